@@ -3,11 +3,11 @@ import { type RawAnswer, sendRaw } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { signIn } from '../support/clusters/client.js';
 import { startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import type { Gateway } from '../support/gateway.js';
-import { type HostileBody, hostileBodies } from '../support/hostile-bodies.js';
-import type { Program } from '../support/program.js';
-import { reportsStalls, type StallMeter, stallMeter } from '../support/stalls.js';
-import { startSystem, type Team, ZONE } from '../support/start-system.js';
+import { type HostileBody, hostileBodies } from '../support/stalls/hostile-bodies.js';
+import { reportsStalls, type StallMeter, stallMeter } from '../support/stalls/stalls.js';
+import type { Program } from '../support/system/program.js';
+import { startSystem, type Team, ZONE } from '../support/system/start-system.js';
+import type { Gateway } from '../support/system/system-parts.js';
 
 /*
  * A single request must not block all others. The test measures inside the service how long its event loop stalls, and
@@ -15,7 +15,7 @@ import { startSystem, type Team, ZONE } from '../support/start-system.js';
  */
 
 const STALL_MS_MAX = 50;
-/** Stalls from the machine happen now and then. A stall from a body happens each time. */
+/** The machine causes a stall occasionally, a body each time. */
 const TRIES = 3;
 const SIZES = [4_096, 262_144, 1_048_576];
 const TIMEOUT_MS = 300_000;

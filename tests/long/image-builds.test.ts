@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Rehearsal, rehearseBuild } from '../support/image-build.js';
+import { type Rehearsal, rehearseBuild } from '../support/system/image-build.js';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const dockerfile = readFileSync(join(repository, 'infra/Dockerfile'), 'utf8');

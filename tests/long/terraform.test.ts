@@ -3,17 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding, freePort } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { builtInAddress, certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../support/built-in-name.js';
-import { hcloudGo, lego, missingOf } from '../support/clients.js';
-import { type ForwardProxy, startForwardProxy } from '../support/forward-proxy.js';
-import type { UpstreamRrset } from '../support/local-cloud.js';
-import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
-import { walk } from '../support/walk.js';
+import {
+  builtInAddress,
+  certifyUpstreamName,
+  tlsOfUpstreamName,
+  UPSTREAM_NAME,
+} from '../support/clients/built-in-name.js';
+import { hcloudGo, lego, missingOf, walk } from '../support/clients/client-programs.js';
+import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
+import type { UpstreamRrset } from '../support/system/local-cloud.js';
+import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
 /*
  * The calls of Terraform for many record sets, made with the library of its provider, under the default limits and waits
- * of a gateway. The clock is real, so it takes as long as the limits require. At the same time, lego, which never retries,
- * issues challenges with the same token and cleans them up, as long as Terraform runs.
+ * of a gateway. The clock is real, so its duration depends on the limits. At the same time, lego, which never retries,
+ * issues challenges with the same token and cleans them up, until Terraform has ended.
  */
 
 const SETS = Number(process.env.CORRAL_TERRAFORM_SETS ?? 200);
@@ -117,7 +121,7 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
   });
 
   it(
-    'gets no error with ten at a time, and neither does lego meanwhile',
+    'gets no error with ten at a time, and neither does lego',
     async () => {
       const { phases, held, challenges } = (await ten) as Play;
 

@@ -6,11 +6,11 @@ import TestSequencer from '@jest/test-sequencer';
  * whatever long file it begins last is waited for alone.
  */
 const longest = [
-  'tests/system/cluster-crash',
-  'tests/system/dns-crash',
-  'tests/system/pools-on-servers',
-  'tests/system/cluster-shutdown',
-  'tests/system/dns-replicas',
+  'tests/system/clusters/cluster-crash',
+  'tests/system/dns/dns-crash',
+  'tests/system/clusters/pools-on-servers',
+  'tests/system/clusters/cluster-shutdown',
+  'tests/system/dns/dns-replicas',
   'tests/system/',
   'apps/reconciler/test/clusters/on-a-garden',
 ];

@@ -9,7 +9,7 @@ import {
   userStore,
 } from '@corral/auth';
 import { connectPrisma, type Prisma } from '@corral/database';
-import { OperatorError } from './failure.js';
+import { OperatorError } from './operator-error.js';
 import { readSettings, type Settings } from './settings.js';
 
 /** Wraps the action of a command with a context. Arguments and options are passed on from commander. */

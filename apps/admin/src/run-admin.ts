@@ -9,7 +9,7 @@ import { tokenCommand } from './commands/token.js';
 import { usageCommand } from './commands/usage.js';
 import { userCommand } from './commands/user.js';
 import { zoneCommand } from './commands/zone.js';
-import { sentenceOf } from './failure.js';
+import { sentenceOf } from './operator-error.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dnsLimits } from '@corral/contracts';
-import { OperatorError } from './failure.js';
+import { OperatorError } from './operator-error.js';
 
 /** Selects the installation of a command. */
 export interface Settings {

@@ -21,41 +21,43 @@ import { type Buckets, systemClock } from '@corral/rate-limit';
 import type { Health, Log, Metrics, TrustProxy } from '@corral/service';
 import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
+import { apiAudit } from './audit/api-entries.js';
+import { dnsAudit } from './audit/dns-entries.js';
+import { auditLog } from './audit/log.js';
+import { auditRoutes } from './audit/routes.js';
 import { type ChangeLimits, changeTurns } from './changes/change-turns.js';
 import { teamChanges } from './changes/team-changes.js';
 import { buildClusterHandlers, type ClusterConfig, type ClusterHandlerDeps } from './clusters/handlers.js';
 import { buildConnectionHandlers, type ConnectionHandlerDeps } from './connections/handlers.js';
 import { buildDnsHandlers, type DnsConfig, type DnsHandlerDeps } from './dns/handlers.js';
 import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './events/handlers.js';
-import { admit } from './http/caller.js';
-import { refuseCrossSite } from './http/cross-site.js';
+import { admit, flightOwnerOf, refuseCrossSite, unverifiedFlightOwnerOf } from './http/caller.js';
 import { problemShape } from './http/error-shape.js';
-import { flightClaimOf, flightOwnerOf } from './http/flights.js';
 import { refuseIdempotencyKey } from './http/idempotency-key.js';
 import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import { buildSignInHandlers, type SignInConfig, type SignInHandlerDeps } from './people/handlers.js';
 import { Problem } from './problem.js';
+import { isOtherProject } from './servers/cloud-project.js';
 import { buildServerHandlers, type ServerConfig, type ServerHandlerDeps } from './servers/handlers.js';
-import { isOtherProject } from './servers/server-in-project.js';
 import { buildTeamHandlers, type TeamConfig } from './teams/handlers.js';
 
 export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignInConfig, TeamConfig {
-  /** Base address of this service as clients see it, without a slash at its end. Known once it listens. */
+  /** Public base URL of this service, without a trailing slash. Known once the service listens. */
   readonly publicUrl: () => string;
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
   /** See `FlightBoundOptions.max`. */
   readonly requestsInFlightMax: number;
-  /** In all. As many requests are worked on at once. */
+  /** Over both pools. Also the number of requests that are processed concurrently. */
   readonly databaseConnections: number;
   readonly events: EventConfig;
   readonly changes: ChangeLimits;
 }
 
-/** The part of the garden that answers requests; everything else is for passes. */
+/** The garden calls that requests need. All others belong to passes. */
 export type GardenOfApi = ClusterHandlerDeps['garden'] & ServerHandlerDeps['garden'];
 
 export interface AppDeps
@@ -65,13 +67,13 @@ export interface AppDeps
     Pick<DnsHandlerDeps, 'budgets'>,
     Pick<EventHandlerDeps, 'eventNews'> {
   readonly config: AppConfig;
-  /** For what is read, and for single short statements: no change takes their connections. */
+  /** For reads and single short statements. Changes have their own connections. */
   readonly prisma: Prisma;
-  /** For changes, with as many connections as of them run at once. */
+  /** For changes. `connections`: the maximum number of concurrent changes. */
   readonly changes: { readonly prisma: Prisma; readonly connections: number };
   readonly sessionUse: Pick<UseRecorder, 'note'>;
   readonly garden: GardenOfApi;
-  /** Unix time in ms, by which sign-in attempts end and the catalogue gets old. */
+  /** Unix time in ms, for the expiry of sign-in attempts and the age of the catalogue. */
   readonly now: () => number;
   readonly buckets: Buckets;
   readonly health: Pick<Health, 'readiness' | 'draining'>;
@@ -79,7 +81,7 @@ export interface AppDeps
   readonly log: Log;
 }
 
-/** Wires the cluster API, in the order in which requests meet its parts. */
+/** Wires the cluster API, in the order in which requests pass its parts. */
 export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
   const errors = problemShape(config.publicUrl);
@@ -87,8 +89,10 @@ export function buildApp(deps: AppDeps): Express {
   const flights = flightBound({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
-    claimOf: flightClaimOf,
-    ...{ errors, log, metrics },
+    claimOf: unverifiedFlightOwnerOf,
+    errors,
+    log,
+    metrics,
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights });
   app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }));
@@ -115,13 +119,13 @@ const notReady = (failing: readonly string[]): Problem =>
     retryAfterSeconds: READY_RETRY_SECONDS,
   });
 
-/** Whatever a route answers is about a team or a person. */
+/** Every answer contains data of a team or a person. */
 const noStore: RequestHandler = (_req, res, next) => {
   res.setHeader('Cache-Control', 'no-store');
   next();
 };
 
-/** In front of each handler: who may call it, the query, the body. */
+/** Runs before each handler: checks the caller and the query, and reads the body. */
 const before = (row: ClusterRoute): RequestHandler[] => [
   admit(row.access),
   checkQuery(row),
@@ -146,7 +150,7 @@ function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'ch
 function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, RequestHandler>> {
   const { secrets, projects } = app;
   const deps = { ...app, ...buildChanges(app) };
-  // A token whose key is gone is like one that was never there: the next one put into the connection replaces it.
+  // A token whose key is no longer in the ring counts as absent. The team replaces it with a new token.
   const open: ConnectionHandlerDeps['open'] = (sealed, id) => secrets.openOrNull(sealed, id);
   return {
     ...buildSignInHandlers(deps),
@@ -154,11 +158,12 @@ function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, Reques
       ...deps,
       open,
       seal: (token, id) => secrets.seal(token, id),
-      isOtherProject: (token, belongings) => isOtherProject({ projects }, token, belongings),
+      isOtherProject: (token, resources) => isOtherProject({ projects }, token, resources),
     }),
     ...buildServerHandlers({ ...deps, open }),
     ...buildClusterHandlers(deps),
     ...buildDnsHandlers(deps),
+    ...auditRoutes({ log: auditLog({ api: apiAudit(app.prisma), dns: dnsAudit(app.prisma) }) }),
     ...buildTeamHandlers(deps),
     ...buildEventHandlers(deps),
   };

@@ -25,7 +25,12 @@ import { isLoopbackUrl, loopbackHosts, oidcVariables, problemsOfOidc } from './p
 
 const SECRET_CHARACTERS_MIN = 16;
 
-/** What teams, their mails and their subscriptions are configured by. */
+const billingSecrets = {
+  default: [],
+  desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
+};
+
+/** The console, which mails and answers link to, and the billing system. */
 const teamVariables = {
   CONSOLE_URL: url({
     default: undefined,
@@ -33,10 +38,7 @@ const teamVariables = {
     example: 'https://console.example.org',
   }),
   BILLING_WEBHOOK_SECRETS: variable<readonly string[]>(
-    {
-      ...{ default: [] },
-      desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
-    },
+    billingSecrets,
     { type: 'secrets', expected: `secrets of at least ${SECRET_CHARACTERS_MIN} characters`, hidden: true },
     (input) => {
       const secrets = input.split(',').map((secret) => secret.trim());
@@ -177,7 +179,7 @@ export const clusterApiConfig = {
 };
 
 /**
- * Reads the variables and checks what they say together.
+ * Reads the variables and checks their combinations.
  *
  * @throws ConfigError that lists every wrong variable
  */
@@ -188,7 +190,7 @@ export function readClusterApiConfig(env: NodeJS.ProcessEnv): Config<typeof clus
   return config;
 }
 
-/** A sign-in without proof must be out of reach for everybody but the developer. */
+/** A sign-in without proof must be reachable only from the developer's machine. */
 function dangersOfDevSignIn({ NODE_ENV, PUBLIC_URL, HOST }: Config<typeof clusterApiConfig>): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const say = (variable: string, problem: string, expected: string) => problems.push({ variable, problem, expected });

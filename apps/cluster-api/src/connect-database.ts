@@ -1,7 +1,7 @@
 import { connectPool, connectPrisma, type Pool, type PoolOptions, type Prisma } from '@corral/database';
 
 export interface ServiceDatabase {
-  /** For what is read, and for single short statements such as the look-up of a session. */
+  /** For reads, and for single short statements such as the lookup of a session. */
   readonly pool: Pool;
   readonly prisma: Prisma;
   readonly changes: { readonly pool: Pool; readonly prisma: Prisma; readonly connections: number };
@@ -9,11 +9,11 @@ export interface ServiceDatabase {
 }
 
 /**
- * Half of the connections, rounded down, are for changes, which hold one for a whole transaction; the rest is kept for what is
- * short. No flood of changes takes a read its connection.
+ * Connects to the database with two pools. Half of the connections, rounded down, are for changes, which occupy one for a
+ * whole transaction. The rest is for reads, so many changes cannot block them.
  *
  * @param connections at least 2
- * @param lockTimeoutMs for changes: how long one waits for what another process holds
+ * @param lockTimeoutMs for changes: maximum wait for a lock of another process
  */
 export function connectDatabase({
   connections,
@@ -30,7 +30,8 @@ export function connectDatabase({
   });
   const [prisma, changePrisma] = [connectPrisma(pool), connectPrisma(changePool)];
   return {
-    ...{ pool, prisma },
+    pool,
+    prisma,
     changes: { pool: changePool, prisma: changePrisma, connections: forChanges },
     async close() {
       await Promise.all([prisma.$disconnect(), changePrisma.$disconnect()]);

@@ -17,11 +17,11 @@ import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
 
 const SERVICE = 'cluster-api';
-/** Somebody waits for the provider's answer. */
+/** Short because a request waits for the provider's answer. */
 const PROVIDER_MS_MAX = 3_000;
-/** Less than a statement may run: who waits for another replica is told so, and not that the database is away. */
+/** Less than the statement timeout, so the answer names the lock of another replica, not an unavailable database. */
 const LOCK_WAIT_MS = 4_000;
-/** What remains to be closed once the last request has ended. */
+/** Time for closing everything else after the last request has ended. */
 const CLOSE_MARGIN_MS = 5_000;
 
 await startOrExit(SERVICE, async () => {
@@ -29,7 +29,10 @@ await startOrExit(SERVICE, async () => {
   const log = createLog({ level: config.LOG_LEVEL, service: SERVICE });
   const metrics = createMetrics({ service: SERVICE });
   const report = (what: string) => (error: Error) => log.warn(what, { error });
-  if (config.DEV_SIGN_IN) log.warn('anybody on this machine may sign in as anybody', { variable: 'DEV_SIGN_IN' });
+  if (config.DEV_SIGN_IN)
+    log.warn('development sign-in is on: every user of this machine can sign in as any person', {
+      variable: 'DEV_SIGN_IN',
+    });
 
   const database = connectDatabase({
     databaseUrl: config.DATABASE_URL,
@@ -54,7 +57,7 @@ await startOrExit(SERVICE, async () => {
     run: (statement) => pool.query(statement),
     onError: report('upstream budget: Redis connection lost'),
   });
-  // However many requests wait for a connection, this one answers: the service can serve.
+  // A connection reserved for it, so the readiness check does not fail while requests wait for connections.
   const readiness = connectPool({
     databaseUrl: config.DATABASE_URL,
     applicationName: `${SERVICE} readiness`,
@@ -62,14 +65,16 @@ await startOrExit(SERVICE, async () => {
     onIdleError: report('database connection of the readiness check lost'),
   });
   const processes = await registerProcess({
-    ...{ pool: readiness, service: SERVICE },
-    onError: report('number of cluster APIs not renewed'),
+    pool: readiness,
+    service: SERVICE,
+    onError: report('number of cluster API processes not renewed'),
   });
   const buckets = connectBuckets({
-    ...{ redisUrl: config.REDIS_URL, processes: processes.count },
-    onError: report('request limits are granted by parts'),
+    redisUrl: config.REDIS_URL,
+    processes: processes.count,
+    onError: report('each process grants its part of the request limits'),
   });
-  // Garden, provider and Redis are not among them: most requests need none of these.
+  // Does not check garden, provider and Redis, because most requests need none of them.
   const health = createHealth({ checks: { database: () => readiness.query('SELECT 1') }, log });
 
   const oidc = oidcSettings(config);
@@ -117,7 +122,16 @@ await startOrExit(SERVICE, async () => {
       billingSecrets: config.BILLING_WEBHOOK_SECRETS,
       subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
     },
-    ...{ prisma, changes, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
+    prisma,
+    changes,
+    sessionUse,
+    queue,
+    garden,
+    buckets,
+    budgets,
+    health,
+    metrics,
+    log,
     sessions: sessionStore(pool, times),
     secrets: config.SECRET_KEYS,
     eventNews: eventNews.subscribe,
@@ -128,7 +142,10 @@ await startOrExit(SERVICE, async () => {
   });
 
   const server = await serve({
-    ...{ app, health, metrics, log },
+    app,
+    health,
+    metrics,
+    log,
     ...serverOptionsOf(config),
     onClientError: clientErrorRenderer(problemShape(publicUrl)),
   });

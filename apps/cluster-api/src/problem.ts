@@ -1,17 +1,18 @@
 import { type ProblemCode, problemCodes } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 
 export interface ProblemOptions {
-  /** Each wrong place of the request. */
+  /** Each invalid field of the request. */
   readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
-  /** The operation that the problem is about. */
+  /** The operation that caused the problem. */
   readonly operationId?: string | undefined;
   /** Seconds, whole and at least 1. */
   readonly retryAfterSeconds?: number;
-  /** Only for our log. */
+  /** For the log only. */
   readonly cause?: unknown;
 }
 
-/** The one error of this API (RFC 9457). `detail` is for the caller and says what to do. */
+/** The only error class of this API (RFC 9457). `detail` explains to the caller what to do. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly errors: ProblemOptions['errors'];
@@ -34,12 +35,18 @@ export class Problem extends Error {
   }
 }
 
-/** The same for what is absent and for what the caller may not see. */
+/** The same answer for resources that do not exist and for those that the caller may not see. */
 export const notFound = (): Problem =>
   new Problem('not_found', 'Not found, or you do not have access. Check the path.');
 
-/** One wrong place, where the schema cannot tell. `message` goes on where the place's name ends, without a full stop. */
+/** One invalid field that the schema cannot detect. `message` continues a sentence after the field's name, without a full stop. */
 export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>
   new Problem(code, `${pointer.slice(1).replaceAll('/', '.') || 'The request'} ${message}.`, {
     errors: [{ pointer, message }],
   });
+
+/** A refusal that names the optional garden feature, which operators may be able to enable. */
+export function unsupportedByGarden(feature: GardenFeature, pointer: string, why: string): Problem {
+  const who = `or ask the operators of this installation to enable ${feature}, if its garden supports it`;
+  return invalidField('unsupported_by_garden', pointer, `${why}, ${who}`);
+}

@@ -3,7 +3,7 @@ import type { Queue } from '@corral/queue';
 
 export type WakeUp<Id> = (id: Id) => Promise<void>;
 
-/** Hints that a cluster is due. Never rejects: the row says so, and the sweep finds it. */
+/** Sends a wake-up for a due cluster. Never rejects: the sweep finds the row if the wake-up is lost. */
 export const clusterWakeUp =
   (queue: Pick<Queue, 'nudge'>): WakeUp<ClusterId> =>
   (clusterId) =>

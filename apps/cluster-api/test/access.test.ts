@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Test } from 'supertest';
 import { oidcClient } from '../src/people/oidc-client.js';
 import type { TestUser } from './support/checked-client.js';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 import {
   ABSENT_TEAM,
   absentNames,
@@ -18,8 +19,7 @@ import {
   namesTeam,
   pathOf,
   pathParametersOf,
-} from './support/how-to-call.js';
-import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+} from './support/tenancy/how-to-call.js';
 
 /*
  * Calls every row of the route table without a session, as a stranger, as a member and as an administrator, and

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { openBrowser } from './support/browser.js';
-import { startIdentityProvider } from './support/identity-provider.js';
+import { openBrowser } from './support/sign-in/browser.js';
+import { startIdentityProvider } from './support/sign-in/identity-provider.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 /** The built program: turbo builds a package before its tests run. */
@@ -59,7 +59,13 @@ const environment = () => ({
   HCLOUD_API_URL: 'http://127.0.0.1:9/v1',
 });
 const run = (env: Record<string, string | undefined>, readyLine?: string): Promise<RunningProcess> =>
-  startProcess({ command: process.execPath, args: [program], env, ...(readyLine === undefined ? {} : { readyLine }) });
+  startProcess({
+    command: process.execPath,
+    args: [program],
+    env,
+    readyTimeoutMs: 90_000,
+    ...(readyLine === undefined ? {} : { readyLine }),
+  });
 
 async function start(more: Record<string, string> = {}): Promise<{ url: string; metricsUrl: string }> {
   running = await run({ ...environment(), ...more }, '"message":"listening"');

@@ -3,9 +3,9 @@ import type { Served } from '@corral/http-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type FakeProvider, fakeProvider } from './support/fake-provider.js';
-import { namesTeam } from './support/how-to-call.js';
 import { listen } from './support/listen.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+import { namesTeam } from './support/tenancy/how-to-call.js';
 import { type Extras, type Filled, fill, type MixedRequest, mixedRequests } from './support/tenancy/mixed-requests.js';
 import { type FurnishedTeam, furnish, rowsOf } from './support/tenancy/two-teams.js';
 

@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  addTeam,
-  mirroredValues,
-  type Reconciling,
-  readEntries,
-  records,
-  running,
-  startReconciling,
-  ZONE,
-} from './support/start-reconciling.js';
-import { stopOnTheWay } from './support/stop-on-the-way.js';
+import { records } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, ZONE } from './support/dns/start-reconciling.js';
+import { stopOnTheWay } from './support/dns/stop-on-the-way.js';
 
 let at: Reconciling;
 beforeAll(async () => {
   at = await startReconciling();
-  await addTeam(at, 'acme');
+  await at.addTeam('acme');
 });
 afterAll(() => at.stop());
 
@@ -25,7 +17,7 @@ const put = (name: string, value = '192.0.2.1') =>
   at.cloud.admin.putRrset(ZONE, name, 'A', { records: records(value) });
 const remove = (name: string) => at.cloud.admin.deleteRrset(ZONE, name, 'A');
 const readRuns = async () => (await at.pool.query('SELECT * FROM dns_sync_run ORDER BY started_at')).rows;
-const drifts = () => readEntries(at, `operation = 'drift'`);
+const drifts = () => at.readEntries(`operation = 'drift'`);
 const countMirrored = async () =>
   (await at.pool.query(`SELECT count(*)::int AS count FROM dns_rrset WHERE owner_label = 'acme'`)).rows[0].count;
 
@@ -36,9 +28,6 @@ beforeEach(async () => {
   await at.pool.query(
     'TRUNCATE dns_action, dns_audit_entry, dns_sync_run, dns_sync_seen, dns_rrset; DELETE FROM dns_zone',
   );
-  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
-    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
-  }
   for (let index = 0; index < SETS; index += 1) put(nameOf(index));
 });
 
@@ -120,14 +109,14 @@ describe('a walk whose process was stopped', () => {
 
     expect(next.pages).toEqual([4, 2, 3, 4]);
     // Sets removed after they were seen stay in the mirror until the next walk, because a walk confirms at most 100 absences.
-    for (const index of [150, 299, 300, 301, 449]) expect(await mirroredValues(at, nameOf(index))).not.toBeNull();
+    for (const index of [150, 299, 300, 301, 449]) expect(await at.mirroredValues(nameOf(index))).not.toBeNull();
     await next.workers.zoneSync({ reason: 'schedule' }, running());
     await next.workers.zoneSync({ reason: 'schedule' }, running());
     expect(await countMirrored()).toBe(300);
-    expect(await mirroredValues(at, nameOf(0))).toBeNull();
+    expect(await at.mirroredValues(nameOf(0))).toBeNull();
   });
 
-  it('starts over when it stopped too long ago', async () => {
+  it('starts over when too much time has passed since it stopped', async () => {
     await walkUntil(4);
     await at.pool.query(`UPDATE dns_sync_run SET progressed_at = progressed_at - interval '2 hours'`);
 
@@ -193,7 +182,7 @@ describe('a process that lost its lock without noticing', () => {
 
     expect(await walking).toEqual({ kind: 'already running' });
     expect(next.pages).toEqual([2, 3, 4, 5]);
-    expect(await mirroredValues(at, nameOf(120))).toEqual(['192.0.2.99']);
+    expect(await at.mirroredValues(nameOf(120))).toEqual(['192.0.2.99']);
     expect(await drifts()).toEqual([expect.objectContaining({ name: nameOf(120) })]);
   });
 });

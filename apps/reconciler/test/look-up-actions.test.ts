@@ -2,20 +2,8 @@ import type { RrsetOperation } from '@corral/dns-data';
 import { readConfig } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { reconcilerConfig } from '../src/config.js';
-import {
-  addTeam,
-  ledgerOf,
-  mirroredValues,
-  mirrorZone,
-  type Reconciling,
-  readEntries,
-  records,
-  running,
-  startReconciling,
-  type TestTeam,
-  UPSTREAM_TOKEN,
-  ZONE,
-} from './support/start-reconciling.js';
+import { ledgerOf, records, type TestTeam } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/dns/start-reconciling.js';
 
 const ACTION_MS = 30_000;
 
@@ -28,17 +16,14 @@ beforeAll(async () => {
     HCLOUD_TOKEN: UPSTREAM_TOKEN,
   });
   at = await startReconciling({ actionMs: ACTION_MS }, { actionIntervalMs });
-  await mirrorZone(at);
-  acme = await addTeam(at, 'acme');
+  await at.mirrorZone();
+  acme = await at.addTeam('acme');
 });
 afterAll(() => at.stop());
 beforeEach(async () => {
-  at.cloud.admin.clearFaults();
+  at.clearUpstream();
   for (const table of ['dns_action_poll', 'dns_action', 'dns_audit_entry', 'dns_rrset']) {
     await at.pool.query(`DELETE FROM ${table}`);
-  }
-  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
-    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
   }
   at.cloud.admin.resetCalls();
   at.nudges.length = 0;
@@ -145,14 +130,14 @@ describe('actions without a polling client', () => {
     await lookUpAgain();
     fail();
     await write('www.acme', 'delete', null);
-    expect(await mirroredValues(at, 'www.acme')).toBeNull();
+    expect(await at.mirroredValues('www.acme')).toBeNull();
     at.cloud.admin.advanceClock(ACTION_MS);
 
     expect(await lookUpAgain()).toMatchObject({ failed: 1 });
     await at.workers.settleWrites(running());
 
-    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.1', '192.0.2.2']);
-    expect(await readEntries(at, 'recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
+    expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(await at.readEntries('recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
   });
 
   it.each([100, 1_900, 4_000, 7_900, 9_900])(
@@ -168,10 +153,10 @@ describe('actions without a polling client', () => {
       const asked = actionCalls();
       fail(0);
       await write('www.acme', 'add_records', { records: records('192.0.2.2') });
-      expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.2']);
+      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.2']);
 
       let wrongMs = 0;
-      while ((await mirroredValues(at, 'www.acme')) !== null && wrongMs <= 60_000) {
+      while ((await at.mirroredValues('www.acme')) !== null && wrongMs <= 60_000) {
         await pass(everyMs);
         wrongMs += everyMs;
         await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);

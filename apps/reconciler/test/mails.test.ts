@@ -200,7 +200,8 @@ describe('no mail is lost', () => {
     const id = await invite('ada@acme.test');
     sink.breakNext({ effect: 'hang', times: 1 });
 
-    await send({ timeoutMs: 500 });
+    // Long enough for the mail to arrive, also on a busy machine.
+    await send({ timeoutMs: 4_000 });
     await dueNow(id);
     await send();
 

@@ -1,33 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { connectQueue } from '@corral/queue';
 import { silentLog } from '@corral/service';
-import {
-  describeEachNeeding,
-  freePort,
-  missingRedis,
-  type RunningProcess,
-  redisForTests,
-  startProcess,
-  type TestRedis,
-  waitFor,
-} from '@corral/testing';
+import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import {
-  addLostWrite,
-  addTeam,
-  getEntry,
-  mirroredValues,
-  type Reconciling,
-  records,
-  startReconciling,
-  type TestTeam,
-  UPSTREAM_TOKEN,
-  ZONE,
-} from './support/start-reconciling.js';
+import { records, type TestTeam } from './support/dns/dns-rows.js';
+import { type Reconciling, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/dns/start-reconciling.js';
+import { type ReconcilerProcess, startReconcilerProcess } from './support/start-process.js';
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const backends = [
   { backend: 'Postgres', missing: null },
   { backend: 'Redis', missing: missingRedis() },
@@ -37,12 +17,12 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   let at: Reconciling;
   let redis: TestRedis | null = null;
   let acme: TestTeam;
-  const started: RunningProcess[] = [];
+  const started: ReconcilerProcess[] = [];
 
   beforeAll(async () => {
     if (backend === 'Redis') redis = await redisForTests();
     at = await startReconciling();
-    acme = await addTeam(at, 'acme');
+    acme = await at.addTeam('acme');
   });
   afterEach(async () => {
     at.cloud.admin.clearFaults();
@@ -54,25 +34,15 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   });
 
   const startReconciler = async (env: Record<string, string> = {}) => {
-    const port = await freePort();
-    const running = await startProcess({
-      command: process.execPath,
-      args: [main],
-      env: {
-        DATABASE_URL: at.databaseUrl,
-        REDIS_URL: redis?.url,
-        METRICS_PORT: String(port),
-        DNS_ZONE_NAME: ZONE,
-        HCLOUD_API_URL: at.cloud.apiUrl,
-        HCLOUD_TOKEN: UPSTREAM_TOKEN,
-        DNS_SETTLE_INTERVAL_MS: '200ms',
-        SHUTDOWN_GRACE_MS: '4s',
-        ...env,
-      },
-      readyUrl: `http://127.0.0.1:${port}/readyz`,
+    const running = await startReconcilerProcess({
+      DATABASE_URL: at.databaseUrl,
+      REDIS_URL: redis?.url,
+      HCLOUD_API_URL: at.cloud.apiUrl,
+      DNS_SETTLE_INTERVAL_MS: '200ms',
+      ...env,
     });
     started.push(running);
-    return { ...running, metricsUrl: `http://127.0.0.1:${port}/metrics` };
+    return running;
   };
   const openQueue = () => connectQueue({ redisUrl: redis?.url, databaseUrl: at.databaseUrl, log: silentLog });
   const findRun = async (runId: string) =>
@@ -81,12 +51,12 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   it('syncs at its start, settles due writes, performs a requested run, and shuts down in order', async () => {
     at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: records('192.0.2.1') });
     const reconciler = await startReconciler();
-    await waitFor('the first sync', async () => (await mirroredValues(at, 'www.acme')) !== null);
-    const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body: null });
+    await waitFor('the first sync', async () => (await at.mirroredValues('www.acme')) !== null);
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
     const queue = openQueue();
     const runId = randomUUID();
 
-    await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
+    await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
     await queue.send('zone-sync', { reason: 'request', runId });
     await waitFor('the requested run', async () => (await findRun(runId))?.finished_at);
 
@@ -133,9 +103,9 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
       const client = new Redis(redis?.url as string);
       await client.flushall();
       client.disconnect();
-      const lost = await addLostWrite(at, acme, { name: 'late.acme', operation: 'delete', body: null });
+      const lost = await at.addLostWrite(acme, { name: 'late.acme', operation: 'delete', body: null });
 
-      await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
+      await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
     });
   }
 });

@@ -1,40 +1,24 @@
+import type { NewWrite } from '@corral/dns-data';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sweep as sweepRows } from './retention/support.js';
-import {
-  addLostWrite,
-  addTeam,
-  getEntry,
-  ledgerOf,
-  mirroredValues,
-  mirrorZone,
-  type Reconciling,
-  readEntries,
-  records,
-  running,
-  startReconciling,
-  type TestTeam,
-  type TestWrite,
-  ZONE,
-} from './support/start-reconciling.js';
+import { ledgerOf, records, type TestTeam, type TestWrite } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, ZONE } from './support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;
 beforeAll(async () => {
   at = await startReconciling();
-  await mirrorZone(at);
-  acme = await addTeam(at, 'acme');
+  await at.mirrorZone();
+  acme = await at.addTeam('acme');
 });
 afterAll(() => at.stop());
 beforeEach(async () => {
-  at.cloud.admin.clearFaults();
+  at.clearUpstream();
   at.cloud.admin.resetCalls();
   await at.pool.query('DELETE FROM dns_action');
   await at.pool.query('DELETE FROM dns_audit_entry');
   await at.pool.query('DELETE FROM dns_rrset');
-  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
-    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
-  }
 });
 
 const upstreamHolds = (name: string, values: string[], ttl: number | null = null, labels = {}) =>
@@ -66,32 +50,32 @@ describe('a write with an unknown outcome', () => {
     ['a deletion that did not', { operation: 'delete', body: null }, ['192.0.2.1'], {}, false],
   ])('is settled by a read of its set: %s', async (_what, write, upstream, { ttl, labels }, applied) => {
     if (upstream !== null) upstreamHolds('www.acme', upstream, ttl ?? null, labels ?? {});
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', ...write });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', ...write });
 
     const result = await at.workers.settleWrites(running());
 
     expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
-    expect(await getEntry(at, entryId)).toMatchObject({
+    expect(await at.getEntry(entryId)).toMatchObject({
       state: 'settled',
       found_applied: applied,
       reserved_records: 0,
       lease_until: null,
       recheck_at: expect.any(Date),
     });
-    expect(await mirroredValues(at, 'www.acme')).toEqual(upstream);
+    expect(await at.mirroredValues('www.acme')).toEqual(upstream);
   });
 
   it('is settled by its whole request, since the audit log is cut only afterwards', async () => {
     const long = Array.from({ length: 40 }, (_, last) => ({ value: `192.0.2.${last}`, comment: 'long '.repeat(200) }));
     at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: long });
     const body = { records: long };
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'set_records', body });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'set_records', body });
     await at.pool.query(`UPDATE dns_audit_entry SET created_at = created_at - interval '1 year'`);
     const sweep = () => sweepRows(at.pool);
 
     expect(await sweep()).toEqual({});
     expect(await at.workers.settleWrites(running())).toMatchObject({ settled: 1, end: 'done' });
-    expect(await getEntry(at, entryId)).toMatchObject({ state: 'settled', found_applied: true });
+    expect(await at.getEntry(entryId)).toMatchObject({ state: 'settled', found_applied: true });
 
     await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 hour'`);
     expect(await sweep()).toEqual({ audit_bodies: 1 });
@@ -99,7 +83,7 @@ describe('a write with an unknown outcome', () => {
 
   it('gets a finished action when its effect was found, so that clients stop polling', async () => {
     upstreamHolds('www.acme', ['192.0.2.1']);
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
 
     await at.workers.settleWrites(running());
 
@@ -108,18 +92,18 @@ describe('a write with an unknown outcome', () => {
   });
 
   it('is left to its holder while the lease lasts', async () => {
-    const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
     await at.pool.query(`UPDATE dns_audit_entry SET lease_until = clock_timestamp() + interval '1 minute'`);
 
     const result = await at.workers.settleWrites(running());
 
     expect(result.settled).toBe(0);
-    expect((await getEntry(at, lost.entryId)).state).toBe('pending');
+    expect((await at.getEntry(lost.entryId)).state).toBe('pending');
   });
 
   it('cannot be finished by a slow holder afterwards', async () => {
     upstreamHolds('www.acme', ['192.0.2.7']);
-    const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
     await at.workers.settleWrites(running());
 
     const finished = await ledgerOf(at.pool).finish(
@@ -129,23 +113,23 @@ describe('a write with an unknown outcome', () => {
     );
 
     expect(finished).toBe(false);
-    expect((await getEntry(at, lost.entryId)).state).toBe('settled');
-    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.7']);
+    expect((await at.getEntry(lost.entryId)).state).toBe('settled');
+    expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.7']);
   });
 
   it('is settled once by two concurrent reconcilers', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `n${index}.acme`);
-    for (const name of names) await addLostWrite(at, acme, { name, operation: 'create', body: one });
+    for (const name of names) await at.addLostWrite(acme, { name, operation: 'create', body: one });
 
     const results = await Promise.all([at.workers.settleWrites(running()), at.another().settleWrites(running())]);
 
     expect(results.reduce((sum, { settled }) => sum + settled, 0)).toBe(names.length);
-    expect(await readEntries(at, `state = 'settled'`)).toHaveLength(names.length);
+    expect(await at.readEntries(`state = 'settled'`)).toHaveLength(names.length);
   });
 
   it('is settled concurrently: a slow read does not delay others', async () => {
     const names = ['a.acme', 'slow.acme', 'b.acme', 'c.acme', 'd.acme'];
-    for (const name of names) await addLostWrite(at, acme, { name, operation: 'create', body: one });
+    for (const name of names) await at.addLostWrite(acme, { name, operation: 'create', body: one });
     let answer: () => void = () => undefined;
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
@@ -158,7 +142,7 @@ describe('a write with an unknown outcome', () => {
     const pass = at.another({}, { readRrset }).settleWrites(running());
     await waitFor(
       'the other settlements',
-      async () => (await readEntries(at, `state = 'settled'`)).length === names.length - 1,
+      async () => (await at.readEntries(`state = 'settled'`)).length === names.length - 1,
     );
     answer();
 
@@ -166,7 +150,7 @@ describe('a write with an unknown outcome', () => {
   });
 
   it('is held by a lease of three seconds, which is renewed during the read', async () => {
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
     const stop = new AbortController();
     const slow = at.another({}, { readRrset: () => new Promise(() => undefined) });
     const leases: number[] = [];
@@ -190,17 +174,17 @@ describe('a write with an unknown outcome', () => {
   });
 
   it('is taken over after the lease of a dead process', async () => {
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
     const died = at.another({}, { readRrset: () => new Promise(() => undefined) });
     const dying = new AbortController();
     void died.settleWrites(dying.signal).catch(() => undefined);
-    await waitFor('the entry to be claimed', async () => (await getEntry(at, entryId)).lease_fence > 1);
+    await waitFor('the entry to be claimed', async () => (await at.getEntry(entryId)).lease_fence > 1);
     await at.pool.query("UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second'");
 
     const result = await at.workers.settleWrites(running());
 
     expect(result.settled).toBe(1);
-    expect(await getEntry(at, entryId)).toMatchObject({ state: 'settled', lease_fence: 3 });
+    expect(await at.getEntry(entryId)).toMatchObject({ state: 'settled', lease_fence: 3 });
     dying.abort();
   });
 });
@@ -210,14 +194,14 @@ describe('while the upstream is unavailable', () => {
 
   it('only a few entries are tried, and all stay pending with their reservations', async () => {
     for (const name of ['a.acme', 'b.acme', 'c.acme', 'd.acme', 'e.acme']) {
-      await addLostWrite(at, acme, { name, operation: 'create', body: { records: records('192.0.2.1') } });
+      await at.addLostWrite(acme, { name, operation: 'create', body: { records: records('192.0.2.1') } });
     }
     at.cloud.admin.addFaults({ ...away, effect: { status: 500, code: 'server_error' } }); // not retried by the client
 
     const result = await at.workers.settleWrites(running());
 
     expect(result).toEqual({ settled: 0, rechecked: 0, end: 'away' });
-    const entries = await readEntries(at);
+    const entries = await at.readEntries();
     expect(entries.map(({ state, reserved_records }) => [state, reserved_records])).toEqual(
       Array(5).fill(['pending', 1]),
     );
@@ -227,7 +211,7 @@ describe('while the upstream is unavailable', () => {
   it('writes wait, and are settled afterwards', async () => {
     upstreamHolds('www.acme', ['192.0.2.1']);
     const body = { records: records('192.0.2.1') };
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
     at.cloud.admin.addFaults(away);
     await at.workers.settleWrites(running());
     at.cloud.admin.clearFaults();
@@ -236,37 +220,37 @@ describe('while the upstream is unavailable', () => {
     const result = await at.workers.settleWrites(running());
 
     expect(result.settled).toBe(1);
-    expect(await getEntry(at, entryId)).toMatchObject({ state: 'settled', found_applied: true });
+    expect(await at.getEntry(entryId)).toMatchObject({ state: 'settled', found_applied: true });
   });
 
   it('an unreadable entry does not delay others', async () => {
     const body = { records: records('192.0.2.1') };
-    const bad = await addLostWrite(at, acme, { name: 'bad.acme', operation: 'create', body });
-    const good = await addLostWrite(at, acme, { name: 'good.acme', operation: 'create', body });
+    const bad = await at.addLostWrite(acme, { name: 'bad.acme', operation: 'create', body });
+    const good = await at.addLostWrite(acme, { name: 'good.acme', operation: 'create', body });
     at.cloud.admin.addFaults({ match: { path: 'bad' }, times: null, effect: { status: 500, code: 'server_error' } });
 
     expect(await at.workers.settleWrites(running())).toEqual({ settled: 1, rechecked: 0, end: 'done' });
 
-    expect((await getEntry(at, good.entryId)).state).toBe('settled');
-    expect((await getEntry(at, bad.entryId)).state).toBe('pending');
+    expect((await at.getEntry(good.entryId)).state).toBe('settled');
+    expect((await at.getEntry(bad.entryId)).state).toBe('pending');
   });
 
   it('a zone that is not found proves no absence of a set', async () => {
     const body = { records: records('192.0.2.1') };
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body });
     const notFound = { status: 404, code: 'not_found' };
     at.cloud.admin.addFaults({ match: { path: '/v1/zones/' }, times: null, effect: notFound });
 
     const result = await at.workers.settleWrites(running());
 
     expect(result.settled).toBe(0);
-    expect((await getEntry(at, entryId)).state).toBe('pending');
+    expect((await at.getEntry(entryId)).state).toBe('pending');
   });
 
   it('a bug with one entry does not block others', async () => {
     const body = { records: records('192.0.2.1') };
-    await addLostWrite(at, acme, { name: 'odd.acme', operation: 'create', body });
-    const good = await addLostWrite(at, acme, { name: 'good.acme', operation: 'create', body });
+    await at.addLostWrite(acme, { name: 'odd.acme', operation: 'create', body });
+    const good = await at.addLostWrite(acme, { name: 'good.acme', operation: 'create', body });
     const readRrset: typeof at.hcloud.readRrset = async (zoneId, name, ...rest) => {
       if (name === 'odd.acme') throw new TypeError('nobody thought of that');
       return at.hcloud.readRrset(zoneId, name, ...rest);
@@ -275,11 +259,11 @@ describe('while the upstream is unavailable', () => {
     const result = await at.another({}, { readRrset }).settleWrites(running());
 
     expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
-    expect((await getEntry(at, good.entryId)).state).toBe('settled');
+    expect((await at.getEntry(good.entryId)).state).toBe('settled');
   });
 
   it('a shutdown releases the entry immediately', async () => {
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body: null });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
     const stop = new AbortController();
     const readRrset = () => {
       stop.abort();
@@ -293,7 +277,7 @@ describe('while the upstream is unavailable', () => {
       'the next process to settle it',
       async () => (await at.workers.settleWrites(running())).settled === 1,
     );
-    expect((await getEntry(at, entryId)).state).toBe('settled');
+    expect((await at.getEntry(entryId)).state).toBe('settled');
   });
 });
 
@@ -306,8 +290,19 @@ describe('the recheck', () => {
     await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() - interval '1 second'`);
   };
 
+  /** The write was accepted, with an action of this status. */
+  const accept = ({ entryId, write }: { entryId: number; write: NewWrite }, status: 'running' | 'error') =>
+    ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
+      state: 'completed',
+      status: 201,
+      body: '{}',
+      recheck: true,
+      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
+      action: { id: 1, status, body: '{}' },
+    });
+
   it('finds an effect that appeared only after the settlement', async () => {
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
     await at.workers.settleWrites(running());
     upstreamHolds('www.acme', ['192.0.2.1']);
     await passSome('1 second');
@@ -315,52 +310,38 @@ describe('the recheck', () => {
     const result = await at.workers.settleWrites(running());
 
     expect(result).toEqual({ settled: 0, rechecked: 1, end: 'done' });
-    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.1']);
-    expect((await getEntry(at, entryId)).recheck_at).toBeNull();
+    expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1']);
+    expect((await at.getEntry(entryId)).recheck_at).toBeNull();
   });
 
   it('of an accepted write waits without an upstream call while its action may be running', async () => {
-    const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
-    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      state: 'completed',
-      status: 201,
-      body: '{}',
-      recheck: true,
-      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
-      action: { id: 1, status: 'running', body: '{}' },
-    });
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+    await accept(lost, 'running');
     at.cloud.admin.resetCalls();
 
     const early = await at.workers.settleWrites(running());
 
     expect(early.rechecked).toBe(0);
     expect(at.cloud.admin.calls().total).toBe(0);
-    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1']);
     await passSome('5 minutes');
     expect((await at.workers.settleWrites(running())).rechecked).toBe(1);
-    expect(await mirroredValues(at, 'www.acme')).toBeNull();
+    expect(await at.mirroredValues('www.acme')).toBeNull();
   });
 
   it('of a write with a failed action follows immediately', async () => {
-    const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
-    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      state: 'completed',
-      status: 201,
-      body: '{}',
-      recheck: true,
-      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
-      action: { id: 1, status: 'error', body: '{}' },
-    });
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+    await accept(lost, 'error');
     await passSome('1 second');
 
     const result = await at.workers.settleWrites(running());
 
     expect(result.rechecked).toBe(1);
-    expect(await mirroredValues(at, 'www.acme')).toBeNull();
+    expect(await at.mirroredValues('www.acme')).toBeNull();
   });
 
   it('stays pending when it was requested again during the read', async () => {
-    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
     await at.workers.settleWrites(running());
     await passSome('1 second');
     const asksAgain = at.another(
@@ -375,6 +356,6 @@ describe('the recheck', () => {
 
     await asksAgain.settleWrites(running());
 
-    expect((await getEntry(at, entryId)).recheck_at).not.toBeNull();
+    expect((await at.getEntry(entryId)).recheck_at).not.toBeNull();
   });
 });

@@ -1,25 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  addLostWrite,
-  addTeam,
-  ledgerOf,
-  mirroredValues,
-  type Reconciling,
-  readEntries,
-  records,
-  running,
-  startReconciling,
-  type TestTeam,
-  ZONE,
-} from './support/start-reconciling.js';
-import { stopOnTheWay } from './support/stop-on-the-way.js';
+import { ledgerOf, records, type TestTeam } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, ZONE } from './support/dns/start-reconciling.js';
+import { stopOnTheWay } from './support/dns/stop-on-the-way.js';
 
 let at: Reconciling;
 let acme: TestTeam;
 beforeAll(async () => {
   at = await startReconciling();
-  acme = await addTeam(at, 'acme');
+  acme = await at.addTeam('acme');
 });
 afterAll(() => at.stop());
 
@@ -27,17 +16,14 @@ const sync = (workers = at.workers, runId?: string) => workers.zoneSync({ reason
 const put = (name: string, ...values: string[]) =>
   at.cloud.admin.putRrset(ZONE, name, 'A', { records: records(...values) });
 const readRuns = async () => (await at.pool.query('SELECT * FROM dns_sync_run ORDER BY started_at')).rows;
-const drifts = () => readEntries(at, `operation = 'drift'`);
+const drifts = () => at.readEntries(`operation = 'drift'`);
 const noCounts = { added: 0, changed: 0, removed: 0, skipped: 0 };
 
 beforeEach(async () => {
-  at.cloud.admin.clearFaults();
+  at.clearUpstream();
   await at.pool.query(
     'TRUNCATE dns_action, dns_audit_entry, dns_sync_run, dns_sync_seen, dns_rrset; DELETE FROM dns_zone',
   );
-  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
-    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
-  }
 });
 
 describe('the first sync of a zone', () => {
@@ -49,9 +35,9 @@ describe('the first sync of a zone', () => {
     const result = await sync();
 
     expect(result).toMatchObject({ kind: 'succeeded', counts: { ...noCounts, rrsetsSeen: 123, added: 123 } });
-    expect(await mirroredValues(at, 'n77.acme')).toEqual(['192.0.2.1']);
-    expect(await mirroredValues(at, 'nobodys')).toEqual(['192.0.2.2']);
-    expect(await readEntries(at)).toEqual([]);
+    expect(await at.mirroredValues('n77.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('nobodys')).toEqual(['192.0.2.2']);
+    expect(await at.readEntries()).toEqual([]);
     expect(await at.metric('corral_dns_drift_total')).toBe(before);
     expect(await readRuns()).toEqual([
       expect.objectContaining({ state: 'succeeded', zone_id: at.zoneId, rrsets_seen: 123, added: 123 }),
@@ -78,7 +64,7 @@ describe('the first sync of a zone', () => {
     await sync();
 
     expect(await drifts()).toEqual([]);
-    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1']);
     expect((await readRuns()).map(({ state }) => state)).toEqual(['succeeded']);
   });
 });
@@ -102,9 +88,9 @@ describe('a later sync', () => {
     const result = await sync();
 
     expect(result).toMatchObject({ counts: { added: 1, changed: 1, removed: 1, skipped: 0 } });
-    expect(await mirroredValues(at, 'comes.acme')).toEqual(['192.0.2.5']);
-    expect(await mirroredValues(at, 'changes.acme')).toEqual(['192.0.2.6']);
-    expect(await mirroredValues(at, 'goes.acme')).toBeNull();
+    expect(await at.mirroredValues('comes.acme')).toEqual(['192.0.2.5']);
+    expect(await at.mirroredValues('changes.acme')).toEqual(['192.0.2.6']);
+    expect(await at.mirroredValues('goes.acme')).toBeNull();
     const told = (await drifts()).map(({ name, actor, state, team_id, found_body }) => [
       name,
       actor,
@@ -170,7 +156,7 @@ describe('a later sync', () => {
     const result = await sync(shifted);
 
     expect(result).toMatchObject({ counts: { ...noCounts, rrsetsSeen: 5 } });
-    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
   });
 
   it('confirms a limited number of absences per run, and requests another run', async () => {
@@ -188,20 +174,20 @@ describe('a later sync', () => {
   });
 
   it('skips a set with a pending write', async () => {
-    await addLostWrite(at, acme, { name: 'kept.acme', operation: 'delete', body: null });
-    await addLostWrite(at, acme, { name: 'goes.acme', operation: 'delete', body: null });
+    await at.addLostWrite(acme, { name: 'kept.acme', operation: 'delete', body: null });
+    await at.addLostWrite(acme, { name: 'goes.acme', operation: 'delete', body: null });
     put('kept.acme', '192.0.2.9');
     at.cloud.admin.deleteRrset(ZONE, 'goes.acme', 'A');
 
     const result = await sync();
 
     expect(result).toMatchObject({ counts: { ...noCounts, skipped: 2 } });
-    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
-    expect(await mirroredValues(at, 'goes.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('goes.acme')).toEqual(['192.0.2.1']);
   });
 
   it('skips a set while an accepted write may not be visible yet', async () => {
-    const { entryId, write } = await addLostWrite(at, acme, {
+    const { entryId, write } = await at.addLostWrite(acme, {
       name: 'kept.acme',
       operation: 'set_records',
       body: { records: records('192.0.2.8') },
@@ -218,7 +204,7 @@ describe('a later sync', () => {
     const fresh = await sync();
 
     expect(fresh).toMatchObject({ counts: { ...noCounts, skipped: 1 } });
-    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.8']);
+    expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.8']);
     await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '2 minutes'`);
     expect(await sync()).toMatchObject({ counts: { changed: 1, skipped: 0 } });
   });
@@ -239,7 +225,7 @@ describe('a later sync', () => {
     const result = await sync(odd);
 
     expect(result).toMatchObject({ kind: 'succeeded', counts: { changed: 1, removed: 0 } });
-    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
   });
 });
 
@@ -272,7 +258,7 @@ describe('a sync that fails', () => {
     await sync(at.another({}, { readZone: async () => anew }));
 
     expect(await lastRun()).toMatchObject({ state: 'failed', failure: expect.stringMatching(/number 4711 upstream/) });
-    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
   });
 
   it('fails while the upstream is unavailable, keeps the mirror, and is retried soon', async () => {
@@ -284,7 +270,7 @@ describe('a sync that fails', () => {
     await at.workers.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
 
     expect(await lastRun()).toMatchObject({ state: 'failed', failure: expect.stringMatching(/unavailable/) });
-    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+    expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
     expect(at.nudges).toEqual([expect.objectContaining({ options: { jobId: 'again', delayMs: 30_000 } })]);
   });
 

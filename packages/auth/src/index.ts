@@ -1,6 +1,7 @@
-export { callerRoot, DNS_SCOPE, type DnsCaller, maySee, mayWriteType } from './dns-caller.js';
-export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns-session-store.js';
-export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type NewDnsToken } from './dns-token.js';
+export { callerRoot, DNS_SCOPE, type DnsCaller, maySee, mayWriteType } from './dns/caller.js';
+export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';
+export { countRequests, type RequestCounter, requestCounter } from './dns/request-counter.js';
+export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type NewDnsToken } from './dns/token.js';
 export {
   bearerToken,
   dnsCallerOf,
@@ -8,7 +9,7 @@ export {
   type RequireDnsTokenOptions,
   requireDnsToken,
   type TokenRefusal,
-} from './dns-token-middleware.js';
+} from './dns/token-middleware.js';
 export {
   type DnsTokenActor,
   type DnsTokenRecord,
@@ -16,23 +17,24 @@ export {
   displayNameOf,
   dnsTokenRecordOf,
   dnsTokenStore,
+  type FormerMemberDnsToken,
   inForce,
   isKept,
   issueDnsToken,
-  type LeftDnsToken,
-  leaveDnsTokens,
   revokeDnsToken,
+  revokeOrHandOverDnsTokens,
   shownOfDnsToken,
-} from './dns-token-store.js';
-export { type DnsTokenVerifier, dnsTokenVerifier } from './dns-token-verifier.js';
-export { endUser, type LeftTeam, type UserEnd } from './end-user.js';
-export type { IdentityClaims, Person } from './identity-rules.js';
-export { type IdentityRecord, IdentityRefused, type IdentityStore, identityStore } from './identity-store.js';
+} from './dns/token-store.js';
+export { type DnsTokenVerifier, dnsTokenVerifier } from './dns/token-verifier.js';
 export type { UseRecorder } from './last-used.js';
 export { lastUsedRecorder, sessionUseRecorder } from './last-used.js';
-export { countRequests, type RequestCounter, requestCounter } from './request-counter.js';
-export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './session-cookie.js';
-export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from './session-middleware.js';
+export { type EndedMembership, endUser, type UserEnd } from './people/end-user.js';
+export type { IdentityClaims, Person } from './people/identity-rules.js';
+export { type IdentityRecord, IdentityRefused, type IdentityStore, identityStore } from './people/identity-store.js';
+export { roleCovers, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
+export { type MemberRecord, type UserRecord, type UserStore, userStore } from './people/user-store.js';
+export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './sessions/cookie.js';
+export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from './sessions/middleware.js';
 export {
   type Membership,
   type Session,
@@ -42,6 +44,4 @@ export {
   type SessionTimes,
   type StartedSession,
   sessionStore,
-} from './session-store.js';
-export { roleCovers, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './team-store.js';
-export { type MemberRecord, type UserRecord, type UserStore, userStore } from './user-store.js';
+} from './sessions/store.js';

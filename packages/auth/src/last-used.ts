@@ -1,5 +1,5 @@
 import type { Pool } from '@corral/database';
-import type { SessionTimes } from './session-store.js';
+import type { SessionTimes } from './sessions/store.js';
 
 /**
  * SQL for what was used and when, by the database's clock. Rows are locked in order of id, to avoid deadlocks with

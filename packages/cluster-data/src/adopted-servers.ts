@@ -8,9 +8,9 @@ import {
 } from '@corral/contracts';
 import type { Columns } from './columns.js';
 
-/** Which machine it is, as its team acknowledged it. */
+/** The machine, as acknowledged by its team. */
 export interface ServerSpecRow {
-  /** The provider's number. `pg` reads it as a number, Prisma as a bigint. */
+  /** The provider's server id. `pg` reads it as a number, Prisma as a bigint. */
   readonly serverId: bigint | number;
   readonly serverType: string;
   readonly location: string;
@@ -18,7 +18,7 @@ export interface ServerSpecRow {
   readonly serverKind: string;
 }
 
-/** How far its adoption has come, and what it is a node of. */
+/** State of the adoption, and the node pool that uses the server. */
 export interface ServerStateRow {
   readonly id: string;
   readonly phase: string;
@@ -30,7 +30,7 @@ export interface ServerStateRow {
   readonly deregisterRequestedAt: Date | null;
 }
 
-/** What else answers show. */
+/** Further columns that answers show. */
 export interface ServerShownRow {
   readonly name: string;
   readonly operationId: string | null;
@@ -39,7 +39,7 @@ export interface ServerShownRow {
   readonly updatedAt: Date;
 }
 
-/** What passes have recorded of the rebuild of the present generation. */
+/** Progress of the rebuild of the current generation, as recorded by passes. */
 export interface ServerRebuildRow {
   readonly acknowledgedAt: Date;
   readonly purpose: string;
@@ -99,15 +99,17 @@ export const serverSpecOf = (row: ServerSpecRow): AdoptedServerSpec => ({
 export interface ServerState {
   readonly id: ServerId;
   readonly phase: ServerPhase;
-  /** What is known beside the phase, in a sentence for people. */
+  /** A sentence for people about the phase. */
   readonly message: string;
-  /** Counts the acknowledgements: one rebuild for each. Of a machine that joins by command also its commands. */
+  /**
+   * Number of acknowledgements; each permits one rebuild. For a machine that joins by command, also the number of its commands.
+   */
   readonly generation: number;
-  /** The value of the label that says at the provider whose the server is. */
+  /** Value of the label that marks the server's owner at the provider. */
   readonly claimToken: string;
-  /** The name of its Node. Set from the moment on at which it may join until it was rebuilt clean. */
+  /** Name of its Node. Set from the moment when it may join until it has been rebuilt. */
   readonly nodeName: string | null;
-  /** When the provider last told of it. */
+  /** When the provider last reported it. */
   readonly observedAt: Date | null;
   readonly deregisterRequestedAt: Date | null;
 }

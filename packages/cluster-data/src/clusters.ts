@@ -9,12 +9,12 @@ import {
 } from '@corral/contracts';
 import type { Columns } from './columns.js';
 
-/** What a team wants. */
+/** The declaration of a team. */
 export interface DeclaredRow {
   readonly id: string;
   readonly name: string;
   readonly shootName: string;
-  /** After defaults, without node pools, which are rows. */
+  /** With defaults, without node pools, which have their own rows. */
   readonly spec: unknown;
   readonly desiredHash: string;
   readonly generation: number;
@@ -22,7 +22,7 @@ export interface DeclaredRow {
   readonly deletionRequestedAt: Date | null;
 }
 
-/** What the last pass saw. */
+/** Observations of the last pass. */
 export interface ObservedRow {
   readonly observedGeneration: number;
   readonly phase: string;
@@ -32,7 +32,7 @@ export interface ObservedRow {
   readonly observed: unknown;
 }
 
-/** What else answers show, or their entity tags are made of. */
+/** Further columns for answers and entity tags. */
 export interface ShownRow {
   readonly revision: number;
   readonly nodeCounts: unknown;
@@ -41,7 +41,7 @@ export interface ShownRow {
   readonly updatedAt: Date;
 }
 
-/** How far passes have come. */
+/** Progress of passes. */
 export interface AppliedRow {
   readonly shootUid: string | null;
   readonly appliedGeneration: number;
@@ -91,16 +91,16 @@ export const clusterColumns = {
   } satisfies Columns<AppliedRow>,
 } as const;
 
-/** A specification as its column has it. */
+/** A specification as stored in its column. */
 export type StoredSpec = Omit<ClusterSpec, 'nodePools'>;
 
 export interface ClusterDeclaration {
   readonly id: ClusterId;
   readonly name: string;
   readonly desiredHash: string;
-  /** Counts the accepted changes. */
+  /** Number of accepted changes. */
   readonly generation: number;
-  /** The full patch version that `spec.kubernetesVersion` was resolved to; null until a pass has done so. */
+  /** The full version that `spec.kubernetesVersion` was resolved to; null until the first pass. */
   readonly pinnedVersion: string | null;
 }
 
@@ -112,7 +112,7 @@ export const declaredOf = (row: DeclaredRow): ClusterDeclaration => ({
   pinnedVersion: row.pinnedVersion,
 });
 
-/** `jsonb` forgets the order of members: here they have the order of the documentation. */
+/** `jsonb` does not keep the order of members; this restores the order of the documentation. */
 export function storedSpecOf({ spec }: Pick<DeclaredRow, 'spec'>): StoredSpec {
   const { connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan, network } = spec as StoredSpec;
   const { nodeCIDR, podCIDR, serviceCIDR, ...more } = network;
@@ -134,7 +134,7 @@ export interface SeenCluster {
   readonly conditions: readonly Condition[];
   readonly seedName: string | null;
   readonly migrationPhase: MigrationPhase | null;
-  /** What the last pass read of it beside that; null while there is nothing. */
+  /** Further observations of the last pass; null before the first one. */
   readonly observed: ObservedCluster | null;
 }
 
@@ -147,5 +147,5 @@ export const seenOf = (row: ObservedRow): SeenCluster => ({
   observed: row.observed as ObservedCluster | null,
 });
 
-/** By the name of the pool. */
+/** By pool name. */
 export type NodeCounts = Readonly<Record<string, { readonly ready: number; readonly total: number }>>;

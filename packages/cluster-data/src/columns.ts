@@ -1,13 +1,13 @@
 /**
- * The columns of a table, or a group of them, by the names that our rows have for them. The same names are Prisma's, so a
- * row has one type, whichever of Prisma and `pg` reads it.
+ * Columns of a table or of a group, by their names in our rows. The names are Prisma's, so a row has one type, whether Prisma
+ * or `pg` reads it.
  */
 export type Columns<Row> = Readonly<Record<keyof Row & string, string>>;
 
 /**
- * Columns for a SELECT or RETURNING, each by its name: never `*`, as a statement with that is not prepared.
+ * Columns for a SELECT or RETURNING. Never `*`, because statements with `*` are not prepared.
  *
- * @param table the table's name or its alias in the statement; ours, never a value
+ * @param table name or alias of the table in the statement; a constant, never a value
  */
 export function selectOf(table: string, columns: Readonly<Record<string, string>>): string {
   return Object.entries(columns)
@@ -18,7 +18,7 @@ export function selectOf(table: string, columns: Readonly<Record<string, string>
 /**
  * The same as one JSON object, for rows that are part of another row. Times in it are texts.
  *
- * @param more other members: expressions by their names
+ * @param more additional members: expressions by name
  */
 export function jsonOf(
   table: string,
@@ -32,7 +32,7 @@ export function jsonOf(
   return `json_build_object(${members.join(', ')})`;
 }
 
-/** The same for a `select` of Prisma. */
+/** The same for Prisma's `select`. */
 export function prismaSelect<Name extends string>(
   columns: Readonly<Record<Name, string>>,
 ): { readonly [N in Name]: true } {

@@ -1,7 +1,7 @@
 import { asConnectionId, type ConnectionId, type ConnectionPhase, type ConnectionProject } from '@corral/contracts';
 import type { Columns } from './columns.js';
 
-/** What answers show of a connection. */
+/** Columns of a connection for answers. */
 export interface ConnectionRow {
   readonly id: string;
   readonly ref: string;
@@ -17,18 +17,18 @@ export interface ConnectionRow {
   readonly updatedAt: Date;
 }
 
-/** Its token, as it is stored. */
+/** Its encrypted token. */
 export interface SealedTokenRow {
   readonly tokenKeyId: string;
   readonly sealedToken: Uint8Array;
 }
 
-/** Which of its tokens the garden holds, and under which name. */
+/** The version of the token on the garden, and the name of its Secret. */
 export interface ConnectionOnGardenRow {
   readonly gardenName: string;
-  /** Grows with each new token. */
+  /** Incremented with each new token. */
   readonly tokenVersion: number;
-  /** The one that the Secret on the garden holds. */
+  /** The version in the Secret on the garden. */
   readonly gardenTokenVersion: number;
 }
 
@@ -59,7 +59,7 @@ export const connectionColumns = {
 export interface ConnectionRecord {
   readonly id: ConnectionId;
   readonly ref: string;
-  /** Counts the accepted changes. */
+  /** Number of accepted changes. */
   readonly generation: number;
   readonly name: string;
   readonly provider: string;
@@ -68,7 +68,7 @@ export interface ConnectionRecord {
   /** When the provider last accepted the token. */
   readonly verifiedAt: Date | null;
   readonly message: string;
-  /** What the provider's answers told of the project; null until there was one about this token. */
+  /** The project according to the provider's answers; null until there was one for this token. */
   readonly project: Readonly<Omit<ConnectionProject, 'currency'>> | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -91,7 +91,7 @@ export function connectionOf(row: ConnectionRow): ConnectionRecord {
   };
 }
 
-/** A token as it is stored: the name of its key, and what that key opens. Only the process that uses it opens it. */
+/** An encrypted token with the id of its key. Only the process that uses the token decrypts it. */
 export interface SealedToken {
   readonly keyId: string;
   readonly bytes: Uint8Array;
@@ -102,13 +102,13 @@ export const sealedTokenOf = ({ tokenKeyId, sealedToken }: SealedTokenRow): Seal
   bytes: sealedToken,
 });
 
-/** The columns of a token that is to be stored, for Prisma. */
+/** Columns for storing a token with Prisma. */
 export const tokenColumnsOf = ({ keyId, bytes }: SealedToken) => ({
   tokenKeyId: keyId,
   sealedToken: new Uint8Array(bytes),
 });
 
-/** A sealed token with the connection whose id it was sealed with. */
+/** An encrypted token with the id of the connection that it is bound to. */
 export interface ConnectionToken extends SealedToken {
   readonly connectionId: ConnectionId;
 }

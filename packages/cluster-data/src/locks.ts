@@ -18,17 +18,17 @@ const lock = async (db: Prisma | Queryable, text: string, values: readonly unkno
 };
 
 /**
- * Holds the cluster of that name, if there is one. No stronger than that: a pass that holds a server may wait to refer to
- * its cluster, and a change waits for servers.
+ * Locks the cluster of that name, if there is one. No stronger, because a pass that holds a server may wait to refer to its
+ * cluster, while a change waits for servers.
  */
 export const lockCluster = (tx: Prisma, teamId: TeamId, name: string): Promise<void> =>
   lock(tx, 'SELECT id FROM cluster WHERE team_id = $1::uuid AND name = $2 FOR NO KEY UPDATE', [teamId, name]);
 
-/** Holds all clusters on a connection. */
+/** Locks all clusters on a connection. */
 export const lockClustersOf = (db: Prisma | Queryable, connectionId: ConnectionId): Promise<void> =>
   lock(db, 'SELECT id FROM cluster WHERE connection_id = $1::uuid ORDER BY id FOR NO KEY UPDATE', [connectionId]);
 
-/** Holds all clusters on the connection of that name, if there is one. */
+/** Locks all clusters on the connection of that name, if there is one. */
 export const lockClustersOfRef = (tx: Prisma, teamId: TeamId, ref: string): Promise<void> =>
   lock(
     tx,
@@ -38,18 +38,18 @@ export const lockClustersOfRef = (tx: Prisma, teamId: TeamId, ref: string): Prom
     [teamId, ref],
   );
 
-/** Holds the connection of that name to change or delete it. Waits for clusters and servers that are being declared on it. */
+/** Locks the connection of that name to change or delete it. Waits for clusters and servers that are being declared on it. */
 export const lockConnection = (tx: Prisma, teamId: TeamId, ref: string): Promise<void> =>
   lock(tx, 'SELECT id FROM connection WHERE team_id = $1::uuid AND ref = $2 FOR UPDATE', [teamId, ref]);
 
-/** Keeps a connection from being deleted or given another token until the transaction ends. */
+/** Prevents a connection from being deleted or getting another token until the transaction ends. */
 export const keepConnection = (db: Prisma | Queryable, teamId: TeamId, connectionId: ConnectionId): Promise<void> =>
   lock(db, 'SELECT id FROM connection WHERE team_id = $1::uuid AND id = $2::uuid FOR KEY SHARE', [
     teamId,
     connectionId,
   ]);
 
-/** Holds the server of that number, if the team has one. A pass that is ending holds its row: what it writes comes before. */
+/** Locks the server of that number, if the team has one. Waits for a pass that is about to end, and sees what it writes. */
 export const lockServer = (tx: Prisma, teamId: TeamId, serverId: number): Promise<void> =>
   lock(tx, 'SELECT id FROM adopted_server WHERE team_id = $1::uuid AND server_id = $2::bigint FOR UPDATE', [
     teamId,

@@ -9,9 +9,9 @@ export interface NodePoolRow {
   readonly minimum: number;
   readonly maximum: number;
   readonly publicIp: boolean;
-  /** The worker pool's name on the garden. */
+  /** Name of the worker pool on the garden. */
   readonly workerName: string;
-  /** The higher, the sooner the pool grows. */
+  /** Pools with higher values grow first. */
   readonly autoscalerPriority: number;
 }
 
@@ -32,10 +32,10 @@ export interface BackedPoolRow extends NodePoolRow {
   readonly backingReady: number;
 }
 
-/** An expression beside a row of `cluster`: its pools as JSON, rows of `NodePoolRow` in their order. */
+/** SQL expression beside a row of `cluster`: its pools as JSON, an ordered list of `NodePoolRow`. */
 export const poolsOfCluster = poolsAs(jsonOf('pool', nodePoolColumns));
 
-/** The same of `BackedPoolRow`. */
+/** The same for `BackedPoolRow`. */
 export const backedPoolsOfCluster = poolsAs(
   jsonOf('pool', nodePoolColumns, {
     backingReady: `(SELECT count(*) FROM adopted_server AS server

@@ -4,18 +4,18 @@ import { isOpenIn } from './operations.js';
 
 /* How operations go on and end: all values that an end writes are here. */
 
-/** What becomes of an operation at the end of a pass. */
+/** The effect of a pass on an operation. */
 export type OperationVerdict<Code extends OperationErrorCode> =
-  /** There is none, or it stays as it is. */
+  /** There is no operation, or it does not change. */
   | { readonly to: 'stay' }
   | { readonly to: 'running'; readonly progress: number }
   | { readonly to: 'succeeded' }
   | { readonly to: 'failed'; readonly code: Code; readonly message: string };
 
-/** 100 is what `succeeded` alone may say. */
+/** Only `succeeded` has 100. */
 const PROGRESS_MAX_RUNNING = 99;
 
-/** As columns: state, progress, error, and whether that is final. */
+/** As columns: state, progress, error, and whether the state is final. */
 export function operationValues(verdict: OperationVerdict<OperationErrorCode>): [string, number, string, boolean] {
   switch (verdict.to) {
     case 'stay':
@@ -38,13 +38,13 @@ export interface VerdictParameters {
   readonly progress: string;
   readonly error: string;
   readonly isFinal: string;
-  /** Whether state and progress change; without it they do. */
+  /** Whether state and progress change. Default: true. */
   readonly changes?: string;
-  /** An expression: why the operation does not get on, or null. */
+  /** SQL expression: why the operation is blocked, or null. */
   readonly waiting: string;
 }
 
-/** The assignments of an `UPDATE operation` that writes a verdict. Progress never falls. */
+/** Assignments of an `UPDATE operation` that writes a verdict. Progress never decreases. */
 export function verdictAssignments({
   state,
   progress,
@@ -60,7 +60,7 @@ export function verdictAssignments({
     finished_at = CASE WHEN ${isFinal} THEN clock_timestamp() END`;
 }
 
-/** Which operations a verdict changes: those that are open and of which it says something new. `waiting` is a parameter. */
+/** SQL condition for open operations that the verdict changes. `waiting` is a parameter. */
 export function isNewsAbout({
   state,
   progress,
@@ -74,7 +74,7 @@ export function isNewsAbout({
 }
 
 /**
- * The statement by which open operations succeed because their target is gone, for a CTE.
+ * A statement for a CTE that completes open operations because their target is gone.
  *
  * @param gone a CTE that deletes the targets and returns their `id` and `team_id`
  */
@@ -84,7 +84,7 @@ export const succeedOperationsOf = (gone: string): string => `
   FROM ${gone}
   WHERE operation.target_id = ${gone}.id AND operation.team_id = ${gone}.team_id AND ${isOpenIn('operation')}`;
 
-/** Cancels what is open about a target that goes before it was done. @param now the database's clock */
+/** Cancels the open operations of a target that is deleted. @param now the database's clock */
 export async function cancelOperations(
   tx: Pick<Transaction, 'operation'>,
   { teamId, targetId, now }: { readonly teamId: TeamId; readonly targetId: string; readonly now: Date },

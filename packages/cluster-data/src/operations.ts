@@ -41,7 +41,7 @@ export const operationColumns = {
   updatedAt: 'updated_at',
 } as const satisfies Columns<OperationRow>;
 
-/** What an accepted change became. */
+/** The operation of an accepted change. */
 export interface OperationRecord {
   readonly id: OperationId;
   readonly kind: OperationKind;
@@ -50,7 +50,7 @@ export interface OperationRecord {
   readonly state: OperationState;
   readonly progress: number;
   readonly error: OperationError;
-  /** Why it does not get on just now; null once it has ended. */
+  /** Why it is blocked; null once it has ended. */
   readonly waiting: OperationWaiting | null;
   readonly desiredHash: string;
   readonly createdAt: Date;
@@ -74,7 +74,7 @@ export function operationOf(row: OperationRow): OperationRecord {
   };
 }
 
-/** An operation that `jsonOf` has read as part of another row. */
+/** An operation read by `jsonOf` as part of another row. */
 export type OperationJson = Omit<OperationRow, 'createdAt' | 'updatedAt'> & {
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -83,7 +83,7 @@ export type OperationJson = Omit<OperationRow, 'createdAt' | 'updatedAt'> & {
 export const operationOfJson = (json: OperationJson): OperationRecord =>
   operationOf({ ...json, createdAt: new Date(json.createdAt), updatedAt: new Date(json.updatedAt) });
 
-/** The others have ended, and never change again. */
+/** Operations that are not open have ended and never change. */
 export function isOpen({ state }: Pick<OperationRecord, 'state'>): boolean {
   return openOperationStates.some((open) => open === state);
 }

@@ -3,22 +3,22 @@ import type { Columns } from './columns.js';
 
 export interface TeamNamesRow {
   readonly id: string;
-  /** What answers and paths of the team endpoints speak of. */
+  /** Number of the team in answers and paths of the team endpoints. */
   readonly number: number;
   readonly slug: string;
-  /** Empty where the team has not been named. */
+  /** Empty if the team has no name. */
   readonly name: string;
 }
 
-/** Where the team is on the garden. */
+/** The team's Project on the garden. */
 export interface TeamProjectRow {
   readonly slug: string;
   readonly projectName: string;
-  /** Null until the Project has stated it. */
+  /** Null until the Project is ready. */
   readonly projectNamespace: string | null;
 }
 
-/** Quotas where they differ from the installation's; null where they do not. */
+/** Quotas of the team; null for the installation's default. */
 export interface TeamQuotasRow {
   readonly clustersMax: number | null;
   readonly poolsPerClusterMax: number | null;
@@ -45,7 +45,7 @@ export interface TeamNames {
   readonly id: TeamId;
   readonly number: number;
   readonly slug: string;
-  /** The slug where the team has not been named. */
+  /** The slug if the team has no name. */
   readonly name: string;
 }
 

@@ -2,22 +2,22 @@ import type { ConnectionId, TeamId } from '@corral/contracts';
 import type { Queryable } from '@corral/database';
 
 /**
- * Who said that the provider refuses a token, and the seconds for which a verification that succeeded outweighs that.
+ * Sources of a token refusal, and the time in seconds for which a successful verification outweighs each.
  *
- * A token that was verified just now is not shown to the provider again at once: each pass that meets the refusal asks.
+ * A token that was just verified is not verified again immediately, because each pass that meets the refusal requests it.
  */
 const settledSeconds = {
-  /** The state of a Shoot may tell of a call that the garden made minutes ago, before the token was verified. */
+  /** The state of a Shoot may be about a call that the garden made minutes ago, before the verification. */
   garden: 300,
-  /** Our own call is of this moment. The time only bounds how often the provider is asked. */
+  /** Our own call is current. The time only limits how often the provider is called. */
   provider: 60,
-  /** Prices are read once in hours, so there is nothing to bound. */
+  /** Prices are read every few hours, so no limit is needed. */
   'price list': 0,
 } as const;
 
 /**
- * Makes the verification of a connection due, because its token was refused: no refusal counts until the provider has
- * refused the token in a verification. Only a connection that is `Ready` is concerned: the others are verified anyway.
+ * Requests a verification of a connection whose token was refused. The refusal counts only after the provider has refused the
+ * token in a verification. Only `Ready` connections are affected: the others are verified anyway.
  */
 export async function requestVerification(
   db: Queryable,

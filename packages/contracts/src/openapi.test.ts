@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { clusterOpenApi } from './cluster/openapi.js';
+import { clusterOpenApi } from './cluster/openapi/openapi.js';
 import { clusterRoutes } from './cluster/routes.js';
 import { dnsOpenApi } from './dns/openapi.js';
 import { dnsRoutes } from './dns/routes.js';

@@ -1,10 +1,10 @@
 import type { RequestHandler } from 'express';
 
 /**
- * Makes the path one that the router reads in one way only: repeated slashes count as one (some clients join an
- * endpoint that ends in a slash), and a percent sign that starts no escape of valid UTF-8 becomes a literal one, so that
- * it fails as a name instead of as a request. Each segment is percent-decoded once, later, by the router. The origin
- * of a target in absolute form (RFC 9112 section 3.2.2) stays: Express takes it off itself.
+ * Normalizes the path before routing. Repeated slashes count as one, because some clients join paths to an endpoint that ends
+ * in a slash. A percent sign that does not start a valid UTF-8 escape becomes a literal one, so that it fails as an invalid
+ * name instead of as an invalid request. The router decodes each segment once, later. The origin of a target in absolute form
+ * (RFC 9112 section 3.2.2) stays: Express removes it.
  */
 export function canonicalUrl(): RequestHandler {
   return (req, _res, next) => {

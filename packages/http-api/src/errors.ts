@@ -33,23 +33,23 @@ export class RequestFault extends Error {
   constructor(
     readonly kind: RequestFaultKind,
     message: string,
-    /** Seconds, whole and at least 1; null where waiting does not help. */
+    /** Whole seconds, at least 1; null when waiting does not help. */
     readonly retryAfterSeconds: number | null = null,
   ) {
     super(message);
   }
 }
 
-/** What every API's own error has. */
+/** Required properties of each API's own error. */
 export interface ApiError extends Error {
   readonly code: string;
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
-  /** Seconds, whole and at least 1. */
+  /** Whole seconds, at least 1. */
   readonly retryAfterSeconds: number | null;
 }
 
-/** How an API tells its clients what went wrong. */
+/** How an API renders errors. */
 export interface ErrorShape<E extends ApiError> {
   /** The whole `Content-Type` of its error bodies. */
   readonly contentType: string;
@@ -57,11 +57,11 @@ export interface ErrorShape<E extends ApiError> {
   readonly ofFault: (fault: RequestFault) => E;
   /** For everything else that is thrown, the API's own errors included. @returns null for an unexpected error */
   readonly ofThrown: (thrown: unknown) => E | null;
-  /** Stands for an unexpected error. Its status is 500. */
+  /** Rendered for an unexpected error. Its status is 500. */
   readonly unexpected: () => E;
   /** @param requestId as in `X-Correlation-Id` */
   readonly bodyOf: (error: E, requestId: string) => string;
-  /** Headers beside those that every error has. */
+  /** Additional headers. */
   readonly setHeaders?: (res: Response, error: E) => void;
 }
 
@@ -103,7 +103,7 @@ export function sendError<E extends ApiError>(res: Response, error: E, shape: Er
   sendText(res, error.status, shape.contentType, shape.bodyOf(error, res.locals.requestId));
 }
 
-/** The connection of a request closed before its answer: there is nobody to answer. */
+/** The client disconnected before it got an answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 
@@ -114,10 +114,7 @@ export class ClientGone extends Error {
 
 const signals = new WeakMap<ServerResponse, AbortSignal>();
 
-/**
- * Aborted when the client goes away before its answer, or when the answer is out: nobody waits for it any more. Its reason
- * is a `ClientGone`.
- */
+/** Aborts when the client disconnects before it got an answer, and after the answer was sent. The reason is a `ClientGone`. */
 export function clientGone(res: ServerResponse): AbortSignal {
   const known = signals.get(res);
   if (known !== undefined) return known;

@@ -1,13 +1,13 @@
 import { type RequestHandler, Router } from 'express';
 import { RequestFault } from './errors.js';
 
-/** What a row of a route table says about its place. */
+/** Method and path of a row of a route table. */
 export interface RouteRow {
   readonly operationId: string;
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** Parameters in braces. */
+  /** With parameters in braces. */
   readonly path: string;
-  /** Logs show the pattern of the path only. */
+  /** Logs show only the pattern of the path. */
   readonly privatePath?: boolean;
 }
 
@@ -15,15 +15,15 @@ export interface RouteRow {
 export type HandlersOf<R extends RouteRow> = Readonly<Record<R['operationId'], RequestHandler>>;
 
 export interface MountOptions<R extends RouteRow> {
-  /** Handlers in front of that of a row: checks of access and query, the reader of the body. */
+  /** Handlers that run before that of a row: access, query and body. */
   readonly before?: (row: R) => readonly RequestHandler[];
-  /** Redirects a GET to the path with a slash at its end. Default: both paths are served. */
+  /** Redirects GET requests to the path with a trailing slash. Default: both paths are served. */
   readonly endInSlash?: boolean;
 }
 
 /**
- * Mounts the rows of a route table. A method that a path has no row for is answered 405 with the methods it has; paths
- * without a row fall through.
+ * Mounts the rows of a route table. A method without a row is answered 405 with the methods of the path; paths without a row
+ * fall through.
  */
 export function mountRoutes<R extends RouteRow>(
   routes: readonly R[],
@@ -41,7 +41,7 @@ export function mountRoutes<R extends RouteRow>(
   return router;
 }
 
-/** Literal segments before parameters, so that `/zones/actions` is not taken for a zone. */
+/** Literal segments come before parameters, so that `/zones/actions` is not read as a zone. */
 function groupByPath<R extends RouteRow>(routes: readonly R[]): [string, R[]][] {
   const groups = new Map<string, R[]>();
   for (const route of routes) groups.set(route.path, [...(groups.get(route.path) ?? []), route]);

@@ -3,8 +3,8 @@ import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 
 /**
- * Gives every request an id of our own making, in `res.locals.requestId` and the header `X-Correlation-Id`. An id that
- * a client sends is not taken over: it could be made to look like another request in our logs.
+ * Gives every request a new id, in `res.locals.requestId` and the header `X-Correlation-Id`. Ids of clients are not used: a
+ * client could imitate another request in our logs.
  */
 export function requestId(): RequestHandler {
   return (_req, res, next) => {
@@ -20,13 +20,13 @@ const PATH_MAX = 512;
 const UNMATCHED = 'unmatched';
 
 /**
- * One line and one observation at the end of each request. The query is never logged: it may hold secrets.
+ * Writes one log line and one observation at the end of each request. The query is never logged, because it may hold secrets.
  *
- * The path is `res.locals.path` where a router set it, because what was sent is not for logs. A request that met no route
- * may have been meant for such a one: ids are taken out of its path.
+ * The path is `res.locals.path` if a router set it, for paths that are private. A request without a route may have been meant
+ * for one of those, so ids are removed from its path.
  *
- * The route label is `res.locals.route` where a router set it, else what Express matched; a request that met no route
- * is `unmatched`. After 300 different routes the rest is `other`, so that no client can grow the metrics.
+ * The route label is `res.locals.route` if a router set it, else the pattern that Express matched; requests without a route are
+ * `unmatched`. After 300 different routes the label is `other`, so that clients cannot grow the metrics.
  */
 export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
   const routes = new Set<string>();
@@ -40,7 +40,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
   return (req, res, next) => {
     const startedAt = performance.now();
     const bytesBefore = req.socket.bytesWritten;
-    // 'close' comes after 'finish' as well as when the client leaves: one listener sees both ends.
+    // 'close' follows 'finish' and also comes when the client disconnects, so one listener sees both.
     res.once('close', () => {
       const seconds = (performance.now() - startedAt) / 1000;
       const route = bounded(routeOf(req, res));
@@ -65,7 +65,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
 
 type RequestLabels = { route: string; method: string; status: number };
 
-/** Looks the series of a set of labels up by one short key: prom-client sorts and joins them anew for each value. */
+/** Finds the series of a set of labels by one short key, because prom-client sorts and joins labels for each value. */
 function cachedObserver(histogram: Metrics['httpRequestSeconds']): (labels: RequestLabels, seconds: number) => void {
   const seriesOf = new Map<string, { observe(value: number): void }>();
   return (labels, seconds) => {
@@ -89,7 +89,7 @@ function pathOf(req: Request, res: Response, route: string): string {
   return route === UNMATCHED ? path.replaceAll(uuids, '{id}') : path;
 }
 
-/** Bytes of the answer's body; for a streamed answer what went over the connection meanwhile. */
+/** Bytes of the answer's body; for a streamed answer the bytes sent on the connection. */
 function bytesOf(req: Request, res: Response, bytesBefore: number): number {
   const length = res.getHeader('content-length');
   return length === undefined ? req.socket.bytesWritten - bytesBefore : Number(length);
@@ -100,12 +100,12 @@ function routeOf(req: Request, res: Response): string {
   if (typeof named === 'string') return named;
   const route: { path: unknown } | undefined = req.route;
   if (route === undefined) return UNMATCHED;
-  // Absent once Express has given the request up, as it does with one whose connection was cut.
+  // Absent after Express has given the request up, as for a connection that was cut.
   const baseUrl: string | undefined = req.baseUrl;
   return baseUrl === undefined || baseUrl === '' ? String(route.path) : `${mountPattern(req)}${String(route.path)}`;
 }
 
-/** Express tells where a router is mounted as the client wrote it, `/teams/acme`; this makes `/teams/:team` of it. */
+/** Express gives the mount path as the client wrote it, `/teams/acme`; this returns `/teams/:team`. */
 function mountPattern(req: Request): string {
   const names = new Map(Object.entries(req.params).map(([name, value]) => [String(value), name]));
   const segments = req.baseUrl.split('/').map((segment) => {

@@ -7,20 +7,19 @@ import type { FlightBound } from './flights/flight-bound.js';
 import { requestId, requestLog } from './request-log.js';
 
 export interface ServiceAppOptions {
-  /** Whose `X-Forwarded-*` headers are believed. */
+  /** Proxies whose `X-Forwarded-*` headers are trusted. */
   readonly trustProxy: TrustProxy;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** What is refused by it is neither logged nor timed: a line would be more work than the refusal. */
+  /** Its refusals are neither logged nor timed: a log line would cost more than the refusal. */
   readonly flights: Pick<FlightBound, 'check'>;
   /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
   readonly crossOrigin?: RequestHandler;
 }
 
 /**
- * An Express app with what every API of ours wants before its first route: requests are numbered, taken on within bounds,
- * logged, counted, and have one host and one spelling of their address; answers guard whoever looks at them; Express adds no
- * header of its own and reads no query.
+ * An Express app with everything that an API needs before its first route: request ids, limits of work in flight, logs,
+ * metrics, one host and a canonical URL, and security headers. Express adds no headers and parses no query.
  */
 export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: ServiceAppOptions): Express {
   const app = express();
@@ -40,8 +39,8 @@ export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: S
 }
 
 /**
- * Refuses a request with more than one `Host` (RFC 9112 section 3.2): a proxy in front may have gone by another one than
- * Node.js does, which takes the first.
+ * Refuses a request with more than one `Host` (RFC 9112 section 3.2): a proxy in front may have used another one than Node.js,
+ * which takes the first.
  */
 const oneHost: RequestHandler = ({ rawHeaders }, res, next) => {
   let hosts = 0;
@@ -54,13 +53,13 @@ const oneHost: RequestHandler = ({ rawHeaders }, res, next) => {
   next(new RequestFault('many_hosts', 'The request has more than one Host header. Send one.'));
 };
 
-/** Browsers meet these services, some with a session: their pages run their own scripts only, and stand in no foreign frame. */
+/** Browsers use these services, some with a session: pages run only their own scripts and cannot be framed. */
 function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
       directives: {
         frameAncestors: ["'none'"],
-        // A laptop serves this over plain HTTP; where there is HTTPS, HSTS says the same for good.
+        // Development uses plain HTTP; with HTTPS, HSTS has the same effect.
         upgradeInsecureRequests: null,
       },
     },

@@ -1,21 +1,21 @@
 import { isIP } from 'node:net';
 import { EnvError, makeExactValidator, type OptionalValidatorSpec, type RequiredValidatorSpec } from 'envalid';
 
-/** What a variable is, for messages and for the generated table. */
+/** Documentation of a variable, for messages and the generated table. */
 export interface VariableMeta {
   readonly type: string;
   /** Completes the sentence "Expected …". */
   readonly expected: string;
   readonly unit?: string | undefined;
-  /** The value is never shown, nor is a part of it: it is a secret, or may hold one, as URLs do. */
+  /** The value is never shown, not even in part: it is a secret, or may contain one, as URLs do. */
   readonly hidden: boolean;
 }
 
 interface Declared {
-  /** One sentence for the one who operates the service. */
+  /** One sentence for operators. */
   desc: string;
   example?: string;
-  /** Makes an optional variable necessary, depending on the others. Use it with `default: undefined`. */
+  /** When an optional variable is required, depending on the others. Use it with `default: undefined`. */
   requiredWhen?: (config: Record<string, unknown>) => boolean;
 }
 type Optional = Declared & { default: undefined };
@@ -23,22 +23,22 @@ type Required<T> = Declared & { default?: NonNullable<T> };
 
 export type OptionalVariable<T> = OptionalValidatorSpec<T> & { meta: VariableMeta };
 export type RequiredVariable<T> = RequiredValidatorSpec<T> & { meta: VariableMeta };
-/** A declared variable. `default: undefined` makes it optional; without `default` it must be given. */
+/** A declared variable. `default: undefined` makes it optional; without `default` it is required. */
 export type Variable<T> = OptionalVariable<T> | RequiredVariable<T>;
 // biome-ignore lint/suspicious/noExplicitAny: a table of variables holds any value types
 export type Variables = Record<string, Variable<any>>;
 
 /**
- * Declares a variable of a type of one's own.
+ * Declares a variable of a custom type.
  *
- * @param parse takes the value without blanks around it; see `refuseValue`
+ * @param parse gets the trimmed value; see `refuseValue`
  */
 export function variable<T>(spec: Declared, meta: VariableMeta, parse: (input: string) => T): RequiredVariable<T> {
   const validator = makeExactValidator<T>((input) => parse(input.trim()));
   return { ...validator(spec as object), meta };
 }
 
-/** Refuses a value. The sentence goes on after the name of the variable and must not hold the value itself. */
+/** Refuses a value. The text follows the name of the variable and must not contain the value. */
 export function refuseValue(problem: string): never {
   throw new EnvError(problem);
 }
@@ -61,7 +61,7 @@ export function flag(spec: Declared): Variable<boolean> {
   });
 }
 
-/** One of a few values. */
+/** One of several values. */
 export function oneOf<const T extends string>(choices: readonly T[], spec: Optional): OptionalVariable<T>;
 export function oneOf<const T extends string>(choices: readonly T[], spec: Required<T>): RequiredVariable<T>;
 export function oneOf<const T extends string>(choices: readonly T[], spec: Declared): Variable<T> {
@@ -124,7 +124,7 @@ interface UrlRules {
   protocols?: readonly string[];
 }
 
-/** An absolute URL, kept as text. Never shown in messages, for it may hold a password. */
+/** An absolute URL, kept as text. Never shown in messages, because it may contain a password. */
 export function url(spec: Optional & UrlRules): OptionalVariable<string>;
 export function url(spec: Required<string> & UrlRules): RequiredVariable<string>;
 export function url(spec: Declared & UrlRules): Variable<string> {
@@ -138,14 +138,14 @@ export function url(spec: Declared & UrlRules): Variable<string> {
   });
 }
 
-/** A comma-separated list; blanks around its values and empty values are dropped. */
+/** A comma-separated list. Values are trimmed and empty values are dropped. */
 export function list(spec: Optional): OptionalVariable<readonly string[]>;
 export function list(spec: Required<readonly string[]>): RequiredVariable<readonly string[]>;
 export function list(spec: Declared): Variable<readonly string[]> {
   return variable(spec, { type: 'list', expected: 'a comma-separated list', hidden: false }, splitList);
 }
 
-/** A comma-separated list of some of a few values. */
+/** A comma-separated list of allowed values. */
 export function wordsOf<const T extends string>(choices: readonly T[], spec: Optional): OptionalVariable<readonly T[]>;
 export function wordsOf<const T extends string>(
   choices: readonly T[],
@@ -197,8 +197,8 @@ export function secret(spec: Declared & { minLength?: number }): Variable<string
 export type TrustProxy = false | number | readonly string[];
 
 /**
- * Which proxies may tell the address of a client. `true` is refused: it would let every client choose its own
- * address, and with it the bucket that its requests are counted in.
+ * Proxies that may state the address of a client. `true` is refused: every client could then choose its own address, and with
+ * it its rate limit.
  */
 export function trustProxy(spec: Required<TrustProxy>): RequiredVariable<TrustProxy> {
   const expected =

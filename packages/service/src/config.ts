@@ -10,7 +10,7 @@ export interface ConfigProblem {
   readonly expected: string;
 }
 
-/** Every wrong variable at once, so that one restart mends them all. Holds no value of a secret. */
+/** Lists every wrong variable, so that one restart fixes them all. Contains no secret value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly ConfigProblem[]) {
@@ -20,7 +20,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads and checks all declared variables. An empty variable counts as absent, as charts and compose files write it.
+ * Reads and checks all declared variables. An empty variable counts as absent, because charts and compose files write absent
+ * ones so.
  *
  * @throws ConfigError that lists every wrong variable
  */

@@ -4,11 +4,11 @@ import type { Log } from './log.js';
 export type HealthCheck = (signal: AbortSignal) => Promise<unknown>;
 
 export interface HealthOptions {
-  /** Named by what a reader of `/readyz` should look at: `database`, `redis`. */
+  /** By name of the dependency: `database`, `redis`. */
   checks: Readonly<Record<string, HealthCheck>>;
-  /** For each check. Default: 2,000. */
+  /** Timeout of each check in ms. Default: 2,000. */
   deadlineMs?: number;
-  /** An answer serves all callers for so long, so that nobody floods the database through `/readyz`. Default: 500. */
+  /** Time in ms for which a result is reused, so that `/readyz` cannot flood the database. Default: 500. */
   freshMs?: number;
   log: Log;
 }
@@ -21,11 +21,11 @@ export interface Readiness {
 export interface Health {
   /** Whether requests can be served, and which checks fail. */
   readiness(): Promise<Readiness>;
-  /** Aborted when no more connections are taken: long answers end themselves on it. */
+  /** Aborts when no more connections are accepted; long answers then end. */
   readonly draining: AbortSignal;
-  /** From now on not ready, for good, while requests are still served. */
+  /** Becomes not ready permanently. Requests are still served. */
   retire(): void;
-  /** Not ready either, and long answers end. */
+  /** As `retire`, and ends long answers. */
   drain(): void;
 }
 
@@ -42,7 +42,7 @@ export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }:
       if (failingBefore.delete(name)) log.info('dependency is back', { dependency: name });
       return true;
     } catch (error) {
-      // The answer names the check only; why it fails is for us, and once per outage is enough.
+      // The answer names only the check. The reason is logged once per outage.
       if (!failingBefore.has(name)) log.error('dependency is not ready', { dependency: name, error });
       failingBefore.add(name);
       return false;

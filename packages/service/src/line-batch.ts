@@ -4,7 +4,7 @@ const BATCH_CHARACTERS_MAX = 65_536;
 const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 const FLUSH_MS_MAX = 1_000;
 
-/** What is still to be written when the process ends. One listener for all: a process may make logs without a bound. */
+/** Batches to write when the process ends. One listener for all, because a process may create any number of logs. */
 const unwritten = new Set<() => void>();
 let watchesExit = false;
 
@@ -17,10 +17,10 @@ function writeAtExit(): void {
 }
 
 /**
- * Gathers the lines of one turn of the event loop into one write.
+ * Collects the lines of one turn of the event loop into one write.
  *
- * A reader that stalls (a full pipe) must neither block the process nor fill its memory: past a bound lines are
- * dropped and counted, and a line about it follows once the reader goes on.
+ * A reader that stalls (a full pipe) must neither block the process nor fill its memory. Beyond a limit, lines are dropped and
+ * counted, and a line reports the number when the reader continues.
  */
 export class LineBatch {
   #pending = '';
@@ -28,13 +28,13 @@ export class LineBatch {
   readonly #destination: Writable;
   readonly #writeOut = (): void => this.#write();
 
-  /** @param renderDropped the line that tells how many lines are missing */
+  /** @param renderDropped renders the line with the number of dropped lines */
   constructor(
     destination: Writable,
     private readonly renderDropped: (lines: number) => string,
   ) {
     this.#destination = destination;
-    // A reader that goes away is no reason to end a service; without a listener Node.js would.
+    // A closed reader must not end the service, which Node.js would do without a listener.
     destination.on('error', () => {});
     writeAtExit();
   }
@@ -64,7 +64,7 @@ export class LineBatch {
     this.#destination.write(text);
   }
 
-  /** Resolves when the destination took every line, or after a second: never rejects. */
+  /** Resolves when the destination has taken every line, or after a second. Never rejects. */
   async flush(): Promise<void> {
     this.#writeOut();
     if (this.#destination.writableLength === 0) return;

@@ -7,7 +7,7 @@ export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** What code needs of a log. The message is a constant, what varies is a field; an error goes into the field `error`. */
+/** A log. The message is a constant, variable parts are fields; an error goes into the field `error`. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -22,26 +22,26 @@ export interface LogOptions {
   level?: LogLevel;
   /** Name of the process, on every line. */
   service: string;
-  /** Where the lines go. Default: stdout. */
+  /** Destination of the lines. Default: stdout. */
   destination?: Writable;
 }
 
-/** The log of a process, which also knows how to write out what it still holds. */
+/** The log of a process, with `flush`. */
 export interface RootLog extends Log {
-  /** Resolves when all is written, after a second at the latest. Await it before process.exit. */
+  /** Resolves when everything is written, after at most a second. Await it before process.exit. */
   flush(): Promise<void>;
 }
 
-/** One line of JSON per call, redacted, in batches of one write per turn of the event loop. */
+/** Writes one line of JSON per call, redacted, in one write per turn of the event loop. */
 export function createLog({ level = 'info', service, destination = process.stdout }: LogOptions): RootLog {
   const batch = new LineBatch(destination, (lines) => renderLine('warn', 'log lines dropped', service, { lines }));
-  // Its own `log` would set an immediate per line, which costs more than making the line.
+  // Its own `log` would schedule an immediate per line, which costs more than rendering the line.
   const writeLine = (line: object, next: () => void): void => {
     batch.add((line as FinishedLine)[MESSAGE]);
     next();
   };
   const transports = [new winston.transports.Stream({ stream: destination, log: writeLine })];
-  // Redaction and JSON are one step here: winston's chain of formats would copy each line several times.
+  // Redaction and rendering are one step, because winston's chain of formats copies each line several times.
   const format = { transform: (line: winston.Logform.TransformableInfo) => line };
   const logger = winston.createLogger({ level, levels: winston.config.npm.levels, format, transports });
   const enabled = new Set<LogLevel>(logLevels.slice(0, logLevels.indexOf(level) + 1));
@@ -76,7 +76,7 @@ interface FinishedLine {
 
 const headNames = ['time', 'level', 'service', 'message'] as const;
 
-/** The head is written by hand: to merge it with the fields into one object took three times as long as all the rest. */
+/** The head is rendered separately: merging it with the fields took three times as long as everything else. */
 function renderLine(level: LogLevel, message: string, service: string, bound: LogFields, fields?: LogFields): string {
   const clean = redactFields(bound, fields);
   for (const name of headNames) {

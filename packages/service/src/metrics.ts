@@ -11,7 +11,7 @@ import {
 
 type Made<T> = Omit<T, 'registers'>;
 
-/** The metrics of one process. Labels have few values: route patterns, outcomes, codes, never a team or an id. */
+/** The metrics of one process. Labels have few values, such as route patterns, outcomes or codes, and never a team or an id. */
 export interface Metrics {
   readonly registry: Registry;
   readonly httpRequestSeconds: Histogram<'route' | 'method' | 'status'>;
@@ -32,7 +32,7 @@ function checkedName(name: string, end = ''): string {
   return name;
 }
 
-/** A registry of its own with Node's process metrics and the duration of HTTP requests. */
+/** Creates a registry with the process metrics of Node.js and the duration of HTTP requests. */
 export function createMetrics({ service }: { service: string }): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service });

@@ -1,4 +1,4 @@
-/** Ends of field names, in lower case without punctuation, whose values never reach a log. */
+/** Suffixes of field names (lower case, without punctuation) whose values are never logged. */
 const secretNames = [
   ...['authorization', 'token', 'tokens', 'password', 'passwords', 'passwd', 'passphrase', 'secret', 'secrets'],
   ...['cookie', 'cookies', 'sessionid', 'kubeconfig', 'credential', 'credentials', 'apikey', 'privatekey'],
@@ -9,10 +9,10 @@ const REDACTED = '[redacted]';
 const DEPTH_MAX = 8;
 const NODES_MAX = 500;
 const STRING_MAX = 16_384;
-/** Fields of errors that help and hold no data of ours. */
+/** Fields of errors that are logged. */
 const errorFields = ['code', 'syscall', 'address', 'port', 'status', 'statusCode', 'constraint', 'table'] as const;
 
-// Field names are constants of the code, so each is judged once. The bound is for objects that come from outside.
+// Field names are constants, so each is checked once. The limit is for objects from outside.
 const judged = new Map<string, boolean>();
 
 function isSecretName(name: string): boolean {
@@ -26,10 +26,10 @@ function isSecretName(name: string): boolean {
 
 const bearer = /\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi;
 const urlPassword = /(:\/\/[^\s:/@]*):[^\s/@]+@/g;
-// Tokens of ours and of the upstream are 64 characters. A digest is as long, but is written with its algorithm.
+// Our tokens and the upstream's have 64 characters. A digest is as long, but is written with its algorithm.
 const longToken = /(?<![A-Za-z0-9])(?<!sha256:)[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
 
-/** Takes bearer tokens, 64-character tokens and passwords in URLs out of a text; cuts what is endless. */
+/** Removes bearer tokens, 64-character tokens and passwords in URLs from a text, and truncates long texts. */
 export function redactText(text: string): string {
   if (text.length < 12) return text;
   let clean = text.length > STRING_MAX ? `${text.slice(0, STRING_MAX)}… (${text.length} characters)` : text;
@@ -44,8 +44,8 @@ interface Walk {
 }
 
 /**
- * A copy of log fields that is safe to write: secrets are gone by name and by look, errors are plain objects with their
- * whole cause chain, and the size is bounded whatever comes in. Of equal names the later part's wins.
+ * Copies log fields for writing: secrets are removed by name and by pattern, errors become plain objects with their causes, and
+ * the size is limited. Of equal names the last value wins.
  */
 export function redactFields(...parts: readonly (object | undefined)[]): Record<string, unknown> {
   const walk = { nodesLeft: NODES_MAX, ancestors: [] };
@@ -58,7 +58,7 @@ function redactObject(source: object, walk: Walk, clean: Record<string, unknown>
   for (const name of Object.keys(source)) {
     const value = (source as Record<string, unknown>)[name];
     if (value === undefined) continue;
-    // A count or a yes is no secret, whatever its name.
+    // Numbers and booleans are never secrets, whatever their name.
     const hides = (typeof value === 'string' || (typeof value === 'object' && value !== null)) && isSecretName(name);
     clean[name] = hides ? REDACTED : redactValue(value, walk);
   }

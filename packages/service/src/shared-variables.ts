@@ -1,7 +1,7 @@
 import { durationMs, flag, oneOf, secret, text, url } from './config-variables.js';
 import { logLevels } from './log.js';
 
-/** What every service of an installation is told: declared once, so that it means the same everywhere. */
+/** Variables of every service of an installation, declared once so that they mean the same everywhere. */
 export const installationVariables = {
   DATABASE_URL: url({
     desc: 'Postgres of the installation.',
@@ -18,7 +18,7 @@ export const installationVariables = {
   LOG_LEVEL: oneOf(logLevels, { default: 'info', desc: 'Lowest log level that is written.' }),
 };
 
-/** What every service is told that calls the upstream. */
+/** Variables of services that call the upstream. */
 export const upstreamVariables = {
   HCLOUD_API_URL: url({
     default: 'https://api.hetzner.cloud/v1',
@@ -37,7 +37,7 @@ export const upstreamVariables = {
   }),
 };
 
-/** What every service is told that calls the garden cluster. */
+/** Variables of services that call the garden cluster. */
 export const gardenVariables = {
   GARDEN_KUBECONFIG: text({
     default: undefined,

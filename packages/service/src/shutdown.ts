@@ -3,19 +3,19 @@ import type { Log } from './log.js';
 
 export interface ShutdownStep {
   readonly name: string;
-  /** @param how `immediately`: something unexpected ends the process, and nobody is given time to find out */
+  /** @param how `immediately`: after an unexpected error, without a drain delay */
   close(how: { readonly immediately: boolean }): unknown;
-  /** Default: what is left of the grace. */
+  /** Default: the rest of the grace period. */
   readonly deadlineMs?: number;
 }
 
 export interface ShutdownOptions {
   log: Log & { flush?(): Promise<void> };
-  /** For all steps together. Keep it below what the platform waits before it kills. */
+  /** Time for all steps together in ms. Keep it below the platform's kill timeout. */
   graceMs: number;
 }
 
-/** Every step gets at least this long, even when those before it used the grace up. */
+/** Minimum time of each step, even after the grace period. */
 const STEP_MS_MIN = 500;
 
 /**

@@ -1,13 +1,13 @@
 import { ConfigError } from './config.js';
 
-/** From sysexits.h: the configuration is wrong, so starting again without a change is pointless. */
+/** From sysexits.h: the configuration is wrong, so a restart without a change is pointless. */
 export const EXIT_CONFIG = 78;
 
 /**
- * Runs the start of a process. When it fails, one clear text goes to stderr and the process ends: with 78 for a wrong
- * configuration (no stack, all variables at once), else with 1.
+ * Runs the start of a process. On failure one clear text goes to stderr and the process ends: with 78 for a wrong configuration
+ * (all variables, no stack), otherwise with 1.
  *
- * @param name of the process, at the head of the text
+ * @param name of the process, at the start of the text
  */
 export async function startOrExit(name: string, start: () => unknown): Promise<void> {
   try {

@@ -8,7 +8,7 @@ import {
   problemCodes,
   problemsOf,
 } from '@corral/contracts';
-import { type Answer, ask, UndocumentedAnswer } from '../answer.js';
+import { type Answer, ask, UndocumentedAnswer } from '../clients/answer.js';
 
 export interface ClusterCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, type Operation, openOperationStates } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
-import { type Answer, isTimeout, UndocumentedAnswer } from '../answer.js';
+import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
 import { type ClusterCall, callClusterApi } from './call-api.js';
 
 /** The path below that of the team. */
@@ -27,13 +27,13 @@ export interface TeamClient {
 }
 
 const RETRY_MS = 100;
-const ENDED_WITHIN_MS = 60_000;
+const ENDED_WITHIN_MS = 90_000;
 
 /** Signs the person in, as developers do. @returns the header `Cookie` for their requests */
 export async function signIn(base: string, email: string): Promise<string> {
   const answer = await callClusterApi(base, { method: 'POST', path: '/auth/dev-login/', body: { email } });
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
-  if (answer.status !== 200 || cookie === undefined) throw new Error(`Nobody was signed in: ${answer.text}`);
+  if (answer.status !== 200 || cookie === undefined) throw new Error(`The sign-in failed: ${answer.text}`);
   return cookie;
 }
 

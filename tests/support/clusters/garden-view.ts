@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { parse } from 'yaml';
-import type { LocalCloud } from '../local-cloud.js';
-import type { HeldShoot, ShootLife } from './judge-garden.js';
+import type { HeldShoot, ShootLife } from '../cluster-crashes/judge-garden.js';
+import type { LocalCloud } from '../system/local-cloud.js';
 
 /** A fault in what happens on the garden, in addition to the faults of its API. */
 export interface ShootFault {
   readonly name?: string;
   /** Types of flows, such as `Create`. The default is every type. */
   readonly operations?: readonly string[];
-  /** The number of attempts it applies to; null means for ever. The default is 1. */
+  /** The number of attempts it applies to; null means all. The default is 1. */
   readonly times?: number | null;
   readonly effect: { readonly codes?: readonly string[]; readonly message?: string; readonly stuck?: boolean };
 }
@@ -24,9 +24,9 @@ export interface GardenView {
   clearShootFaults(): Promise<void>;
   /** Moves the control plane to another seed. */
   migrate(shoot: HeldShoot): Promise<void>;
-  /** @param patch a merge patch by somebody else; the admission rules apply */
+  /** @param patch a merge patch by another manager; the admission rules apply */
   edit(shoot: HeldShoot, patch: object): Promise<void>;
-  /** Removes the Shoot at once. */
+  /** Removes the Shoot immediately. */
   vanish(shoot: HeldShoot): Promise<void>;
   dropWatches(options?: { expireHistory?: boolean }): Promise<void>;
   change(settings: Readonly<Record<string, number | string>>): Promise<void>;

@@ -1,9 +1,10 @@
 import type { Cluster, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
-import type { Answer } from '../answer.js';
+import { expect } from '@jest/globals';
+import type { Answer } from '../clients/answer.js';
+import type { HeldShoot } from '../cluster-crashes/judge-garden.js';
+import { clusterIdOf, findShootDifferences } from '../cluster-crashes/judge-garden.js';
 import { operationIdOf, type TeamClient } from './client.js';
-import type { HeldShoot } from './judge-garden.js';
-import { clusterIdOf } from './judge-garden.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 
 /** A pool with the smallest machine type. */
@@ -46,15 +47,11 @@ export async function untilCluster(
   description: string,
   fits: (cluster: Cluster) => boolean,
 ): Promise<Cluster> {
-  return waitFor(
-    `cluster ${name} to be ${description}`,
-    async () => {
-      const cluster = await getCluster(client, name);
-      if (fits(cluster)) return cluster;
-      throw new Error(JSON.stringify({ ...cluster.metadata, ...cluster.status }));
-    },
-    { timeoutMs: 60_000 },
-  );
+  return waitFor(`cluster ${name} to be ${description}`, async () => {
+    const cluster = await getCluster(client, name);
+    if (fits(cluster)) return cluster;
+    throw new Error(JSON.stringify({ ...cluster.metadata, ...cluster.status }));
+  });
 }
 
 export const untilPhase = (client: TeamClient, name: string, phase: Cluster['status']['phase']): Promise<Cluster> =>
@@ -69,6 +66,13 @@ export async function getShoot(system: ClusterSystem, cluster: Cluster): Promise
   const shoot = await findShoot(system, cluster);
   if (shoot === null) throw new Error(`The garden holds nothing of cluster ${cluster.metadata.name}.`);
   return shoot;
+}
+
+/** Asserts that the garden holds what the team has declared. */
+export async function expectAsDeclared(system: ClusterSystem, client: TeamClient, name: string): Promise<void> {
+  const cluster = await getCluster(client, name);
+  expect(findShootDifferences([cluster], [await getShoot(system, cluster)])).toEqual([]);
+  expect(cluster.metadata.observedGeneration).toBe(cluster.metadata.generation);
 }
 
 export const conditionOf = ({ status }: Pick<Cluster, 'status'>, type: string) =>

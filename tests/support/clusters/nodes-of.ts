@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
-import { missingKubectl } from '../clients.js';
-import { runCommand } from '../run-command.js';
+import { missingKubectl } from '../clients/client-programs.js';
+import { runCommand } from '../clients/run-command.js';
 
 export const hasKubectl = missingKubectl() === null;
 

@@ -14,7 +14,7 @@ export interface RowChange {
 
 const HISTORY = 'test_history.row_change';
 
-/** Records every change of these tables from now on, whoever makes it. Sampling could miss a state, this cannot. */
+/** Records every change of these tables from now on, by any process. Sampling could miss a state. */
 export async function recordRowChanges(pool: Pool, tables: readonly string[]): Promise<void> {
   await pool.query(`
     CREATE SCHEMA test_history;

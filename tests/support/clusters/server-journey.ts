@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { AdoptedServer, AdoptedServerSpec, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
+import type { HeldServer } from '../cluster-crashes/judge-servers.js';
 import { operationIdOf, type TeamCall, type TeamClient } from './client.js';
-import type { HeldServer } from './judge-servers.js';
 import type { ClusterSystem, ClusterTeam } from './start-cluster-system.js';
 
 export const adoptedServersPath = '/connections/main/adopted-servers/';

@@ -1,10 +1,10 @@
 import { waitFor } from '@corral/testing';
 import { expect } from '@jest/globals';
-import { readEntries, writesIn } from '../crash-judge.js';
-import { DEMO_ZONE, type System } from '../start-system.js';
-import { findUnmatched } from '../upstream-history.js';
+import { readEntries, writesIn } from '../crashes/crash-judge.js';
+import { findUnmatched } from '../crashes/upstream-history.js';
+import { DEMO_ZONE, type System } from '../system/start-system.js';
 
-/** Ends the time of every demo that was created at least this long ago. */
+/** Ends the lifetime of every demo of at least this age. */
 export async function endDemos(pool: System['pool'], seconds: number): Promise<void> {
   await pool.query(
     `UPDATE demo SET created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'

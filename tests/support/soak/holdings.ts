@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '@corral/testing';
-import type { Program } from '../program.js';
-import type { System } from '../start-system.js';
+import type { Program } from '../system/program.js';
+import type { System } from '../system/start-system.js';
 
 /** What a process holds after garbage collection. */
 export interface Holdings {
@@ -30,7 +30,7 @@ export async function readHoldings({ pid, name, output }: Program): Promise<Hold
       .map((line) => (JSON.parse(line) as { holds: Holdings }).holds);
   const before = reports().length;
   process.kill(pid, 'SIGUSR2');
-  await waitFor(`${name} to tell what it holds`, () => reports().length > before, { timeoutMs: 30_000 });
+  await waitFor(`${name} to report what it holds`, () => reports().length > before);
   return reports().at(-1) as Holdings;
 }
 
@@ -75,19 +75,15 @@ async function countConnections({ pool }: System): Promise<number> {
 
 /** Waits until the connections that were opened for the load are closed again. */
 export const untilIdle = (program: Program, system: System, idle: Connections): Promise<Connections> =>
-  waitFor(
-    'the connections to be as few as before the load',
-    async () => {
-      const now = await readConnections(program, system);
-      if (now.sockets <= idle.sockets && now.connections <= idle.connections) return now;
-      throw new Error(JSON.stringify({ now, idle }));
-    },
-    { timeoutMs: 90_000 },
-  );
+  waitFor('the connections to be as few as before the load', async () => {
+    const now = await readConnections(program, system);
+    if (now.sockets <= idle.sockets && now.connections <= idle.connections) return now;
+    throw new Error(JSON.stringify({ now, idle }));
+  });
 
 const SAMPLE_EVERY_MS = 4_000;
 
-/** Measures what a program holds now and then, until the run is over. */
+/** Measures what a program holds at intervals, until the run is over. */
 export async function sampleHoldings(program: Program, samples: Holdings[], isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     samples.push(await readHoldings(program));

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { type Answer, isTimeout, UndocumentedAnswer } from '../answer.js';
-import type { ChaosSoFar } from '../chaos.js';
-import { callDns, type DnsCall } from '../dns-api.js';
-import { drawer } from '../drawer.js';
-import { DEMO_ZONE, type System, ZONE } from '../start-system.js';
+import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
+import { callDns, type DnsCall } from '../clients/dns-api.js';
+import type { ChaosSoFar } from '../crashes/chaos.js';
+import { drawer } from '../crashes/crash-plan.js';
+import { DEMO_ZONE, type System, ZONE } from '../system/start-system.js';
 import { endDemos } from './demos.js';
 
 export interface SideLoadPlan {
@@ -18,7 +18,7 @@ export interface SideLoadPlan {
 export type Answers = Record<string, Record<number, number>>;
 
 const THINK_MS = 150;
-/** The actions that a client may ask about at once. */
+/** The actions that a client may ask about in one request. */
 const ACTIONS_MAX = 20;
 
 /** What clients do besides writing record sets: they list, wait for actions, and create demos and abandon them. */

@@ -1,5 +1,5 @@
-import type { Chaos } from '../chaos.js';
-import type { Judged } from '../crash-judge.js';
+import type { Chaos } from '../crashes/chaos.js';
+import type { Judged } from '../crashes/crash-judge.js';
 import type { Connections, Growth } from './holdings.js';
 import type { Answers } from './side-load.js';
 

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
-import { benchChanges } from './changes.js';
-import { benchDns } from './dns.js';
-import { benchNeighbours } from './neighbours.js';
+import { benchChanges } from './clusters/changes.js';
+import { benchReconcile } from './clusters/reconcile.js';
+import { benchStreams } from './clusters/streams.js';
+import { benchDns } from './dns/dns.js';
+import { benchNeighbours } from './neighbours/neighbours.js';
 import { benchOverload } from './overload.js';
-import { benchReconcile } from './reconcile.js';
-import { benchScarcity } from './scarcity.js';
-import { benchStreams } from './streams.js';
+import { benchScarcity } from './scarcity/scarcity.js';
 
 const usage = [
   'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]',

@@ -1,14 +1,13 @@
 import { dnsTokenStore, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
-import { type ClusterRig, signIn, startClusterRig } from './cluster-rig.js';
-import { crowd, type Senders, type Served } from './crowd.js';
-import { type DnsRig, startDnsRig, ZONE } from './dns-rig.js';
-import { bearer } from './load.js';
-import { fillMirror } from './mirror-rows.js';
-import { table } from './report.js';
-import { startLoad } from './start-load.js';
+import { type ClusterRig, signIn, startClusterRig } from './clusters/cluster-rig.js';
+import { type DnsRig, startDnsRig, ZONE } from './dns/dns-rig.js';
+import { fillMirror } from './dns/mirror-rows.js';
+import { crowd, type Senders, type Served } from './load/crowd.js';
+import { bearer } from './load/load.js';
+import { say, table } from './load/report.js';
+import { startLoad } from './load/start-load.js';
 
-const say = (line: string) => console.log(line);
 const ROUNDS = 3;
 const TIMES = 5;
 /** The requests in flight of one team that keep the service busy at all times. */
@@ -35,7 +34,7 @@ type Teams = readonly Pick<Senders, 'team' | 'url' | 'headers'>[];
 /**
  * Compares the outcomes of requests at half the saturating load and at five times that, in turns on one machine. The
  * latency is measured with few requests of the busiest team and of the quiet one, from a process that does nothing else:
- * the process that sends the load has no time to look at its answers as they arrive.
+ * the process that sends the load has no time to read its answers as they arrive.
  */
 export async function benchOverload({ seconds }: OverloadBenchOptions): Promise<void> {
   const dns = await startDnsRig();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isAppliedBy, type Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
-import { type ClusterRig, clusterSpec, startClusterRig } from '../bench/cluster-rig.js';
+import { type ClusterRig, clusterSpec, startClusterRig } from '../bench/clusters/cluster-rig.js';
 import { playGardener } from './play-gardener.js';
 import { editPools, poolsOf, shootPath } from './probe.js';
 import { must } from './rest.js';

@@ -17,7 +17,7 @@ interface Item {
   readonly status?: { readonly phase?: string; readonly observedGeneration?: number };
 }
 
-/** Simulates the controllers of Gardener: Projects get a namespace, Shoots succeed at once, and are removed when deleted. */
+/** Simulates the controllers of Gardener: Projects get a namespace, Shoots succeed immediately, and are removed when deleted. */
 export function playGardener({ admin, settleProject }: Target): { stop(): Promise<void> } {
   let isStopped = false;
   const playing = (async () => {

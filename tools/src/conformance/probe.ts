@@ -65,7 +65,7 @@ export const aShoot = (
 export const shootPath = (namespace: string, name: string): string =>
   `/apis/core.gardener.cloud/v1beta1/namespaces/${namespace}/shoots/${name}`;
 
-/** Somebody else changes the pools. */
+/** Another manager changes the pools. */
 export async function editPools(
   { admin }: Target,
   { metadata: { namespace, name }, ...shoot }: Shoot,
@@ -75,13 +75,13 @@ export async function editPools(
   await must(admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=kubectl-edit`, patch, mergeType);
 }
 
-/** Somebody else sets the maximum of the first pool. */
+/** Another manager sets the maximum of the first pool. */
 export async function scale({ target, garden, namespace }: Probing, name: string, maximum: number): Promise<void> {
   const shoot = await present(garden, namespace, name);
   await editPools(target, shoot, ([first, ...others]) => [{ ...first, maximum }, ...others]);
 }
 
-/** Somebody else adds a pool. */
+/** Another manager adds a pool. */
 export async function addPool({ target, garden, namespace }: Probing, name: string, pool: string): Promise<void> {
   const shoot = await present(garden, namespace, name);
   await editPools(target, shoot, (pools) => [...pools, worker({ name: pool, labels: {} })]);
@@ -122,13 +122,13 @@ export async function endOf(made: Promise<unknown>): Promise<string> {
 export const saidOf = ({ status, body }: RestAnswer): string =>
   `${status} ${body?.reason ?? ''}: ${body?.message ?? ''}`;
 
-/** Returns a Shoot that nobody works on. @throws Error while somebody does */
+/** Returns a Shoot that no controller works on. @throws Error while one does */
 export async function resting({ target, garden, namespace }: Probing, name: string): Promise<Shoot> {
   const shoot = await present(garden, namespace, name);
   const { lastOperation, observedGeneration } = shoot.status;
   const isAtRest = lastOperation?.state === 'Succeeded' && observedGeneration >= shoot.metadata.generation;
   // The real API server runs without any controller.
-  if (!isAtRest && target.hasControllers) throw new Error('somebody works on it');
+  if (!isAtRest && target.hasControllers) throw new Error('a controller works on it');
   return shoot;
 }
 

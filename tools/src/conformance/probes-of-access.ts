@@ -6,7 +6,7 @@ import { connect } from './target.js';
 /** Permissions, in the order in which the probes run. */
 export const probesOfAccess: readonly Probe[] = [
   {
-    name: 'allows a takeover of credentials from somebody else',
+    name: 'allows a takeover of credentials from another manager',
     expected: 'conflict, 409, .data.hcloudToken of kubectl, then ok',
     async run({ target, garden, namespace, projectToken }) {
       const theirs = { data: { hcloudToken: Buffer.from('x'.repeat(64)).toString('base64') } };

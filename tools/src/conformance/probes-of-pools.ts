@@ -48,7 +48,7 @@ export const probesOfPools: readonly Probe[] = [
   },
   {
     name: 'refuses a forced apply on an old version, and takes over fields on the current one',
-    expected: 'conflict, 409, then p1=5 held by nobody else',
+    expected: 'conflict, 409, then p1=5 held by no other manager',
     async run({ garden, namespace }) {
       const { metadata } = await present(garden, namespace, 'held');
       const override = (resourceVersion: string) =>
@@ -57,7 +57,7 @@ export const probesOfPools: readonly Probe[] = [
           metadata: { ...aShoot(namespace, 'held').metadata, resourceVersion },
         });
       const old = await endOf(override('1'));
-      await waitFor('nobody to write in between', async () => {
+      await waitFor('no write in between', async () => {
         const { metadata: now } = await present(garden, namespace, 'held');
         return endOf(override(now.resourceVersion)).then((end) => {
           if (end !== 'ok') throw new Error(`${end} after ${metadata.resourceVersion}`);
@@ -66,7 +66,7 @@ export const probesOfPools: readonly Probe[] = [
       });
       const shoot = await present(garden, namespace, 'held');
       const others = otherManagersOf(shoot.managers, `${WORKER}.maximum`).map(({ manager }) => manager);
-      return `${old}, then ${shownPools(shoot)} held by ${others.join(' ') || 'nobody else'}`;
+      return `${old}, then ${shownPools(shoot)} held by ${others.join(' ') || 'no other manager'}`;
     },
   },
   {
@@ -82,7 +82,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'removes a pool that an apply leaves out even if somebody else holds a field in it',
+    name: 'removes a pool that an apply leaves out even if another manager holds a field in it',
     expected: 'p0=3',
     async run(probing) {
       const { garden, namespace } = probing;
@@ -93,7 +93,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'keeps a pool that somebody else added after an apply that does not know it',
+    name: 'keeps a pool that another manager added after an apply that does not know it',
     expected: 'p1=5 p9=3',
     async run(probing) {
       const { garden, namespace } = probing;
@@ -104,14 +104,14 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'names who added a pool, and shows that nobody else holds the others',
-    expected: 'p9 of kubectl-edit, p1 of nobody else',
+    name: 'names who added a pool, and shows that no other manager holds the others',
+    expected: 'p9 of kubectl-edit, p1 of no other manager',
     async run({ garden, namespace }) {
       const { managers } = await present(garden, namespace, 'joined');
       const holders = (pool: string): string =>
         otherManagersOf(managers, `.spec.provider.workers[name="${pool}"].name`)
           .map(({ manager }) => manager)
-          .join(' ') || 'nobody else';
+          .join(' ') || 'no other manager';
       return `p9 of ${holders('p9')}, p1 of ${holders('p1')}`;
     },
   },
@@ -137,7 +137,7 @@ export const probesOfPools: readonly Probe[] = [
       await target.forgetManagers(shootPath(namespace, 'left'));
       await garden.applyShoot(aShoot(namespace, 'left', [first, second]));
       const { shoot } = await garden.applyShoot(aShoot(namespace, 'left', [second]));
-      const replaced = await waitFor('nobody to write in between', async () => {
+      const replaced = await waitFor('no write in between', async () => {
         const seen = await present(garden, namespace, 'left');
         const { uid, resourceVersion } = seen.metadata;
         const workers = poolsOf(seen).filter(({ name }) => name === 'p0');

@@ -5,7 +5,7 @@ import { call, must } from './rest.js';
 /** How Corral follows all Shoots, also over a restart. In the order in which they run. */
 export const probesOfReads: readonly Probe[] = [
   {
-    name: 'tells a watch that its resource version is too old',
+    name: 'reports to a watch that its resource version is too old',
     expected: 'ERROR 410 Expired',
     async run({ target }) {
       await target.expireHistory();

@@ -19,7 +19,7 @@ export interface RestAnswer {
 export const applyType = 'application/apply-patch+yaml';
 export const mergeType = 'application/merge-patch+json';
 
-/** Makes one call over plain HTTPS. @throws Error if there is no answer within 10 s */
+/** Makes one call over plain HTTPS. @throws Error if there is no answer within a minute */
 export function call(
   { url, authority, token }: Caller,
   method: string,
@@ -35,7 +35,7 @@ export function call(
   // A restarted server must not be asked over a connection to the one before.
   const agent = new Agent({ ca: authority, keepAlive: false });
   return new Promise((resolve, reject) => {
-    const sent = request(`${url}${path}`, { method, agent, headers, timeout: 10_000 }, (response) => {
+    const sent = request(`${url}${path}`, { method, agent, headers, timeout: 60_000 }, (response) => {
       let received = '';
       response.setEncoding('utf8').on('data', (piece: string) => {
         received += piece;

@@ -6,7 +6,7 @@ import { freePort, startProcess } from '@corral/testing';
 import type { Caller } from './rest.js';
 import type { Target } from './target.js';
 
-/** Starts the local cloud as a process, with a garden that does at once what takes minutes elsewhere. */
+/** Starts the local cloud as a process, with a garden that does in an instant what takes minutes elsewhere. */
 export async function startLocal(repository: string, projectToken: string): Promise<Target> {
   const folder = mkdtempSync(join(tmpdir(), 'corral-conformance-local-'));
   const adminPort = await freePort();

@@ -23,9 +23,9 @@ const TIMES_MAX = 1_000;
 
 /** The test files for each product whose processes are killed. */
 const CRASHES: Readonly<Record<string, string>> = {
-  clusters: 'system/cluster-crash',
-  dns: 'system/dns-crash',
-  servers: 'system/pools-on-servers',
+  clusters: 'system/clusters/cluster-crash',
+  dns: 'system/dns/dns-crash',
+  servers: 'system/clusters/pools-on-servers',
 };
 
 export const usage = `Usage: npm run test:long -- <part> [options]
@@ -37,7 +37,7 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs the DNS API under load, with fewer kills, and checks that the memory of a gateway does not grow. It takes --minutes,
           and up to 5 more.
   orders [--times ${TIMES.orders}]
-          runs all tests in a random order, several times. Each run takes as long as \`npm test\`: 10 minutes on two cores.
+          runs all tests in a random order, several times. Each run takes 10 minutes on two cores, like \`npm test\`.
   images [--times ${TIMES.images}]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
   stalls [--times ${TIMES.stalls}]
@@ -65,7 +65,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const { words, minutes, times } = parse(args, { minutes: MINUTES.soak, times: TIMES.soak });
       refuseWords(words);
       const env = { CORRAL_SOAK_MINUTES: String(minutes) };
-      return { run: { args: ['tests', 'system/dns-crash.test'], env, isSeeded: true }, times };
+      return { run: { args: ['tests', 'system/dns/dns-crash.test'], env, isSeeded: true }, times };
     }
     case 'orders': {
       const { words, times } = parse(args, { times: TIMES.orders });

@@ -21,7 +21,7 @@ const RENEWED_DAYS_BEFORE = 30;
 
 /**
  * Returns the certificate of the last run, or a new one from a new authority if there is none or it expires soon. The key
- * of the authority is not kept, so that nobody can issue certificates for other names to those who trust it.
+ * of the authority is not kept, so no certificates for other names can be issued to those who trust it.
  */
 export async function devCertificate(folder: StateFolder, now = Date.now()): Promise<DevCertificate> {
   const place = resolve(folder.path('tls')); // clients get this path, wherever they run
@@ -41,7 +41,7 @@ export async function devCertificate(folder: StateFolder, now = Date.now()): Pro
   return files;
 }
 
-/** If anything is wrong with the files, such as a run that ended between two of them, new ones are created. */
+/** If anything is wrong with the files, for example because a run ended between two of them, new ones are created. */
 function isGood({ caFile, certFile, keyFile }: DevCertificate, now: number): boolean {
   try {
     const ca = new X509Certificate(readFileSync(caFile));

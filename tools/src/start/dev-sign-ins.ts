@@ -14,7 +14,7 @@ export interface DevSignInOptions {
 
 export type SignedInTeam = Omit<DevTeam, 'servers'>;
 
-/** Signs everybody in and connects each team to its cloud project, through the API like any other client. */
+/** Signs all users in and connects each team to its cloud project, through the API like any other client. */
 export function devSignIns({ baseUrl, teams, lastRun, projectTokens }: DevSignInOptions): Promise<SignedInTeam[]> {
   return Promise.all(
     teams.map(async ({ slug, dnsToken, adminEmail, memberEmail }) => {

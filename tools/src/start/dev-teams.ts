@@ -4,7 +4,7 @@ import { connectPrisma } from '@corral/database';
 import { courseStore } from '@corral/dns-data';
 import type { DevTeam } from './dev-file.js';
 
-/** What a team has before anybody signs in. */
+/** What a team has before the first sign-in. */
 export type DevTeamRows = Pick<DevTeam, 'slug' | 'dnsToken'> & {
   readonly adminEmail: string;
   readonly memberEmail: string;

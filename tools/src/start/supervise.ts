@@ -19,7 +19,7 @@ export interface Supervised {
   stop(): Promise<void>;
 }
 
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 const RESTART_MS = 1_000;
 const STOP_MS = 15_000;
 

@@ -9,7 +9,7 @@ import type { JestReport } from './add-up.js';
 
 const CONFIG = fileURLToPath(new URL('../../jest/jest.config.mjs', import.meta.url));
 /** Something that a test left open can keep Jest from ending. That is a failure, and Jest is stopped after this time. */
-const END_MS = 30_000;
+const END_MS = 120_000;
 
 export type JestRun = {
   /** Absolute paths. */
@@ -61,11 +61,11 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
   const interrupt = () => {
     if (jest.pid !== undefined && jest.exitCode === null) process.kill(-jest.pid, 'SIGTERM');
   };
-  let patience: NodeJS.Timeout | undefined;
+  let stopping: NodeJS.Timeout | undefined;
   const watch = setInterval(() => {
     if (!existsSync(reportFile)) return;
     clearInterval(watch);
-    patience = setTimeout(() => {
+    stopping = setTimeout(() => {
       process.stderr.write(`Jest has not ended ${END_MS / 1_000} s after its last test: a test left something open.\n`);
       interrupt();
     }, END_MS);
@@ -74,7 +74,7 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
     jest.once('error', reject);
     jest.once('exit', (code) => {
       clearInterval(watch);
-      clearTimeout(patience);
+      clearTimeout(stopping);
       callOff();
       readReport(reportFile).then(
         (report) => resolve(report && { ...report, success: report.success && code === 0 }),

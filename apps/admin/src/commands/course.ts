@@ -2,7 +2,7 @@ import { dnsLimits } from '@corral/contracts';
 import { type CourseRecord, courseStore, isCourseCode } from '@corral/dns-data';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import { OperatorError } from '../failure.js';
+import { OperatorError } from '../operator-error.js';
 import { wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 

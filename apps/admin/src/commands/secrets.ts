@@ -2,7 +2,7 @@ import { secretKeys } from '@corral/secrets';
 import { ConfigError, readConfig } from '@corral/service';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
-import { OperatorError } from '../failure.js';
+import { OperatorError } from '../operator-error.js';
 import { wholeNumber } from '../option-parsers.js';
 import { type KeyUse, type Rotated, rotateSecrets, usesOf } from '../rotate-secrets.js';
 import { renderTable } from '../table.js';

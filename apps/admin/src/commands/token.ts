@@ -1,7 +1,7 @@
 import type { DnsTokenRecord } from '@corral/auth';
 import { Command, InvalidArgumentError } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import { OperatorError } from '../failure.js';
+import { OperatorError } from '../operator-error.js';
 import { parseExpiry } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 

@@ -1,7 +1,7 @@
-import { endUser, type IdentityRecord, identityStore, type LeftTeam, type UserEnd } from '@corral/auth';
+import { type EndedMembership, endUser, type IdentityRecord, identityStore, type UserEnd } from '@corral/auth';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import { OperatorError } from '../failure.js';
+import { OperatorError } from '../operator-error.js';
 import { renderTable } from '../table.js';
 
 export function userCommand(withContext: WithContext): Command {
@@ -76,7 +76,7 @@ function identityTable(identities: readonly IdentityRecord[]): string {
 }
 
 function endText(email: string, { sessions, identities, teams }: UserEnd): string {
-  const lines = teams.map(({ team, wasMember, dnsTokensRevoked, lacksAdmin }: LeftTeam) => {
+  const lines = teams.map(({ team, wasMember, dnsTokensRevoked, lacksAdmin }: EndedMembership) => {
     const tokens = dnsTokensRevoked.length === 0 ? 'none' : dnsTokensRevoked.join(', ');
     const membership = wasMember ? 'membership removed' : 'was not a member';
     return `  ${team}: ${membership}; DNS tokens revoked: ${tokens}${lacksAdmin ? '; the team has no administrator now' : ''}\n`;

@@ -3,9 +3,9 @@ import { connectQueue } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
+import { findOpenImport, followRun, type RequestedRun, runSource, type SyncRun } from '../follow-sync-run.js';
 import { renderTable } from '../table.js';
-import { findOpenImport, followRun, type RequestedRun, runSource, type SyncRun } from '../zone/follow-run.js';
-import { type Ownership, readOwnership } from '../zone/ownership-report.js';
+import { type Ownership, readOwnership } from '../zone-ownership.js';
 
 function runText(zoneName: string, { rrsetsSeen, added, changed, removed, skipped }: SyncRun): string {
   const difference = `${added} added, ${changed} changed, ${removed} removed`;

@@ -1,6 +1,6 @@
 import { type AuditActorKind, type AuditOutcome, normalEmail } from '@corral/contracts';
 import { type Prisma, sql } from '@corral/database';
-import { isId } from '../pages.js';
+import { isId } from '../paging.js';
 import type { AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from './log.js';
 
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */

@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream/promises';
 import {
   type AuditKind,
   type AuditOutcome,
@@ -6,19 +5,20 @@ import {
   clusterLimits,
   parseTime,
 } from '@corral/contracts';
-import { queryOf, setAside } from '@corral/http-api';
-import type { Request, RequestHandler, Response } from 'express';
+import { queryOf } from '@corral/http-api';
+import type { Request, RequestHandler } from 'express';
 import { callerOf } from '../http/caller.js';
-import { placesOfTeams } from '../http/flights.js';
+import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
+import { sendJsonLines } from '../http/json-lines.js';
 import { parsePaging } from '../http/query.js';
-import { type Cursor, renderCursor } from '../pages.js';
+import { type Cursor, renderCursor } from '../paging.js';
 import { invalidField } from '../problem.js';
 import { auditBody } from './body.js';
 import { type AuditFilters, type AuditLog, type AuditPosition, auditSources } from './log.js';
 
 export function auditRoutes({ log }: { readonly log: AuditLog }) {
   const { auditExportsPerTeam: perTeam, auditExportsPerProcess: perProcess } = clusterLimits;
-  const exporting = placesOfTeams({ perTeam, perProcess }, 'Exports of the audit log');
+  const exporting = teamConcurrencyLimit({ perTeam, perProcess }, 'Exports of the audit log');
   return {
     async listAudit(req, res) {
       const { team } = callerOf(res);
@@ -74,46 +74,3 @@ function positionOf([time, id]: Cursor): AuditPosition {
   }
   return { createdAt, source, number: BigInt(number) };
 }
-
-const JSON_LINES = 'application/x-ndjson; charset=utf-8';
-
-/**
- * Streams documents, one per line (https://github.com/ndjson/ndjson-spec). The next batch is read only after the
- * connection took the previous one, so memory holds a batch or two, whatever the length of the answer.
- *
- * An error before the first line is answered as usual. A later one cuts the connection, so a client that received the
- * end of the answer has all of it.
- */
-async function sendJsonLines(
-  req: Request,
-  res: Response,
-  batches: AsyncGenerator<readonly object[]>,
-  fileName: string,
-): Promise<void> {
-  const first = await batches.next();
-  res.setHeader('Content-Type', JSON_LINES);
-  res.setHeader('Content-Disposition', `attachment; filename="${fileName}"`);
-  if (req.method === 'HEAD') {
-    await batches.return(undefined);
-    res.end();
-    return;
-  }
-  // From here on the client determines the speed.
-  setAside(res);
-  const texts = async function* (): AsyncGenerator<string> {
-    if (first.done) return;
-    yield linesOf(first.value);
-    for await (const batch of batches) yield linesOf(batch);
-  };
-  try {
-    await pipeline(texts, res);
-  } catch (error) {
-    if (!isLeft(error)) throw error;
-  }
-}
-
-const linesOf = (batch: readonly object[]): string => batch.map((each) => `${JSON.stringify(each)}\n`).join('');
-
-/** Whether the client disconnected, which is not an error. */
-const isLeft = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';

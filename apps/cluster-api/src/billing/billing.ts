@@ -6,7 +6,7 @@ import {
   type StatedSubscription,
   type Subscription,
 } from '@corral/contracts';
-import type { Asking } from '../changes/caller.js';
+import type { RequestContext } from '../changes/caller.js';
 import { invalidField, notFound } from '../problem.js';
 
 /** The stored state of a team's subscription. */
@@ -24,7 +24,7 @@ export interface SubscriptionTransaction {
   /** Null before the first event. */
   readonly current: SubscriptionRecord | null;
   /** Stores the event's id. @returns false when the event was already processed */
-  claimEvent(id: string): Promise<boolean>;
+  registerEvent(id: string): Promise<boolean>;
   /** Also writes an audit entry. */
   save(subscription: SubscriptionRecord, eventId: string): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface SubscriptionStore {
    */
   change<T>(
     team: string | number,
-    asking: Asking,
+    request: RequestContext,
     work: (tx: SubscriptionTransaction) => Promise<T>,
   ): Promise<T | null>;
 }
@@ -54,14 +54,14 @@ export const billingService = ({ store }: { readonly store: SubscriptionStore })
    * @throws Problem `not_found` for a team that does not exist yet: the billing system sends the event again;
    *   `validation_failed`
    */
-  async take(event: BillingEvent, asking: Asking): Promise<BillingOutcome> {
+  async take(event: BillingEvent, request: RequestContext): Promise<BillingOutcome> {
     const stated = subscriptionOf(event);
-    const outcome = await store.change(event.team, asking, async (tx): Promise<BillingOutcome> => {
+    const outcome = await store.change(event.team, request, async (tx): Promise<BillingOutcome> => {
       if (stated.statedAt.getTime() > tx.now.getTime() + AHEAD_MS_MAX) {
         // Once stored, it would make all real events until then look outdated.
         throw invalidField('validation_failed', '/stated_at', 'is more than 5 minutes in the future');
       }
-      if (!(await tx.claimEvent(event.id))) return 'duplicate';
+      if (!(await tx.registerEvent(event.id))) return 'duplicate';
       if (tx.current !== null && stated.statedAt < tx.current.statedAt) return 'outdated';
       await tx.save(stated, event.id);
       return 'applied';

@@ -2,7 +2,7 @@ import { type ClusterOperationId, clusterLimits, parseBillingEvent } from '@corr
 import { bytesOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
 import { bodyOf } from '../http/body.js';
-import { askingOf } from '../http/caller.js';
+import { requestContextOf } from '../http/caller.js';
 import { notFound, Problem } from '../problem.js';
 import type { BillingService } from './billing.js';
 import { isSignedBody } from './signature.js';
@@ -25,7 +25,7 @@ export function billingRoutes({ billing, secrets }: BillingRoutesDeps) {
           'The signature is missing or not valid. Sign the exact bytes of the body, together with the current time.',
         );
       }
-      const outcome = await billing.take(parseBillingEvent(bodyOf(req)), askingOf(res));
+      const outcome = await billing.take(parseBillingEvent(bodyOf(req)), requestContextOf(res));
       res.json({ outcome });
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -6,12 +6,12 @@ import type { SubscriptionRecord, SubscriptionStore, SubscriptionTransaction } f
 
 /** Subscriptions, one per team. An ended one keeps its row, so that a late event cannot revive it. */
 export const subscriptionStore = (prisma: Prisma, change: ChangeTeam): SubscriptionStore => ({
-  async change(named, { requestId, ...asking }, work) {
+  async change(named, { requestId, ...request }, work) {
     const where = typeof named === 'number' ? { number: named } : { slug: named };
     const row = await prisma.team.findUnique({ where, select: { id: true, slug: true } });
     if (row === null) return null;
     const team = { id: asTeamId(row.id), slug: row.slug };
-    return change({ ...asking, team }, async (tx, now) => work(await transactionOf(tx, team, { requestId, now })));
+    return change({ ...request, team }, async (tx, now) => work(await transactionOf(tx, team, { requestId, now })));
   },
 });
 
@@ -25,7 +25,7 @@ async function transactionOf(
   return {
     now,
     current: row && { body: bodyOf(row.body), isActive: row.isActive, statedAt: row.statedAt },
-    async claimEvent(id) {
+    async registerEvent(id) {
       const { count } = await tx.billingEvent.createMany({ data: [{ id, receivedAt: now }], skipDuplicates: true });
       return count === 1;
     },

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, aClusterSpec, aPool, NOW, quotas } from '../../test/support/a-cluster.js';
 import { aPriceList } from '../../test/support/a-price-list.js';
 import { refusalOf } from '../../test/support/refusal.js';
-import { inCluster } from '../clusters/refusals.js';
+import { pointersInCluster } from '../node-pools/pool-spec.js';
 import { type CatalogueBodyContext, catalogueBody, parseQuantity } from './body.js';
 import { checkCatalogue } from './catalogue-rules.js';
 
@@ -92,7 +92,7 @@ describe('the catalogue', () => {
     const mistakes: string[] = [];
     for (const choice of choicesOf(catalogue, versions)) {
       const refusal = refusalOf(() =>
-        checkCatalogue(null, specOf(choice), { catalogue, features, places: inCluster, now: NOW }),
+        checkCatalogue(null, specOf(choice), { catalogue, features, pointers: pointersInCluster, now: NOW }),
       );
       if ((refusal === null) !== isOffered(offered, choice)) mistakes.push(JSON.stringify({ choice, refusal }));
     }

@@ -33,7 +33,7 @@ const RETRY_MS_MAX = 60_000;
  * exponential backoff and jitter.
  */
 export function cachedCatalogue({ read, now, random, onReadError }: CachedCatalogueDeps): Catalogue {
-  let held: CloudProfile | null = null;
+  let cached: CloudProfile | null = null;
   let cause: unknown;
   let failures = 0;
   let nextReadAt = Number.NEGATIVE_INFINITY;
@@ -41,7 +41,7 @@ export function cachedCatalogue({ read, now, random, onReadError }: CachedCatalo
 
   const refresh = async (): Promise<void> => {
     try {
-      held = await read();
+      cached = await read();
       failures = 0;
       nextReadAt = now() + FRESH_MS;
     } catch (error) {
@@ -60,9 +60,9 @@ export function cachedCatalogue({ read, now, random, onReadError }: CachedCatalo
         });
       }
       await reading;
-      return held === null
+      return cached === null
         ? { profile: null, problem: notRead(cause, nextReadAt - now()) }
-        : { profile: held, problem: null };
+        : { profile: cached, problem: null };
     },
   };
 }

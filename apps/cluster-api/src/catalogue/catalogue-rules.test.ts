@@ -2,13 +2,13 @@ import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, aCluster, aClusterSpec, aPool, NOW } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
-import { inCluster } from '../clusters/refusals.js';
+import { pointersInCluster } from '../node-pools/pool-spec.js';
 import { type CatalogueContext, type CurrentCluster, checkCatalogue, needsCatalogue } from './catalogue-rules.js';
 
 const context = (more: Partial<CatalogueContext> = {}): CatalogueContext => ({
   catalogue: aCatalogue(),
   features: new Set(),
-  places: inCluster,
+  pointers: pointersInCluster,
   now: NOW,
   ...more,
 });

@@ -1,18 +1,15 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import { type CloudProfile, type GardenFeature, type MachineType, usableVersions } from '@corral/garden';
 import semver from 'semver';
-import { hasWorkers, isManaged } from '../clusters/complete-spec.js';
-import { nodesOf } from '../clusters/quotas.js';
 import type { ClusterRecord } from '../clusters/record.js';
-import type { Places } from '../clusters/refusals.js';
-import { lacksFeature } from '../clusters/refusals.js';
-import { invalidField } from '../problem.js';
+import { hasWorkers, isManaged, nodesMaxOf, type PoolPointers } from '../node-pools/pool-spec.js';
+import { invalidField, unsupportedByGarden } from '../problem.js';
 import { isAvailableIn, offeredImageVersions, offeredMachines, resolveVersion, runsOn } from './offers.js';
 
 export interface CatalogueContext {
   readonly catalogue: CloudProfile;
   readonly features: ReadonlySet<GardenFeature>;
-  readonly places: Places;
+  readonly pointers: PoolPointers;
   readonly now: Date;
 }
 
@@ -43,18 +40,18 @@ export function needsCatalogue(current: CurrentCluster | null, desired: ClusterS
  * @throws Problem `validation_failed`, `unsupported_version`, `invalid_node_pool` or `unsupported_by_garden`
  */
 export function checkCatalogue(current: CurrentCluster | null, desired: ClusterSpec, context: CatalogueContext): void {
-  const { catalogue, places } = context;
+  const { catalogue, pointers } = context;
   const checks = checksFor(current, desired);
   if (checks.region) checkRegion(desired, catalogue);
   if (checks.version) checkVersion(current, desired, context);
   for (const index of checks.pools) {
-    checkMachine(desired.nodePools[index] as NodePoolSpec, places.pool(index), desired.region, context);
+    checkMachine(desired.nodePools[index] as NodePoolSpec, pointers.pool(index), desired.region, context);
   }
-  const nodes = nodesOf(desired.nodePools);
+  const nodes = nodesMaxOf(desired.nodePools);
   if (checks.growth && catalogue.maxNodesTotal !== null && nodes > catalogue.maxNodesTotal) {
     throw invalidField(
       'unsupported_by_garden',
-      places.pools,
+      pointers.pools,
       `may grow to ${nodes} nodes in all; the limit per cluster is ${catalogue.maxNodesTotal}. Lower the maximum of a pool`,
     );
   }
@@ -74,7 +71,7 @@ function checksFor(current: CurrentCluster | null, desired: ClusterSpec): Catalo
     version:
       present?.kubernetesVersion !== desired.kubernetesVersion && !isPinnedTo(current, desired.kubernetesVersion),
     pools: [...desired.nodePools.keys()].filter((index) => isNewMachine(desired.nodePools[index] as NodePoolSpec)),
-    growth: nodesOf(desired.nodePools) > nodesOf(present?.nodePools ?? []),
+    growth: nodesMaxOf(desired.nodePools) > nodesMaxOf(present?.nodePools ?? []),
   };
 }
 
@@ -121,7 +118,11 @@ function checkMachine(pool: NodePoolSpec, place: string, region: string, context
     throw invalidField('invalid_node_pool', pointer, `must be an available machine type: ${names}`);
   }
   if (!offered.includes(machine)) {
-    throw lacksFeature('arm64', pointer, 'is a machine type of the unsupported architecture arm64. Choose another one');
+    throw unsupportedByGarden(
+      'arm64',
+      pointer,
+      'is a machine type of the unsupported architecture arm64. Choose another one',
+    );
   }
   if (!isAvailableIn(region, machine, catalogue)) {
     throw invalidField('invalid_node_pool', pointer, `is not available in ${region}. Choose another machine type`);

@@ -2,7 +2,7 @@ import type { ClusterOperationId } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { queryOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
-import { type ClusterQuotas, quotasOf } from '../clusters/quotas.js';
+import { type ClusterQuotas, quotasOf } from '../clusters/spec/quotas.js';
 import { callerOf } from '../http/caller.js';
 import { invalidField } from '../problem.js';
 import { catalogueBody } from './body.js';

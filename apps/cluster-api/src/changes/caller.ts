@@ -1,7 +1,7 @@
 import type { Role, TeamId, UserId } from '@corral/contracts';
 
 /** One request. */
-export interface Asking {
+export interface RequestContext {
   /** For audit entries and error responses. */
   readonly requestId: string;
   /** Aborts when the client disconnects. */
@@ -15,7 +15,10 @@ export interface Asking {
 }
 
 /** Makes an outside call for a request, which does not count as in flight meanwhile. */
-export async function awaited<T>({ setAside }: Pick<Asking, 'setAside'>, ask: () => Promise<T>): Promise<T> {
+export async function whileSetAside<T>(
+  { setAside }: Pick<RequestContext, 'setAside'>,
+  ask: () => Promise<T>,
+): Promise<T> {
   const resume = setAside();
   try {
     return await ask();
@@ -25,7 +28,7 @@ export async function awaited<T>({ setAside }: Pick<Asking, 'setAside'>, ask: ()
 }
 
 /** The user of a request and their team. Store functions take the team from here, and every query filters by it. */
-export interface Caller extends Asking {
+export interface Caller extends RequestContext {
   readonly userId: UserId;
   readonly team: { readonly id: TeamId; readonly slug: string };
   readonly role: Role;

@@ -10,7 +10,7 @@ import type { Transaction } from './team-changes.js';
  * @returns null when the request is new, else the resource id of the first request: change nothing and answer with it
  * @throws Problem `idempotency_key_reused`
  */
-export async function claimKey<Id extends string>(
+export async function registerKey<Id extends string>(
   tx: Transaction,
   caller: Pick<Caller, 'team' | 'userId'>,
   request: KeyedRequest | null,
@@ -26,7 +26,7 @@ export async function claimKey<Id extends string>(
   if (count === 1) return null;
   const first = await tx.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
   // Keys are kept for two days. This one was deleted between the two statements, so the request counts as new.
-  if (first === null) return claimKey(tx, caller, request, resourceId);
+  if (first === null) return registerKey(tx, caller, request, resourceId);
   return resourceIdOf(first, request) as Id;
 }
 

@@ -1,16 +1,16 @@
 import type { TeamId } from '@corral/contracts';
 import { isLockTimeout, lockTeamChanges, type Prisma, type Transaction } from '@corral/database';
 import { Problem } from '../problem.js';
-import type { Asking } from './caller.js';
+import type { RequestContext } from './caller.js';
 import type { Turns } from './turns.js';
 
 export type { Transaction };
 
 /** In ms. A turn guarantees a free connection, so a longer wait means a problem in another process. */
-const patience = { maxWait: 5_000, timeout: 10_000 };
+const transactionLimits = { maxWait: 5_000, timeout: 10_000 };
 const RETRY_SECONDS = 5;
 
-export interface TeamChange extends Pick<Asking, 'gone' | 'setAside'> {
+export interface TeamChange extends Pick<RequestContext, 'gone' | 'setAside'> {
   readonly team: { readonly id: TeamId };
 }
 
@@ -35,14 +35,14 @@ export const teamChanges =
     return take(team.id, gone, async () => {
       resume();
       try {
-        return await prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), patience);
+        return await prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), transactionLimits);
       } catch (error) {
-        throw isLockTimeout(error) ? isHeldElsewhere(error) : error;
+        throw isLockTimeout(error) ? isLockedElsewhere(error) : error;
       }
     }).finally(resume);
   };
 
-const isHeldElsewhere = (cause: unknown): Problem =>
+const isLockedElsewhere = (cause: unknown): Problem =>
   new Problem(
     'service_unavailable',
     'Nothing was changed: another change of the team is still running on another replica. Repeat the request after the time in Retry-After.',

@@ -18,13 +18,13 @@ import {
   serverIdsOf,
   useAdoptedServers,
 } from '../node-pools/claim-servers.js';
-import type { Change } from './changes.js';
-import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
-import { type ClusterQuotas, quotasOf } from './quotas.js';
+import type { PoolPointers } from '../node-pools/pool-spec.js';
 import type { ClusterRecord } from './record.js';
-import type { Places } from './refusals.js';
-import { claimOrReplay, type Replayed, retryOnce } from './retry.js';
-import type { ClusterChanges, ClusterTransaction } from './transaction.js';
+import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
+import { type AcceptedPlan, type ChangeContext, planChange } from './spec/plan-change.js';
+import { type ClusterQuotas, quotasOf } from './spec/quotas.js';
+import type { SpecDifference } from './spec/spec-difference.js';
+import type { ClusterStore, ClusterTransaction } from './transaction.js';
 
 /** A request to change the specification of a cluster. */
 export interface SpecChange {
@@ -39,7 +39,7 @@ export interface SpecChange {
   /** The idempotency key, for requests that are not idempotent by themselves. */
   readonly keyed?: KeyedRequest | null;
   /** JSON pointers to node pools in the body. */
-  readonly places: Places;
+  readonly pointers: PoolPointers;
   /** Dotted, for the audit log. */
   readonly action: AuditAction;
   /** @throws Problem when the change does not apply to this cluster */
@@ -50,18 +50,18 @@ export interface SpecChange {
  * `unchanged` and `accepted` also answer a repeated request. A request that repeats a failed specification is accepted
  * as a retry.
  */
-export type SpecChanged =
-  | Replayed
+export type SpecChangeOutcome =
+  | ChangeOutcome
   /** `cluster`: after the change; `present`: before the change, null when it does not exist. */
   | {
       readonly kind: 'dryRun';
       readonly cluster: ClusterRecord;
       readonly present: ClusterRecord | null;
-      readonly changes: readonly Change[];
+      readonly changes: readonly SpecDifference[];
     };
 
 export interface ChangeSpecDeps {
-  readonly store: ClusterChanges;
+  readonly store: Pick<ClusterStore, 'change'>;
   readonly catalogue: Catalogue;
   readonly features: ReadonlySet<GardenFeature>;
   readonly quotas: ClusterQuotas;
@@ -74,7 +74,7 @@ export interface ChangeSpecDeps {
   readonly newId: () => OperationId;
 }
 
-export type ChangeSpec = (caller: Caller, change: SpecChange) => Promise<SpecChanged>;
+export type ChangeSpec = (caller: Caller, change: SpecChange) => Promise<SpecChangeOutcome>;
 
 /**
  * Returns the only function that changes specifications. Intent, operation and audit entry are one commit; wake-ups
@@ -92,12 +92,12 @@ export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
 }
 
 interface Attempted {
-  readonly outcome: SpecChanged;
+  readonly outcome: SpecChangeOutcome;
   /** The claims that were written. */
   readonly claims: Claims;
 }
 
-const withoutClaims = (outcome: SpecChanged): Attempted => ({ outcome, claims: noClaims });
+const withoutClaims = (outcome: SpecChangeOutcome): Attempted => ({ outcome, claims: noClaims });
 
 async function attempt(
   deps: ChangeSpecDeps,
@@ -107,7 +107,7 @@ async function attempt(
 ): Promise<Attempted> {
   const { current } = tx;
   const operationId = deps.newId();
-  const replayed = await claimOrReplay(tx, change.keyed ?? null, operationId);
+  const replayed = await registerOrReplay(tx, change.keyed ?? null, operationId);
   if (replayed !== null) return withoutClaims(replayed);
   const desired = change.desiredOf(current);
   checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
@@ -120,12 +120,12 @@ async function attempt(
     if (isDry) return withoutClaims({ kind: 'dryRun', cluster, present: cluster, changes: [] });
     return withoutClaims(await retryOnce(tx, cluster, operationId));
   }
-  const claims = await claimsOf(tx, desired, change.places);
+  const claims = await claimsOf(tx, desired, change.pointers);
   if (isDry) {
     const cluster = asPlanned(current, change.name, plan, tx.now);
-    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes: plan.changes });
+    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes: plan.differences });
   }
-  const { spec, connectionId, prices: _, priorities, shown, changes, kind, ...declaration } = plan;
+  const { spec, connectionId, prices: _, priorities, shown, differences: changes, kind, ...declaration } = plan;
   const accepted = await tx.accept({
     ...declaration,
     operationId,
@@ -139,16 +139,16 @@ async function attempt(
 }
 
 /** Locks adopted servers only when the cluster has, or gets, pools on them. Most clusters have none. */
-async function claimsOf({ current, findServers }: ClusterTransaction, desired: ClusterSpec, places: Places) {
+async function claimsOf({ current, findServers }: ClusterTransaction, desired: ClusterSpec, pointers: PoolPointers) {
   const { connectionRef, nodePools } = desired;
   if (!useAdoptedServers([...(current?.spec.nodePools ?? []), ...nodePools])) return noClaims;
-  return decideClaims(current?.id ?? null, nodePools, await findServers(connectionRef), places);
+  return decideClaims(current?.id ?? null, nodePools, await findServers(connectionRef), pointers);
 }
 
 async function contextOf(
   { quotas, features, subscriptionRequired }: ChangeSpecDeps,
   tx: ClusterTransaction,
-  { places }: SpecChange,
+  { pointers }: SpecChange,
   { connectionRef }: ClusterSpec,
   offered: CatalogueResult | null,
 ): Promise<ChangeContext> {
@@ -159,7 +159,7 @@ async function contextOf(
     connection: await tx.findConnection(connectionRef),
     catalogue: offered?.profile ?? null,
     features,
-    places,
+    pointers,
     now: tx.now,
   };
 }

@@ -18,8 +18,8 @@ import { operationStore } from '../operations/store.js';
 import { clusterWakeUp, serverWakeUp } from '../wake-ups.js';
 import { specChanger } from './change-spec.js';
 import { clusterService } from './clusters.js';
-import type { ClusterQuotas } from './quotas.js';
 import { clusterRoutes } from './routes.js';
+import type { ClusterQuotas } from './spec/quotas.js';
 import { clusterStore } from './store.js';
 
 export interface ClusterConfig {
@@ -64,7 +64,12 @@ export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden
     onReadError: (error) => log.warn('catalogue not read', { error }),
   });
   const changeSpec = specChanger({
-    ...{ store, catalogue, wake, wakeServer, quotas: config.quotas, features: config.gardenFeatures },
+    store,
+    catalogue,
+    wake,
+    wakeServer,
+    quotas: config.quotas,
+    features: config.gardenFeatures,
     subscriptionRequired: config.subscriptionRequired,
     newId: newOperationId,
   });

@@ -1,12 +1,13 @@
 import type { OperationRecord } from '@corral/cluster-data';
 import type { OperationId } from '@corral/contracts';
 import type { KeyedRequest } from '../changes/caller.js';
+import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { noClaims } from '../node-pools/claim-servers.js';
 import { notFound } from '../problem.js';
 import { acceptedStatus } from './accepted-status.js';
-import { type ClusterOperationKind, type Declaration, refuseWhileDeleting } from './decide-declaration.js';
-import { refuseRejected } from './plan-change.js';
 import { type ClusterRecord, presentOperationOf } from './record.js';
+import { type ClusterOperationKind, type DeclarationDecision, refuseWhileDeleting } from './spec/decide-declaration.js';
+import { refuseRejected } from './spec/plan-change.js';
 import type { ClusterTransaction } from './transaction.js';
 
 /**
@@ -14,7 +15,7 @@ import type { ClusterTransaction } from './transaction.js';
  *
  * @throws Problem `cluster_deleting`
  */
-function decideRetry(current: ClusterRecord): Declaration {
+function decideRetry(current: ClusterRecord): DeclarationDecision {
   refuseWhileDeleting(current);
   const newest = presentOperationOf(current);
   if (newest?.state !== 'failed') return { kind: 'unchanged' };
@@ -36,7 +37,7 @@ export async function retryOnce(
   tx: ClusterTransaction,
   current: ClusterRecord,
   operationId: OperationId,
-): Promise<Replayed> {
+): Promise<ChangeOutcome> {
   const decision = decideRetry(current);
   if (decision.kind === 'unchanged') return { kind: 'unchanged', cluster: current };
   const connection = await tx.findConnection(current.spec.connectionRef);
@@ -48,7 +49,7 @@ export async function retryOnce(
   return { kind, ...(await tx.accept({ ...accepted, action: 'cluster.retry', detail: {} })) };
 }
 
-export type Replayed =
+export type ChangeOutcome =
   | { readonly kind: 'unchanged'; readonly cluster: ClusterRecord }
   | { readonly kind: 'accepted'; readonly cluster: ClusterRecord; readonly operation: OperationRecord };
 
@@ -58,13 +59,13 @@ export type Replayed =
  * @returns null when the request is new, else the outcome of the first request: its operation, or `unchanged`
  * @throws Problem `idempotency_key_reused`, or `not_found` when the cluster no longer exists
  */
-export async function claimOrReplay(
+export async function registerOrReplay(
   tx: ClusterTransaction,
   request: KeyedRequest | null,
   operationId: OperationId,
-): Promise<Replayed | null> {
+): Promise<ChangeOutcome | null> {
   if (request === null) return null;
-  const firstId = await tx.claimKey(request, operationId);
+  const firstId = await tx.registerKey(request, operationId);
   if (firstId === null) return null;
   const { current } = tx;
   if (current === null) throw notFound();
@@ -72,4 +73,17 @@ export async function claimOrReplay(
   return operation === null
     ? { kind: 'unchanged', cluster: current }
     : { kind: 'accepted', cluster: current, operation };
+}
+
+export async function retryOrReplay(
+  tx: ClusterTransaction,
+  options: { preconditions: Preconditions; keyed: KeyedRequest | null; newId: () => OperationId },
+): Promise<ChangeOutcome> {
+  const { current } = tx;
+  if (current === null) throw notFound();
+  const operationId = options.newId();
+  const replayed = await registerOrReplay(tx, options.keyed, operationId);
+  if (replayed !== null) return replayed;
+  checkPreconditions(options.preconditions, entityTagOf(current));
+  return retryOnce(tx, current, operationId);
 }

@@ -4,18 +4,18 @@ import { costDifferenceOf, costOf } from '../catalogue/cost.js';
 import { entityTagOf } from '../changes/entity-tag.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
+import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging, purposeOf } from '../http/query.js';
 import { operationBody, operationUrl } from '../operations/body.js';
-import { pageOf } from '../pages.js';
+import { pageOf } from '../paging.js';
 import { notFound, Problem } from '../problem.js';
 import { clusterBody } from './body.js';
-import type { SpecChanged } from './change-spec.js';
+import type { SpecChangeOutcome } from './change-spec.js';
 import type { ClusterService } from './clusters.js';
-import { deletionPreview } from './deletion-preview.js';
+import { deletionPreview } from './delete.js';
 import { openOperationOf } from './record.js';
-import type { ClusterStore } from './store.js';
+import type { ClusterStore } from './transaction.js';
 
 export interface ClusterRoutesDeps {
   readonly clusters: ClusterService;
@@ -33,7 +33,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     res.status(202).json({ operation: operationBody(operation, context), resource });
   };
   /** 202 with the operation to poll, or 200 with the cluster when nothing changes or for a dry run. */
-  const sendOutcome = (res: Response, outcome: SpecChanged): void => {
+  const sendOutcome = (res: Response, outcome: SpecChangeOutcome): void => {
     if (outcome.kind === 'accepted') {
       sendAccepted(res, outcome);
       return;
@@ -105,7 +105,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
 
-type Accepted = Extract<SpecChanged, { kind: 'accepted' }>;
+type Accepted = Extract<SpecChangeOutcome, { kind: 'accepted' }>;
 
 /** @throws Problem `not_found` for an invalid name: no cluster can have it */
 export function clusterNameOf(req: Request, parameter = 'name'): string {

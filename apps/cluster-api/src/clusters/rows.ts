@@ -21,7 +21,7 @@ import { sql, sqlText } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
 import type { KnownPrices } from '../catalogue/prices.js';
 import type { Transaction } from '../changes/team-changes.js';
-import { isManaged } from './complete-spec.js';
+import { isManaged } from '../node-pools/pool-spec.js';
 import type { ClusterRecord } from './record.js';
 
 type Db = Pick<Transaction, '$queryRaw'>;

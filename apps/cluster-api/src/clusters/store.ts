@@ -2,10 +2,9 @@ import { lockCluster, operationOf, selectOf, type TeamQuotasRow, teamColumns } f
 import { asConnectionId, type ConnectionPhase, type TeamId } from '@corral/contracts';
 import { isUniqueViolation, type Prisma, sqlText } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import { claimKey } from '../changes/idempotency-keys.js';
+import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
 import { lockServers } from '../node-pools/server-claims-store.js';
-import type { ClusterRecord } from './record.js';
 import {
   type ClusterRow,
   clusterOf,
@@ -17,23 +16,18 @@ import {
   pricesOfConnection,
   wholeClusters,
 } from './rows.js';
-import type { ClusterChanges, ClusterTransaction, UsableConnection } from './transaction.js';
+import type { ClusterStore, ClusterTransaction, UsableConnection } from './transaction.js';
 import { acceptChange, removeDraft } from './writes.js';
-
-export type ClusterStore = ReturnType<typeof clusterStore>;
 
 /** Attempts before a collision of generated names is reported. One collision is already unlikely. */
 const ATTEMPTS_MAX = 3;
 
 /** Clusters with their pools. All writes go through `change`, together with their operation. */
-export const clusterStore = (prisma: Prisma, changeTeam: ChangeTeam) => ({
-  ...clusterChanges(changeTeam),
-  find: (teamId: TeamId, name: string): Promise<ClusterRecord | null> => findCluster(prisma, teamId, name),
-  list: (teamId: TeamId, page: { limit: number; after: string | null }): Promise<ClusterRecord[]> =>
-    listClusters(prisma, teamId, page),
-});
+export const clusterStore = (prisma: Prisma, changeTeam: ChangeTeam): ClusterStore => ({
+  find: (teamId, name) => findCluster(prisma, teamId, name),
 
-const clusterChanges = (changeTeam: ChangeTeam): ClusterChanges => ({
+  list: (teamId, page) => listClusters(prisma, teamId, page),
+
   async change(caller, name, work) {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -64,7 +58,7 @@ async function transactionOf(
       const row = await tx.operation.findUnique({ where: { id, teamId } });
       return row === null ? null : operationOf(row);
     },
-    claimKey: (request, operationId) => claimKey(tx, caller, request, operationId),
+    registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),
     findServers: (connectionRef) => lockServers(tx, teamId, connectionRef),
     accept: (accepted) => acceptChange(tx, { caller, name, current, now }, accepted),
     async removeDraft(claims) {

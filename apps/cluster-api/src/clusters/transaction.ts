@@ -1,12 +1,12 @@
 import type { OperationRecord } from '@corral/cluster-data';
-import type { AuditAction, ClusterSpec, ConnectionId, ConnectionPhase, OperationId } from '@corral/contracts';
+import type { AuditAction, ClusterSpec, ConnectionId, ConnectionPhase, OperationId, TeamId } from '@corral/contracts';
 import type { KnownPrices } from '../catalogue/prices.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import type { Claims, PoolServer } from '../node-pools/claim-servers.js';
 import type { AcceptedStatus } from './accepted-status.js';
-import type { AcceptedDeclaration } from './decide-declaration.js';
-import type { QuotaOverrides } from './quotas.js';
 import type { ClusterRecord } from './record.js';
+import type { AcceptedDeclaration } from './spec/decide-declaration.js';
+import type { QuotaOverrides } from './spec/quotas.js';
 
 /** What a change of a cluster needs from the store. The team's changes and the cluster are locked meanwhile. */
 export interface ClusterTransaction {
@@ -24,11 +24,11 @@ export interface ClusterTransaction {
    *
    * @returns null when the request is new, else the operation id of the first request with this key
    */
-  claimKey(request: KeyedRequest, operationId: OperationId): Promise<OperationId | null>;
+  registerKey(request: KeyedRequest, operationId: OperationId): Promise<OperationId | null>;
   /** All servers that the team adopted over the connection, locked until the transaction ends. */
   findServers(connectionRef: string): Promise<PoolServer[]>;
   /** Writes the change, its operation and the audit entry, and ends superseded operations. */
-  accept(accepted: Acceptance): Promise<{ cluster: ClusterRecord; operation: OperationRecord }>;
+  accept(accepted: AcceptedChange): Promise<{ cluster: ClusterRecord; operation: OperationRecord }>;
   /** Deletes a cluster that the garden does not know, and cancels its operations. */
   removeDraft(claims: Claims): Promise<void>;
 }
@@ -41,7 +41,8 @@ export interface UsableConnection {
   readonly prices: KnownPrices | null;
 }
 
-export interface Acceptance extends Pick<AcceptedDeclaration, 'operation' | 'generation' | 'desiredHash' | 'isDraft'> {
+export interface AcceptedChange
+  extends Pick<AcceptedDeclaration, 'operation' | 'generation' | 'desiredHash' | 'isDraft'> {
   readonly operationId: OperationId;
   readonly effect: Effect;
   /** The status shown until a pass observes the cluster. */
@@ -66,7 +67,10 @@ export type Effect =
   | { readonly kind: 'retry' }
   | { readonly kind: 'delete' };
 
-export interface ClusterChanges {
+export interface ClusterStore {
+  find(teamId: TeamId, name: string): Promise<ClusterRecord | null>;
+  /** In the order of their names, starting after the name `after`. */
+  list(teamId: TeamId, page: { limit: number; after: string | null }): Promise<ClusterRecord[]>;
   /**
    * Runs `work` in one transaction that locks the team's changes, then the cluster. Changes of one team are serialized,
    * so quotas and unique names hold. An error rolls everything back. `work` may run again after a collision of

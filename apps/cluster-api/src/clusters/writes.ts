@@ -8,7 +8,7 @@ import { releaseServers } from '../node-pools/server-claims-store.js';
 import { beginOperation } from '../operations/store.js';
 import type { ClusterRecord } from './record.js';
 import { findCluster } from './rows.js';
-import type { Acceptance, ClusterTransaction, Effect } from './transaction.js';
+import type { AcceptedChange, ClusterTransaction, Effect } from './transaction.js';
 
 /** A locked cluster and the caller who changes it. */
 export interface LockedCluster {
@@ -23,13 +23,13 @@ type Declared = Extract<Effect, { kind: 'declare' }>;
 /** Writes an accepted change, its operation and the audit entry, and ends superseded operations. */
 export async function acceptChange(
   tx: Transaction,
-  held: LockedCluster,
-  accepted: Acceptance,
+  locked: LockedCluster,
+  accepted: AcceptedChange,
 ): ReturnType<ClusterTransaction['accept']> {
-  const { caller, name, current, now } = held;
+  const { caller, name, current, now } = locked;
   const teamId = caller.team.id;
   const { effect, claims } = accepted;
-  const clusterId = await writeCluster(tx, held, accepted);
+  const clusterId = await writeCluster(tx, locked, accepted);
   if (effect.kind === 'declare') await writePools(tx, { teamId, clusterId, now }, effect, claims);
   else await releaseServers(tx, { teamId, now }, claims.released);
   const { operationId: id, operation: kind, generation, desiredHash, isDraft: isDone, action, detail } = accepted;
@@ -47,12 +47,16 @@ export async function acceptChange(
 async function writeCluster(
   tx: Transaction,
   { caller, name, current, now }: LockedCluster,
-  { generation, desiredHash, isDraft, effect, shown }: Acceptance,
+  { generation, desiredHash, isDraft, effect, shown }: AcceptedChange,
 ): Promise<ClusterId> {
   const teamId = caller.team.id;
   const { phase, conditions } = shown;
   const change = {
-    ...{ generation, desiredHash, dueAt: isDraft ? null : now, updatedAt: now, phase },
+    generation,
+    desiredHash,
+    dueAt: isDraft ? null : now,
+    updatedAt: now,
+    phase,
     conditions: conditions.map((condition) => ({ ...condition })),
     ...columnsOf(effect, now),
   };
@@ -61,7 +65,7 @@ async function writeCluster(
     await tx.cluster.update({ where: { id: current.id, teamId }, data: { ...change, revision }, select: { id: true } });
     return current.id;
   }
-  if (effect.kind !== 'declare') throw new Error(`A cluster that is not there cannot be changed: ${effect.kind}`);
+  if (effect.kind !== 'declare') throw new Error(`A cluster that does not exist cannot be changed: ${effect.kind}`);
   const { connectionId } = effect;
   const created = { ...change, ...declaredColumns(effect), teamId, name, connectionId, createdAt: now };
   return asClusterId((await tx.cluster.create({ data: created, select: { id: true } })).id);

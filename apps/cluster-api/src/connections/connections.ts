@@ -5,81 +5,23 @@ import {
   asOperationId,
   type ClusterId,
   type ConnectionId,
-  type ConnectionPhase,
   type ConnectionSpecInput,
   clusterLimits,
-  type OperationId,
   type ServerId,
   type TokenVerdict,
 } from '@corral/contracts';
-import { awaited, type Caller, type KeyedRequest } from '../changes/caller.js';
+import { type Caller, type KeyedRequest, whileSetAside } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
 import { notFound, Problem } from '../problem.js';
-import type { Belongings } from '../servers/server-in-project.js';
-import { checkConnectionSpec, isUnchanged, type TokenStatus, tokenStatusOf } from './decide-connection.js';
-import { type ConnectionRecord, connectionTagOf } from './record.js';
-
-interface NewConnection {
-  readonly id: ConnectionId;
-  readonly ref: string;
-  readonly name: string;
-  readonly provider: string;
-  readonly providerConfig: Readonly<Record<string, unknown>>;
-  readonly sealed: SealedToken;
-  readonly tokenStatus: TokenStatus;
-}
-
-interface ConnectionReplacement {
-  readonly name: string;
-  readonly providerConfig: Readonly<Record<string, unknown>>;
-  /** Null keeps the stored token. */
-  readonly sealed: SealedToken | null;
-  /** Null when the provider was not asked. */
-  readonly tokenStatus: TokenStatus | null;
-}
-
-type StoredConnection = ConnectionRecord & { readonly sealed: SealedToken };
-
-/** Changes of one team's connections. The team's changes are locked, so what is read here cannot change meanwhile. */
-export interface ConnectionChanges {
-  find(ref: string): Promise<StoredConnection | null>;
-  findById(id: ConnectionId): Promise<ConnectionRecord | null>;
-  count(): Promise<number>;
-  insert(connection: NewConnection): Promise<ConnectionRecord>;
-  replace(id: ConnectionId, replacement: ConnectionReplacement): Promise<ConnectionRecord>;
-  /** Stores what the provider said about the stored token. */
-  restate(id: ConnectionId, tokenStatus: TokenStatus): Promise<ConnectionRecord>;
-  /** Deletes the connection and records what must be cleaned up on the garden. */
-  remove(id: ConnectionId): Promise<void>;
-  /** Names of the clusters and ids of the servers that use the connection. */
-  usersOf(id: ConnectionId): Promise<{ clusters: readonly string[]; servers: readonly string[] }>;
-  /** Marks the started clusters of the connection as due. @returns their ids */
-  makeUsersDue(id: ConnectionId): Promise<readonly ClusterId[]>;
-  /** The same for adopted servers that already have a due time. */
-  makeServersDue(id: ConnectionId): Promise<readonly ServerId[]>;
-  /** The open operation that verifies the connection, if any. */
-  findVerification(id: ConnectionId): Promise<OperationRecord | null>;
-  findOperation(id: OperationId): Promise<OperationRecord | null>;
-  /** Marks the verification as due and writes its operation and audit entry. */
-  beginVerification(of: ConnectionRecord, operationId: OperationId): Promise<OperationRecord>;
-  /** @returns null when the request is new, else the resource id of the first request with this key */
-  claimKey<Id extends ConnectionId | OperationId>(request: KeyedRequest | null, resourceId: Id): Promise<Id | null>;
-  audit(action: ConnectionAction, of: ConnectionRecord, detail?: Record<string, string | boolean>): Promise<void>;
-}
-type ConnectionAction = 'connection.create' | 'connection.replace' | 'connection.delete';
+import type { ProjectResources } from '../servers/cloud-project.js';
+import { type ConnectionRecord, connectionTagOf } from './body.js';
+import { checkConnectionSpec, isUnchanged, tokenStatusOf } from './decide-connection.js';
+import type { ConnectionStore, ConnectionTransaction, StoredConnection } from './transaction.js';
 
 type VerificationAsked =
   /** A verification is already running, or the first request with this key met one. */
   | { readonly kind: 'under way'; readonly connection: ConnectionRecord; readonly operation: OperationRecord | null }
   | { readonly kind: 'accepted'; readonly connection: ConnectionRecord; readonly operation: OperationRecord };
-
-export interface ConnectionStore {
-  list(caller: Caller, phase: ConnectionPhase | null): Promise<ConnectionRecord[]>;
-  find(caller: Caller, ref: string): Promise<ConnectionRecord | null>;
-  /** The servers and clusters that the connection is known to have in its cloud project. */
-  belongings(caller: Caller, ref: string): Promise<Belongings>;
-  change<T>(caller: Caller, work: (changes: ConnectionChanges) => Promise<T>): Promise<T>;
-}
 
 export interface ConnectionDeps {
   readonly store: ConnectionStore;
@@ -88,7 +30,7 @@ export interface ConnectionDeps {
   readonly open: (sealed: SealedToken, connectionId: ConnectionId) => string | null;
   readonly verify: (token: string) => Promise<TokenVerdict>;
   /** Whether the token certainly belongs to another cloud project than the connection's resources. */
-  readonly isOtherProject: (token: string, belongings: Belongings) => Promise<boolean>;
+  readonly isOtherProject: (token: string, resources: ProjectResources) => Promise<boolean>;
   readonly wake: (clusterId: ClusterId) => Promise<void>;
   readonly wakeServer: (id: ServerId) => Promise<void>;
 }
@@ -101,23 +43,23 @@ export const connectionService = (deps: ConnectionDeps) => {
   const { store, seal, open, verify, isOtherProject, wake, wakeServer } = deps;
   const judge = async (caller: Caller, token: string): Promise<JudgedToken> => ({
     token,
-    verdict: await awaited(caller, () => verify(token)),
+    verdict: await whileSetAside(caller, () => verify(token)),
   });
 
   const make = async (
-    changes: ConnectionChanges,
+    tx: ConnectionTransaction,
     { id, ref }: { id: ConnectionId; ref: string },
     { name = ref, provider, providerConfig }: ConnectionSpecInput,
     { token, verdict }: JudgedToken,
   ): Promise<ConnectionRecord> => {
-    if ((await changes.count()) >= clusterLimits.connectionsPerTeam) {
+    if ((await tx.count()) >= clusterLimits.connectionsPerTeam) {
       throw new Problem(
         'quota_exceeded',
         `The limit per team is ${clusterLimits.connectionsPerTeam} connections. Delete an unused one.`,
       );
     }
     const tokenStatus = tokenStatusOf(verdict, null, Math.random());
-    const made = await changes.insert({
+    const made = await tx.insert({
       id,
       ref,
       name,
@@ -126,12 +68,12 @@ export const connectionService = (deps: ConnectionDeps) => {
       tokenStatus,
       sealed: seal(token, id),
     });
-    await changes.audit('connection.create', made, { phase: made.phase });
+    await tx.audit('connection.create', made, { phase: made.phase });
     return made;
   };
 
   const replace = async (
-    changes: ConnectionChanges,
+    tx: ConnectionTransaction,
     current: StoredConnection,
     { name = current.ref, providerConfig }: ConnectionSpecInput,
     judged: JudgedToken | null,
@@ -139,22 +81,22 @@ export const connectionService = (deps: ConnectionDeps) => {
     const isNewToken = judged !== null && !isSameText(open(current.sealed, current.id), judged.token);
     const tokenStatus = judged && tokenStatusOf(judged.verdict, isNewToken ? null : current, Math.random());
     if (!isNewToken && isUnchanged(current, { name, providerConfig })) {
-      const connection = tokenStatus === null ? current : await changes.restate(current.id, tokenStatus);
+      const connection = tokenStatus === null ? current : await tx.restate(current.id, tokenStatus);
       return { connection, affectsUsers: connection.phase !== current.phase };
     }
-    const connection = await changes.replace(current.id, {
+    const connection = await tx.replace(current.id, {
       name,
       providerConfig,
       tokenStatus,
       sealed: isNewToken ? seal(judged.token, current.id) : null,
     });
-    await changes.audit('connection.replace', connection, { phase: connection.phase, tokenReplaced: isNewToken });
+    await tx.audit('connection.replace', connection, { phase: connection.phase, tokenReplaced: isNewToken });
     return { connection, affectsUsers: isNewToken || connection.phase !== current.phase };
   };
 
   const isElsewhere = async (caller: Caller, ref: string, token: string): Promise<boolean> => {
-    const belongings = await store.belongings(caller, ref);
-    return awaited(caller, () => isOtherProject(token, belongings));
+    const resources = await store.resourcesInProject(caller, ref);
+    return whileSetAside(caller, () => isOtherProject(token, resources));
   };
 
   return {
@@ -170,11 +112,11 @@ export const connectionService = (deps: ConnectionDeps) => {
     ): Promise<ConnectionRecord> {
       checkConnectionSpec(null, spec);
       const judged = await judge(caller, spec.token);
-      return store.change(caller, async (changes) => {
+      return store.change(caller, async (tx) => {
         const id = asConnectionId(randomUUID());
-        const madeBefore = await changes.claimKey(request, id);
-        if (madeBefore === null) return make(changes, { id, ref: makeConnectionRef() }, spec, judged);
-        const made = await changes.findById(madeBefore);
+        const madeBefore = await tx.registerKey(request, id);
+        if (madeBefore === null) return make(tx, { id, ref: makeConnectionRef() }, spec, judged);
+        const made = await tx.findById(madeBefore);
         if (made === null) throw notFound();
         return made;
       });
@@ -206,19 +148,19 @@ export const connectionService = (deps: ConnectionDeps) => {
             'the same project.',
         );
       }
-      const { woken, servers, ...declared } = await store.change(caller, async (changes) => {
-        const current = await changes.find(ref);
+      const { woken, servers, ...declared } = await store.change(caller, async (tx) => {
+        const current = await tx.find(ref);
         check(current); // again, because it may have changed since the first check
         if (current === null) {
-          const made = await make(changes, { id: asConnectionId(randomUUID()), ref }, spec, judged as JudgedToken);
+          const made = await make(tx, { id: asConnectionId(randomUUID()), ref }, spec, judged as JudgedToken);
           return { connection: made, isNew: true, woken: [], servers: [] };
         }
-        const { connection, affectsUsers } = await replace(changes, current, spec, judged);
+        const { connection, affectsUsers } = await replace(tx, current, spec, judged);
         return {
           connection,
           isNew: false,
-          woken: affectsUsers ? await changes.makeUsersDue(connection.id) : [],
-          servers: affectsUsers ? await changes.makeServersDue(connection.id) : [],
+          woken: affectsUsers ? await tx.makeUsersDue(connection.id) : [],
+          servers: affectsUsers ? await tx.makeServersDue(connection.id) : [],
         };
       });
       await Promise.all([...woken.map(wake), ...servers.map(wakeServer)]);
@@ -231,16 +173,16 @@ export const connectionService = (deps: ConnectionDeps) => {
      * @throws Problem `not_found`, `idempotency_key_reused`
      */
     verify: (caller: Caller, ref: string, request: KeyedRequest | null): Promise<VerificationAsked> =>
-      store.change(caller, async (changes) => {
-        const connection = await changes.find(ref);
+      store.change(caller, async (tx) => {
+        const connection = await tx.find(ref);
         if (connection === null) throw notFound();
         const operationId = asOperationId(randomUUID());
-        const firstId = await changes.claimKey(request, operationId);
-        const first = firstId && (await changes.findOperation(firstId));
+        const firstId = await tx.registerKey(request, operationId);
+        const first = firstId && (await tx.findOperation(firstId));
         if (first) return { kind: 'accepted', connection, operation: first };
-        const open = await changes.findVerification(connection.id);
+        const open = await tx.findVerification(connection.id);
         if (firstId !== null || open !== null) return { kind: 'under way', connection, operation: open };
-        return { kind: 'accepted', connection, operation: await changes.beginVerification(connection, operationId) };
+        return { kind: 'accepted', connection, operation: await tx.beginVerification(connection, operationId) };
       }),
 
     /**
@@ -249,11 +191,11 @@ export const connectionService = (deps: ConnectionDeps) => {
      * @throws Problem `not_found`, `precondition_failed`, `connection_in_use`
      */
     async remove(caller: Caller, ref: string, preconditions: Preconditions): Promise<void> {
-      await store.change(caller, async (changes) => {
-        const connection = await changes.find(ref);
+      await store.change(caller, async (tx) => {
+        const connection = await tx.find(ref);
         if (connection === null) throw notFound();
         checkPreconditions(preconditions, connectionTagOf(connection));
-        const { clusters, servers } = await changes.usersOf(connection.id);
+        const { clusters, servers } = await tx.usersOf(connection.id);
         if (clusters.length + servers.length > 0) {
           const users = [...clusters.map((name) => `cluster ${name}`), ...servers.map((number) => `server ${number}`)];
           throw new Problem(
@@ -261,8 +203,8 @@ export const connectionService = (deps: ConnectionDeps) => {
             `The connection is used by ${users.join(', ')}. Delete or deregister them first.`,
           );
         }
-        await changes.remove(connection.id);
-        await changes.audit('connection.delete', connection);
+        await tx.remove(connection.id);
+        await tx.audit('connection.delete', connection);
       });
     },
   };

@@ -6,7 +6,7 @@ import {
   type TokenVerdict,
 } from '@corral/contracts';
 import { invalidField } from '../problem.js';
-import type { ConnectionRecord } from './record.js';
+import type { ConnectionRecord } from './body.js';
 
 /** The stored fields that decide about a change of the connection. */
 export type DeclaredConnection = Pick<ConnectionRecord, 'name' | 'provider' | 'providerConfig' | 'phase'>;

@@ -20,7 +20,11 @@ export function buildConnectionHandlers(deps: ConnectionHandlerDeps) {
   const { config, prisma, changeTeam, queue, verifyToken, seal, open, isOtherProject } = deps;
   const store = connectionStore(prisma, changeTeam);
   const connections = connectionService({
-    ...{ store, seal, open, verify: verifyToken, isOtherProject },
+    store,
+    seal,
+    open,
+    verify: verifyToken,
+    isOtherProject,
     wake: clusterWakeUp(queue),
     wakeServer: serverWakeUp(queue),
   });

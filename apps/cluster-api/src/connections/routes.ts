@@ -9,13 +9,14 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
+import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { operationBody, operationUrl } from '../operations/body.js';
 import { invalidField, notFound } from '../problem.js';
-import type { ConnectionService, ConnectionStore } from './connections.js';
-import type { ConnectionRecord } from './record.js';
-import { connectionBody, connectionTagOf } from './record.js';
+import type { ConnectionRecord } from './body.js';
+import { connectionBody, connectionTagOf } from './body.js';
+import type { ConnectionService } from './connections.js';
+import type { ConnectionStore } from './transaction.js';
 
 export interface ConnectionRoutesDeps {
   readonly connections: ConnectionService;

@@ -15,13 +15,13 @@ import { asClusterId, asServerId, type ConnectionId, openOperationStates } from 
 import { noJson, type Prisma, sqlText } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
-import { claimKey } from '../changes/idempotency-keys.js';
+import { desiredHashOf } from '../changes/desired-hash.js';
+import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { desiredHashOf } from '../clusters/complete-spec.js';
 import { beginOperation } from '../operations/store.js';
-import type { ConnectionChanges, ConnectionStore } from './connections.js';
+import type { ConnectionRecord } from './body.js';
 import type { TokenStatus } from './decide-connection.js';
-import type { ConnectionRecord } from './record.js';
+import type { ConnectionStore, ConnectionTransaction } from './transaction.js';
 
 export const shownOfConnection = {
   ...prismaSelect(connectionColumns.shown),
@@ -49,7 +49,7 @@ export const connectionStore = (prisma: Prisma, changeTeam: ChangeTeam): Connect
     return row && connectionRecordOf(row);
   },
 
-  async belongings({ team }, ref) {
+  async resourcesInProject({ team }, ref) {
     // Servers of other kinds are not in the cloud project.
     const where = { teamId: team.id, connection: { ref }, serverKind: 'cloud', phase: { not: 'Missing' } };
     const rows = await prisma.adoptedServer.findMany({
@@ -67,10 +67,10 @@ export const connectionStore = (prisma: Prisma, changeTeam: ChangeTeam): Connect
     return { serverIds: rows.map(({ serverId }) => Number(serverId)), clusters: clusters.map(({ name }) => name) };
   },
 
-  change: (caller, work) => changeTeam(caller, (tx, now) => work(changesOf(tx, caller, now))),
+  change: (caller, work) => changeTeam(caller, (tx, now) => work(transactionOf(tx, caller, now))),
 });
 
-function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChanges {
+function transactionOf(tx: Transaction, caller: Caller, now: Date): ConnectionTransaction {
   const teamId = caller.team.id;
   return {
     async find(ref) {
@@ -88,7 +88,13 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
     async insert({ id, ref, name, provider, providerConfig, sealed, tokenStatus }) {
       const row = await tx.connection.create({
         data: {
-          ...{ id, teamId, ref, name, provider, createdAt: now, updatedAt: now },
+          id,
+          teamId,
+          ref,
+          name,
+          provider,
+          createdAt: now,
+          updatedAt: now,
           providerConfig: providerConfig as object,
           ...tokenColumnsOf(sealed),
           ...tokenStatusColumns(tokenStatus, now),
@@ -101,7 +107,9 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
       const row = await tx.connection.update({
         where: { teamId, id },
         data: {
-          ...{ name, providerConfig: providerConfig as object, updatedAt: now },
+          name,
+          providerConfig: providerConfig as object,
+          updatedAt: now,
           generation: { increment: 1 },
           ...(sealed && { ...tokenColumnsOf(sealed), tokenVersion: { increment: 1 }, verifiedAt: null }),
           ...(tokenStatus && tokenStatusColumns(tokenStatus, now)),
@@ -180,7 +188,7 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
         { action: 'connection.verify', target: { kind: 'Connection', id, name: ref } },
       );
     },
-    claimKey: (request, resourceId) => claimKey(tx, caller, request, resourceId),
+    registerKey: (request, resourceId) => registerKey(tx, caller, request, resourceId),
     async audit(action, { id, ref }, detail = {}) {
       await recordAudit(tx, caller, { action, target: { kind: 'Connection', id, name: ref }, detail });
     },
@@ -198,13 +206,11 @@ const dueAwaitedVerification = (tx: Transaction, connectionId: ConnectionId) => 
     AND EXISTS (SELECT FROM operation WHERE target_id = ${connectionId}::uuid AND ${sqlText(isOpenIn('operation'))})`;
 
 const tokenStatusColumns = ({ phase, message, project, isVerified, againMs }: TokenStatus, now: Date) => ({
-  ...{
-    phase,
-    message,
-    project: project ?? noJson,
-    verifyAt: new Date(now.getTime() + againMs),
-    verifyFailures: phase === 'Unverified' ? 1 : 0,
-  },
+  phase,
+  message,
+  project: project ?? noJson,
+  verifyAt: new Date(now.getTime() + againMs),
+  verifyFailures: phase === 'Unverified' ? 1 : 0,
   ...(isVerified ? { verifiedAt: now } : {}),
 });
 

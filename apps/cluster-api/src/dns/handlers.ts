@@ -5,16 +5,13 @@ import type { Prisma } from '@corral/database';
 import { auditLog as dnsLog } from '@corral/dns-data';
 import type { Log } from '@corral/service';
 import type { BudgetStore } from '@corral/upstream-budget';
-import { apiAudit } from '../audit/api-entries.js';
-import { dnsAudit } from '../audit/dns-entries.js';
-import { auditLog } from '../audit/log.js';
-import { auditRoutes } from '../audit/routes.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { type DnsApi, dnsSessionRoutes } from './session-routes.js';
 import { dnsTokenRoutes } from './token-routes.js';
 import { dnsTokenStore } from './token-store.js';
 import { dnsTokenService } from './tokens.js';
-import { dnsUsageRoutes, upstreamBudgetReader } from './usage-routes.js';
+import { upstreamBudgetReader } from './upstream-budget.js';
+import { dnsUsageRoutes } from './usage-routes.js';
 
 /** Time limit in ms. Short because the rest of the response waits for it. */
 const BUDGET_MS_MAX = 1_000;
@@ -35,7 +32,7 @@ export interface DnsHandlerDeps {
   readonly log: Log;
 }
 
-/** Builds the handlers for DNS tokens, DNS usage and the audit log. */
+/** Builds the handlers for DNS tokens and DNS usage. */
 export function buildDnsHandlers({ config, prisma, changeTeam, budgets, log }: DnsHandlerDeps) {
   const tokens = dnsTokenStore(prisma, changeTeam);
   const [mirror, issued] = [dnsLog(prisma), issuedTokens(prisma)];
@@ -44,12 +41,12 @@ export function buildDnsHandlers({ config, prisma, changeTeam, budgets, log }: D
     ...dnsSessionRoutes({ start: (owner) => startDnsSession(prisma, owner), dnsApi: config.dnsApi }),
     ...dnsUsageRoutes({
       async readUse(team) {
-        const [held, activeTokens, requestsLastHour] = await Promise.all([
+        const [usage, activeTokens, requestsLastHour] = await Promise.all([
           mirror.readUsage(team),
           issued.countActive(team),
           countRequests(prisma, team.id),
         ]);
-        return { ...held, activeTokens, requestsLastHour };
+        return { ...usage, activeTokens, requestsLastHour };
       },
       readUpstream: upstreamBudgetReader({
         readAll: budgets.readAll,
@@ -58,6 +55,5 @@ export function buildDnsHandlers({ config, prisma, changeTeam, budgets, log }: D
       }),
       limits: { records: config.dnsRecordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam },
     }),
-    ...auditRoutes({ log: auditLog({ api: apiAudit(prisma), dns: dnsAudit(prisma) }) }),
   };
 }

@@ -5,7 +5,7 @@ import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../pages.js';
+import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import type { DnsTokenService, DnsTokenStore } from './tokens.js';
 import { dnsTokenBody } from './tokens.js';

@@ -2,10 +2,10 @@ import { dnsTokenRecordOf, inForce, isKept, issueDnsToken, revokeDnsToken, shown
 import type { DnsTokenState } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import { claimKey } from '../changes/idempotency-keys.js';
+import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { isBehind, newestFirst } from '../pages.js';
-import type { DnsTokenChanges, DnsTokenStore } from './tokens.js';
+import { isBehind, newestFirst } from '../paging.js';
+import type { DnsTokenStore, DnsTokenTransaction } from './tokens.js';
 
 /** The DNS tokens of a team that the caller may see. */
 export const dnsTokenStore = (prisma: Prisma, changeTeam: ChangeTeam): DnsTokenStore => ({
@@ -31,18 +31,18 @@ export const dnsTokenStore = (prisma: Prisma, changeTeam: ChangeTeam): DnsTokenS
       // A member who was removed since the request was authorized must not leave a new token behind.
       const key = { teamId: caller.team.id, userId: caller.userId };
       const membership = await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } });
-      return membership && work(changesOf(tx, { ...caller, ...membership }));
+      return membership && work(transactionOf(tx, { ...caller, ...membership }));
     }),
 });
 
-function changesOf(tx: Transaction, caller: Caller): DnsTokenChanges {
+function transactionOf(tx: Transaction, caller: Caller): DnsTokenTransaction {
   return {
     find: (id) => find(tx, caller, id),
     issue: (id, wanted) => issueDnsToken(tx, caller.team, { ...wanted, id }, caller),
     async revoke(id) {
       await revokeDnsToken(tx, caller.team, id, caller);
     },
-    claimKey: (request, tokenId) => claimKey(tx, caller, request, tokenId),
+    registerKey: (request, tokenId) => registerKey(tx, caller, request, tokenId),
   };
 }
 

@@ -1,7 +1,7 @@
 import { type DnsTokenRecord, DnsTokenRefused, type NewDnsToken } from '@corral/auth';
 import { type DnsTokenBody, type DnsTokenState, type DnsTokenWish, parseTime } from '@corral/contracts';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
-import type { Position } from '../pages.js';
+import type { Position } from '../paging.js';
 import { invalidField, notFound, Problem } from '../problem.js';
 
 interface DnsTokenQuery {
@@ -18,14 +18,14 @@ interface IssuedDnsToken {
 }
 
 /** Changes of one team's tokens. The team's changes are serialized. */
-export interface DnsTokenChanges {
+export interface DnsTokenTransaction {
   /** @returns null when the caller may not see the token */
   find(id: string): Promise<DnsTokenRecord | null>;
   /** @throws DnsTokenRefused */
   issue(id: string, wanted: NewDnsToken): Promise<IssuedDnsToken>;
   revoke(id: string): Promise<void>;
   /** @returns null when the request is new, else the token id of the first request with this key */
-  claimKey(request: KeyedRequest | null, tokenId: string): Promise<string | null>;
+  registerKey(request: KeyedRequest | null, tokenId: string): Promise<string | null>;
 }
 
 /** Members see the tokens that they created, administrators all tokens of the team. */
@@ -36,7 +36,7 @@ export interface DnsTokenStore {
   /** The database's clock, which decides when tokens expire. */
   clock(): Promise<Date>;
   /** Runs with the caller's current role. @returns null when the caller is no longer a member */
-  change<T>(caller: Caller, work: (changes: DnsTokenChanges) => Promise<T>): Promise<T | null>;
+  change<T>(caller: Caller, work: (tx: DnsTokenTransaction) => Promise<T>): Promise<T | null>;
 }
 
 export type DnsTokenService = ReturnType<typeof dnsTokenService>;
@@ -50,11 +50,11 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
   async create(caller: Caller, requested: DnsTokenWish, request: KeyedRequest | null): Promise<IssuedDnsToken> {
     const wanted = { ...requested, expiresAt: expiryOf(requested) };
     try {
-      const issued = await store.change(caller, async (changes) => {
+      const issued = await store.change(caller, async (tx) => {
         const id = newId();
-        const madeBefore = await changes.claimKey(request, id);
-        if (madeBefore === null) return changes.issue(id, wanted);
-        const record = await changes.find(madeBefore);
+        const madeBefore = await tx.registerKey(request, id);
+        if (madeBefore === null) return tx.issue(id, wanted);
+        const record = await tx.find(madeBefore);
         if (record === null) throw notFound();
         return { record, token: null };
       });
@@ -71,10 +71,10 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
    * @throws Problem `not_found`
    */
   async revoke(caller: Caller, id: string): Promise<void> {
-    const done = await store.change(caller, async (changes) => {
-      const token = await changes.find(id);
+    const done = await store.change(caller, async (tx) => {
+      const token = await tx.find(id);
       if (token === null) throw notFound();
-      if (token.revokedAt === null) await changes.revoke(id);
+      if (token.revokedAt === null) await tx.revoke(id);
       return true;
     });
     if (done === null) throw notFound();

@@ -1,6 +1,6 @@
 import type { KeptReading } from '@corral/upstream-budget';
 import { describe, expect, it } from '@jest/globals';
-import { upstreamBudgetReader } from './usage-routes.js';
+import { upstreamBudgetReader } from './upstream-budget.js';
 
 const waiting = { write: 0, cleanup: 0, settle: 0, recheck: 0, poll: 0, sync: 0 };
 const at = (minute: number): Date => new Date(Date.UTC(2026, 10, 21, 12, minute));

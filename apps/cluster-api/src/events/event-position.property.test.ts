@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { comparePositions, type EventPosition, parsePosition, renderPosition } from './event.js';
+import { comparePositions, type EventPosition, parsePosition, renderPosition } from './event-position.js';
 
 const number = fc.bigInt({ min: 0n, max: 10n ** 18n - 1n });
 const position = fc.record({ xid: number, id: number, at: fc.integer({ min: 0, max: 4_102_444_800_000 }) });

@@ -3,11 +3,11 @@ import { type ListenOptions, listen, type Prisma } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
 import pLimit from 'p-limit';
 import { clusterBody } from '../clusters/body.js';
-import { connectionBody } from '../connections/record.js';
+import { connectionBody } from '../connections/body.js';
 import { dnsTokenBody } from '../dns/tokens.js';
 import { nodePoolBody } from '../node-pools/body.js';
 import { operationBody } from '../operations/body.js';
-import { adoptedServerBody } from '../servers/record.js';
+import { adoptedServerBody } from '../servers/body.js';
 import { memberBody } from '../teams/body.js';
 import { type LiveChangesDeps, liveChanges } from './live-changes.js';
 import { type BodyReader, eventRenderer } from './render-events.js';
@@ -51,7 +51,7 @@ export interface EventHandlerDeps {
 /** Number of events per read. */
 const PAGE = 100;
 /** Poll interval in ms. Limits the delay of record set events, which are written without notification. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** Concurrent reads of events, limited so that requests find free database connections. */
 const READINGS_AT_ONCE = 3;
 
@@ -78,9 +78,11 @@ export function buildEventHandlers(deps: EventHandlerDeps) {
       }),
     onNews: deps.eventNews,
     findNews: (ends) => limited(() => store.findNews(ends)),
-    lookMs: LOOK_MS,
+    pollMs: POLL_MS,
     findSession: sessions.find,
-    ...{ heartbeatMs, retryMs, ending: health.draining },
+    heartbeatMs,
+    retryMs,
+    ending: health.draining,
   });
   metrics.gauge({
     name: 'corral_event_streams_count',

@@ -1,27 +1,13 @@
 import type { Session } from '@corral/auth';
 import { streamEventNames, type TeamId } from '@corral/contracts';
 import { Problem } from '../problem.js';
-import type { Viewer } from './event.js';
-import { comparePositions, type EventPosition, renderBlock, renderPosition } from './event.js';
-import { type LiveStream, liveStream, type StreamSink } from './live-stream.js';
+import { renderBlock } from './event.js';
+import { comparePositions, type EventPosition, renderPosition } from './event-position.js';
+import { liveStream, type StreamSink } from './live-stream.js';
+import type { Follower, Reader, Team } from './readers.js';
+import { readerChecks } from './readers.js';
 import type { RecentEvents } from './recent-events.js';
 import type { TeamFeed } from './team-feed.js';
-
-export interface Team {
-  readonly id: TeamId;
-  readonly slug: string;
-}
-
-export interface Follower {
-  readonly team: Team;
-  /** As authorized by the request. */
-  readonly viewer: Viewer;
-  readonly sessionId: string;
-  /** The value of the session cookie. */
-  readonly secret: string;
-  /** Null to start at the current end. */
-  readonly after: EventPosition | null;
-}
 
 export interface LiveChangesDeps {
   readonly startFeed: (team: Team) => TeamFeed;
@@ -34,7 +20,7 @@ export interface LiveChangesDeps {
    */
   readonly findNews: (ends: readonly TeamEnd[]) => Promise<readonly TeamId[]>;
   /** Interval of these polls in ms. */
-  readonly lookMs: number;
+  readonly pollMs: number;
   /** @returns null for a session that has ended */
   readonly findSession: (secret: string) => Promise<Session | null>;
   readonly heartbeatMs: number;
@@ -70,12 +56,6 @@ export interface OpenStream {
   close(): void;
 }
 
-interface Member {
-  readonly follower: Follower;
-  readonly stream: LiveStream;
-  viewer: Viewer;
-}
-
 interface TeamStreams {
   readonly feed: TeamFeed;
   users: number;
@@ -84,22 +64,22 @@ interface TeamStreams {
 /** All open streams of this process. */
 export function liveChanges(deps: LiveChangesDeps): LiveChanges {
   const teams = new Map<TeamId, TeamStreams>();
-  const members = new Set<Member>();
-  const { checkSessions, checkTeam } = sessionChecks(deps.findSession, members);
+  const readers = new Set<Reader>();
+  const { checkSessions, checkTeam } = readerChecks(deps.findSession, readers);
   let timers: readonly NodeJS.Timeout[] = [];
-  const lookForNews = newsFinder(deps.findNews, teams);
+  const pollForNews = newsFinder(deps.findNews, teams);
 
   const tick = (): void => {
-    for (const { feed } of teams.values()) feed.look(); // finds anything missed, at the cost of one statement
-    for (const { stream } of members) stream.heartbeat();
+    for (const { feed } of teams.values()) feed.readNews(); // finds anything missed, at the cost of one statement
+    for (const { stream } of readers) stream.heartbeat();
     void checkSessions();
   };
   const enter = (team: Team): TeamStreams => {
     const streams = teams.get(team.id) ?? { feed: deps.startFeed(team), users: 0 };
-    if (streams.users === 0) streams.feed.look();
+    if (streams.users === 0) streams.feed.readNews();
     streams.users += 1;
     teams.set(team.id, streams);
-    if (timers.length === 0) timers = [setInterval(tick, deps.heartbeatMs), setInterval(lookForNews, deps.lookMs)];
+    if (timers.length === 0) timers = [setInterval(tick, deps.heartbeatMs), setInterval(pollForNews, deps.pollMs)];
     return streams;
   };
   const leave = (team: Team, streams: TeamStreams): void => {
@@ -113,16 +93,16 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
   };
 
   deps.onNews((teamId) => {
-    if (teamId !== null) teams.get(teamId)?.feed.look();
-    else for (const { feed } of teams.values()) feed.look();
+    if (teamId !== null) teams.get(teamId)?.feed.readNews();
+    else for (const { feed } of teams.values()) feed.readNews();
   });
   deps.ending.addEventListener('abort', () => {
-    for (const { stream } of members) stream.end('shutdown');
+    for (const { stream } of readers) stream.end('shutdown');
   });
 
   return {
     membersChanged: checkTeam,
-    count: () => members.size,
+    count: () => readers.size,
     countHeld: () => [...teams.values()].filter(({ feed }) => feed.isHeld()).length,
     async follow(follower, open) {
       refuseWhileEnding(deps.ending);
@@ -135,9 +115,9 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
         const retry = Math.round(deps.retryMs * (1 + Math.random()));
         sink.write(Buffer.concat([renderBlock({ retry }), ...(mark === null ? [] : [markBlock(mark, from)])]));
         const { viewer } = follower;
-        const stream = liveStream({ feed: streams.feed, recent, sink, from, viewer: () => member.viewer });
-        const member: Member = { follower, stream, viewer };
-        members.add(member);
+        const stream = liveStream({ feed: streams.feed, recent, sink, from, viewer: () => reader.viewer });
+        const reader: Reader = { follower, stream, viewer };
+        readers.add(reader);
         const unfollow = streams.feed.follow(stream.pump);
         stream.pump();
         let isOpen = true;
@@ -147,7 +127,7 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
             isOpen = false;
             stream.close();
             unfollow();
-            members.delete(member);
+            readers.delete(reader);
             leave(follower.team, streams);
           },
         };
@@ -161,17 +141,17 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
 
 /** Polls for events of all teams in one query. Polls never overlap. */
 function newsFinder(findNews: LiveChangesDeps['findNews'], teams: ReadonlyMap<TeamId, TeamStreams>) {
-  let isLooking = false;
+  let isReading = false;
   return async (): Promise<void> => {
     const ends = [...teams].flatMap(([teamId, { feed }]) => {
       const after = feed.end();
       return after === null ? [] : [{ teamId, after }];
     });
-    if (isLooking || ends.length === 0) return;
-    isLooking = true;
+    if (isReading || ends.length === 0) return;
+    isReading = true;
     // An error here is ignored: the next read of a feed reports it.
-    for (const teamId of await findNews(ends).catch(() => [])) teams.get(teamId)?.feed.look();
-    isLooking = false;
+    for (const teamId of await findNews(ends).catch(() => [])) teams.get(teamId)?.feed.readNews();
+    isReading = false;
   };
 }
 
@@ -199,53 +179,4 @@ function refuseWhileEnding(ending: AbortSignal): void {
   throw new Problem('service_unavailable', 'This replica is shutting down. Reconnect.', {
     retryAfterSeconds: 1,
   });
-}
-
-function bySession(members: Iterable<Member>): Map<string, Member[]> {
-  const groups = new Map<string, Member[]>();
-  for (const member of members) {
-    const group = groups.get(member.follower.sessionId);
-    if (group === undefined) groups.set(member.follower.sessionId, [member]);
-    else group.push(member);
-  }
-  return groups;
-}
-
-/**
- * Keeps the roles of viewers current and ends streams without a right to follow. Each session is looked up once per
- * round, a few at a time. Periodic rounds never overlap.
- */
-function sessionChecks(findSession: LiveChangesDeps['findSession'], members: ReadonlySet<Member>) {
-  const AT_ONCE = 4;
-  let isChecking = false;
-
-  const checkOne = async (secret: string, of: readonly Member[]): Promise<void> => {
-    // An unavailable database does not end streams: no events can be read then either.
-    const session = await findSession(secret).catch(() => undefined);
-    if (session === undefined) return;
-    const roles = new Map(session?.memberships.map(({ teamId, role }) => [teamId, role]));
-    for (const member of of) {
-      const role = roles.get(member.follower.team.id);
-      if (role === undefined) member.stream.end('session');
-      else member.viewer = { ...member.viewer, role };
-    }
-  };
-  const check = async (those: Iterable<Member>): Promise<void> => {
-    const waiting = [...bySession(those).values()];
-    const work = async (): Promise<void> => {
-      for (let of = waiting.pop(); of !== undefined; of = waiting.pop()) {
-        await checkOne((of[0] as Member).follower.secret, of);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-  };
-  return {
-    checkTeam: (teamId: TeamId) => check([...members].filter(({ follower }) => follower.team.id === teamId)),
-    async checkSessions(): Promise<void> {
-      if (isChecking) return;
-      isChecking = true;
-      await check(members);
-      isChecking = false;
-    },
-  };
 }

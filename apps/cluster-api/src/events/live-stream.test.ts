@@ -1,6 +1,7 @@
 import { asUserId, type Role } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import type { EventPage, EventPosition, RenderedEvent } from './event.js';
+import type { EventPage, RenderedEvent } from './event.js';
+import type { EventPosition } from './event-position.js';
 import { liveStream } from './live-stream.js';
 import { recentEvents } from './recent-events.js';
 

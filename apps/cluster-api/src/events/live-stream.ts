@@ -1,6 +1,7 @@
 import { type StreamEndReason, streamEndReasons, streamEventNames } from '@corral/contracts';
 import type { RenderedEvent } from './event.js';
-import { comparePositions, type EventPosition, mayRead, renderBlock, renderPosition, type Viewer } from './event.js';
+import { mayRead, renderBlock, type Viewer } from './event.js';
+import { comparePositions, type EventPosition, renderPosition } from './event-position.js';
 import type { RecentEvents } from './recent-events.js';
 import type { TeamFeed } from './team-feed.js';
 

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { EventPosition, RenderedEvent } from './event.js';
+import type { RenderedEvent } from './event.js';
+import type { EventPosition } from './event-position.js';
 import { recentEvents } from './recent-events.js';
 
 const at = (xid: number): EventPosition => ({ xid: BigInt(xid), id: 0n, at: 0 });

@@ -1,5 +1,5 @@
 import type { RenderedEvent } from './event.js';
-import { comparePositions, type EventPosition } from './event.js';
+import { comparePositions, type EventPosition } from './event-position.js';
 
 export interface RecentLimits {
   readonly events: number;

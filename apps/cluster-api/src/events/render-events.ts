@@ -1,6 +1,6 @@
 import { type TeamEvent, type TeamEventKind, teamEventKinds, teamEventNouns } from '@corral/contracts';
 import { type EventRecord, type RenderedEvent, renderEvent } from './event.js';
-import type { Team } from './live-changes.js';
+import type { Team } from './readers.js';
 
 type Body = Exclude<TeamEvent['resource'], null>;
 /** Reads the current bodies of existing resources, by id. */

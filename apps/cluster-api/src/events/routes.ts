@@ -3,13 +3,13 @@ import type { ClusterOperationId } from '@corral/contracts';
 import { setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { callerOf } from '../http/caller.js';
-import { type Places, placesOfTeams, refuseBeyond } from '../http/flights.js';
+import { type ConcurrencyLimits, concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { invalidField } from '../problem.js';
-import { type EventPosition, parsePosition } from './event.js';
+import { type EventPosition, parsePosition } from './event-position.js';
 import type { LiveChanges } from './live-changes.js';
 import type { StreamSink } from './live-stream.js';
 
-export interface StreamLimits extends Places {
+export interface StreamLimits extends ConcurrencyLimits {
   readonly perSession: number;
 }
 
@@ -19,8 +19,8 @@ interface EventRoutesDeps {
 }
 
 export function eventRoutes({ live, limits }: EventRoutesDeps) {
-  const ofTeam = placesOfTeams(limits, 'Streams of events');
-  const ofSession = refuseBeyond(limits.perSession, 'Streams of events of this session');
+  const ofTeam = teamConcurrencyLimit(limits, 'Streams of events');
+  const ofSession = concurrencyLimit(limits.perSession, 'Streams of events of this session');
   return {
     async streamTeamEvents(req, res) {
       const { team, userId, role } = callerOf(res);

@@ -1,6 +1,7 @@
 import { clusterLimits, type TeamEventChange, type TeamEventKind, type TeamId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import type { EventPage, EventPosition, EventRecord } from './event.js';
+import type { EventPage, EventRecord } from './event.js';
+import type { EventPosition } from './event-position.js';
 import type { TeamEnd } from './live-changes.js';
 
 /** Margin in ms, because events are deleted by the start of their transaction, which is before its end. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { EventPage, RenderedEvent } from './event.js';
-import { type EventPosition, renderPosition } from './event.js';
+import { type EventPosition, renderPosition } from './event-position.js';
 import { type RecentEvents, recentEvents } from './recent-events.js';
 
 export interface TeamFeedDeps {
@@ -19,7 +19,7 @@ export interface TeamFeed {
   /** Resolves once the end of the events is known. @throws the error of the first read */
   started(): Promise<RecentEvents>;
   /** Reads new events, if there are any. */
-  look(): void;
+  readNews(): void;
   /** The end of the known events. Null before the first read. */
   end(): EventPosition | null;
   /** Whether events wait for another transaction to end. */
@@ -55,7 +55,7 @@ export function teamFeed({ read, isKept, onError, onHeld }: TeamFeedDeps): TeamF
   started.catch(() => undefined); // callers of `started` get the error
   let recent: RecentEvents | null = null;
   let timer: NodeJS.Timeout | undefined;
-  let isLooking = false;
+  let isReading = false;
   let isWanted = false;
   let isClosed = false;
   const held = heldClock(onHeld);
@@ -64,7 +64,7 @@ export function teamFeed({ read, isKept, onError, onHeld }: TeamFeedDeps): TeamF
     throw error;
   };
 
-  const lookOnce = async (): Promise<EventPage<RenderedEvent>> => {
+  const readOnce = async (): Promise<EventPage<RenderedEvent>> => {
     const page = await read(recent?.end() ?? null);
     recent ??= recentEvents(page.until, recentMax);
     recent.append(page.events, page.until);
@@ -72,16 +72,16 @@ export function teamFeed({ read, isKept, onError, onHeld }: TeamFeedDeps): TeamF
     for (const onNews of followers) onNews();
     return page;
   };
-  const look = async (): Promise<void> => {
+  const readNews = async (): Promise<void> => {
     clearTimeout(timer);
     isWanted = true;
-    if (isLooking || isClosed) return;
-    isLooking = true;
+    if (isReading || isClosed) return;
+    isReading = true;
     let againMs: number | null = null;
     try {
       while (isWanted && !isClosed) {
         isWanted = false;
-        const page = await lookOnce();
+        const page = await readOnce();
         isWanted ||= page.isFull;
         againMs = held.note(page.isHeld);
       }
@@ -90,14 +90,14 @@ export function teamFeed({ read, isKept, onError, onHeld }: TeamFeedDeps): TeamF
       onError(error);
       againMs = RETRY_MS;
     } finally {
-      isLooking = false;
+      isReading = false;
     }
-    if (againMs !== null && !isClosed) timer = setTimeout(() => void look(), againMs);
+    if (againMs !== null && !isClosed) timer = setTimeout(() => void readNews(), againMs);
   };
 
   return {
     started: () => started,
-    look: () => void look(),
+    readNews: () => void readNews(),
     end: () => recent?.end() ?? null,
     isHeld: held.isHeld,
     backlog: (after) => shared(pages, after, () => read(after).catch(reported)),

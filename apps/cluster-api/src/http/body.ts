@@ -5,11 +5,11 @@ import { invalidField, Problem } from '../problem.js';
 import { findUnstorable } from './storable.js';
 
 /**
- * The body of a request as parsed JSON, for a schema to judge.
+ * Returns the body of a request as parsed JSON. A schema has not checked it yet.
  *
- * @param absent what an absent body stands for; without it a body is required
- * @throws Problem `unsupported_media_type`, or `validation_failed` for what Postgres cannot hold
- * @throws UnreadableBody for what is no JSON object, is past its bounds, or has a member twice
+ * @param absent the value of an absent body. Without it, a body is required
+ * @throws Problem `unsupported_media_type`, or `validation_failed` for values that Postgres cannot store
+ * @throws UnreadableBody for a body that is not a JSON object, exceeds its limits, or repeats a member
  */
 export function bodyOf(req: Request, { absent }: { absent?: object } = {}): object {
   if (absent !== undefined && bytesOf(req).length === 0) return absent;
@@ -29,11 +29,11 @@ export function bodyOf(req: Request, { absent }: { absent?: object } = {}): obje
 }
 
 /**
- * Checks what a body that was read before says it is about.
+ * Checks that the name in a body matches the path. Clients may send back the body of a GET.
  *
  * @param field of `metadata`
- * @param named undefined where it says nothing
- * @throws Problem `validation_failed` when that is something else than the path says
+ * @param named undefined when the body has no name
+ * @throws Problem `validation_failed` when they differ
  */
 export function checkNamed(field: 'name' | 'ref', named: unknown, path: string): void {
   if (named === undefined || named === null || named === path) return;

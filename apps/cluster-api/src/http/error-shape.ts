@@ -24,7 +24,7 @@ const codes: Readonly<Record<Exclude<RequestFaultKind, 'unknown_path'>, ProblemC
   ambiguous: 'invalid_json',
 };
 
-/** What is wrong with the body as a whole. */
+/** Faults of the body as a whole. */
 const wrongSize: Readonly<Partial<Record<RequestFaultKind, string>>> = {
   too_deep: 'is nested too deep',
   too_many: 'has too many members and elements',
@@ -33,7 +33,7 @@ const wrongSize: Readonly<Partial<Record<RequestFaultKind, string>>> = {
 /**
  * Errors as problem documents (RFC 9457).
  *
- * @param publicUrl base address of this service, without a slash at its end
+ * @param publicUrl base URL of this service, without a trailing slash
  */
 export const problemShape = (publicUrl: () => string): ErrorShape<Problem> => ({
   contentType: 'application/problem+json; charset=utf-8',
@@ -72,13 +72,15 @@ const databaseAway = (cause: unknown): Problem =>
     cause,
   });
 
-/** The document of a problem: all seven fields, always. */
+/** The document of a problem. All fields but `errors` are always present. */
 function problemBody(problem: Problem, publicUrl: string, requestId: string): ProblemBody {
   const { code, status, detail, operationId, errors } = problem;
   return {
     type: `${publicUrl}/problems/${code}`,
     title: problemCodes[code].title,
-    ...{ status, detail, code },
+    status,
+    detail,
+    code,
     instance: `urn:uuid:${requestId}`,
     operationId,
     ...(errors === undefined ? {} : { errors: errors.map((place) => ({ ...place })) }),

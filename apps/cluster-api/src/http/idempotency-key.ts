@@ -8,7 +8,7 @@ import { invalidField } from '../problem.js';
 const wellFormed = new RegExp(`^[\\x21-\\x7e]{1,${clusterLimits.idempotencyKeyCharacters}}$`);
 
 /**
- * Refuses `Idempotency-Key` on a route that does nothing with it: who sends one relies on it.
+ * Refuses `Idempotency-Key` on routes that ignore it, because clients that send one rely on it.
  *
  * @throws Problem `validation_failed`
  */
@@ -19,10 +19,10 @@ export const refuseIdempotencyKey: RequestHandler = (req, _res, next) => {
 };
 
 /**
- * Reads `Idempotency-Key`, with a digest of the request that it names.
+ * Reads `Idempotency-Key`, with a digest of the request.
  *
  * @returns null without the header
- * @throws Problem `validation_failed` for what is no key
+ * @throws Problem `validation_failed` for an invalid key
  */
 export function idempotencyKeyOf(req: Request): KeyedRequest | null {
   const key = req.headers['idempotency-key'];

@@ -3,7 +3,7 @@ import { staticPage } from '@corral/http-api';
 import { type RequestHandler, Router } from 'express';
 import { notFound } from '../problem.js';
 
-/** `/problems/{code}`, where the `type` of each problem leads, and `/problems/`, which lists them. For people. */
+/** Pages for people: `/problems/{code}`, the target of each problem's `type`, and the list `/problems/`. */
 export function problemPages(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/problems', (_req, res) => res.redirect(308, '/problems/'));
@@ -65,7 +65,7 @@ ${content}
 </html>
 `;
 
-/** Backticks, as in the documentation, become code. */
+/** Renders text in backticks as code. */
 const withCode = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -1,12 +1,12 @@
 import { type ClusterQueryParameter, type ClusterRoute, clusterLimits, parseTime } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
-import { type Cursor, parseCursor } from '../pages.js';
+import { type Cursor, parseCursor } from '../paging.js';
 import { invalidField } from '../problem.js';
 
 /**
- * Refuses parameters that the route does not have, that are there twice, or that are not of their type. A misspelt
- * `dryRun` that is passed over would change what should only have been looked at.
+ * Refuses parameters that are unknown, repeated or of the wrong type. If a misspelt `dryRun` were ignored, the request
+ * would make the change.
  */
 export function checkQuery(route: ClusterRoute): RequestHandler {
   if (route.anyQuery) return (_req, _res, next) => next();
@@ -33,20 +33,20 @@ function problemOf({ type, values }: ClusterQueryParameter, texts: readonly stri
   return null;
 }
 
-/** Whether a change is meant, or only what it would come to. */
+/** Whether the request makes a change or only previews it. */
 export const purposeOf = (req: Request): 'apply' | 'dryRun' =>
   queryOf(req).get('dryRun') === 'true' ? 'dryRun' : 'apply';
 
 export interface Paging {
   readonly limit: number;
-  /** The sort key of the last item of the page before; null for the first page. */
+  /** The sort key of the last item of the previous page. Null for the first page. */
   readonly after: Cursor | null;
 }
 
 /**
  * Reads `limit` and `cursor`.
  *
- * @param fields how many values the sort key has
+ * @param fields the number of values of the sort key
  * @throws Problem `validation_failed`
  */
 export function parsePaging(req: Request, fields: number): Paging {

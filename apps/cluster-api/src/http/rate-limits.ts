@@ -9,7 +9,7 @@ export interface RateLimits {
   readonly signInRequestsPerAddressPerMinute: number;
 }
 
-/** The request limits, in the order in which a request meets them. */
+/** The request limits, in the order in which they apply. */
 export function requestLimits(buckets: Buckets, limits: RateLimits) {
   const perAddress = addressLimiter(buckets, {
     prefix: 'cluster-api/',
@@ -28,11 +28,11 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     refuse: refusal('Too many sign-ins from this address. Try again after the time in Retry-After.'),
   });
   return {
-    /** Before the session is looked up: counts those that turn out to have none. */
+    /** Runs before the session is looked up. Counts the requests without a session. */
     perAddress: perAddress.check,
-    /** Beside the first: each of these requests may cost a call of the identity provider. */
+    /** In addition to the first, because each of these requests may call the identity provider. */
     signInPerAddress: signInPerAddress.check,
-    /** Once the session is looked up: somebody's request counts against the session alone. */
+    /** Runs once the session is looked up. A request with a session counts against the session only. */
     forgiveAddress: ((_req, res, next) => {
       if (sessionOf(res) !== null) perAddress.giveBack(res);
       next();

@@ -1,16 +1,16 @@
-export interface WrongPlace {
+export interface UnstorableValue {
   /** JSON pointer (RFC 6901). */
   readonly pointer: string;
   readonly message: string;
 }
 
 /**
- * Finds what JSON can say and Postgres cannot keep: texts with NUL or half a surrogate pair, as values or as
- * names; numbers beyond what a double holds.
+ * Finds a JSON value that Postgres cannot store: a text or member name with NUL or half a surrogate pair, or a number
+ * that is too large for a double.
  *
- * @returns null when all of it can be kept
+ * @returns null when everything can be stored
  */
-export function findUnstorable(body: unknown): WrongPlace | null {
+export function findUnstorable(body: unknown): UnstorableValue | null {
   const left: { value: unknown; pointer: string }[] = [{ value: body, pointer: '' }];
   for (let place = left.pop(); place !== undefined; place = left.pop()) {
     const { value, pointer } = place;
@@ -28,6 +28,6 @@ export function findUnstorable(body: unknown): WrongPlace | null {
   return null;
 }
 
-/** Postgres has no NUL in texts, and half a surrogate pair is no text at all. */
+/** Postgres texts contain no NUL, and half a surrogate pair is not valid Unicode. */
 export const isText = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
 const escaped = (name: string): string => name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1');

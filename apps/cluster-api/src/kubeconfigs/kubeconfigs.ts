@@ -1,9 +1,10 @@
-import { GardenError, type GardenErrorKind, nameContexts } from '@corral/garden';
-import { awaited, type Caller } from '../changes/caller.js';
+import { GardenError, nameContexts } from '@corral/garden';
+import { type Caller, whileSetAside } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
-import { refuseWhileDeleting } from '../clusters/decide-declaration.js';
 import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
+import { refuseWhileDeleting } from '../clusters/spec/decide-declaration.js';
 import { notFound, Problem } from '../problem.js';
+import { checkPerHour, type IssueOutcome, type Issues, isSurelyNotIssued } from './issued-credentials.js';
 
 /** Identifies a Shoot on the garden. */
 export interface ShootAddress {
@@ -25,8 +26,6 @@ export interface KubeconfigStore {
   /** Adds the outcome to the audit entry. */
   recordOutcome(caller: Caller, entryId: bigint, outcome: IssueOutcome): Promise<void>;
 }
-
-export type IssueOutcome = { readonly issued: true; readonly expiresAt: Date } | { readonly issued: false };
 
 interface KubeconfigDeps {
   readonly store: KubeconfigStore;
@@ -70,7 +69,7 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
       });
       let issued: IssuedKubeconfig;
       try {
-        issued = await awaited(caller, () => issue({ ...shoot, expirationSeconds: ttlSeconds }));
+        issued = await whileSetAside(caller, () => issue({ ...shoot, expirationSeconds: ttlSeconds }));
       } catch (error) {
         if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
         throw problemOf(error);
@@ -103,24 +102,6 @@ function mayAnswer({ conditions, observedGeneration }: ClusterRecord): boolean {
   return observedGeneration > 0 && controlPlane.reason !== 'Hibernated';
 }
 
-/** Errors after which no credential can exist. After all others one may exist. */
-const notIssued = new Set<GardenErrorKind>([
-  'unreachable',
-  'throttled',
-  'credentials',
-  'rbac',
-  'refused',
-  'quota_exceeded',
-  'stale_reference',
-  'conflict',
-  'exists',
-  'not_found',
-  'expired',
-  'server_error',
-]);
-
-export const isSurelyNotIssued = (error: unknown): boolean => error instanceof GardenError && notIssued.has(error.kind);
-
 function problemOf(error: unknown): unknown {
   if (!(error instanceof GardenError)) return error;
   switch (error.kind) {
@@ -141,26 +122,3 @@ function problemOf(error: unknown): unknown {
 
 const notReady = (detail: string, why: { cause?: unknown; operationId?: string | undefined }): Problem =>
   new Problem('cluster_not_ready', detail, why);
-
-const HOUR_MS = 3_600_000;
-
-/** Access to the credentials that were issued recently. */
-export interface Issues {
-  readonly now: Date;
-  /** When credentials that count towards the limit were issued, newest first. */
-  listIssued(since: Date, limit: number): Promise<Date[]>;
-}
-
-/**
- * Checks that another credential may be issued. The limit counts the last 60 minutes.
- *
- * @param detail the message for a request above the limit
- * @throws Problem `rate_limit_exceeded`, with the seconds until the next one is allowed
- */
-export async function checkPerHour({ now, listIssued }: Issues, perHour: number, detail: string): Promise<void> {
-  const issued = await listIssued(new Date(now.getTime() - HOUR_MS), perHour);
-  const oldest = issued.at(-1);
-  if (issued.length < perHour || oldest === undefined) return;
-  const waitMs = oldest.getTime() + HOUR_MS - now.getTime();
-  throw new Problem('rate_limit_exceeded', detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) });
-}

@@ -3,13 +3,13 @@ import type { RequestHandler } from 'express';
 import { clusterNameOf } from '../clusters/routes.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { preconditionsOf } from '../http/entity-tags.js';
-import { placesOfTeams } from '../http/flights.js';
+import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
+import { preconditionsOf } from '../http/conditional-requests.js';
 import type { KubeconfigService } from './kubeconfigs.js';
 
 export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
   const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
-  const issuing = placesOfTeams({ perTeam, perProcess }, 'Kubeconfigs being issued');
+  const issuing = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfigs being issued');
   return {
     async issueKubeconfig(req, res) {
       const caller = callerOf(res);

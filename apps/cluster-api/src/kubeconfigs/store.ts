@@ -4,7 +4,8 @@ import type { Caller } from '../changes/caller.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
 import type { ClusterRecord } from '../clusters/record.js';
 import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/rows.js';
-import type { IssueOutcome, KubeconfigStore, KubeconfigTransaction, ShootAddress } from './kubeconfigs.js';
+import type { IssueOutcome } from './issued-credentials.js';
+import type { KubeconfigStore, KubeconfigTransaction, ShootAddress } from './kubeconfigs.js';
 
 /** Finds a cluster of the team and the address of its Shoot. Each is null when it does not exist. */
 export async function findOnGarden(
@@ -72,10 +73,12 @@ async function transactionOf(
 ): Promise<KubeconfigTransaction> {
   const { cluster, shoot } = await findOnGarden(tx, caller, name);
   return {
-    ...{ cluster, shoot, now },
+    cluster,
+    shoot,
+    now,
     listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: cluster?.id ?? null, since, limit }),
     recordIssue({ ttlSeconds }) {
-      if (cluster === null) throw new Error('A kubeconfig was to be issued for a cluster that is not there');
+      if (cluster === null) throw new Error('A kubeconfig cannot be issued for a cluster that does not exist');
       const target = { kind: 'Cluster', id: cluster.id, name: cluster.name };
       return recordAudit(tx, caller, { action, target, detail: { ttlSeconds } });
     },

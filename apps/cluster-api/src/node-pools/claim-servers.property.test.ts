@@ -2,9 +2,9 @@ import { asClusterId, asServerId, type NodePoolSpec, serverKinds, serverPhases }
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aPool } from '../../test/support/a-cluster.js';
-import { inCluster } from '../clusters/refusals.js';
 import { Problem } from '../problem.js';
 import { type Claims, decideClaims, type PoolServer } from './claim-servers.js';
+import { pointersInCluster } from './pool-spec.js';
 
 const CLUSTER = asClusterId('c-1');
 const names = ['a', 'b', 'c'];
@@ -19,7 +19,7 @@ const server = fc.record({
   serverType: fc.constantFrom('cx22', ...types),
   phase: fc.constantFrom('Ready' as const, 'Ready' as const, 'Joined' as const, ...serverPhases),
   claimedBy: fc.option(claim),
-  isMember: fc.boolean(),
+  mayBeNode: fc.boolean(),
   isDeregistering: fc.oneof({ arbitrary: fc.constant(false), weight: 5 }, { arbitrary: fc.boolean(), weight: 1 }),
 });
 const fleet = fc
@@ -42,7 +42,7 @@ const pools = fc
 /** The decided claims, or null when they were refused. */
 function decided(wanted: readonly NodePoolSpec[], servers: readonly PoolServer[]): Claims | null {
   try {
-    return decideClaims(CLUSTER, wanted, servers, inCluster);
+    return decideClaims(CLUSTER, wanted, servers, pointersInCluster);
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;
@@ -82,7 +82,7 @@ describe('accepted claims', () => {
       }
       for (const { server: each, nodePool } of claims.claimed) {
         const pool = wanted.find(({ name }) => name === nodePool);
-        expect(each).toMatchObject({ isMember: false, isDeregistering: false });
+        expect(each).toMatchObject({ mayBeNode: false, isDeregistering: false });
         // A machine that joins by command is still Adopting: it finishes by becoming a node.
         expect(each.kind === 'cloud' ? ['Ready'] : ['Ready', 'Adopting']).toContain(each.phase);
         expect(each.serverType).toBe(pool?.machineType);

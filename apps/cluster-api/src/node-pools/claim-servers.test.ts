@@ -2,9 +2,9 @@ import { asClusterId, asServerId, type NodePoolSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aPool } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
-import { inCluster, inPool } from '../clusters/refusals.js';
 import { Problem } from '../problem.js';
 import { type Claims, claimsDetail, decideClaims, type PoolServer, releaseAll, serverIdsOf } from './claim-servers.js';
+import { pointersInCluster, pointersInPool } from './pool-spec.js';
 
 const CLUSTER = asClusterId('c-1');
 const OTHER = asClusterId('c-2');
@@ -15,17 +15,18 @@ const aServer = (serverId: number, more: Partial<PoolServer> = {}): PoolServer =
   serverType: 'cx22',
   phase: 'Ready',
   claimedBy: null,
-  isMember: false,
+  mayBeNode: false,
   isDeregistering: false,
   ...more,
 });
 const by = (nodePool: string, clusterId = CLUSTER) => ({
   claimedBy: { clusterId, cluster: clusterId === CLUSTER ? 'web' : 'shop', nodePool },
 });
-const joined = (nodePool = 'own') => ({ ...by(nodePool), phase: 'Joined' as const, isMember: true });
+const joined = (nodePool = 'own') => ({ ...by(nodePool), phase: 'Joined' as const, mayBeNode: true });
 const own = (maximum: number, more: Partial<NodePoolSpec> = {}) =>
   aPool({ name: 'own', source: 'pooled', machineType: 'cx22', minimum: 0, maximum, ...more });
-const decide = (pools: NodePoolSpec[], servers: PoolServer[]) => decideClaims(CLUSTER, pools, servers, inCluster);
+const decide = (pools: NodePoolSpec[], servers: PoolServer[]) =>
+  decideClaims(CLUSTER, pools, servers, pointersInCluster);
 const shown = ({ claimed, released }: Claims) => [
   claimed.map(({ server, nodePool }) => `${nodePool} ${server.serverId}`),
   released.map(({ serverId }) => serverId),
@@ -50,7 +51,7 @@ describe('a pool on adopted servers', () => {
         aServer(1, { serverType: 'cx32' }),
         aServer(2, { kind: 'dedicated' }),
         aServer(3, by('own', OTHER)),
-        aServer(4, { isMember: true }),
+        aServer(4, { mayBeNode: true }),
         aServer(5, { isDeregistering: true }),
         aServer(6, { phase: 'Rebuilding' }),
         aServer(7),
@@ -61,7 +62,7 @@ describe('a pool on adopted servers', () => {
       'claims machines that finish their adoption by joining it',
       [own(2, { source: 'onprem', minimum: 2 }), own(1, { name: 'cloud' })],
       [
-        aServer(1, { kind: 'onprem', phase: 'Adopting', isMember: true }),
+        aServer(1, { kind: 'onprem', phase: 'Adopting', mayBeNode: true }),
         aServer(2, { kind: 'onprem', phase: 'Adopting' }),
         aServer(3, { kind: 'onprem' }),
         aServer(4, { phase: 'Adopting' }),
@@ -93,7 +94,7 @@ describe('a pool on adopted servers', () => {
     [
       'releases a server that has not joined even when its id is the lowest',
       [own(2)],
-      [aServer(1, { ...by('own'), phase: 'Joining', isMember: true }), aServer(2, joined()), aServer(3, joined())],
+      [aServer(1, { ...by('own'), phase: 'Joining', mayBeNode: true }), aServer(2, joined()), aServer(3, joined())],
       [[], [1]],
     ],
     ['that is removed releases all its servers', [], [aServer(1, by('own')), aServer(2, joined())], [[], [1, 2]]],
@@ -115,7 +116,7 @@ describe('a pool on adopted servers', () => {
   });
 
   it('of a new cluster keeps nothing', () => {
-    expect(shown(decideClaims(null, [own(1)], [aServer(1, by('own')), aServer(2)], inCluster))).toEqual([
+    expect(shown(decideClaims(null, [own(1)], [aServer(1, by('own')), aServer(2)], pointersInCluster))).toEqual([
       ['own 2'],
       [],
     ]);
@@ -123,8 +124,8 @@ describe('a pool on adopted servers', () => {
 });
 
 describe('claims are refused when too few servers', () => {
-  const refused = (pools: NodePoolSpec[], servers: PoolServer[], places = inCluster) =>
-    refusalOf(() => decideClaims(CLUSTER, pools, servers, places));
+  const refused = (pools: NodePoolSpec[], servers: PoolServer[], pointers = pointersInCluster) =>
+    refusalOf(() => decideClaims(CLUSTER, pools, servers, pointers));
   const few = ['invalid_node_pool', '/spec/nodePools/0/maximum'];
 
   it.each<[string, PoolServer[], readonly string[]]>([
@@ -142,7 +143,7 @@ describe('claims are refused when too few servers', () => {
     ['are free: one is being adopted', [aServer(1), aServer(2, { phase: 'Adopting' })], ['server_claimed']],
     [
       'are free: one is leaving a cluster',
-      [aServer(1), aServer(2, { phase: 'Leaving', isMember: true })],
+      [aServer(1), aServer(2, { phase: 'Leaving', mayBeNode: true })],
       ['server_claimed'],
     ],
   ])('%s', (_what, servers, refusal) => {
@@ -155,7 +156,7 @@ describe('claims are refused when too few servers', () => {
       'invalid_node_pool',
       '/spec/nodePools/1/maximum',
     ]);
-    expect(refused([own(2)], [], inPool)).toEqual(['invalid_node_pool', '/spec/maximum']);
+    expect(refused([own(2)], [], pointersInPool)).toEqual(['invalid_node_pool', '/spec/maximum']);
   });
 
   it('are free, with a message that names the free servers and the pools that use the others', () => {

@@ -7,9 +7,8 @@ import {
   type ServerPhase,
   serverKindOf,
 } from '@corral/contracts';
-import { isManaged } from '../clusters/complete-spec.js';
-import type { Places } from '../clusters/refusals.js';
 import { invalidField, Problem } from '../problem.js';
+import { isManaged, type PoolPointers } from './pool-spec.js';
 
 /** The fields of an adopted server that decide whether a node pool may claim it. */
 export interface PoolServer {
@@ -22,7 +21,7 @@ export interface PoolServer {
   /** The pool that claims it, of any cluster of the team. */
   readonly claimedBy: { readonly clusterId: ClusterId; readonly cluster: string; readonly nodePool: string } | null;
   /** Whether it is a node of a cluster or may still be one. */
-  readonly isMember: boolean;
+  readonly mayBeNode: boolean;
   readonly isDeregistering: boolean;
 }
 
@@ -57,12 +56,12 @@ export function decideClaims(
   clusterId: ClusterId | null,
   pools: readonly DesiredPool[],
   servers: readonly PoolServer[],
-  places: Places,
+  pointers: PoolPointers,
 ): Claims {
   const demands = pools.flatMap((pool, index) => {
     if (isManaged(pool)) return [];
-    const held = clusterId === null ? [] : servers.filter(isClaimedBy(clusterId, pool.name));
-    return [{ pool, place: places.pool(index), kept: [...held].sort(joinedFirst).slice(0, pool.maximum) }];
+    const present = clusterId === null ? [] : servers.filter(isClaimedBy(clusterId, pool.name));
+    return [{ pool, place: pointers.pool(index), kept: [...present].sort(joinedFirst).slice(0, pool.maximum) }];
   });
   const kept = new Set(demands.flatMap((demand) => demand.kept));
   const released = servers.filter((server) => server.claimedBy?.clusterId === clusterId && !kept.has(server));
@@ -143,7 +142,7 @@ const isUsable = ({ phase, isDeregistering }: PoolServer): boolean =>
 
 const isFree = (server: PoolServer, released: readonly PoolServer[]): boolean =>
   isClaimable(server) &&
-  !server.isMember &&
+  !server.mayBeNode &&
   !server.isDeregistering &&
   (server.claimedBy === null || released.includes(server));
 

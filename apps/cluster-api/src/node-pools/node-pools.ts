@@ -1,12 +1,11 @@
 import type { NodePoolSpec, NodePoolSpecInput } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
 import { poolTagOf } from '../changes/entity-tag.js';
-import type { ChangeSpec, SpecChange, SpecChanged } from '../clusters/change-spec.js';
-import { completePool, withoutPool, withPool } from '../clusters/complete-spec.js';
-import { refuseWhileDeleting } from '../clusters/decide-declaration.js';
-import type { ClusterRecord } from '../clusters/record.js';
-import { inPool } from '../clusters/refusals.js';
+import type { ChangeSpec, SpecChange, SpecChangeOutcome } from '../clusters/change-spec.js';
+import { completePool } from '../clusters/spec/complete-spec.js';
+import { refuseWhileDeleting } from '../clusters/spec/decide-declaration.js';
 import { invalidField, notFound } from '../problem.js';
+import { findPool, pointersInPool, withoutPool, withPool } from './pool-spec.js';
 
 /** The names of a cluster and one of its pools. */
 export interface PoolName {
@@ -15,7 +14,7 @@ export interface PoolName {
 }
 
 export interface PoolDeclared {
-  readonly outcome: SpecChanged;
+  readonly outcome: SpecChangeOutcome;
   /** After the change, or as a dry run would leave it. */
   readonly pool: NodePoolSpec;
   /** Before the change. Null for a new pool. */
@@ -39,14 +38,14 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
       const outcome = await changeSpec(caller, {
         ...options,
         name: cluster,
-        places: inPool,
+        pointers: pointersInPool,
         action: 'node-pool.declare',
         needsCatalogue: true,
         tagOf: (current) => poolTagOf(current, { name }),
         desiredOf: (current) => {
           if (current === null) throw notFound();
           before = findPool(current, name);
-          return withPool(current.spec, completePool(declared, before, inPool.pool(0)));
+          return withPool(current.spec, completePool(declared, before, pointersInPool.pool(0)));
         },
       });
       return { outcome, pool: findPool(outcome.cluster, name) as NodePoolSpec, before };
@@ -56,12 +55,12 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
       caller: Caller,
       { cluster, pool }: PoolName,
       { preconditions }: Pick<SpecChange, 'preconditions'>,
-    ): Promise<SpecChanged> {
+    ): Promise<SpecChangeOutcome> {
       return changeSpec(caller, {
         name: cluster,
         preconditions,
         purpose: 'apply',
-        places: inPool,
+        pointers: pointersInPool,
         action: 'node-pool.delete',
         needsCatalogue: false,
         tagOf: (current) => poolTagOf(current, { name: pool }),
@@ -73,8 +72,4 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
       });
     },
   };
-}
-
-export function findPool({ spec }: Pick<ClusterRecord, 'spec'>, name: string): NodePoolSpec | null {
-  return spec.nodePools.find((pool) => pool.name === name) ?? null;
 }

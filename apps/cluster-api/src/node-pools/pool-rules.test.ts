@@ -3,8 +3,8 @@ import type { GardenFeature } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
-import { inCluster, inPool } from '../clusters/refusals.js';
 import { checkLastPool, checkPools } from './pool-rules.js';
+import { pointersInCluster, pointersInPool } from './pool-spec.js';
 
 const withPools = (...nodePools: NodePoolSpec[]) => aClusterSpec({ nodePools });
 const adoptedNodes = new Set<GardenFeature>(['adopted-nodes']);
@@ -13,7 +13,9 @@ const refused = (
   present: NodePoolSpec[] | null = null,
   features: ReadonlySet<GardenFeature> = new Set(),
 ) =>
-  refusalOf(() => checkPools(present && withPools(...present), withPools(...pools), { places: inCluster, features }));
+  refusalOf(() =>
+    checkPools(present && withPools(...present), withPools(...pools), { pointers: pointersInCluster, features }),
+  );
 
 describe('node pools', () => {
   it('may be empty, or many with different names', () => {
@@ -63,7 +65,7 @@ describe('node pools', () => {
 
   it('are refused with the feature to enable and who can enable it', () => {
     const work = () =>
-      checkPools(null, withPools(aPool({ publicIP: false })), { places: inCluster, features: new Set() });
+      checkPools(null, withPools(aPool({ publicIP: false })), { pointers: pointersInCluster, features: new Set() });
 
     expect(work).toThrow(/operators of this installation to enable private-nodes/);
   });
@@ -73,7 +75,8 @@ describe('node pools', () => {
   });
 
   it('are refused with a pointer into the body of a single pool', () => {
-    const work = () => checkPools(null, withPools(aPool({ minimum: 4 })), { places: inPool, features: new Set() });
+    const work = () =>
+      checkPools(null, withPools(aPool({ minimum: 4 })), { pointers: pointersInPool, features: new Set() });
 
     expect(refusalOf(work)).toEqual(['invalid_node_pool', '/spec/minimum']);
   });

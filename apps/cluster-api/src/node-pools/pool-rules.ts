@@ -1,8 +1,7 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
-import { hasWorkers, isManaged } from '../clusters/complete-spec.js';
-import { lacksFeature, type Places } from '../clusters/refusals.js';
-import { invalidField, Problem } from '../problem.js';
+import { invalidField, Problem, unsupportedByGarden } from '../problem.js';
+import { hasWorkers, isManaged, type PoolPointers } from './pool-spec.js';
 
 const imageMembers = new Set(['name', 'version']);
 
@@ -15,11 +14,11 @@ const imageMembers = new Set(['name', 'version']);
 export function checkPools(
   current: ClusterSpec | null,
   { nodePools }: ClusterSpec,
-  { places, features }: { readonly places: Places; readonly features: ReadonlySet<GardenFeature> },
+  { pointers, features }: { readonly pointers: PoolPointers; readonly features: ReadonlySet<GardenFeature> },
 ): void {
   const names = new Set<string>();
   for (const [index, pool] of nodePools.entries()) {
-    const place = places.pool(index);
+    const place = pointers.pool(index);
     if (names.has(pool.name)) {
       throw invalidField(
         'invalid_node_pool',
@@ -54,7 +53,7 @@ function checkSource(
   // An existing pool does not block other changes of the cluster after the garden lost the feature.
   const takesServers = source !== 'managed' && (present === null || maximum > present.maximum);
   if (takesServers && !features.has('adopted-nodes')) {
-    throw lacksFeature(
+    throw unsupportedByGarden(
       'adopted-nodes',
       `${place}/source`,
       'must be managed: clusters of this installation do not support adopted nodes. Omit it',
@@ -103,7 +102,7 @@ function checkManaged(
   features: ReadonlySet<GardenFeature>,
 ): void {
   if (!pool.publicIP && present?.publicIP !== false && !features.has('private-nodes')) {
-    throw lacksFeature(
+    throw unsupportedByGarden(
       'private-nodes',
       `${place}/publicIP`,
       'must be true: every node of this installation has a public address. Omit it',
@@ -115,7 +114,11 @@ function checkManaged(
     if (!imageMembers.has(member)) {
       const isThere = (present?.image as Record<string, unknown> | undefined)?.[member] === value;
       if (isThere || features.has('image-options')) continue;
-      throw lacksFeature('image-options', pointer, 'is not supported here. An image has a name and a version. Omit it');
+      throw unsupportedByGarden(
+        'image-options',
+        pointer,
+        'is not supported here. An image has a name and a version. Omit it',
+      );
     }
     if (typeof value !== 'string' || value === '' || value.length > 100) {
       throw invalidField('invalid_node_pool', pointer, 'must be a string of 1 to 100 characters');

@@ -2,20 +2,21 @@ import { type ClusterOperationId, isPoolName, parseNodePoolPut } from '@corral/c
 import type { Request, RequestHandler, Response } from 'express';
 import { costDifferenceOf, costOf } from '../catalogue/cost.js';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
-import type { SpecChanged } from '../clusters/change-spec.js';
-import { poolChangesOf } from '../clusters/changes.js';
+import type { SpecChangeOutcome } from '../clusters/change-spec.js';
 import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
 import { clusterNameOf } from '../clusters/routes.js';
-import type { ClusterStore } from '../clusters/store.js';
+import { poolDifferencesOf } from '../clusters/spec/spec-difference.js';
+import type { ClusterStore } from '../clusters/transaction.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { preconditionsOf } from '../http/entity-tags.js';
+import { preconditionsOf } from '../http/conditional-requests.js';
 import { parsePaging, purposeOf } from '../http/query.js';
 import { operationUrl } from '../operations/body.js';
-import { pageOf } from '../pages.js';
+import { pageOf } from '../paging.js';
 import { notFound, Problem } from '../problem.js';
 import { nodePoolBody, nodePoolOf } from './body.js';
-import { findPool, type NodePoolService } from './node-pools.js';
+import type { NodePoolService } from './node-pools.js';
+import { findPool } from './pool-spec.js';
 
 export interface NodePoolRoutesDeps {
   readonly nodePools: NodePoolService;
@@ -30,7 +31,7 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
     if (cluster === null) throw notFound();
     return cluster;
   };
-  const setChangeHeaders = (res: Response, outcome: SpecChanged, pool: { readonly name: string }): void => {
+  const setChangeHeaders = (res: Response, outcome: SpecChangeOutcome, pool: { readonly name: string }): void => {
     res.set('ETag', quoted(poolTagOf(outcome.cluster, pool)));
     const operation = outcome.kind === 'accepted' ? outcome.operation : openOperationOf(outcome.cluster);
     if (operation === null) return;
@@ -69,7 +70,7 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
         const cost = costOf(cluster.spec, cluster.prices);
         const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
         const resource = nodePoolBody(nodePoolOf(cluster, pool));
-        res.json({ dryRun: true, resource, cost, costDifference, changes: poolChangesOf(before, pool) });
+        res.json({ dryRun: true, resource, cost, costDifference, changes: poolDifferencesOf(before, pool) });
         return;
       }
       setChangeHeaders(res, outcome, pool);

@@ -46,7 +46,7 @@ function poolServerOf(row: Row): PoolServer {
     serverType,
     phase,
     claimedBy: claimOf(row),
-    isMember: nodeName !== null,
+    mayBeNode: nodeName !== null,
     isDeregistering: deregisterRequestedAt !== null,
   };
 }

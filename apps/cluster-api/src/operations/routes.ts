@@ -3,7 +3,7 @@ import { queryOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
 import { callerOf } from '../http/caller.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../pages.js';
+import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import { operationBody } from './body.js';
 import type { OperationStore } from './store.js';

@@ -10,7 +10,7 @@ import type { OperationId, OperationKind, OperationState, TeamId } from '@corral
 import { type Prisma, sqlText } from '@corral/database';
 import type { AuditActor, AuditedChange } from '../audit/record-audit.js';
 import type { Transaction } from '../changes/team-changes.js';
-import { isBehind, isId, newestFirst, type Position } from '../pages.js';
+import { isBehind, isId, newestFirst, type Position } from '../paging.js';
 
 interface OperationQuery {
   readonly limit: number;

@@ -47,8 +47,8 @@ export function attemptCookies({ ring, secure, now }: AttemptCookiesOptions) {
   return {
     /** Stores the attempt. Deletes the oldest ones above the limit, because all cookies must fit into a request. */
     keep(req: Request, res: Response, state: string, attempt: Omit<SignInAttempt, 'startedAt'>): void {
-      const held = cookiesOf(req).filter(([name]) => name.startsWith(prefix));
-      for (const [name] of held.slice(0, 1 - clusterLimits.signInAttemptsAtOnce)) res.clearCookie(name, rules);
+      const existing = cookiesOf(req).filter(([name]) => name.startsWith(prefix));
+      for (const [name] of existing.slice(0, 1 - clusterLimits.signInAttemptsAtOnce)) res.clearCookie(name, rules);
       const sealed = sealAttempt(ring, state, { ...attempt, startedAt: now() });
       res.cookie(nameOf(state), sealed, { ...rules, maxAge: ATTEMPT_MS_MAX });
     },

@@ -53,12 +53,18 @@ export function buildSignInHandlers({
   const cookies = sessionCookies(config.secureCookies);
   return {
     ...sessionRoutes({
-      ...{ sessions, users: userStore(prisma), cookies },
+      sessions,
+      users: userStore(prisma),
+      cookies,
       admitInvited: admitInvited({ store: teamStore(prisma, changeTeam), newId: randomUUID }),
     }),
     ...ownSessionRoutes({ sessions, cookies }),
     ...signInRoutes({
-      ...{ oidc, sessions, cookies, publicUrl: config.publicUrl, devSignIn: config.devSignIn },
+      oidc,
+      sessions,
+      cookies,
+      publicUrl: config.publicUrl,
+      devSignIn: config.devSignIn,
       identities: {
         signIn: (claims) => turns.take(`person ${claims.issuer} ${claims.subject}`, always, () => store.signIn(claims)),
       },

@@ -1,10 +1,10 @@
 import { type ClusterOperationId, parseInvitationPost } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { bodyOf } from '../http/body.js';
-import { askingOf, callerOf, signedInOf } from '../http/caller.js';
+import { callerOf, requestContextOf, signedInOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../pages.js';
+import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import { invitationBody, receivedInvitationBody, sentInvitationBody } from '../teams/body.js';
 import type { TeamStore } from '../teams/transaction.js';
@@ -65,7 +65,7 @@ export function invitationRoutes({ invitations, store }: InvitationRoutesDeps) {
 
 function personOf(res: Response): Person {
   const { userId, email } = signedInOf(res);
-  return { userId, email, ...askingOf(res) };
+  return { userId, email, ...requestContextOf(res) };
 }
 
 /** @throws Problem `not_found` for an invalid id: no invitation can have it */

@@ -8,21 +8,21 @@ import {
   decideInvitation,
   expiryFrom,
   type InvitationContext,
-  standingOf,
+  stateOf,
 } from './invitation-rules.js';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const at = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
 const EMAIL = 'ada@acme.test';
 
-const waiting = { expiresAt: at(1), acceptedAt: null, revokedAt: null };
-const expired = { ...waiting, expiresAt: NOW };
-const accepted = { ...waiting, acceptedAt: at(-5) };
-const revoked = { ...waiting, revokedAt: at(-5) };
+const open = { expiresAt: at(1), acceptedAt: null, revokedAt: null };
+const expired = { ...open, expiresAt: NOW };
+const accepted = { ...open, acceptedAt: at(-5) };
+const revoked = { ...open, revokedAt: at(-5) };
 
 const context = (more: Partial<InvitationContext> = {}): InvitationContext => ({
   now: NOW,
-  waiting: 0,
+  open: 0,
   mails: [],
   ...more,
 });
@@ -31,19 +31,19 @@ const mails = (count: number, email: string, minutesAgo = 1) =>
 
 describe('an invitation', () => {
   it('expires after exactly 14 days', () => {
-    const invitation = { ...waiting, expiresAt: expiryFrom(NOW) };
+    const invitation = { ...open, expiresAt: expiryFrom(NOW) };
 
-    expect(standingOf(invitation, new Date(NOW.getTime() + 14 * 86_400_000 - 1))).toBe('waiting');
-    expect(standingOf(invitation, new Date(NOW.getTime() + 14 * 86_400_000))).toBe('expired');
+    expect(stateOf(invitation, new Date(NOW.getTime() + 14 * 86_400_000 - 1))).toBe('open');
+    expect(stateOf(invitation, new Date(NOW.getTime() + 14 * 86_400_000))).toBe('expired');
   });
 
   it('stays revoked even when it was accepted', () => {
-    expect(standingOf({ ...accepted, revokedAt: at(-1) }, NOW)).toBe('revoked');
+    expect(stateOf({ ...accepted, revokedAt: at(-1) }, NOW)).toBe('revoked');
   });
 
   it.each([
     ['to a new address creates one', null, 'create'],
-    ['to an address with an open invitation renews it', waiting, 'renew'],
+    ['to an address with an open invitation renews it', open, 'renew'],
     ['to an address with an expired invitation renews it', expired, 'renew'],
     ['to a former member replaces the accepted one', accepted, 'replace'],
     ['to an address with a revoked invitation replaces it, so the old link stays invalid', revoked, 'replace'],
@@ -52,12 +52,12 @@ describe('an invitation', () => {
   });
 
   it('to a member is refused', () => {
-    expect(refusalOf(() => decideInvitation(waiting, true, EMAIL, context()))).toEqual(['already_member']);
+    expect(refusalOf(() => decideInvitation(open, true, EMAIL, context()))).toEqual(['already_member']);
   });
 });
 
 describe('the quota of invitations', () => {
-  const full = context({ waiting: clusterLimits.invitationsPerTeam });
+  const full = context({ open: clusterLimits.invitationsPerTeam });
 
   it.each([
     ['a new invitation', null],
@@ -68,7 +68,7 @@ describe('the quota of invitations', () => {
   });
 
   it('does not block the renewal of an open invitation', () => {
-    expect(decideInvitation(waiting, false, EMAIL, full)).toEqual({ kind: 'renew' });
+    expect(decideInvitation(open, false, EMAIL, full)).toEqual({ kind: 'renew' });
   });
 });
 
@@ -82,8 +82,8 @@ describe('invitation mails within an hour', () => {
     ['above the limit per team', mails(perTeam, 'bob@acme.test'), 'rate_limit_exceeded'],
   ])('are limited: %s', (_what, sent, code) => {
     const refusals = [
-      refusalOf(() => decideInvitation(waiting, false, EMAIL, context({ mails: sent }))),
-      refusalOf(() => checkRenewal(waiting, EMAIL, context({ mails: sent }))),
+      refusalOf(() => decideInvitation(open, false, EMAIL, context({ mails: sent }))),
+      refusalOf(() => checkRenewal(open, EMAIL, context({ mails: sent }))),
     ];
 
     expect(refusals).toEqual(refusals.map(() => (code === null ? null : [code])));
@@ -93,7 +93,7 @@ describe('invitation mails within an hour', () => {
     const sent = [...mails(perAddress - 1, EMAIL, 10), ...mails(1, EMAIL, 50)];
     let problem: unknown;
     try {
-      checkRenewal(waiting, EMAIL, context({ mails: sent }));
+      checkRenewal(open, EMAIL, context({ mails: sent }));
     } catch (error) {
       problem = error;
     }
@@ -104,7 +104,7 @@ describe('invitation mails within an hour', () => {
 
 describe('a renewal', () => {
   it.each([
-    ['an open invitation', waiting, null],
+    ['an open invitation', open, null],
     ['an expired invitation', expired, null],
     ['an accepted invitation', accepted, ['not_found']],
     ['a revoked invitation', revoked, ['not_found']],
@@ -115,7 +115,7 @@ describe('a renewal', () => {
 });
 
 describe('an acceptance', () => {
-  const accept = (invitation: typeof waiting | typeof accepted | typeof revoked, role: Role, present: Role | null) =>
+  const accept = (invitation: typeof open | typeof accepted | typeof revoked, role: Role, present: Role | null) =>
     decideAcceptance({ ...invitation, role }, present, NOW);
 
   it.each<[string, Role, Role | null, Role]>([
@@ -124,7 +124,7 @@ describe('an acceptance', () => {
     ['by a member gives them the higher invited role', 'admin', 'member', 'admin'],
     ['by an administrator keeps their role', 'member', 'admin', 'admin'],
   ])('%s', (_what, invited, present, role) => {
-    expect(accept(waiting, invited, present)).toEqual({ kind: 'accept', role });
+    expect(accept(open, invited, present)).toEqual({ kind: 'accept', role });
   });
 
   it('that is repeated does not change the current role', () => {

@@ -2,13 +2,13 @@ import { clusterLimits, type Role } from '@corral/contracts';
 import { invalidField, notFound, Problem } from '../problem.js';
 import type { InvitationRecord } from '../teams/record.js';
 
-export type InvitationStanding = 'waiting' | 'expired' | 'accepted' | 'revoked';
+export type InvitationState = 'open' | 'expired' | 'accepted' | 'revoked';
 type Dated = Pick<InvitationRecord, 'expiresAt' | 'acceptedAt' | 'revokedAt'>;
 
-export function standingOf({ expiresAt, acceptedAt, revokedAt }: Dated, now: Date): InvitationStanding {
+export function stateOf({ expiresAt, acceptedAt, revokedAt }: Dated, now: Date): InvitationState {
   if (revokedAt !== null) return 'revoked';
   if (acceptedAt !== null) return 'accepted';
-  return expiresAt > now ? 'waiting' : 'expired';
+  return expiresAt > now ? 'open' : 'expired';
 }
 
 const DAY_MS = 86_400_000;
@@ -22,7 +22,7 @@ export const expiryFrom = (now: Date): Date => new Date(now.getTime() + clusterL
 export interface InvitationContext {
   readonly now: Date;
   /** Number of the team's open invitations. */
-  readonly waiting: number;
+  readonly open: number;
   /** The mails of the team's invitations within the last hour. */
   readonly mails: readonly { readonly email: string; readonly at: Date }[];
 }
@@ -49,10 +49,10 @@ export function decideInvitation(
       'A member of the team already has this address. Change the role of the member instead.',
     );
   }
-  const standing = present && standingOf(present, context.now);
-  checkInvitations(standing, email, context);
-  if (standing === null) return { kind: 'create' };
-  return { kind: standing === 'waiting' || standing === 'expired' ? 'renew' : 'replace' };
+  const state = present && stateOf(present, context.now);
+  checkInvitations(state, email, context);
+  if (state === null) return { kind: 'create' };
+  return { kind: state === 'open' || state === 'expired' ? 'renew' : 'replace' };
 }
 
 /**
@@ -61,21 +61,17 @@ export function decideInvitation(
  * @throws Problem `not_found` for an accepted or revoked one, `quota_exceeded`, `rate_limit_exceeded`
  */
 export function checkRenewal(present: Dated | null, email: string, context: InvitationContext): void {
-  const standing = present && standingOf(present, context.now);
-  if (standing !== 'waiting' && standing !== 'expired') throw notFound();
-  checkInvitations(standing, email, context);
+  const state = present && stateOf(present, context.now);
+  if (state !== 'open' && state !== 'expired') throw notFound();
+  checkInvitations(state, email, context);
 }
 
-function checkInvitations(
-  standing: InvitationStanding | null,
-  email: string,
-  { waiting, mails, now }: InvitationContext,
-): void {
+function checkInvitations(state: InvitationState | null, email: string, { open, mails, now }: InvitationContext): void {
   const { invitationsPerTeam } = clusterLimits;
-  if (standing !== 'waiting' && waiting >= invitationsPerTeam) {
+  if (state !== 'open' && open >= invitationsPerTeam) {
     throw new Problem(
       'quota_exceeded',
-      `The team has ${waiting} open invitations; the limit is ${invitationsPerTeam}. Revoke some first.`,
+      `The team has ${open} open invitations; the limit is ${invitationsPerTeam}. Revoke some first.`,
     );
   }
   checkMails(
@@ -100,7 +96,7 @@ function checkMails(mails: InvitationContext['mails'], max: number, now: Date): 
   );
 }
 
-export type Acceptance = { readonly kind: 'unchanged' } | { readonly kind: 'accept'; readonly role: Role };
+export type AcceptanceDecision = { readonly kind: 'unchanged' } | { readonly kind: 'accept'; readonly role: Role };
 
 /**
  * Decides what the acceptance by the owner of the address changes. While they are a member, a repeated acceptance
@@ -113,8 +109,8 @@ export function decideAcceptance(
   invitation: Dated & Pick<InvitationRecord, 'role'>,
   present: Role | null,
   now: Date,
-): Acceptance {
-  switch (standingOf(invitation, now)) {
+): AcceptanceDecision {
+  switch (stateOf(invitation, now)) {
     case 'revoked':
       throw notFound();
     case 'accepted':
@@ -125,7 +121,7 @@ export function decideAcceptance(
         'invitation_expired',
         'The invitation has expired. Ask an administrator of the team to renew it.',
       );
-    case 'waiting':
+    case 'open':
       return { kind: 'accept', role: present === 'admin' ? 'admin' : invitation.role };
   }
 }

@@ -1,6 +1,6 @@
 import type { TeamNames } from '@corral/cluster-data';
 import { asUserId, clusterLimits, type InvitationWish, normalEmail, type UserId } from '@corral/contracts';
-import type { Asking, Caller, KeyedRequest } from '../changes/caller.js';
+import type { Caller, KeyedRequest, RequestContext } from '../changes/caller.js';
 import { notFound } from '../problem.js';
 import { requireAdmin } from '../teams/member-rules.js';
 import type { InvitationRecord, ReceivedInvitation } from '../teams/record.js';
@@ -13,11 +13,11 @@ import {
   expiryFrom,
   type InvitationContext,
   MAIL_WINDOW_MS,
-  standingOf,
+  stateOf,
 } from './invitation-rules.js';
 
 /** A signed-in user, independent of teams. */
-export interface Person extends Asking {
+export interface Person extends RequestContext {
   readonly userId: UserId;
   /** Verified by the sign-in, in lower case. */
   readonly email: string;
@@ -60,7 +60,7 @@ export const invitationService = ({ store, wakeMail, newId }: InvitationServiceD
       changeAndMail(caller, async (tx) => {
         const present = await tx.findInvitation({ id });
         if (present === null) throw notFound();
-        if ((await tx.claimKey(request, id)) !== null) return present;
+        if ((await tx.registerKey(request, id)) !== null) return present;
         checkRenewal(present, present.email, await contextOf(tx));
         return renew(tx, present, present.role);
       }),
@@ -112,7 +112,7 @@ async function inviteOnce(
   const present = await tx.findInvitation({ email });
   const isMember = tx.members.some((member) => member.email === email);
   const keyOf = present !== null && present.acceptedAt === null && present.revokedAt === null ? present.id : newId;
-  const madeBefore = await tx.claimKey(request, keyOf);
+  const madeBefore = await tx.registerKey(request, keyOf);
   if (madeBefore !== null) {
     const made = await tx.findInvitation({ id: madeBefore });
     if (made === null) throw notFound();
@@ -138,7 +138,7 @@ async function renew(
 
 const contextOf = async (tx: TeamTransaction): Promise<InvitationContext> => ({
   now: tx.now,
-  waiting: await tx.countWaitingInvitations(),
+  open: await tx.countOpenInvitations(),
   mails: await tx.listMails(new Date(tx.now.getTime() - MAIL_WINDOW_MS)),
 });
 
@@ -154,7 +154,7 @@ interface AdmissionDeps {
 }
 
 /** Creates a user for an invited address. @returns whether the address has a user now */
-export type AdmitInvited = (email: string, asking: Asking) => Promise<boolean>;
+export type AdmitInvited = (email: string, context: RequestContext) => Promise<boolean>;
 
 /**
  * Creates users for invited people without an identity provider. The inviting team vouches for them, so it is locked
@@ -162,13 +162,13 @@ export type AdmitInvited = (email: string, asking: Asking) => Promise<boolean>;
  */
 export const admitInvited =
   ({ store, newId }: AdmissionDeps): AdmitInvited =>
-  async (rawEmail, asking) => {
+  async (rawEmail, context) => {
     const email = normalEmail(rawEmail);
     const page = { limit: clusterLimits.listItemsMax, after: null };
     for (const { id, team } of await store.listReceived(email, page)) {
-      const isAdmitted = await store.change({ userId: asUserId(newId()), ...asking, team }, async (tx) => {
+      const isAdmitted = await store.change({ userId: asUserId(newId()), ...context, team }, async (tx) => {
         const invitation = await tx.findInvitation({ id });
-        if (invitation === null || standingOf(invitation, tx.now) !== 'waiting') return false;
+        if (invitation === null || stateOf(invitation, tx.now) !== 'open') return false;
         const isNew = await tx.createActor(email);
         if (isNew) await tx.audit('invitation.create_user', invitationTarget(invitation));
         return true;

@@ -1,7 +1,7 @@
 import type { IdentityClaims } from '@corral/auth';
 import { LRUCache } from 'lru-cache';
 import * as oidc from 'openid-client';
-import { problemOfProvider, providerAway } from './problem-of-provider.js';
+import { identityProviderAway, signInProblemOf } from './oidc-errors.js';
 
 export interface OidcSettings {
   readonly issuer: string;
@@ -57,7 +57,7 @@ export function oidcClient(settings: OidcSettings): OidcClient {
   });
   const configuration = () =>
     provider.forceFetch('provider').catch((error: unknown) => {
-      throw providerAway(error);
+      throw identityProviderAway(error);
     });
 
   return {
@@ -80,7 +80,7 @@ export function oidcClient(settings: OidcSettings): OidcClient {
       try {
         return await identify(config, callback, checks);
       } catch (error) {
-        throw problemOfProvider(error);
+        throw signInProblemOf(error);
       }
     },
   };

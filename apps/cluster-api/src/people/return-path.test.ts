@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseReturnPath } from './sign-in-attempt.js';
+import { parseReturnPath } from './return-path.js';
 
 describe('the return path of a sign-in', () => {
   it.each([

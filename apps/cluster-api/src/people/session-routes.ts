@@ -8,11 +8,11 @@ import {
 } from '@corral/auth';
 import { type ClusterOperationId, parseDevSignIn, type SessionBody } from '@corral/contracts';
 import type { RequestHandler } from 'express';
-import type { Asking } from '../changes/caller.js';
+import type { RequestContext } from '../changes/caller.js';
 import { bodyOf } from '../http/body.js';
-import { askingOf, signedInOf } from '../http/caller.js';
+import { requestContextOf, signedInOf } from '../http/caller.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../pages.js';
+import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
 import { notFound, Problem } from '../problem.js';
 import type { SessionCookies } from './cookies.js';
 import type { AdmitInvited } from './invitations.js';
@@ -25,10 +25,10 @@ interface SessionRoutesDeps {
 }
 
 export function sessionRoutes({ sessions, users, admitInvited, cookies }: SessionRoutesDeps) {
-  const findOrAdmit = async (email: string, asking: Asking) => {
+  const findOrAdmit = async (email: string, context: RequestContext) => {
     const known = await users.findUser(email);
     if (known !== null) return known;
-    return (await admitInvited(email, asking)) ? users.findUser(email) : null;
+    return (await admitInvited(email, context)) ? users.findUser(email) : null;
   };
 
   return {
@@ -46,7 +46,7 @@ export function sessionRoutes({ sessions, users, admitInvited, cookies }: Sessio
 
     async devSignIn(req, res) {
       const { email } = parseDevSignIn(bodyOf(req));
-      const user = await findOrAdmit(email, askingOf(res));
+      const user = await findOrAdmit(email, requestContextOf(res));
       if (user === null) {
         throw new Problem(
           'permission_denied',
@@ -75,7 +75,8 @@ export function sessionRoutes({ sessions, users, admitInvited, cookies }: Sessio
 function meBody({ userNumber, email, displayName, memberships, createdAt, expiresAt, idleExpiresAt }: Session) {
   return {
     id: userNumber,
-    ...{ email, displayName },
+    email,
+    displayName,
     session: { createdAt, expiresAt, idleExpiresAt },
     teams: memberships.map(membershipBody),
   };
@@ -126,7 +127,9 @@ const sessionBody = (
   { id, method, userAgent, createdAt, lastSeenAt, expiresAt }: SessionRecord,
   current: string,
 ): SessionBody => ({
-  ...{ id, method, userAgent },
+  id,
+  method,
+  userAgent,
   createdAt: createdAt.toISOString(),
   lastSeenAt: lastSeenAt.toISOString(),
   expiresAt: expiresAt.toISOString(),

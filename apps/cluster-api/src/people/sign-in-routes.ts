@@ -9,12 +9,12 @@ import {
 import type { ClusterOperationId } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
-import { awaited } from '../changes/caller.js';
-import { askingOf } from '../http/caller.js';
+import { whileSetAside } from '../changes/caller.js';
+import { requestContextOf } from '../http/caller.js';
 import { invalidField, Problem } from '../problem.js';
 import type { AttemptCookies, SessionCookies } from './cookies.js';
 import type { OidcClient } from './oidc-client.js';
-import { defaultReturnPath, parseReturnPath } from './sign-in-attempt.js';
+import { defaultReturnPath, parseReturnPath } from './return-path.js';
 
 export interface SignInRoutesDeps {
   /** Null when no provider is configured. */
@@ -42,7 +42,7 @@ export function signInRoutes(deps: SignInRoutesDeps) {
     async startSignIn(req, res) {
       const provider = configured();
       const returnTo = returnPathOf(req);
-      const { url, state, ...checks } = await awaited(askingOf(res), () => provider.begin(callbackUrl()));
+      const { url, state, ...checks } = await whileSetAside(requestContextOf(res), () => provider.begin(callbackUrl()));
       attempts.keep(req, res, state, { ...checks, returnTo });
       res.status(302).location(url).end();
     },
@@ -57,7 +57,7 @@ export function signInRoutes(deps: SignInRoutesDeps) {
           'This browser has no open sign-in attempt for this answer, or the attempt has expired. Start again at /auth/login/.';
         throw new Problem('sign_in_expired', detail);
       }
-      const claims = await awaited(askingOf(res), () =>
+      const claims = await whileSetAside(requestContextOf(res), () =>
         provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt }),
       );
       const person = await personOf(identities, claims);

@@ -2,7 +2,6 @@ import type { SealedToken } from '@corral/cluster-data';
 import {
   type AdoptedServerSpec,
   type ConnectionId,
-  type ConnectionPhase,
   joinsByCommand,
   type OperationId,
   type ServerId,
@@ -10,8 +9,10 @@ import {
 import type { GardenFeature } from '@corral/garden';
 import type { ServerReading } from '@corral/hcloud';
 import type { KeyedRequest } from '../changes/caller.js';
-import { awaited, type Caller } from '../changes/caller.js';
+import { type Caller, whileSetAside } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
+import type { AdoptedServerRecord } from './body.js';
+import { connectionRejected, type ProjectDeps, serverInProject } from './cloud-project.js';
 import {
   checkAdoptionRequest,
   checkIsDetachable,
@@ -20,62 +21,13 @@ import {
   claimedByOthers,
   decideAdoption,
 } from './decide-adoption.js';
-import type { AdoptedServerRecord } from './record.js';
-import { connectionRejected, type ProjectDeps, serverInProject } from './server-in-project.js';
-
-export interface ServerConnection {
-  readonly id: ConnectionId;
-  readonly ref: string;
-  readonly phase: ConnectionPhase;
-  readonly sealed: SealedToken;
-}
-
-/** A server and the operation that a request created or found for it. */
-export interface ServerChanged {
-  readonly server: AdoptedServerRecord;
-  readonly operationId: OperationId;
-}
-
-/** Changes of the servers of one connection. The team's changes are serialized. */
-export interface ServerChanges {
-  find(serverId: number): Promise<AdoptedServerRecord | null>;
-  /** The number of the team's servers over all connections. */
-  count(): Promise<number>;
-  /** The team's quota override. Null without one. */
-  readonly quota: number | null;
-  /** @returns null when the request is new, else the operation id of the first request with this key */
-  claimKey(request: KeyedRequest | null, operationId: OperationId): Promise<OperationId | null>;
-  /**
-   * Writes the intent, its operation and the audit entry.
-   *
-   * @throws ServerTaken when another team has adopted the server
-   */
-  insert(spec: AdoptedServerSpec, name: string, operationId: OperationId): Promise<AdoptedServerRecord>;
-  /** The same for a failed server that was acknowledged again. */
-  restart(server: AdoptedServerRecord, spec: AdoptedServerSpec, operationId: OperationId): Promise<AdoptedServerRecord>;
-  /** Ends open operations of the server and writes the request to detach it. */
-  deregister(server: AdoptedServerRecord, operationId: OperationId): Promise<AdoptedServerRecord>;
-}
-
-/** The server id is unique across all teams, and another team has adopted the server. */
-export class ServerTaken extends Error {
-  override readonly name = 'ServerTaken';
-}
-
-export interface AdoptedServerStore {
-  /** @returns null when the team has no such connection */
-  findConnection(caller: Caller, ref: string): Promise<ServerConnection | null>;
-  list(caller: Caller, ref: string): Promise<AdoptedServerRecord[]>;
-  find(caller: Caller, ref: string, serverId: number): Promise<AdoptedServerRecord | null>;
-  /**
-   * Finds the outcome of the first request with this key. Null for a new request or when the server no longer exists.
-   *
-   * @throws Problem `idempotency_key_reused`
-   */
-  findReplay(caller: Caller, request: KeyedRequest): Promise<ServerChanged | null>;
-  /** @throws Problem `not_found` when the connection no longer exists */
-  change<T>(caller: Caller, connectionId: ConnectionId, work: (changes: ServerChanges) => Promise<T>): Promise<T>;
-}
+import {
+  type AdoptedServerStore,
+  type ServerConnection,
+  type ServerOutcome,
+  ServerTaken,
+  type ServerTransaction,
+} from './transaction.js';
 
 export interface AdoptedServerDeps extends ProjectDeps {
   readonly store: AdoptedServerStore;
@@ -111,26 +63,26 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
     if (joinsByCommand(spec.serverKind)) return null;
     const token = connection.phase === 'Rejected' ? null : open(connection.sealed, connection.id);
     if (token === null) throw connectionRejected();
-    const found = await awaited(caller, () => serverInProject(deps, token, spec.serverID));
+    const found = await whileSetAside(caller, () => serverInProject(deps, token, spec.serverID));
     checkMatchesServer(spec, found);
     return found;
   };
 
   const accept =
     (spec: AdoptedServerSpec, found: ServerReading | null) =>
-    async (changes: ServerChanges, operationId: OperationId): Promise<ServerChanged> => {
-      const adoption = decideAdoption(await changes.find(spec.serverID), spec);
+    async (tx: ServerTransaction, operationId: OperationId): Promise<ServerOutcome> => {
+      const adoption = decideAdoption(await tx.find(spec.serverID), spec);
       if (adoption.kind === 'under way') return underWay(adoption.server);
       if (found !== null) checkIsUnclaimed(found, adoption.kind === 'again' ? adoption.server.claimToken : null);
       if (adoption.kind === 'again') {
-        return { server: await changes.restart(adoption.server, spec, operationId), operationId };
+        return { server: await tx.restart(adoption.server, spec, operationId), operationId };
       }
-      const quota = changes.quota ?? serversPerTeam;
-      if ((await changes.count()) >= quota) {
+      const quota = tx.quota ?? serversPerTeam;
+      if ((await tx.count()) >= quota) {
         const detail = `The team's quota is ${quota} adopted servers. Deregister one, or ask the operators to raise the quota.`;
         throw new Problem('quota_exceeded', detail);
       }
-      return { server: await changes.insert(spec, found?.name ?? '', operationId), operationId };
+      return { server: await tx.insert(spec, found?.name ?? '', operationId), operationId };
     };
 
   return {
@@ -145,7 +97,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
       ref: string,
       requested: AdoptionRequest,
       request: KeyedRequest | null,
-    ): Promise<ServerChanged> {
+    ): Promise<ServerOutcome> {
       const { spec } = requested;
       checkAdoptionRequest(spec, requested.acknowledge, features);
       const connection = await connectionOf(caller, ref);
@@ -157,9 +109,9 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
       const decide = accept(spec, await readServer(caller, connection, spec));
       const operationId = newId();
       const changed = await store
-        .change(caller, connection.id, async (changes) => {
-          const first = await changes.claimKey(request, operationId);
-          return first === null ? decide(changes, operationId) : null;
+        .change(caller, connection.id, async (tx) => {
+          const first = await tx.registerKey(request, operationId);
+          return first === null ? decide(tx, operationId) : null;
         })
         .catch((error: unknown) => {
           throw error instanceof ServerTaken ? claimedByOthers() : error;
@@ -178,18 +130,14 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
      */
     async deregister(caller: Caller, ref: string, serverId: number): Promise<{ operationId: OperationId }> {
       const connection = await connectionOf(caller, ref);
-      const { server, operationId } = await store.change(
-        caller,
-        connection.id,
-        async (changes): Promise<ServerChanged> => {
-          const server = await changes.find(serverId);
-          if (server === null) throw notFound();
-          if (server.deregisterRequestedAt !== null) return underWay(server);
-          checkIsDetachable(server, connection);
-          const operationId = newId();
-          return { server: await changes.deregister(server, operationId), operationId };
-        },
-      );
+      const { server, operationId } = await store.change(caller, connection.id, async (tx): Promise<ServerOutcome> => {
+        const server = await tx.find(serverId);
+        if (server === null) throw notFound();
+        if (server.deregisterRequestedAt !== null) return underWay(server);
+        checkIsDetachable(server, connection);
+        const operationId = newId();
+        return { server: await tx.deregister(server, operationId), operationId };
+      });
       await wake(server.id);
       return { operationId };
     },
@@ -198,7 +146,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
 export type AdoptedServerService = ReturnType<typeof adoptedServerService>;
 
 /** A server with an intent always has an operation: both are written together. */
-const underWay = (server: AdoptedServerRecord): ServerChanged => ({
+const underWay = (server: AdoptedServerRecord): ServerOutcome => ({
   server,
   operationId: server.operationId as OperationId,
 });

@@ -10,7 +10,7 @@ import {
 import type { GardenFeature } from '@corral/garden';
 import type { ServerReading } from '@corral/hcloud';
 import { invalidField, Problem } from '../problem.js';
-import type { AdoptedServerRecord } from './record.js';
+import type { AdoptedServerRecord } from './body.js';
 
 /** What a request to adopt a server means, given what the team knows of that server. */
 export type Adoption =
@@ -91,12 +91,12 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
  * @throws Problem `server_claimed`
  */
 export function checkIsDetachable(
-  { claimedBy, isMember, phase, spec }: AdoptedServerRecord,
+  { claimedBy, mayBeNode, phase, spec }: AdoptedServerRecord,
   connection: { readonly phase: ConnectionPhase },
 ): void {
   if (claimedBy !== null) throw claimedByPool(claimedBy);
   const isRebuilt = !joinsByCommand(spec.serverKind);
-  if (!isMember || (isRebuilt && connection.phase === 'Rejected')) return;
+  if (!mayBeNode || (isRebuilt && connection.phase === 'Rejected')) return;
   throw new Problem(
     'server_claimed',
     phase === 'Failed' && isRebuilt

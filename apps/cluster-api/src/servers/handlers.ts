@@ -49,8 +49,12 @@ export function buildServerHandlers(deps: ServerHandlerDeps) {
     wake,
   });
   const joinCommands = joinCommandService({
-    ...{ store: joinCommandStore(prisma, changeTeam), nodes: garden.nodes, render: renderJoinCommand },
-    ...{ features, wake, now },
+    store: joinCommandStore(prisma, changeTeam),
+    nodes: garden.nodes,
+    render: renderJoinCommand,
+    features,
+    wake,
+    now,
   });
   return adoptedServerRoutes({ servers, joinCommands, store, publicUrl });
 }

@@ -22,7 +22,7 @@ export const joinCommandStore = (prisma: Prisma, change: ChangeTeam): JoinComman
     change(caller, async (tx, now) => work(transactionOf(tx, caller, now, await findServer(tx, caller, of)))),
 
   async expect({ team }, { id, nodePoolId, clusterId, nodeName }) {
-    // The new generation invalidates a pass that has just deleted the tokens. It looks again and sees the new one.
+    // The new generation invalidates a pass that has just deleted the tokens. It reads again and finds the new one.
     const count = await prisma.$executeRaw`
       UPDATE adopted_server
       SET generation = generation + 1, begun_at = clock_timestamp(), updated_at = clock_timestamp(),
@@ -55,7 +55,7 @@ async function findServer(
     id: asServerId(row.id),
     serverId,
     message,
-    memberOfId: memberOfId === null ? null : asClusterId(memberOfId),
+    nodeOfClusterId: memberOfId === null ? null : asClusterId(memberOfId),
     nodeName,
     kind: row.serverKind as ServerKind,
     architecture: row.architecture as ServerArchitecture,
@@ -71,7 +71,8 @@ function transactionOf(
   server: JoiningServer | null,
 ): JoinCommandTransaction {
   return {
-    ...{ server, now },
+    server,
+    now,
     listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: server?.id ?? null, since, limit }),
     recordIssue({ id, nodeName, cluster }) {
       const target = { kind: 'AdoptedServer', id, name: String(server?.serverId) };

@@ -1,8 +1,8 @@
 import { clusterLimits, type ServerId } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { GardenError, type JoinData, type ShootNodes } from '@corral/garden';
-import { awaited, type Caller } from '../changes/caller.js';
-import { checkPerHour, type IssueOutcome, type Issues, isSurelyNotIssued } from '../kubeconfigs/kubeconfigs.js';
+import { type Caller, whileSetAside } from '../changes/caller.js';
+import { checkPerHour, type IssueOutcome, type Issues, isSurelyNotIssued } from '../kubeconfigs/issued-credentials.js';
 import { notFound, Problem } from '../problem.js';
 import { type JoiningMachine, type JoiningServer, joiningMachine, notJoining } from './joining-machine.js';
 
@@ -87,7 +87,7 @@ export function joinCommandService({ store, nodes, render, features, wake, now }
       const expiresAt = new Date((Math.floor(now() / 1_000) + tokenSeconds) * 1_000);
       let joinCommand: string;
       try {
-        joinCommand = await awaited(caller, () => make(machine));
+        joinCommand = await whileSetAside(caller, () => make(machine));
       } catch (error) {
         if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
         throw problemOf(error);

@@ -27,7 +27,7 @@ export interface JoiningServer {
     readonly shoot: ShootAddress | null;
   } | null;
   /** The cluster whose node it may become. Stored before it can join. */
-  readonly memberOfId: ClusterId | null;
+  readonly nodeOfClusterId: ClusterId | null;
   readonly nodeName: string | null;
 }
 
@@ -64,8 +64,8 @@ export function joiningMachine(server: JoiningServer, features: ReadonlySet<Gard
   }
   const { nodePoolId, cluster } = claim;
   const shoot = reachableShoot(claim, cluster);
-  // The membership must be stored before a machine joins, because leaving machines are drained by it.
-  if (server.phase !== 'Joining' || nodeName === null || server.memberOfId !== cluster.id) {
+  // The cluster and node name must be stored before a machine joins: leaving machines are drained by them.
+  if (server.phase !== 'Joining' || nodeName === null || server.nodeOfClusterId !== cluster.id) {
     throw notJoining('The cluster is not ready for the machine yet. Try again in a moment.');
   }
   return { id, nodePoolId, clusterId: cluster.id, architecture, nodeName, cluster: cluster.name, shoot };

@@ -10,13 +10,14 @@ import {
 import type { Request, RequestHandler, Response } from 'express';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { placesOfTeams } from '../http/flights.js';
+import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { operationUrl } from '../operations/body.js';
 import { notFound } from '../problem.js';
-import type { AdoptedServerService, AdoptedServerStore } from './adopted-servers.js';
+import type { AdoptedServerService } from './adopted-servers.js';
+import { adoptedServerBody } from './body.js';
 import type { JoinCommandService } from './join-commands.js';
-import { adoptedServerBody } from './record.js';
+import type { AdoptedServerStore } from './transaction.js';
 
 export interface AdoptedServerRoutesDeps {
   readonly servers: AdoptedServerService;
@@ -28,7 +29,7 @@ export interface AdoptedServerRoutesDeps {
 
 export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }: AdoptedServerRoutesDeps) {
   const { joinCommandsPerTeamAtOnce: perTeam, joinCommandsPerProcessAtOnce: perProcess } = clusterLimits;
-  const issuing = placesOfTeams({ perTeam, perProcess }, 'Join commands being issued');
+  const issuing = teamConcurrencyLimit({ perTeam, perProcess }, 'Join commands being issued');
   const tellOperation = (res: Response, id: OperationId): void => {
     res.set('Operation-Location', operationUrl({ id }, { team: callerOf(res).team, publicUrl: publicUrl() }));
   };

@@ -13,13 +13,13 @@ import {
 import { asConnectionId, asOperationId, type ConnectionId, type OperationId } from '@corral/contracts';
 import { isUniqueViolation, type Prisma } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import { claimKey, findKey } from '../changes/idempotency-keys.js';
+import { desiredHashOf } from '../changes/desired-hash.js';
+import { findKey, registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { desiredHashOf } from '../clusters/complete-spec.js';
 import { beginOperation } from '../operations/store.js';
 import { notFound } from '../problem.js';
-import { type AdoptedServerStore, type ServerChanges, ServerTaken } from './adopted-servers.js';
-import { type AdoptedServerRecord, serverNameOf } from './record.js';
+import { type AdoptedServerRecord, serverNameOf } from './body.js';
+import { type AdoptedServerStore, ServerTaken, type ServerTransaction } from './transaction.js';
 
 export const shownOfServer = {
   ...prismaSelect({ ...serverColumns.spec, ...serverColumns.state, ...serverColumns.shown }),
@@ -67,7 +67,7 @@ export const adoptedServerStore = (prisma: Prisma, changeTeam: ChangeTeam): Adop
         await keepConnection(tx, teamId, connectionId);
         const connection = await tx.connection.findUnique({ where: { id: connectionId, teamId } });
         if (connection === null) throw notFound();
-        return work(changesOf(tx, caller, { connectionId, now, quota }));
+        return work(transactionOf(tx, caller, { connectionId, now, quota }));
       });
     } catch (error) {
       // The team's changes are locked, so only another team can have taken the id.
@@ -82,7 +82,7 @@ interface Surroundings {
   readonly quota: number | null;
 }
 
-function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }: Surroundings): ServerChanges {
+function transactionOf(tx: Transaction, caller: Caller, { connectionId, now, quota }: Surroundings): ServerTransaction {
   const teamId = caller.team.id;
   const acknowledged = { acknowledgedBy: caller.userId, acknowledgedAt: now, begunAt: now, updatedAt: now, dueAt: now };
   return {
@@ -96,7 +96,7 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
       return row && serverRecordOf(row);
     },
     count: () => tx.adoptedServer.count({ where: { teamId } }),
-    claimKey: (request, operationId) => claimKey(tx, caller, request, operationId),
+    registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),
     async insert({ serverID: serverId, ...spec }, name, operationId) {
       const data = { teamId, connectionId, serverId, ...spec, name, operationId, createdAt: now, ...acknowledged };
       const server = serverRecordOf(await tx.adoptedServer.create({ data, select: shownOfServer }));
@@ -107,10 +107,19 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
       const row = await tx.adoptedServer.update({
         where: { id, teamId },
         data: {
-          ...{ ...spec, ...acknowledged, operationId, phase: 'Adopting', message: '', failures: 0 },
-          ...{ generation: { increment: 1 }, image: null, rebuildAskedAt: null, rebuildActionId: null },
-          // Keeps the membership: the reconciler still has to remove the Node.
-          ...{ purpose: 'adopt', nodeReady: false },
+          ...spec,
+          ...acknowledged,
+          operationId,
+          phase: 'Adopting',
+          message: '',
+          failures: 0,
+          generation: { increment: 1 },
+          image: null,
+          rebuildAskedAt: null,
+          rebuildActionId: null,
+          // Keeps cluster and node name: the reconciler must still remove the Node.
+          purpose: 'adopt',
+          nodeReady: false,
         },
         select: shownOfServer,
       });
@@ -122,8 +131,13 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
       const row = await tx.adoptedServer.update({
         where: { id, teamId },
         data: {
-          ...{ phase: 'Deregistering', message: '', operationId, failures: 0 },
-          ...{ deregisterRequestedAt: now, updatedAt: now, dueAt: now },
+          phase: 'Deregistering',
+          message: '',
+          operationId,
+          failures: 0,
+          deregisterRequestedAt: now,
+          updatedAt: now,
+          dueAt: now,
         },
         select: shownOfServer,
       });
@@ -153,7 +167,8 @@ async function begin(
     caller,
     { id: operationId, kind, generation, desiredHash: desiredHashOf({ kind, spec }), isDone: false, supersedes, now },
     {
-      ...{ action: kind, target: { kind: 'AdoptedServer', id: targetId, name: serverNameOf(spec) } },
+      action: kind,
+      target: { kind: 'AdoptedServer', id: targetId, name: serverNameOf(spec) },
       detail: { connectionRef },
     },
   );
@@ -173,7 +188,7 @@ export function serverRecordOf(row: Row): AdoptedServerRecord {
     connectionRef: connection.ref,
     spec: serverSpecOf(row),
     claimedBy: nodePool && { cluster: nodePool.cluster.name, nodePool: nodePool.name },
-    isMember: nodeName !== null,
+    mayBeNode: nodeName !== null,
     operationId: operationId === null ? null : asOperationId(operationId),
     adoptedAt,
     createdAt,

@@ -1,10 +1,10 @@
-import type { LeftTokenFate, Role, UserId } from '@corral/contracts';
+import type { DnsTokenHandling, Role, UserId } from '@corral/contracts';
 import { notFound, Problem } from '../problem.js';
 import type { MemberRecord } from './record.js';
 
 export type MemberChange =
   | { readonly kind: 'role'; readonly role: Role }
-  | { readonly kind: 'remove'; readonly dnsTokens: LeftTokenFate };
+  | { readonly kind: 'remove'; readonly dnsTokens: DnsTokenHandling };
 
 export type MemberDecision = { readonly kind: 'unchanged' | 'change' | 'remove'; readonly member: RuledMember };
 

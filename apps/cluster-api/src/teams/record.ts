@@ -1,11 +1,11 @@
-import type { LeftDnsToken } from '@corral/auth';
+import type { FormerMemberDnsToken } from '@corral/auth';
 import type { TeamNames } from '@corral/cluster-data';
 import type { Role, Subscription, UserId } from '@corral/contracts';
 
 /** What happened to the DNS tokens of a removed member. */
 export interface Removal {
-  readonly revoked: readonly LeftDnsToken[];
-  readonly handedOver: readonly LeftDnsToken[];
+  readonly revoked: readonly FormerMemberDnsToken[];
+  readonly handedOver: readonly FormerMemberDnsToken[];
 }
 
 /** Clients see the numbers, never the ids. */

@@ -1,7 +1,7 @@
 import {
   type ClusterOperationId,
-  type LeftTokenFate,
-  leftTokenFates,
+  type DnsTokenHandling,
+  dnsTokenHandlings,
   parseMemberPut,
   parseTeamPut,
 } from '@corral/contracts';
@@ -10,9 +10,9 @@ import type { Request, RequestHandler } from 'express';
 import { quoted } from '../changes/entity-tag.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf, signedInOf } from '../http/caller.js';
-import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
+import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
 import { parsePaging } from '../http/query.js';
-import { pageOf } from '../pages.js';
+import { pageOf } from '../paging.js';
 import { invalidField, notFound } from '../problem.js';
 import { type DashboardUrlOf, memberBody, memberRemovalBody, memberTagOf, teamBody, teamTagOf } from './body.js';
 import type { TeamService } from './teams.js';
@@ -72,8 +72,8 @@ export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
     },
 
     async deleteMember(req, res) {
-      const fate = (queryOf(req).get('dns_tokens') ?? leftTokenFates[0]) as LeftTokenFate;
-      const removal = await service.removeMember(callerOf(res), memberNumberOf(req), fate, preconditionsOf(req));
+      const handling = (queryOf(req).get('dns_tokens') ?? dnsTokenHandlings[0]) as DnsTokenHandling;
+      const removal = await service.removeMember(callerOf(res), memberNumberOf(req), handling, preconditionsOf(req));
       res.json(memberRemovalBody(removal));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

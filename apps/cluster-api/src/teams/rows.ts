@@ -8,12 +8,19 @@ import type { InvitationRecord, MemberRecord, TeamRecord } from './record.js';
 export const shownOfTeam = prismaSelect(teamColumns.names);
 
 export const shownOfMember = {
-  ...{ number: true, role: true },
+  number: true,
+  role: true,
   user: { select: { id: true, number: true, email: true, firstName: true, lastName: true, displayName: true } },
 } as const;
 
 export const shownOfInvitation = {
-  ...{ id: true, email: true, role: true, createdAt: true, expiresAt: true, acceptedAt: true, revokedAt: true },
+  id: true,
+  email: true,
+  role: true,
+  createdAt: true,
+  expiresAt: true,
+  acceptedAt: true,
+  revokedAt: true,
   mailSentAt: true,
   inviter: { select: { email: true } },
 } as const;
@@ -22,14 +29,14 @@ export const shownOfInvitation = {
 export const longestFirst = { number: 'asc' } as const;
 
 export const isUnanswered = { acceptedAt: null, revokedAt: null } as const;
-export const isWaiting = (now: Date) => ({ ...isUnanswered, expiresAt: { gt: now } });
+export const isOpen = (now: Date) => ({ ...isUnanswered, expiresAt: { gt: now } });
 
 /** Selects a team with its members, open invitations and subscription. */
 export const wholeTeam = (now: Date) => ({
   ...shownOfTeam,
   memberships: { orderBy: longestFirst, select: shownOfMember },
   invitations: {
-    where: isWaiting(now),
+    where: isOpen(now),
     orderBy: [{ createdAt: 'asc' as const }, { id: 'asc' as const }],
     select: shownOfInvitation,
   },
@@ -50,8 +57,14 @@ interface MemberRow {
 }
 
 export const memberOf = ({ number, role, user }: MemberRow): MemberRecord => ({
-  ...{ number, role, userId: asUserId(user.id), userNumber: user.number, email: user.email },
-  ...{ firstName: user.firstName, lastName: user.lastName, displayName: displayNameOf(user) },
+  number,
+  role,
+  userId: asUserId(user.id),
+  userNumber: user.number,
+  email: user.email,
+  firstName: user.firstName,
+  lastName: user.lastName,
+  displayName: displayNameOf(user),
 });
 
 interface InvitationRow extends Omit<InvitationRecord, 'invitedBy'> {

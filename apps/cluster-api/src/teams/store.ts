@@ -1,16 +1,16 @@
-import { leaveDnsTokens } from '@corral/auth';
+import { revokeOrHandOverDnsTokens } from '@corral/auth';
 import { teamNamesOf } from '@corral/cluster-data';
 import type { UserId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
-import { claimKey } from '../changes/idempotency-keys.js';
+import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { isBehind, newestFirst } from '../pages.js';
-import { invitationChanges } from '../people/invitation-rows.js';
+import { isBehind, newestFirst } from '../paging.js';
+import { invitationWrites } from '../people/invitation-store.js';
 import {
   invitationOf,
+  isOpen,
   isUnanswered,
-  isWaiting,
   longestFirst,
   memberOf,
   shownOfInvitation,
@@ -62,7 +62,7 @@ export const teamStore = (prisma: Prisma, change: ChangeTeam): TeamStore => ({
 
   async listReceived(email, { limit, after }) {
     const rows = await prisma.invitation.findMany({
-      where: { email, ...isWaiting(new Date()), ...(after === null ? {} : isBehind(after)) },
+      where: { email, ...isOpen(new Date()), ...(after === null ? {} : isBehind(after)) },
       orderBy: newestFirst,
       take: limit,
       select: received,
@@ -89,8 +89,10 @@ async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Prom
   const rows = await tx.membership.findMany({ where: { teamId }, orderBy: longestFirst, select: shownOfMember });
   const idOf = (userId: UserId) => ({ teamId_userId: { teamId, userId } });
   return {
-    ...{ now, team: teamNamesOf(team), members: rows.map(memberOf) },
-    ...invitationChanges(tx, actor, now),
+    now,
+    team: teamNamesOf(team),
+    members: rows.map(memberOf),
+    ...invitationWrites(tx, actor, now),
     read: () => readTeam(tx, teamId, now),
     async rename(name) {
       await tx.team.update({ where: { id: teamId }, data: { name }, select: { id: true } });
@@ -112,8 +114,9 @@ async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Prom
       });
       await tx.membership.delete({ where: idOf(userId), select: { number: true } });
     },
-    leaveDnsTokens: ({ userId }, fate) => leaveDnsTokens(tx, { id: teamId }, { id: userId }, fate, actor),
-    claimKey: (request, resourceId) => claimKey(tx, actor, request, resourceId),
+    revokeOrHandOverDnsTokens: ({ userId }, handling) =>
+      revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, handling, actor),
+    registerKey: (request, resourceId) => registerKey(tx, actor, request, resourceId),
     async audit(action, target, detail = {}) {
       await recordAudit(tx, actor, { action, target, detail });
     },

@@ -1,5 +1,5 @@
-import type { LeftDnsToken } from '@corral/auth';
-import type { LeftTokenFate, MemberPut, TeamPut } from '@corral/contracts';
+import type { FormerMemberDnsToken } from '@corral/auth';
+import type { DnsTokenHandling, MemberPut, TeamPut } from '@corral/contracts';
 import canonicalize from 'canonicalize';
 import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
@@ -70,14 +70,14 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
   removeMember: (
     caller: Caller,
     memberNumber: number,
-    dnsTokens: LeftTokenFate,
+    dnsTokens: DnsTokenHandling,
     preconditions: Preconditions,
   ): Promise<Removal> =>
     store.change(caller, async (tx) => {
       const change: MemberChange = { kind: 'remove', dnsTokens };
       const { member } = decideMemberChange(tx.members, caller.userId, memberNumber, change);
       checkPreconditions(preconditions, memberTagOf(member));
-      const left = await tx.leaveDnsTokens(member, dnsTokens);
+      const left = await tx.revokeOrHandOverDnsTokens(member, dnsTokens);
       await tx.removeMember(member);
       const action = member.userId === caller.userId ? 'member.leave' : 'member.remove';
       const [revoked, handedOver] = dnsTokens === 'revoke' ? [left, []] : [[], left];
@@ -90,7 +90,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
     }),
 });
 
-const namesOf = (tokens: readonly LeftDnsToken[]): string => tokens.map(({ name }) => name).join(', ');
+const namesOf = (tokens: readonly FormerMemberDnsToken[]): string => tokens.map(({ name }) => name).join(', ');
 
 const targetOf = ({ userId, email }: MemberRecord): Parameters<TeamTransaction['audit']>[1] => ({
   kind: 'Member',

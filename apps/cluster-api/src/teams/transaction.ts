@@ -1,8 +1,8 @@
-import type { LeftDnsToken } from '@corral/auth';
+import type { FormerMemberDnsToken } from '@corral/auth';
 import type { TeamNames } from '@corral/cluster-data';
-import type { AuditAction, LeftTokenFate, Role, TeamId, UserId } from '@corral/contracts';
+import type { AuditAction, DnsTokenHandling, Role, TeamId, UserId } from '@corral/contracts';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
-import type { Position } from '../pages.js';
+import type { Position } from '../paging.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamRecord } from './record.js';
 
 /** The user who changes a team: a member or an invited person, possibly a new user. */
@@ -32,10 +32,10 @@ export interface TeamTransaction {
   /** Also revokes their invitations, so that none leads back into the team. */
   removeMember(member: MemberRecord): Promise<void>;
   /** Revokes the active DNS tokens that a member created, or hands them over to the team. @returns these tokens */
-  leaveDnsTokens(member: MemberRecord, fate: LeftTokenFate): Promise<LeftDnsToken[]>;
+  revokeOrHandOverDnsTokens(member: MemberRecord, handling: DnsTokenHandling): Promise<FormerMemberDnsToken[]>;
 
   findInvitation(by: { readonly id: string } | { readonly email: string }): Promise<InvitationRecord | null>;
-  countWaitingInvitations(): Promise<number>;
+  countOpenInvitations(): Promise<number>;
   /** Invitation mails requested since then. */
   listMails(since: Date): Promise<{ readonly email: string; readonly at: Date }[]>;
   /** Its mail is due immediately. */
@@ -47,7 +47,7 @@ export interface TeamTransaction {
   markAccepted(id: string): Promise<InvitationRecord>;
 
   /** @returns null when the request is new, else the resource id of the first request with this key */
-  claimKey(request: KeyedRequest | null, resourceId: string): Promise<string | null>;
+  registerKey(request: KeyedRequest | null, resourceId: string): Promise<string | null>;
   audit(
     action: AuditAction,
     target: { readonly kind: 'Team' | 'Member' | 'Invitation'; readonly id: string; readonly name: string },

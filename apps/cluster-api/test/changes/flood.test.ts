@@ -67,7 +67,7 @@ async function hold(team: TestTeam, { pool } = t): Promise<() => Promise<void>> 
   };
 }
 
-describe('while one team sends 290 changes at once', () => {
+describe('while one team sends 290 concurrent changes', () => {
   it('other teams read and write, and each of the 290 is either accepted or refused with Retry-After', async () => {
     await declareDraft(t, globex, 'theirs');
 

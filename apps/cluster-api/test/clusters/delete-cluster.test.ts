@@ -1,36 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aPool } from '../support/a-cluster.js';
-import {
-  addConnection,
-  beginFirstPass,
-  declare,
-  declareDraft,
-  endOperations,
-  everythingOf,
-  operationsOf,
-  runningCluster,
-} from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
 describe('DELETE /clusters/{name}/', () => {
-  let t: TestClusterApi;
-  let names = 0;
+  let t: ClusterTest;
   let name: string;
   const remove = (query = '') => t.api.as(t.acme.member).delete(`${t.acme.path(`/clusters/${name}/`)}${query}`);
   const rows = () => t.db.cluster.count({ where: { teamId: t.acme.id, name } });
 
   beforeAll(async () => {
-    t = await startClusterApi();
-    await addConnection(t, t.acme);
+    t = await startWithConnection();
   });
   afterAll(() => t.close());
   beforeEach(() => {
-    names += 1;
-    name = `web-${names}`;
+    name = freshName(t);
   });
 
   it('removes a draft immediately: 204', async () => {
-    await declareDraft(t, t.acme, name);
+    await t.clusters.declareDraft(name);
 
     const answer = await remove().expect(204);
 
@@ -39,19 +26,19 @@ describe('DELETE /clusters/{name}/', () => {
   });
 
   it('removes a cluster before its first pass and cancels its operations', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     await remove().expect(204);
 
     expect(await rows()).toBe(0);
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create cancelled']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create cancelled']);
     const entry = await t.db.auditEntry.findFirst({ where: { targetName: name, action: 'cluster.delete' } });
     expect(entry).toMatchObject({ userId: t.acme.member.id });
   });
 
   it('answers 202 for a started cluster, with the operation to poll and the phase Deleting', async () => {
-    await declare(t, t.acme, name);
-    await beginFirstPass(t, t.acme, name);
+    await t.clusters.declare(name);
+    await t.clusters.beginFirstPass(name);
     t.wakeups.length = 0;
 
     const { body, headers } = await remove().expect(202);
@@ -61,7 +48,7 @@ describe('DELETE /clusters/{name}/', () => {
       resource: { metadata: { generation: 2 }, status: { phase: 'Deleting' } },
     });
     expect(headers['operation-location']).toBe(body.operation.self);
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.delete queued']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create superseded', 'cluster.delete queued']);
     const stored = await t.db.cluster.findFirstOrThrow({ where: { name } });
     expect(stored.deletionRequestedAt).not.toBeNull();
     expect(stored.dueAt).not.toBeNull();
@@ -69,7 +56,7 @@ describe('DELETE /clusters/{name}/', () => {
   });
 
   it('answers the same operation when it is repeated, also with the previous tag', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const { etag } = (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers;
     const first = (
       await remove()
@@ -88,9 +75,9 @@ describe('DELETE /clusters/{name}/', () => {
   });
 
   it('creates a new operation after a failed deletion', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const first = (await remove().expect(202)).body;
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.endOperations(name, 'failed');
 
     const again = (await remove().expect(202)).body;
 
@@ -104,17 +91,17 @@ describe('DELETE /clusters/{name}/', () => {
   });
 
   it('answers 412 for an outdated tag and writes nothing', async () => {
-    await runningCluster(t, t.acme, name);
-    const before = await everythingOf(t, t.acme);
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
 
     const { body } = await remove().set('If-Match', '"old"').expect(412);
 
     expect(body.code).toBe('precondition_failed');
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 
   it('keeps the operations of a deleted cluster', async () => {
-    const { operation } = await declare(t, t.acme, name);
+    const { operation } = await t.clusters.declare(name);
     await remove().expect(204);
 
     const { body } = await t.api
@@ -126,8 +113,8 @@ describe('DELETE /clusters/{name}/', () => {
   });
 
   it('as a dry run lists what would be deleted and writes nothing', async () => {
-    await runningCluster(t, t.acme, name, { nodePools: [aPool({ minimum: 2, maximum: 2 }), aPool({ name: 'burst' })] });
-    const before = await everythingOf(t, t.acme);
+    await t.clusters.running(name, { nodePools: [aPool({ minimum: 2, maximum: 2 }), aPool({ name: 'burst' })] });
+    const before = await t.clusters.everything();
 
     const { body } = await remove('?dryRun=true').expect(200);
 
@@ -138,6 +125,6 @@ describe('DELETE /clusters/{name}/', () => {
       ['Volume', null, null],
       ['LoadBalancer', null, null],
     ]);
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 });

@@ -1,28 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import { addConnection, converge, declare, everythingOf, runningCluster } from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
-let t: TestClusterApi;
-let names = 0;
+let t: ClusterTest;
 let name: string;
 const path = () => t.acme.path(`/clusters/${name}/`);
 const put = (spec: object, query = '') => t.api.as(t.acme.member).put(`${path()}${query}`).send({ spec });
 
 beforeAll(async () => {
-  t = await startClusterApi();
-  await addConnection(t, t.acme);
+  t = await startWithConnection();
 });
 afterAll(() => t.close());
 beforeEach(() => {
-  names += 1;
-  name = `web-${names}`;
-  t.wakeups.length = 0;
+  name = freshName(t);
 });
 
 describe('dry runs of a cluster PUT', () => {
   it('answer a new cluster and its cost, and write nothing', async () => {
-    const before = await everythingOf(t, t.acme);
+    const before = await t.clusters.everything();
 
     const { body } = await put(aClusterSpec(), '?dryRun=true').expect(200);
 
@@ -32,12 +27,12 @@ describe('dry runs of a cluster PUT', () => {
       cost: { items: [{ name: 'general', minimum: 1, maximum: 3 }] },
     });
     expect(body.changes.map(({ pointer }: { pointer: string }) => pointer)).toContain('/spec/nodePools/0');
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
     expect(t.wakeups).toEqual([]);
   });
 
   it('list the changed fields of an existing cluster', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
 
@@ -47,7 +42,7 @@ describe('dry runs of a cluster PUT', () => {
   });
 
   it('list no changes when nothing would change', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     expect((await put(aClusterSpec(), '?dryRun=true').expect(200)).body.changes).toEqual([]);
   });
@@ -63,7 +58,7 @@ describe('conditional requests to a cluster', () => {
   const tagOf = async () => (await t.api.as(t.acme.member).get(path())).headers.etag as string;
 
   it('succeed with the current tag or *', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     await put(aClusterSpec({ plan: 'monthly' }))
       .set('If-Match', await tagOf())
@@ -75,23 +70,23 @@ describe('conditional requests to a cluster', () => {
   });
 
   it('answer 412 for an outdated tag and write nothing', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
     const old = await tagOf();
     await put(aClusterSpec({ plan: 'monthly' })).expect(202);
-    const before = await everythingOf(t, t.acme);
+    const before = await t.clusters.everything();
 
     const { body } = await put(aClusterSpec({ plan: 'annual' }))
       .set('If-Match', old)
       .expect(412);
 
     expect(body.code).toBe('precondition_failed');
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 
   it('succeed after only the status has changed', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
     const old = await tagOf();
-    await converge(t, t.acme, name);
+    await t.clusters.converge(name);
     expect(await tagOf()).not.toBe(old);
 
     await put(aClusterSpec({ plan: 'annual' }))

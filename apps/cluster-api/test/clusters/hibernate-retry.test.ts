@@ -1,33 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec } from '../support/a-cluster.js';
-import {
-  addConnection,
-  converge,
-  declare,
-  declareDraft,
-  endOperations,
-  everythingOf,
-  operationsOf,
-  runningCluster,
-} from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { addConnection, type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
-let t: TestClusterApi;
-let names = 0;
+let t: ClusterTest;
 let name: string;
 const post = (what: 'hibernate' | 'resume' | 'retry') =>
   t.api.as(t.acme.member).post(t.acme.path(`/clusters/${name}/${what}/`));
 
 beforeAll(async () => {
-  t = await startClusterApi();
-  await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-  await addConnection(t, t.acme);
+  t = await startWithConnection();
 });
 afterAll(() => t.close());
 beforeEach(() => {
-  names += 1;
-  name = `web-${names}`;
-  t.wakeups.length = 0;
+  name = freshName(t);
 });
 
 describe.each([
@@ -35,7 +20,7 @@ describe.each([
   { what: 'resume', before: true },
 ] as const)('POST /clusters/{name}/$what/', ({ what, before }) => {
   it('changes only hibernated: 202 with the operation to poll', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.clusters.running(name, { hibernated: before });
 
     const { body, headers } = await post(what).expect(202);
 
@@ -51,32 +36,32 @@ describe.each([
   });
 
   it('answers 200 and writes nothing when nothing changes', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: !before });
-    const written = await everythingOf(t, t.acme);
+    await t.clusters.running(name, { hibernated: !before });
+    const written = await t.clusters.everything();
 
     const { body, headers } = await post(what).expect(200);
 
     expect(body.spec.hibernated).toBe(!before);
     expect(headers['operation-location']).toBeUndefined();
-    expect(await everythingOf(t, t.acme)).toEqual(written);
+    expect(await t.clusters.everything()).toEqual(written);
   });
 
   it('answers 200 with the running operation when it is repeated, and writes nothing', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.clusters.running(name, { hibernated: before });
     const { operation } = (await post(what).expect(202)).body;
-    const written = await everythingOf(t, t.acme);
+    const written = await t.clusters.everything();
 
     const { body, headers } = await post(what).expect(200);
 
     expect(headers['operation-location']).toBe(operation.self);
     expect(body.status.lastOperation).toMatchObject({ id: operation.id, kind: `cluster.${what}`, state: 'queued' });
-    expect(await everythingOf(t, t.acme)).toEqual(written);
+    expect(await t.clusters.everything()).toEqual(written);
   });
 
   it('is retried when it is repeated after a failure', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.clusters.running(name, { hibernated: before });
     const first = (await post(what).expect(202)).body.operation;
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.endOperations(name, 'failed');
 
     const { body } = await post(what).expect(202);
 
@@ -86,7 +71,7 @@ describe.each([
   });
 
   it('of a draft is stored for its start', async () => {
-    await declare(t, t.acme, name, { nodePools: [], hibernated: before });
+    await t.clusters.declare(name, { nodePools: [], hibernated: before });
 
     const { body } = await post(what).expect(202);
 
@@ -100,7 +85,7 @@ describe.each([
   });
 
   it('answers 409 while the cluster is being deleted', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.clusters.running(name, { hibernated: before });
     const deletion = await t.api.as(t.acme.member).delete(t.acme.path(`/clusters/${name}/`));
 
     const operationId = deletion.body.operation.id;
@@ -110,20 +95,20 @@ describe.each([
   it('answers 409 over a rejected connection', async () => {
     const ref = `rejected-${what}`;
     await addConnection(t, t.acme, { ref });
-    await runningCluster(t, t.acme, name, { hibernated: before, connectionRef: ref });
+    await t.clusters.running(name, { hibernated: before, connectionRef: ref });
     await t.db.connection.updateMany({ where: { ref }, data: { phase: 'Rejected' } });
 
     expect((await post(what).expect(409)).body.code).toBe('connection_rejected');
   });
 
   it('answers 412 for an outdated tag', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.clusters.running(name, { hibernated: before });
 
     expect((await post(what).set('If-Match', '"old"').expect(412)).body.code).toBe('precondition_failed');
   });
 
   it('takes effect once per idempotency key, whatever changed in between', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.clusters.running(name, { hibernated: before });
     const key = `${what}-${name}`;
     const first = (await post(what).set('Idempotency-Key', key).expect(202)).body;
     await post(what === 'hibernate' ? 'resume' : 'hibernate').expect(202);
@@ -135,7 +120,7 @@ describe.each([
   });
 
   it('with the key of a request without effect has no effect again', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: !before });
+    await t.clusters.running(name, { hibernated: !before });
     const key = `idle-${what}-${name}`;
     await post(what).set('Idempotency-Key', key).expect(200);
     await post(what === 'hibernate' ? 'resume' : 'hibernate').expect(202);
@@ -144,7 +129,7 @@ describe.each([
   });
 
   it('refuses the key of another request', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.clusters.running(name, { hibernated: before });
     const key = `reused-${what}-${name}`;
     await post(what).set('Idempotency-Key', key).expect(202);
 
@@ -156,13 +141,13 @@ describe.each([
 
 describe('POST /clusters/{name}/retry/', () => {
   it('accepts the same specification again after its operation failed', async () => {
-    const { operation } = await declare(t, t.acme, name);
-    await converge(t, t.acme, name);
+    const { operation } = await t.clusters.declare(name);
+    await t.clusters.converge(name);
     await t.api
       .as(t.acme.member)
       .put(t.acme.path(`/clusters/${name}/`))
       .send({ spec: aClusterSpec({ plan: 'annual' }) });
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.endOperations(name, 'failed');
     t.wakeups.length = 0;
 
     const { body } = await post('retry').expect(202);
@@ -172,7 +157,7 @@ describe('POST /clusters/{name}/retry/', () => {
       resource: { metadata: { generation: 3 }, spec: aClusterSpec({ plan: 'annual' }) },
     });
     expect(body.operation.desiredHash).not.toBe(operation.desiredHash);
-    expect(await operationsOf(t, t.acme, name)).toEqual([
+    expect(await t.clusters.operationsOf(name)).toEqual([
       'cluster.create succeeded',
       'cluster.update failed',
       'cluster.update queued',
@@ -181,28 +166,28 @@ describe('POST /clusters/{name}/retry/', () => {
   });
 
   it('answers 200 and writes nothing while the operation runs, and after it succeeded', async () => {
-    await declare(t, t.acme, name);
-    const written = await everythingOf(t, t.acme);
+    await t.clusters.declare(name);
+    const written = await t.clusters.everything();
     await post('retry').expect(200);
-    expect(await everythingOf(t, t.acme)).toEqual(written);
+    expect(await t.clusters.everything()).toEqual(written);
 
-    await converge(t, t.acme, name);
+    await t.clusters.converge(name);
     await post('retry').expect(200);
   });
 
   it('has no effect on a draft', async () => {
-    await declareDraft(t, t.acme, name);
+    await t.clusters.declareDraft(name);
 
     await post('retry').expect(200);
   });
 
   it('creates one operation per idempotency key', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     await post('hibernate').expect(202);
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.endOperations(name, 'failed');
 
     const first = (await post('retry').set('Idempotency-Key', `r-${name}`).expect(202)).body;
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.endOperations(name, 'failed');
     const again = (await post('retry').set('Idempotency-Key', `r-${name}`).expect(202)).body;
 
     expect(again.operation).toMatchObject({ id: first.operation.id, state: 'failed' });
@@ -211,7 +196,7 @@ describe('POST /clusters/{name}/retry/', () => {
 
   it('answers 404, 409 and 412 like other changes', async () => {
     await post('retry').expect(404);
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     await post('retry').set('If-Match', '"old"').expect(412);
     await t.api
       .as(t.acme.member)
@@ -222,9 +207,9 @@ describe('POST /clusters/{name}/retry/', () => {
 
   it('answers 409 over a rejected connection', async () => {
     await addConnection(t, t.acme, { ref: 'rejected-retry' });
-    await runningCluster(t, t.acme, name, { connectionRef: 'rejected-retry' });
+    await t.clusters.running(name, { connectionRef: 'rejected-retry' });
     await post('hibernate').expect(202);
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.endOperations(name, 'failed');
     await t.db.connection.updateMany({ where: { ref: 'rejected-retry' }, data: { phase: 'Rejected' } });
 
     expect((await post('retry').expect(409)).body.code).toBe('connection_rejected');

@@ -2,40 +2,26 @@ import type { Condition } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import {
-  addConnection,
-  beginFirstPass,
-  declare,
-  declareDraft,
-  endOperations,
-  everythingOf,
-  operationsOf,
-  runningCluster,
-} from '../support/clusters.js';
+import { addConnection, type ClusterTest, everythingOf, freshName, startWithConnection } from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
-import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { PUBLIC_URL, startClusterApi } from '../support/start-cluster-api.js';
 
 describe('PUT /clusters/{name}/', () => {
   const garden = fakeGarden();
-  let t: TestClusterApi;
-  let names = 0;
+  let t: ClusterTest;
   let name: string;
   const path = () => t.acme.path(`/clusters/${name}/`);
   const put = (spec: object, query = '') => t.api.as(t.acme.member).put(`${path()}${query}`).send({ spec });
   const row = () => t.db.cluster.findUniqueOrThrow({ where: { teamId_name: { teamId: t.acme.id, name } } });
 
   beforeAll(async () => {
-    t = await startClusterApi({ garden });
-    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-    await addConnection(t, t.acme);
+    t = await startWithConnection({ garden });
     await addConnection(t, t.acme, { ref: 'rejected', phase: 'Rejected' });
     await addConnection(t, t.globex, { ref: 'theirs' });
   });
   afterAll(() => t.close());
   beforeEach(() => {
-    names += 1;
-    name = `web-${names}`;
-    t.wakeups.length = 0;
+    name = freshName(t);
   });
 
   it('creates a cluster: 202 with the operation to poll, and wakes the reconciler', async () => {
@@ -95,7 +81,7 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('starts a draft with its first pool', async () => {
-    await declareDraft(t, t.acme, name);
+    await t.clusters.declareDraft(name);
 
     const { body } = await put(aClusterSpec()).expect(202);
 
@@ -107,7 +93,7 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('keeps omitted hibernation and pools', async () => {
-    await runningCluster(t, t.acme, name, { hibernated: true, nodePools: [aPool({ maximum: 7 })] });
+    await t.clusters.running(name, { hibernated: true, nodePools: [aPool({ maximum: 7 })] });
     const { hibernated: _, nodePools: __, ...rest } = aClusterSpec({ plan: 'annual' });
 
     const { body } = await put(rest).expect(202);
@@ -118,20 +104,20 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('accepts the unchanged body of a GET without an effect', async () => {
-    await runningCluster(t, t.acme, name, { nodePools: [aPool(), aPool({ name: 'batch', image: {} })] });
+    await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'batch', image: {} })] });
     const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
-    const before = await everythingOf(t, t.acme);
+    const before = await t.clusters.everything();
 
     await t.api.as(t.acme.member).put(path()).send(body).expect(200);
 
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
     const changed = { ...body, spec: { ...body.spec, plan: 'annual' }, status: { phase: 'Hibernated' } };
     const answer = await t.api.as(t.acme.member).put(path()).send(changed).expect(202);
     expect(answer.body.resource).toMatchObject({ spec: { plan: 'annual' }, status: { phase: 'Updating' } });
   });
 
   it('refuses the body of another cluster', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
     const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
 
     const answer = await t.api
@@ -145,14 +131,14 @@ describe('PUT /clusters/{name}/', () => {
 
   it('keeps immutable fields that are omitted or null', async () => {
     const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
-    await runningCluster(t, t.acme, name, { network });
+    await t.clusters.running(name, { network });
 
     await put({ kubernetesVersion: '1.33.4' }).expect(200);
     await put({ kubernetesVersion: '1.33.4', region: null, network: { podCIDR: null }, nodePools: null }).expect(200);
   });
 
   it('uses the documented default for all other omitted fields', async () => {
-    await declareDraft(t, t.acme, name);
+    await t.clusters.declareDraft(name);
     await put(aClusterSpec({ plan: 'annual', nodePools: [] })).expect(202);
     const { plan: _, ...rest } = aClusterSpec({ nodePools: [] });
 
@@ -162,8 +148,8 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('answers 200 and writes nothing for the same specification, in any order of members', async () => {
-    await runningCluster(t, t.acme, name);
-    const before = await everythingOf(t, t.acme);
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
     const reversed = Object.fromEntries(Object.entries(aClusterSpec()).reverse());
 
     const answer = await put(reversed).expect(200);
@@ -171,12 +157,12 @@ describe('PUT /clusters/{name}/', () => {
     expect(answer.body.metadata.generation).toBe(1);
     expect(answer.headers.etag).toBe(answer.body.metadata.etag);
     expect(answer.headers['operation-location']).toBeUndefined();
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 
   it('answers 200 with the URL of the running operation when it is repeated', async () => {
-    const { operation } = await declare(t, t.acme, name);
-    const before = await everythingOf(t, t.acme);
+    const { operation } = await t.clusters.declare(name);
+    const before = await t.clusters.everything();
 
     const { body, headers } = await put(aClusterSpec()).expect(200);
 
@@ -188,13 +174,13 @@ describe('PUT /clusters/{name}/', () => {
       error: {},
       createdAt: operation.createdAt,
     });
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 
   it('is a retry when it is repeated after a failure', async () => {
-    await declare(t, t.acme, name);
-    await beginFirstPass(t, t.acme, name);
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.declare(name);
+    await t.clusters.beginFirstPass(name);
+    await t.clusters.endOperations(name, 'failed');
     const read = async () => (await t.api.as(t.acme.member).get(path()).expect(200)).body.status.lastOperation;
     expect(await read()).toMatchObject({ state: 'failed', error: { code: 'provider_capacity' } });
 
@@ -205,15 +191,15 @@ describe('PUT /clusters/{name}/', () => {
       resource: { metadata: { generation: 2 }, status: { phase: 'Pending', lastOperation: { state: 'queued' } } },
     });
     expect(await read()).toMatchObject({ id: body.operation.id });
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create failed', 'cluster.create queued']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create failed', 'cluster.create queued']);
     expect(t.wakeups).toHaveLength(2);
   });
 
   it('refuses a retry over a rejected connection', async () => {
     await addConnection(t, t.acme, { ref: `lost-${name}` });
-    await declare(t, t.acme, name, { connectionRef: `lost-${name}` });
-    await beginFirstPass(t, t.acme, name);
-    await endOperations(t, t.acme, name, 'failed');
+    await t.clusters.declare(name, { connectionRef: `lost-${name}` });
+    await t.clusters.beginFirstPass(name);
+    await t.clusters.endOperations(name, 'failed');
     await t.db.connection.updateMany({ where: { ref: `lost-${name}` }, data: { phase: 'Rejected' } });
 
     const { body } = await put(aClusterSpec({ connectionRef: `lost-${name}` })).expect(409);
@@ -229,18 +215,18 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('accepts a change while an operation runs and supersedes that', async () => {
-    await declare(t, t.acme, name);
-    await beginFirstPass(t, t.acme, name);
+    await t.clusters.declare(name);
+    await t.clusters.beginFirstPass(name);
     await t.db.operation.updateMany({ where: { targetName: name }, data: { state: 'running', progress: 40 } });
 
     const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
 
     expect(body.resource.metadata).toMatchObject({ generation: 2, observedGeneration: 0 });
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.update queued']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create superseded', 'cluster.update queued']);
   });
 
   it('shows a changed cluster as Updating immediately and keeps the last observations', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
 
@@ -258,7 +244,7 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('keeps the row and garden name of every remaining pool', async () => {
-    await declare(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' }), aPool({ name: 'c' })] });
+    await t.clusters.declare(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' }), aPool({ name: 'c' })] });
     const workers = async () => {
       const { id: clusterId } = await row();
       const pools = await t.db.nodePool.findMany({ where: { clusterId }, orderBy: { position: 'asc' } });
@@ -276,7 +262,7 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('gives a pool that was removed and added again a new name on the garden', async () => {
-    await declare(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+    await t.clusters.declare(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
     const worker = () => t.db.nodePool.findFirstOrThrow({ where: { cluster: { name }, name: 'b' } });
     const before = await worker();
     await put(aClusterSpec({ nodePools: [aPool({ name: 'a' })] })).expect(202);
@@ -288,9 +274,9 @@ describe('PUT /clusters/{name}/', () => {
 
   it('can change the network only before the first pass', async () => {
     const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
-    await declareDraft(t, t.acme, name);
+    await t.clusters.declareDraft(name);
     await put(aClusterSpec({ network })).expect(202);
-    await beginFirstPass(t, t.acme, name);
+    await t.clusters.beginFirstPass(name);
 
     const { body } = await put(aClusterSpec()).expect(422);
 
@@ -311,7 +297,7 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('answers 409 while the cluster is being deleted and creates a new one after that', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     await t.api.as(t.acme.member).delete(path()).expect(202);
 
     expect((await put(aClusterSpec()).expect(409)).body.code).toBe('cluster_deleting');
@@ -354,7 +340,7 @@ describe('PUT /clusters/{name}/', () => {
     });
 
     it('accepts changes that need no catalogue', async () => {
-      await runningCluster(t, t.acme, name);
+      await t.clusters.running(name);
       const reads = garden.catalogueReads;
 
       await put(aClusterSpec({ plan: 'monthly' })).expect(202);

@@ -1,16 +1,14 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import { addConnection, converge, declare, operationsOf, runningCluster } from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { addConnection, type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 const statuses = (answers: readonly { status: number }[]) => answers.map(({ status }) => status).sort();
 
 describe('concurrent changes', () => {
-  let t: TestClusterApi;
-  let names = 0;
+  let t: ClusterTest;
   let name: string;
   const path = (rest = '') => t.acme.path(`/clusters/${name}/${rest}`);
   const put = (spec: object, of = name) =>
@@ -37,14 +35,11 @@ describe('concurrent changes', () => {
   };
 
   beforeAll(async () => {
-    t = await startClusterApi();
-    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-    await addConnection(t, t.acme);
+    t = await startWithConnection();
   });
   afterAll(() => t.close());
   beforeEach(() => {
-    names += 1;
-    name = `web-${names}`;
+    name = freshName(t);
   });
 
   it('create one cluster from equal declarations', async () => {
@@ -74,7 +69,7 @@ describe('concurrent changes', () => {
   });
 
   it('with the same tag have one winner', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const { etag } = (await t.api.as(t.acme.member).get(path())).headers;
 
     const answers = await Promise.all(
@@ -93,7 +88,7 @@ describe('concurrent changes', () => {
   });
 
   it('add all their pools', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     const answers = await Promise.all(
       times(12, (index) =>
@@ -112,7 +107,7 @@ describe('concurrent changes', () => {
   });
 
   it('never remove the last pool of a running cluster', async () => {
-    await runningCluster(t, t.acme, name, { nodePools: times(4, (index) => aPool({ name: `p${index}` })) });
+    await t.clusters.running(name, { nodePools: times(4, (index) => aPool({ name: `p${index}` })) });
 
     const answers = await Promise.all(
       times(4, (index) => t.api.as(t.acme.member).delete(path(`node-pools/p${index}/`))),
@@ -123,7 +118,7 @@ describe('concurrent changes', () => {
   });
 
   it('that declare and delete leave either a consistent cluster or none', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     const answers = await Promise.all([
       put(aClusterSpec({ plan: 'annual' })),
@@ -140,7 +135,7 @@ describe('concurrent changes', () => {
   });
 
   it('wait for a starting first pass and then delete a started cluster', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
     const pass = await t.pool.connect();
     await pass.query('BEGIN');
     await pass.query('UPDATE cluster SET started_at = clock_timestamp() WHERE name = $1', [name]);
@@ -158,17 +153,17 @@ describe('concurrent changes', () => {
   });
 
   it('that delete are one deletion', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     const answers = await Promise.all(times(10, () => t.api.as(t.acme.member).delete(path())));
 
     expect(statuses(answers)).toEqual(times(10, () => 202));
     expect(new Set(answers.map(({ body }) => body.operation.id)).size).toBe(1);
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create succeeded', 'cluster.delete queued']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.delete queued']);
   });
 
   it('with the same idempotency key create one operation', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     const answers = await Promise.all(
       times(6, () => t.api.as(t.acme.member).post(path('hibernate/')).set('Idempotency-Key', `once-${name}`)),
@@ -194,7 +189,7 @@ describe('concurrent changes', () => {
   });
 
   it('never exceed the quota of nodes', async () => {
-    await declare(t, t.acme, name, { nodePools: [aPool({ maximum: 70 })] });
+    await t.clusters.declare(name, { nodePools: [aPool({ maximum: 70 })] });
 
     const answers = await Promise.all(
       times(6, (index) =>
@@ -209,7 +204,7 @@ describe('concurrent changes', () => {
   });
 
   it('give readers a consistent snapshot', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
     const writer = await t.pool.connect();
     await writer.query('BEGIN');
     await writer.query('LOCK TABLE node_pool IN ACCESS EXCLUSIVE MODE');
@@ -235,7 +230,7 @@ describe('concurrent changes', () => {
   });
 
   it('leave nothing behind when a change fails to be written', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     await t.pool.query(
       `CREATE FUNCTION refuse_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no audit'; END $$;
        CREATE TRIGGER refuse BEFORE INSERT ON audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_audit()`,
@@ -250,7 +245,7 @@ describe('concurrent changes', () => {
     } finally {
       await t.pool.query('DROP TRIGGER refuse ON audit_entry; DROP FUNCTION refuse_audit');
     }
-    await converge(t, t.acme, name);
+    await t.clusters.converge(name);
   });
 
   it('wait for the deletion of their connection and are then refused', async () => {
@@ -312,7 +307,7 @@ describe('concurrent changes', () => {
   });
 
   it('retry with another generated name after a collision', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
     const { cluster } = await stored();
     // The first new row gets the name of the existing one. The next one keeps its generated name.
     await t.pool.query(
@@ -326,6 +321,6 @@ describe('concurrent changes', () => {
     } finally {
       await t.pool.query('DROP TRIGGER collide ON cluster; DROP FUNCTION collide; DROP SEQUENCE tries');
     }
-    expect(await operationsOf(t, t.acme, `${name}-next`)).toEqual(['cluster.create queued']);
+    expect(await t.clusters.operationsOf(`${name}-next`)).toEqual(['cluster.create queued']);
   });
 });

@@ -145,7 +145,7 @@ describe('an export', () => {
     const begin = () => startExportInMemory(test.acme, 'to=2020-01-02T00:00:01Z');
     const unread = await begin();
 
-    // A whole other export takes as long as a read-ahead of the first one would need.
+    // A whole other export takes at least the time of a read-ahead of the first one.
     const lines = (await textOf(await begin())).split('\n').length;
     const meanwhile = pages.mock.calls.length;
     const late = (await textOf(unread)).split('\n').length;

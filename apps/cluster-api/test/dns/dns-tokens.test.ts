@@ -118,7 +118,7 @@ describe('POST /dns-tokens/', () => {
     expect(await auditOf()).toEqual([]);
   });
 
-  it('answers 403 for the sixth active token, whoever created the others, and 201 after one is revoked', async () => {
+  it('answers 403 for the sixth active token of a team, and 201 after one is revoked', async () => {
     await byOperator('one');
     await post({ name: 'two' }, { user: team.admin }).expect(201);
     for (const name of ['three', 'four', 'five']) await post({ name }).expect(201);

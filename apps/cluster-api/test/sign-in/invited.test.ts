@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type SignInTest, startSignIn } from '../support/sign-in/start-sign-in.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
-import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
 
 const config = { devSignIn: true, secureCookies: false };
 let test: TestClusterApi;

@@ -2,9 +2,9 @@ import { sessionStore } from '@corral/auth';
 import { connectPool, type Pool } from '@corral/database';
 import { patientPool } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Browser } from '../support/browser.js';
-import { type Replica, startReplica } from '../support/start-replica.js';
-import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
+import { type Replica, startReplica } from '../support/events/start-replica.js';
+import type { Browser } from '../support/sign-in/browser.js';
+import { type SignInTest, startSignIn } from '../support/sign-in/start-sign-in.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { oidcClient } from '../../src/people/oidc-client.js';
-import type { Page } from '../support/browser.js';
 import { recordedLog } from '../support/recorded-log.js';
-import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
+import type { Page } from '../support/sign-in/browser.js';
+import { type SignInTest, startSignIn } from '../support/sign-in/start-sign-in.js';
 
 let site: SignInTest;
 const written = recordedLog();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Page } from '../support/browser.js';
+import type { Page } from '../support/sign-in/browser.js';
+import { type SignInTest, startSignIn } from '../support/sign-in/start-sign-in.js';
 import { startClusterApi } from '../support/start-cluster-api.js';
-import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
 
 let site: SignInTest;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { asClusterId, asConnectionId, type ClusterSpec, clusterLimits, type NodePoolSpec } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
-import { desiredHashOf } from '../../src/clusters/complete-spec.js';
-import type { ChangeContext } from '../../src/clusters/plan-change.js';
-import type { ClusterQuotas } from '../../src/clusters/quotas.js';
+import { desiredHashOf } from '../../src/changes/desired-hash.js';
 import type { ClusterRecord } from '../../src/clusters/record.js';
-import { inCluster } from '../../src/clusters/refusals.js';
+import type { ChangeContext } from '../../src/clusters/spec/plan-change.js';
+import type { ClusterQuotas } from '../../src/clusters/spec/quotas.js';
+import { pointersInCluster } from '../../src/node-pools/pool-spec.js';
 
 export const NOW = new Date('2026-11-21T12:00:00.000Z');
 
@@ -129,7 +129,7 @@ export const aContext = (more: Partial<ChangeContext> = {}): ChangeContext => ({
   connection: { id: asConnectionId('0197b2f0-0000-7000-8000-00000000c0c0'), phase: 'Ready', prices: null },
   catalogue: aCatalogue(),
   features: new Set(),
-  places: inCluster,
+  pointers: pointersInCluster,
   now: NOW,
   ...more,
 });

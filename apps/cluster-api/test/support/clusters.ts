@@ -1,7 +1,9 @@
+import type { TeamRecord } from '@corral/auth';
 import type { ClusterSpec, Condition } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
 import { expect } from '@jest/globals';
 import { aClusterSpec } from './a-cluster.js';
-import type { TestClusterApi, TestTeam } from './start-cluster-api.js';
+import { startClusterApi, type TestClusterApi, type TestOptions, type TestTeam } from './start-cluster-api.js';
 
 /** Adds a verified connection to the team. */
 export async function addConnection(
@@ -12,6 +14,37 @@ export async function addConnection(
   const sealed = { sealedToken: Buffer.from('sealed'), tokenKeyId: 'test', phase };
   await db.connection.create({ data: { teamId, ref, name: ref, provider: 'hcloud', providerConfig: {}, ...sealed } });
 }
+
+/** The API for tests of clusters: `acme` has a verified connection, and its quota leaves room for the cluster of each test. */
+export async function startWithConnection(options: TestOptions = {}) {
+  const t = await startClusterApi(options);
+  await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
+  await addConnection(t, t.acme);
+  return Object.assign(t, { clusters: clustersOf(t, t.acme) });
+}
+export type ClusterTest = Awaited<ReturnType<typeof startWithConnection>>;
+
+/** The functions below, for the clusters of one team. */
+const clustersOf = (t: TestClusterApi, team: TestTeam) => ({
+  declare: (name: string, spec?: Partial<ClusterSpec>) => declare(t, team, name, spec),
+  declareDraft: (name: string) => declareDraft(t, team, name),
+  running: (name: string, spec?: Partial<ClusterSpec>) => runningCluster(t, team, name, spec),
+  beginFirstPass: (name: string) => beginFirstPass(t, team, name),
+  converge: (name: string) => converge(t, team, name),
+  showConditions: (name: string, statuses: Record<string, Condition['status']>, reason?: string) =>
+    showConditions(t, team, name, statuses, reason),
+  endOperations: (name: string, state: 'succeeded' | 'failed') => endOperations(t, team, name, state),
+  operationsOf: (name: string) => operationsOf(t, team, name),
+  everything: () => everythingOf(t, team),
+});
+
+/** Prepares a test that needs its own cluster: forgets earlier wake-ups. @returns a name that no earlier test used */
+export function freshName({ wakeups }: Pick<TestClusterApi, 'wakeups'>): string {
+  wakeups.length = 0;
+  names += 1;
+  return `web-${names}`;
+}
+let names = 0;
 
 /** Declares a cluster over the API and asserts that it is accepted. @returns the body of the answer */
 export async function declare(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
@@ -114,4 +147,22 @@ export async function operationsOf({ db }: TestClusterApi, team: TestTeam, targe
     orderBy: [{ createdAt: 'asc' }, { generation: 'asc' }],
   });
   return operations.map(({ kind, state }) => `${kind} ${state}`);
+}
+
+export interface GivenCluster {
+  readonly team: TeamRecord;
+  /** The ref of an existing connection. */
+  readonly ref: string;
+  readonly name: string;
+  /** When its first pass began. Null for a draft. */
+  readonly startedAt: Date | null;
+}
+
+/** Inserts a cluster row, for tests that only need its existence. */
+export async function givenCluster(db: Prisma, { team, ref, name, startedAt }: GivenCluster): Promise<{ id: string }> {
+  const connection = await db.connection.findUniqueOrThrow({ where: { teamId_ref: { teamId: team.id, ref } } });
+  return db.cluster.create({
+    data: { teamId: team.id, connectionId: connection.id, name, spec: {}, desiredHash: 'sha256:0', startedAt },
+    select: { id: true },
+  });
 }

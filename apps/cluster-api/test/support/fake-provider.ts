@@ -54,7 +54,7 @@ export function fakeProvider(): FakeProvider {
       return [status, body as nock.Body, { date: new Date().toUTCString() }];
     });
   return {
-    projects: connectProjects({ baseUrl: PROVIDER, timeoutMs: 1_000 }),
+    projects: connectProjects({ baseUrl: PROVIDER, timeoutMs: 60_000 }),
     reads: () => reads,
     put: (token, server) => void held.set(`${token} ${server.id}`, server),
     take: (token, id) => void held.delete(`${token} ${id}`),

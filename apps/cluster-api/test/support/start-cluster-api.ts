@@ -21,7 +21,7 @@ import { fakeGarden } from './fake-garden.js';
 export const PUBLIC_URL = 'http://corral.test';
 export const CONSOLE_URL = 'http://console.test';
 const HOUR_MS = 3_600_000;
-/** Waits as long as `patientPool`, for the same reason. */
+/** Waits for the same time as `patientPool`, and for the same reason. */
 export const patientChanges: ChangeLimits = { ...changeDefaults, waitMs: 30_000 };
 
 export interface TestTeam extends TeamRecord {

@@ -1,21 +1,18 @@
-import type { Condition } from '@corral/contracts';
 import type { GardenErrorKind, Shoot } from '@corral/garden';
-import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { desiredStore } from '../../src/clusters/desired-store.js';
-import { observedHash } from '../../src/clusters/observe.js';
-import { clusterPass, type PassDeps, type PassResult } from '../../src/clusters/pass.js';
-import { recordStore } from '../../src/clusters/record.js';
+import type { PassResult } from '../../src/clusters/pass.js';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { authorities } from '../../src/garden/authorities.js';
-import { catalogue } from '../../src/garden/catalogue.js';
-import { dueStore } from '../../src/garden/due-store.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
-import { type CallFault, type GardenMethod, modelClient } from '../support/model-client.js';
-
-const LEASE_MS = 60_000;
-const HOUR_MS = 3_600_000;
+import {
+  aWorld,
+  expectConverged,
+  LEASE_MS,
+  passOn,
+  reportGarden,
+  running,
+  untilSettled,
+} from '../support/model/pass-world.js';
 
 let at: ClusterRows;
 beforeAll(async () => {
@@ -23,98 +20,9 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-const running = () => new AbortController().signal;
-
-/** One cluster of a separate team in a separate garden. */
-async function aWorld() {
-  const team = await at.addTeam();
-  const connectionId = await at.addConnection(team);
-  const cluster = await at.declare(team, connectionId);
-  const garden = modelClient();
-  return { team, connectionId, cluster, garden };
-}
-type World = Awaited<ReturnType<typeof aWorld>>;
-
-/** `between` is called before and after every call to the garden and the database. */
-function passOn({ garden }: Pick<World, 'garden'>, between?: () => Promise<void>) {
-  const deps: PassDeps = {
-    garden: tripped(garden.client, between),
-    leases: tripped(leaseStore(at.pool, clusterTable), between),
-    desired: tripped(desiredStore(at.pool), between),
-    records: tripped(recordStore(at.pool), between),
-    catalogue: catalogue(garden.client, 0),
-    // The model identifies tokens by their version.
-    openToken: () => '1',
-    authorities: authorities(garden.client, 10),
-    own: { networkingType: 'calico', features: new Set() },
-    leaseMs: LEASE_MS,
-    log: silentLog,
-  };
-  return clusterPass(deps);
-}
-
-function tripped<T extends object>(target: T, between: (() => Promise<void>) | undefined): T {
-  if (between === undefined) return target;
-  return Object.fromEntries(
-    Object.entries(target).map(([name, call]) => [
-      name,
-      async (...args: unknown[]) => {
-        await between();
-        const answer = await call(...args);
-        await between();
-        return answer;
-      },
-    ]),
-  ) as T;
-}
-
-/** Lets time pass and reports the garden's state, so that the cluster becomes due if anything requires it. */
-async function untilDue(world: World): Promise<void> {
-  await at.pass(world.cluster.id, HOUR_MS);
-  await tell(world);
-}
-
-/** Reports the garden's state like the watch and the lists. */
-async function tell({ cluster, garden }: World): Promise<void> {
-  const { shoot } = garden.model;
-  const row = await at.row(cluster.id);
-  if (row === undefined) return;
-  const sighting = {
-    namespace: shoot?.metadata.namespace ?? '',
-    shootName: row.shoot_name,
-    hash: shoot === null ? 'absent' : observedHash(shoot),
-  };
-  await dueStore(at.pool).makeChangedDue([sighting]);
-  if (shoot === null && row.shoot_uid !== null && row.observed_hash !== 'absent') {
-    await dueStore(at.pool).makeMissingDue({ seenNames: new Set(), limit: 1_000 }, null);
-  }
-}
-
-/** Alternates passes and progress of the garden until the operation has ended and nothing happens. */
-async function live(world: World, operationId: string): Promise<void> {
-  for (let round = 0; round < 60; round += 1) {
-    world.garden.model.advance();
-    await untilDue(world);
-    await passOn(world)(world.cluster.id, running());
-    const { state } = await at.operation(operationId);
-    if (!['queued', 'running'].includes(state) && world.garden.model.isIdle()) return;
-  }
-  throw new Error(
-    `Its passes do not end: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
-  );
-}
-
-async function expectConverged(world: World, operationId: string): Promise<void> {
-  expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-  const row = await at.row(world.cluster.id);
-  expect(row).toMatchObject({ phase: 'Ready', observed_generation: row.generation, lease_until: null, failures: 0 });
-  expect(world.garden.model.creations).toBe(1);
-  expect(row.shoot_uid).toBe(world.garden.model.shoot?.metadata.uid);
-}
-
 describe('a pass', () => {
-  it('creates the declared cluster at once, and reports it as in progress', async () => {
-    const world = await aWorld();
+  it('creates the declared cluster immediately, and reports it as in progress', async () => {
+    const world = await aWorld(at);
 
     const { end, steps } = await passOn(world)(world.cluster.id, running());
 
@@ -129,18 +37,18 @@ describe('a pass', () => {
     expect(await at.operation(world.cluster.operationId)).toMatchObject({ state: 'running' });
   });
 
-  it('continues until the cluster is Ready, and plans no further look', async () => {
-    const world = await aWorld();
+  it('continues until the cluster is Ready, and plans no further pass', async () => {
+    const world = await aWorld(at);
 
-    await live(world, world.cluster.operationId);
+    await untilSettled(world, world.cluster.operationId);
 
     await expectConverged(world, world.cluster.operationId);
     expect(await at.row(world.cluster.id)).toMatchObject({ due_at: null });
   });
 
   it('reports version and end of support, and writes nothing while they do not change', async () => {
-    const world = await aWorld();
-    await live(world, world.cluster.operationId);
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
     const before = await at.row(world.cluster.id);
 
     await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [world.cluster.id]);
@@ -151,7 +59,7 @@ describe('a pass', () => {
   });
 
   it('does not run twice concurrently', async () => {
-    const world = await aWorld();
+    const world = await aWorld(at);
 
     const passes = await Promise.all(Array.from({ length: 6 }, () => passOn(world)(world.cluster.id, running())));
 
@@ -160,13 +68,13 @@ describe('a pass', () => {
   });
 
   it('applies the newest of several changes, and ends the operations in between as superseded', async () => {
-    const world = await aWorld();
-    await live(world, world.cluster.operationId);
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
     const { cluster } = world;
 
     const first = await at.change(cluster, { spec: { hibernated: true } });
     const second = await at.change(cluster, { spec: { hibernated: false }, pools: [{ name: 'general', maximum: 7 }] });
-    await live(world, second.operationId);
+    await untilSettled(world, second.operationId);
 
     expect(await at.operation(first.operationId)).toMatchObject({ state: 'superseded' });
     await expectConverged(world, second.operationId);
@@ -177,7 +85,7 @@ describe('a pass', () => {
   });
 
   it('stops writing when another pass has taken the lease', async () => {
-    const world = await aWorld();
+    const world = await aWorld(at);
     let isOvertaken = false;
     const between = async () => {
       if (isOvertaken || world.garden.calls.length < 2) return;
@@ -194,7 +102,7 @@ describe('a pass', () => {
   });
 
   it('releases its lease immediately on shutdown', async () => {
-    const world = await aWorld();
+    const world = await aWorld(at);
     const stop = new AbortController();
     const between = async () => {
       if (world.garden.calls.length === 1) stop.abort();
@@ -204,27 +112,27 @@ describe('a pass', () => {
 
     expect(end).toEqual({ kind: 'stopped' });
     expect(await at.row(world.cluster.id)).toMatchObject({ lease_until: null, is_due: true, failures: 0 });
-    await live(world, world.cluster.operationId);
+    await untilSettled(world, world.cluster.operationId);
     await expectConverged(world, world.cluster.operationId);
   });
 
   it('runs again when the Shoot changed back while only the pass saw the change', async () => {
-    const world = await aWorld();
-    await live(world, world.cluster.operationId);
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
     const { client, model } = world.garden;
     model.care('True');
-    await tell(world);
+    await reportGarden(world);
     await passOn(world)(world.cluster.id, running());
     const readShoot = async (): Promise<Shoot | null> => {
       model.care('False');
       const ill = model.shoot;
       // Healthy again before the pass has recorded its observation.
       model.care('True');
-      await tell(world);
+      await reportGarden(world);
       return ill;
     };
     await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [world.cluster.id]);
-    const pass = passOn({ garden: { ...world.garden, client: { ...client, readShoot } } });
+    const pass = passOn({ at, garden: { ...world.garden, client: { ...client, readShoot } } });
 
     const { end } = await pass(world.cluster.id, running());
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
@@ -235,12 +143,12 @@ describe('a pass', () => {
   });
 
   it('never recreates a removed Shoot, and reports it', async () => {
-    const world = await aWorld();
-    await live(world, world.cluster.operationId);
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
     world.garden.model.vanish();
     const { operationId } = await at.change(world.cluster, { spec: { plan: 'monthly' } });
 
-    await live(world, operationId);
+    await untilSettled(world, operationId);
 
     expect(await at.operation(operationId)).toMatchObject({ state: 'failed', error: { code: 'shoot_missing' } });
     const row = await at.row(world.cluster.id);
@@ -250,11 +158,11 @@ describe('a pass', () => {
   });
 
   it('deletes a cluster and its row', async () => {
-    const world = await aWorld();
-    await live(world, world.cluster.operationId);
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
     const operationId = await at.requestDeletion(world.cluster);
 
-    await live(world, operationId);
+    await untilSettled(world, operationId);
 
     expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
     expect(await at.row(world.cluster.id)).toBeUndefined();
@@ -262,20 +170,20 @@ describe('a pass', () => {
   });
 
   it('waits for a Project that is not ready, and counts no failure', async () => {
-    const world = await aWorld();
+    const world = await aWorld(at);
     const ensureProject = async () => ({ namespace: null, ready: false });
     const client = { ...world.garden.client, ensureProject };
 
-    const { end } = await passOn({ garden: { ...world.garden, client } })(world.cluster.id, running());
+    const { end } = await passOn({ at, garden: { ...world.garden, client } })(world.cluster.id, running());
 
     expect(end).toEqual({ kind: 'finished', inMs: 1_000 });
     expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Pending' });
   });
 
   it('fails the operation when the garden refuses the specification, and performs the next one', async () => {
-    const world = await aWorld();
+    const world = await aWorld(at);
     world.garden.model.refusesApplies = true;
-    await live(world, world.cluster.operationId);
+    await untilSettled(world, world.cluster.operationId);
     expect(await at.operation(world.cluster.operationId)).toMatchObject({
       state: 'failed',
       error: { code: 'refused_by_garden' },
@@ -284,7 +192,7 @@ describe('a pass', () => {
 
     world.garden.model.refusesApplies = false;
     const { operationId } = await at.change(world.cluster);
-    await live(world, operationId);
+    await untilSettled(world, operationId);
 
     await expectConverged(world, operationId);
   });
@@ -292,10 +200,10 @@ describe('a pass', () => {
 
 describe('a Project that was removed', () => {
   it('is created again with its credentials for a cluster without a Shoot', async () => {
-    const world = await aWorld();
+    const world = await aWorld(at);
     world.garden.faults.set('applyShoot', [{ when: 'before', kind: 'not_found' }]);
 
-    await live(world, world.cluster.operationId);
+    await untilSettled(world, world.cluster.operationId);
 
     await expectConverged(world, world.cluster.operationId);
     expect(world.garden.calls.filter((call) => call === 'ensureProject')).toHaveLength(2);
@@ -305,12 +213,12 @@ describe('a Project that was removed', () => {
 
 describe('a token that the provider rejects in the garden', () => {
   it('is verified again unless that was done recently', async () => {
-    const world = await aWorld();
-    await live(world, world.cluster.operationId);
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
     world.garden.model.acceptedTokens.clear();
     const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
 
-    await live(world, operationId);
+    await untilSettled(world, operationId);
 
     const readVerifyAt = async () =>
       (await at.pool.query('SELECT verify_at FROM connection WHERE id = $1', [world.connectionId])).rows[0].verify_at;
@@ -330,7 +238,7 @@ describe('a token that the provider rejects in the garden', () => {
 
 describe('the garden report of a pass after an error', () => {
   const reportAfter = async (kind: GardenErrorKind): Promise<PassResult['report']> => {
-    const world = await aWorld();
+    const world = await aWorld(at);
     world.garden.faults.set('applyShoot', [{ when: 'before', kind }]);
     return (await passOn(world)(world.cluster.id, running())).report;
   };
@@ -349,163 +257,3 @@ describe('the garden report of a pass after an error', () => {
 });
 
 /** Faults of writes and of reads. */
-const faultsOf = (method: GardenMethod): CallFault[] => {
-  const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'credentials', 'rbac', 'server_error', 'unusable'];
-  const before = kinds.map((kind) => ({ when: 'before', kind }) as const);
-  if (method === 'readShoot' || method === 'readCloudProfile') return before;
-  const refusals = (['conflict', 'stale_reference', 'exists'] as const).map(
-    (kind) => ({ when: 'before', kind }) as const,
-  );
-  return [...before, ...refusals, { when: 'before', kind: 'uncertain' }, { when: 'after' }];
-};
-const creating: GardenMethod[] = ['ensureProject', 'applyCredentials', 'readCloudProfile', 'readShoot', 'applyShoot'];
-const named = (fault: CallFault) => (fault.when === 'after' ? 'lost response' : fault.kind);
-
-describe('a pass with a fault', () => {
-  const cases = creating.flatMap((method) => faultsOf(method).map((fault) => [method, named(fault), fault] as const));
-
-  it.each(cases)('%s, %s: is retried, and creates one Shoot', async (method, _name, fault) => {
-    const world = await aWorld();
-    world.garden.faults.set(method, [fault, fault]);
-
-    await live(world, world.cluster.operationId);
-
-    await expectConverged(world, world.cluster.operationId);
-    expect(world.garden.faults.get(method)).toEqual([]);
-  });
-
-  it.each(faultsOf('deleteShoot').map((fault) => [named(fault), fault] as const))(
-    'deleteShoot, %s: is retried, and deletes the cluster',
-    async (_name, fault) => {
-      const world = await aWorld();
-      await live(world, world.cluster.operationId);
-      world.garden.faults.set('deleteShoot', [fault, fault]);
-      const operationId = await at.requestDeletion(world.cluster);
-
-      await live(world, operationId);
-
-      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
-      expect(await at.row(world.cluster.id)).toBeUndefined();
-    },
-  );
-
-  it('reports why it is retried, also in the operation, changes nothing else, and backs off', async () => {
-    const world = await aWorld();
-    await live(world, world.cluster.operationId);
-    const before = await at.row(world.cluster.id);
-    const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
-    const waits: number[] = [];
-
-    for (let attempt = 0; attempt < 8; attempt += 1) {
-      world.garden.faults.set('readShoot', [{ when: 'before', kind: 'server_error' }]);
-      await at.pass(world.cluster.id, HOUR_MS);
-      await passOn(world)(world.cluster.id, running());
-      waits.push((await at.row(world.cluster.id)).due_in_ms ?? 0);
-    }
-
-    const row = await at.row(world.cluster.id);
-    expect(row).toMatchObject({ failures: 8, phase: before.phase });
-    const others = (conditions: readonly Condition[]) => conditions.filter(({ type }) => type !== 'Reconciled');
-    expect(others(row.conditions)).toEqual(others(before.conditions));
-    expect(row.conditions).toContainEqual(
-      expect.objectContaining({ type: 'Reconciled', status: 'Unknown', reason: 'GardenUnavailable' }),
-    );
-    expect(row.revision).toBe(before.revision + 1);
-    expect(Math.max(...waits)).toBeGreaterThan(2_000);
-    expect(await at.operation(operationId)).toMatchObject({
-      state: 'queued',
-      waiting: { reason: 'GardenUnavailable', since: expect.any(String) },
-    });
-    await at.pass(world.cluster.id, HOUR_MS);
-    expect(await passOn(world)(world.cluster.id, running())).toMatchObject({ isGardenBack: true });
-    await live(world, operationId);
-    expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Hibernated', waiting: null });
-  });
-});
-
-describe('a process that dies', () => {
-  /** Runs a pass that hangs forever at its n-th point. @returns false when it ended before */
-  async function dieAt(world: World, point: number): Promise<boolean> {
-    let reached = 0;
-    let died: () => void = () => undefined;
-    const death = new Promise<'died'>((resolve) => {
-      died = () => resolve('died');
-    });
-    const between = async () => {
-      if (reached === point) {
-        died();
-        await new Promise(() => undefined);
-      }
-      reached += 1;
-    };
-    const outcome = await Promise.race([passOn(world, between)(world.cluster.id, running()), death]);
-    return outcome === 'died';
-  }
-
-  async function everyPoint(scenario: (point: number) => Promise<boolean>): Promise<number> {
-    for (let point = 0; ; point += 1) {
-      if (!(await scenario(point))) return point;
-    }
-  }
-
-  it('anywhere in a creation leaves exactly one Shoot', async () => {
-    const points = await everyPoint(async (point) => {
-      const world = await aWorld();
-      const died = await dieAt(world, point);
-      await live(world, world.cluster.operationId);
-      await expectConverged(world, world.cluster.operationId);
-      return died;
-    });
-
-    expect(points).toBeGreaterThan(25);
-  });
-
-  it('anywhere in a change leaves the change applied', async () => {
-    const points = await everyPoint(async (point) => {
-      const world = await aWorld();
-      await live(world, world.cluster.operationId);
-      const changed = { pools: [{ name: 'general', maximum: 9 }, { name: 'second' }] };
-      const { operationId } = await at.change(world.cluster, changed);
-      const died = await dieAt(world, point);
-      await live(world, operationId);
-      await expectConverged(world, operationId);
-      expect(world.garden.model.shoot?.spec).toMatchObject({ provider: { workers: [{ maximum: 9 }, { maximum: 3 }] } });
-      return died;
-    });
-
-    expect(points).toBeGreaterThan(10);
-  });
-
-  it('anywhere in a deletion leaves nothing behind', async () => {
-    const points = await everyPoint(async (point) => {
-      const world = await aWorld();
-      await live(world, world.cluster.operationId);
-      const operationId = await at.requestDeletion(world.cluster);
-      const died = await dieAt(world, point);
-      await live(world, operationId);
-      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
-      expect(await at.row(world.cluster.id)).toBeUndefined();
-      expect(world.garden.model.shoot).toBeNull();
-      return died;
-    });
-
-    expect(points).toBeGreaterThan(10);
-  });
-
-  it('in the last pass of a deletion still ends the deletion', async () => {
-    const points = await everyPoint(async (point) => {
-      const world = await aWorld();
-      await live(world, world.cluster.operationId);
-      const operationId = await at.requestDeletion(world.cluster);
-      await passOn(world)(world.cluster.id, running());
-      world.garden.model.vanish();
-      await untilDue(world);
-      const died = await dieAt(world, point);
-      if ((await at.row(world.cluster.id)) !== undefined) await live(world, operationId);
-      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
-      return died;
-    });
-
-    expect(points).toBeGreaterThan(6);
-  });
-});

@@ -1,11 +1,9 @@
 import type { FaultRule } from '@corral/local-cloud';
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 const FEW = 4;
 /** Sweeps and lists are an hour away, so only the tested mechanism can wake a cluster. */
@@ -58,7 +56,7 @@ async function change(clusters: readonly TestCluster[], fault: FaultRule): Promi
   for (const { id } of clusters) await untilLongWaiting(id);
 }
 
-/** After many failures its next look would be an hour away. */
+/** After many failures its next pass would be an hour away. */
 async function untilLongWaiting(id: string): Promise<void> {
   await untilRow(at, id, ({ waiting }) => waiting?.reason === 'GardenUnavailable');
   await waitFor('a moment between two passes', async () => {
@@ -71,7 +69,7 @@ async function untilLongWaiting(id: string): Promise<void> {
   });
 }
 
-async function expectToGoOn(clusters: readonly TestCluster[]): Promise<void> {
+async function expectToContinue(clusters: readonly TestCluster[]): Promise<void> {
   for (const { id } of clusters) await untilRow(at, id, ({ waiting, failures }) => waiting === null && failures === 0);
 }
 
@@ -94,7 +92,7 @@ describe('all clusters that wait for the garden continue after its return', () =
       return (await at.row(id)).waiting === null;
     });
 
-    await expectToGoOn(clusters);
+    await expectToContinue(clusters);
   });
 
   it('when the watch opens again', async () => {
@@ -104,7 +102,7 @@ describe('all clusters that wait for the garden continue after its return', () =
 
     at.cloud.admin.clearFaults();
 
-    await expectToGoOn(clusters);
+    await expectToContinue(clusters);
   });
 
   it('when the probe is answered, although the watch was never interrupted', async () => {
@@ -114,6 +112,6 @@ describe('all clusters that wait for the garden continue after its return', () =
 
     at.cloud.admin.clearFaults();
 
-    await expectToGoOn(clusters);
+    await expectToContinue(clusters);
   });
 });

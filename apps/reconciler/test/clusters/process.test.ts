@@ -1,21 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { connectQueue, type Queue } from '@corral/queue';
 import { silentLog } from '@corral/service';
-import { freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, PROJECT_TOKEN, startClusters } from '../support/start-clusters.js';
+import { type ReconcilerProcess, startReconcilerProcess } from '../support/start-process.js';
 import { untilEnded } from '../support/until.js';
 
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const KEY = Buffer.alloc(32, 7);
 
 let at: Clusters;
 let queue: Queue;
-const started: RunningProcess[] = [];
+const started: ReconcilerProcess[] = [];
 beforeAll(async () => {
   at = await startClusters({}, KEY);
   queue = connectQueue({ databaseUrl: at.url, log: silentLog });
@@ -32,28 +31,18 @@ afterAll(async () => {
 async function startReconciler(env: Record<string, string> = {}) {
   const kubeconfig = join(tmpdir(), `garden-${process.pid}.kubeconfig`);
   await writeFile(kubeconfig, at.cloud.gardenKubeconfigs.reconciler, { mode: 0o600 });
-  const port = await freePort();
-  const running = await startProcess({
-    command: process.execPath,
-    args: [main],
-    env: {
-      DATABASE_URL: at.url,
-      METRICS_PORT: String(port),
-      DNS_ZONE_NAME: 'example.test',
-      HCLOUD_API_URL: at.cloud.apiUrl,
-      HCLOUD_TOKEN: 'x'.repeat(64),
-      GARDEN_KUBECONFIG: kubeconfig,
-      SECRET_KEYS: `k1:${KEY.toString('base64')}`,
-      RECONCILE_LEASE_MS: '2s',
-      RECONCILE_SWEEP_INTERVAL_MS: '500ms',
-      CONNECTION_VERIFY_INTERVAL_MS: '500ms',
-      SHUTDOWN_GRACE_MS: '4s',
-      ...env,
-    },
-    readyUrl: `http://127.0.0.1:${port}/readyz`,
+  const running = await startReconcilerProcess({
+    DATABASE_URL: at.url,
+    HCLOUD_API_URL: at.cloud.apiUrl,
+    GARDEN_KUBECONFIG: kubeconfig,
+    SECRET_KEYS: `k1:${KEY.toString('base64')}`,
+    RECONCILE_LEASE_MS: '2s',
+    RECONCILE_SWEEP_INTERVAL_MS: '500ms',
+    CONNECTION_VERIFY_INTERVAL_MS: '500ms',
+    ...env,
   });
   started.push(running);
-  return { ...running, metricsUrl: `http://127.0.0.1:${port}/metrics` };
+  return running;
 }
 
 async function declare(): Promise<TestCluster> {

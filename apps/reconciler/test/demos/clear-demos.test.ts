@@ -12,25 +12,16 @@ import {
   mirroredNames,
   passTime,
   upstreamNames,
-} from '../support/demo-rows.js';
-import {
-  addTeam,
-  DEMO_ZONE,
-  ledgerOf,
-  type Reconciling,
-  readEntries,
-  records,
-  running,
-  startReconciling,
-  type TestTeam,
-} from '../support/start-reconciling.js';
+} from '../support/dns/demo-rows.js';
+import { ledgerOf, records, type TestTeam } from '../support/dns/dns-rows.js';
+import { DEMO_ZONE, type Reconciling, running, startReconciling } from '../support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;
 beforeAll(async () => {
   at = await startReconciling({}, { demoZoneName: DEMO_ZONE, graceMs: 0 });
   await mirrorDemoZone(at);
-  acme = await addTeam(at, 'acme');
+  acme = await at.addTeam('acme');
 });
 afterAll(() => at.stop());
 beforeEach(() => clearDemoRows(at));
@@ -54,7 +45,7 @@ describe('record sets of ended demos', () => {
     expect(result).toEqual({ deleted: 3, end: 'done' });
     const kept = ['by-hand', 'live', 'www.by-hand', 'www.live'];
     expect([upstreamNames(at), await mirroredNames(at)]).toEqual([kept, kept]);
-    const entries = await readEntries(at, `operation = 'delete'`);
+    const entries = await at.readEntries(`operation = 'delete'`);
     expect(entries).toHaveLength(3);
     for (const entry of entries)
       expect(entry).toMatchObject({ actor: 'service', state: 'completed', team_id: acme.id });
@@ -208,14 +199,14 @@ describe('a crash', () => {
 
     await expect(clear(at.another({}, upstream))).rejects.toThrow('killed');
     await waitFor('both deletions to start', async () => {
-      return (await readEntries(at, `state = 'pending'`)).length === 2;
+      return (await at.readEntries(`state = 'pending'`)).length === 2;
     });
     await waitFor('the upstream to process the calls', () => upstreamNames(at).length === heldAfterwards.length);
     expect(await clear()).toEqual({ deleted: 0, end: 'done' });
     await untilCleared();
 
     expect([upstreamNames(at), await mirroredNames(at)]).toEqual([[], []]);
-    expect(await readEntries(at, `state = 'pending'`)).toEqual([]);
+    expect(await at.readEntries(`state = 'pending'`)).toEqual([]);
   });
 
   it('between the end and the first deletion loses nothing', async () => {
@@ -240,7 +231,7 @@ describe('the upstream’s budget', () => {
   it('ends a pass when it is used up, and blocks the next one until it recovers', async () => {
     const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE }, { waitMsMax: 100 });
     await mirrorDemoZone(tight);
-    const team = await addTeam(tight, 'tight');
+    const team = await tight.addTeam('tight');
     const labels = Array.from({ length: 200 }, (_, index) => `d${index}`);
     await addDemos(tight, team, labels);
     await holdSets(tight, labels);
@@ -254,7 +245,7 @@ describe('the upstream’s budget', () => {
     expect(first.deleted).toBeGreaterThan(0);
     expect(sent).toBeLessThanOrEqual(60);
     expect(deletionsSent(tight)).toBe(sent);
-    const unsent = await readEntries(tight, `state = 'unsent'`);
+    const unsent = await tight.readEntries(`state = 'unsent'`);
     expect(unsent.length).toBeLessThanOrEqual(8);
     expect(await demoEnds(tight.pool).listLeft(1_000)).toHaveLength(200 - first.deleted);
     await tight.stop();

@@ -1,24 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addDemos, clearDemoRows, demoOf, mirroredNames } from '../support/demo-rows.js';
-import {
-  addTeam,
-  DEMO_ZONE,
-  type Reconciling,
-  readEntries,
-  records,
-  running,
-  startReconciling,
-  type TestTeam,
-  ZONE,
-} from '../support/start-reconciling.js';
+import { addDemos, clearDemoRows, demoOf, mirroredNames } from '../support/dns/demo-rows.js';
+import { records, type TestTeam } from '../support/dns/dns-rows.js';
+import { DEMO_ZONE, type Reconciling, running, startReconciling, ZONE } from '../support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;
 let globex: TestTeam;
 beforeAll(async () => {
   at = await startReconciling({}, { demoZoneName: DEMO_ZONE, graceMs: 0 });
-  acme = await addTeam(at, 'acme');
-  globex = await addTeam(at, 'globex');
+  acme = await at.addTeam('acme');
+  globex = await at.addTeam('globex');
   await at.workers.handlers['zone-sync']({ reason: 'start' }, { signal: running() } as never);
 });
 afterAll(() => at.stop());
@@ -79,7 +70,7 @@ describe('the demo zone', () => {
     await syncDemos();
 
     const { id } = await demoOf(at, 'globex');
-    const entries = await readEntries(at, `operation = 'drift'`);
+    const entries = await at.readEntries(`operation = 'drift'`);
     expect(entries).toEqual([
       expect.objectContaining({ name: 'nobody', team_id: null, demo_id: null }),
       expect.objectContaining({ name: 'www.globex', team_id: acme.id, demo_id: id }),

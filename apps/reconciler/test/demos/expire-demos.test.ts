@@ -1,21 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addDemos, clearDemoRows, demoOf, holdSets, mirrorDemoZone, passTime } from '../support/demo-rows.js';
-import {
-  addTeam,
-  DEMO_ZONE,
-  type Reconciling,
-  readEntries,
-  running,
-  startReconciling,
-  type TestTeam,
-} from '../support/start-reconciling.js';
+import { addDemos, clearDemoRows, demoOf, holdSets, mirrorDemoZone, passTime } from '../support/dns/demo-rows.js';
+import type { TestTeam } from '../support/dns/dns-rows.js';
+import { DEMO_ZONE, type Reconciling, running, startReconciling } from '../support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;
 beforeAll(async () => {
   at = await startReconciling({}, { demoZoneName: DEMO_ZONE });
   await mirrorDemoZone(at);
-  acme = await addTeam(at, 'acme');
+  acme = await at.addTeam('acme');
 });
 afterAll(() => at.stop());
 beforeEach(() => clearDemoRows(at));
@@ -40,7 +33,7 @@ describe('expired demos', () => {
       expect([demo.ended_at, demo.revoked_at]).toEqual([demo.expires_at, demo.expires_at]);
     }
     expect(await demoOf(at, 'live')).toMatchObject({ ended_at: null, clear_at: null, revoked_at: null });
-    expect(await readEntries(at)).toEqual(
+    expect(await at.readEntries()).toEqual(
       ['long-over', 'over'].map((name) =>
         expect.objectContaining({
           actor: 'service',
@@ -64,7 +57,7 @@ describe('expired demos', () => {
     const rest = await expire();
 
     expect([...results, rest].reduce((sum, { ended }) => sum + ended, 0)).toBe(60);
-    expect(await readEntries(at)).toHaveLength(60);
+    expect(await at.readEntries()).toHaveLength(60);
   });
 
   it('end by the thousands in one pass without an upstream call', async () => {

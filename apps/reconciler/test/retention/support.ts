@@ -54,7 +54,7 @@ export function oldRows(pool: Pool) {
                  CASE WHEN $3::interval IS NULL THEN 0 ELSE 100 END, '', now() - $3::interval)`,
         [teamId, targetId, age],
       ),
-    /** A demo that ended this long ago, with a token and one audit entry. */
+    /** A demo that ended at this age, with a token and one audit entry. */
     async demo(teamId: string, age: string) {
       const id = await insert(
         `INSERT INTO demo (zone_id, label, name, team_id, ttl_seconds, created_at, expires_at, ended_at, clear_at,

@@ -246,7 +246,7 @@ describe('an adoption', () => {
   });
 });
 
-describe('the operation of a server that does not get on', () => {
+describe('the operation of a server without progress', () => {
   const waitingOf = async (id: ServerId) => (await at.server(id))?.operation.waiting;
   const seconds = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 

@@ -40,7 +40,7 @@ beforeAll(async () => {
     keys: at.keys,
     nodes: at.garden.nodes,
     log: silentLog,
-    projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 3_000 }),
+    projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 60_000 }),
     metrics: createMetrics({ service: 'test' }),
   });
   const { team, connectionId } = await at.addTeamWithConnection();
@@ -68,17 +68,13 @@ const claim = (id: string | null, of = server) =>
   at.pool.query('UPDATE adopted_server SET node_pool_id = $2 WHERE id = $1', [of.id, id]);
 /** Runs passes as if they were always due. */
 const until = (phase: string, { id } = server) =>
-  waitFor(
-    `the server to be ${phase}`,
-    async () => {
-      await at.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
-      await workers.pass(id, new AbortController().signal);
-      const row = await rowOf(id);
-      if (row.phase !== phase) throw new Error(JSON.stringify({ phase: row.phase, message: row.message }));
-      return row;
-    },
-    { timeoutMs: 30_000 },
-  );
+  waitFor(`the server to be ${phase}`, async () => {
+    await at.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
+    await workers.pass(id, new AbortController().signal);
+    const row = await rowOf(id);
+    if (row.phase !== phase) throw new Error(JSON.stringify({ phase: row.phase, message: row.message }));
+    return row;
+  });
 const shootOfIt = async (): Promise<{ namespace: string; name: string }> =>
   (
     await at.pool.query(

@@ -105,7 +105,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
     keys,
     log: silentLog,
     nodes: shoots.nodes,
-    projects: connectProjects({ baseUrl: cloud.apiUrl, timeoutMs: 1_000, tick: () => performance.now() + aheadMs }),
+    projects: connectProjects({ baseUrl: cloud.apiUrl, timeoutMs: 60_000, tick: () => performance.now() + aheadMs }),
     metrics: createMetrics({ service: 'test' }),
   });
   const team = await rows.addTeam();

@@ -1,18 +1,27 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
-import { adoptedServerSchema, joinCommandSchema } from './adopted-server.js';
-import { auditEntrySchema } from './audit-entry.js';
-import { catalogueSchema } from './catalogue.js';
-import { connectionProjectSchema } from './connection-standing.js';
-import { costDifferenceSchema, costSchema } from './cost.js';
-import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns-token.js';
-import { dnsUsageSchema } from './dns-usage.js';
+import { catalogueSchema } from './clusters/catalogue.js';
+import { costDifferenceSchema, costSchema } from './clusters/cost.js';
+import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './clusters/requests.js';
+import { seenOfCluster } from './clusters/seen-cluster.js';
+import { auditEntrySchema } from './dns/audit-entry.js';
+import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns/dns-token.js';
+import { dnsUsageSchema } from './dns/dns-usage.js';
+import { sessionSchema } from './people/sign-in.js';
+import { billingOutcomeSchema } from './people/subscription.js';
+import {
+  invitationSchema,
+  memberRemovalSchema,
+  receivedInvitationSchema,
+  sentInvitationSchema,
+  teamMemberSchema,
+  teamSchema,
+} from './people/team.js';
 import { problemCodes } from './problem-codes.js';
-import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './requests.js';
 import { count, exactly, filled, list, text, time, uuid } from './schema-parts.js';
-import { seenOfCluster } from './seen-cluster.js';
-import { sessionSchema } from './sign-in.js';
+import { adoptedServerSchema, joinCommandSchema } from './servers/adopted-server.js';
+import { connectionProjectSchema } from './servers/connection-standing.js';
 import {
   apiVersion,
   clusterPhases,
@@ -24,15 +33,6 @@ import {
   poolSources,
   providers,
 } from './states.js';
-import { billingOutcomeSchema } from './subscription.js';
-import {
-  invitationSchema,
-  memberRemovalSchema,
-  receivedInvitationSchema,
-  sentInvitationSchema,
-  teamMemberSchema,
-  teamSchema,
-} from './team.js';
 import { teamEventSchemaOf } from './team-event.js';
 
 export const conditionSchema = exactly({

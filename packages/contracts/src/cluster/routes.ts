@@ -1,18 +1,17 @@
-import { adoptedServerRoutes } from './adopted-server-routes.js';
-import { eventRoutes } from './event-routes.js';
-import type { ProblemCode } from './problem-codes.js';
 import {
   clusterPutSchema,
   connectionPostSchema,
   connectionPutSchema,
   kubeconfigRequestSchema,
   nodePoolPutSchema,
-} from './requests.js';
+} from './clusters/requests.js';
+import { teamDnsRoutes } from './dns/team-dns-routes.js';
+import { signInRoutes } from './people/sign-in-routes.js';
+import { teamRoutes } from './people/team-routes.js';
+import type { ProblemCode } from './problem-codes.js';
 import { type ClusterQueryParameter, type ClusterRoute, paging, team } from './route.js';
-import { signInRoutes } from './sign-in-routes.js';
+import { adoptedServerRoutes } from './servers/adopted-server-routes.js';
 import { connectionPhases, operationStates } from './states.js';
-import { teamDnsRoutes } from './team-dns-routes.js';
-import { teamRoutes } from './team-routes.js';
 
 export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.js';
 
@@ -290,7 +289,16 @@ export const clusterRoutes = [
       },
     ],
   },
-  ...eventRoutes,
+  {
+    operationId: 'streamTeamEvents',
+    method: 'get',
+    path: `${team}/events/`,
+    summary: 'Stream live changes of the team as Server-Sent Events',
+    access: 'member',
+    answers: { 200: 'teamEvent' },
+    events: true,
+    problems: [],
+  },
   ...teamDnsRoutes,
   ...teamRoutes,
   ...signInRoutes,

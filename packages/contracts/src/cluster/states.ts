@@ -1,4 +1,4 @@
-import { type ServerErrorCode, serverErrorCodes } from './server-error-codes.js';
+import { type ServerErrorCode, serverErrorCodes } from './servers/server-error-codes.js';
 
 /** States and kinds of resources. */
 

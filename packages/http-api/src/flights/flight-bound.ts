@@ -9,56 +9,58 @@ import { refusedConnections } from './refused-connections.js';
 import { type Flight, workInFlight } from './work-in-flight.js';
 
 export interface FlightBoundOptions<E extends ApiError> {
-  /** Requests that are taken on while more come than can be served; eight times as many are in a burst. */
+  /** Maximum number of accepted requests under sustained overload. Bursts may have eight times as many. */
   readonly max: number;
-  /** Connections to the database. No more requests are worked on at once: more would wait for connections, out of turn. */
+  /**
+   * Number of database connections. At most this many requests are processed concurrently: more would only wait for
+   * connections, in no fair order.
+   */
   readonly connections: number;
   /**
-   * What a request says about who sends it, such as its token; null for nothing. Nobody has looked yet whether it is true:
-   * what was found the last time is remembered by it.
+   * An unverified hint about the sender of a request, such as its token; null for none. The owner found by an earlier request
+   * with the same hint is assumed.
    */
   readonly claimOf: (req: Request) => string | null;
-  /** Refusals are sent in this shape directly, without the error handler, because a refusal must be cheap. */
+  /** Refusals have this shape. They bypass the error handler, because a refusal must be cheap. */
   readonly errors: ErrorShape<E>;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Monotonic, in ms. Default: real time. */
+  /** Monotonic clock in ms. Default: real time. */
   readonly now?: () => number;
 }
 
 export interface FlightBound {
-  /** Takes a request on or refuses it, before anything is done for it. */
+  /** Accepts or refuses a request before any other work is done for it. */
   readonly check: RequestHandler;
   /**
-   * Counts a request as its owner's, once that is known, and remembers the owner by the request's claim.
+   * Attributes a request to its owner once that is known, and remembers the owner by the request's claim.
    *
    * @param ownerOf null for a request without a known owner
    */
   countAs(ownerOf: (req: Request, res: Response) => string | null): RequestHandler;
 }
 
-/** A burst is that many times what is worked on while too much comes. */
+/** Size of a burst, as a multiple of `max`. */
 const BURST_TIMES = 8;
 const RETRY_SECONDS = 1;
-/** What has waited so long for its turn is refused: the work before it does not get on. */
+/** Longest wait for a turn. A longer one means that the work in front makes no progress. */
 const TURN_MS_MAX = 5_000;
 const SENTENCE = 'The service is overloaded. Send the request again after the time in Retry-After.';
 const CLAIMS_MAX = 10_000;
 const LOG_MS = 10_000;
-/** Whoever watches the process asks these, and takes it away when they do not answer. */
+/** Probes must get an answer, or the platform restarts the process. */
 const isOfHealth = /^\/(healthz|readyz)\/?$/;
 
 const flights = new WeakMap<ServerResponse, Flight>();
 
 /**
- * Does not count a request as work in flight while it waits for something that has bounds of its own: a turn, the client, an
- * answer from elsewhere.
+ * Stops counting a request as in flight while it waits for something with its own limits: a turn, the client, an outside call.
  *
- * @returns counts it again
+ * @returns a function that resumes counting
  */
 export const setAside = (res: ServerResponse): (() => void) => flights.get(res)?.rest() ?? (() => undefined);
 
-/** Bounds the work in flight of a process; see `workInFlight`. */
+/** Limits the work in flight of a process; see `workInFlight`. */
 export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>): FlightBound {
   const { max, connections, claimOf, errors, log, metrics, now = () => performance.now() } = options;
   const concurrency = Math.min(max, connections);
@@ -78,9 +80,9 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
   const noteRefused = (req: Request, res: Response, owner: string): void => {
     noteRefusal(work.count());
     const { socket } = req;
-    // A proxy's connection is that of many clients.
+    // A proxy's connection carries requests of many clients.
     if (isTrustedProxy(req)) return;
-    // Only then does Node leave off reading by itself.
+    // Only then does Node.js stop reading by itself.
     res.once('finish', () => setImmediate(() => req.complete && unread.rest(socket, owner)));
   };
 
@@ -97,7 +99,7 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
         return sendError(res, busy, errors);
       }
       flights.set(res, flight);
-      // Nothing is left to do but to wait for a client that reads slowly, or is gone.
+      // Nothing is left to do except to wait for a client that reads slowly or is gone.
       res.once('prefinish', flight.end);
       res.once('close', flight.end);
       let late: NodeJS.Timeout | undefined;
@@ -130,7 +132,7 @@ function isTrustedProxy({ app, socket }: Request): boolean {
   return isTrusted(socket.remoteAddress ?? '', 0);
 }
 
-/** Whose the last requests were that said the same about themselves. */
+/** Owners of recent requests, by claim. */
 function rememberedOwners() {
   const owners = new Map<string, string>();
   return {
@@ -145,7 +147,7 @@ function rememberedOwners() {
   };
 }
 
-/** A line for each would be more work than the refusal. */
+/** Counted instead of logged: a log line would cost more than the refusal. */
 function refusalNotes(log: Log, metrics: Metrics): (inFlight: number) => void {
   const refused = metrics.counter({
     name: 'corral_requests_refused_total',

@@ -1,34 +1,34 @@
 import type { Socket } from 'node:net';
 import { setImmediate as atEndOfTurn } from 'node:timers';
 
-/** So many connections of an owner that was refused are read again in a second. */
+/** Connections of a refused owner that are read again per second. */
 const PER_SECOND = 1_000;
-/** Whoever waits for the time in `Retry-After` finds the connection read. */
+/** Clients that honour `Retry-After` find their connection readable again. */
 const REST_MS_MAX = 1_000;
-/** What is shorter is not worth a timer. */
+/** A shorter pause is not worth a timer. */
 const REST_MS_MIN = 5;
 
 export interface RefusedConnections {
-  /** Does not read from a connection for a while, if its owner is refused often. Its answer goes out. */
+  /** Pauses reading from a connection whose owner is refused often. Its answer is still sent. */
   rest(socket: Socket, owner: string): void;
-  /** Whether what is read from it now was sent while it was not read. */
+  /** Whether the data that is now read was sent during the pause. */
   hasWaited(socket: Socket): boolean;
 }
 
 /**
- * Connections whose last request was refused because there is too much to do. To refuse is little work, but clients that send
- * the next request at once can ask for it so often that nothing else gets done. So only so many of an owner's are read again
- * per second.
+ * Pauses connections whose last request was refused because of overload. A refusal is cheap, but clients that immediately send
+ * the next request can cause so many that no other work gets done. Only a limited number of connections per owner and second is
+ * read again.
  */
 export function refusedConnections(now: () => number): RefusedConnections {
-  /** When the last connection of each owner is read again. */
+  /** Time at which the last paused connection of each owner is read again. */
   const lastOf = new Map<string, number>();
   const justRead = new Set<Socket>();
 
   const readAgain = (socket: Socket, owner: string): void => {
     if ((lastOf.get(owner) ?? 0) <= now()) lastOf.delete(owner);
     socket.resume();
-    // What has waited is read in this turn.
+    // Waiting data is read in this turn of the event loop.
     if (justRead.size === 0) atEndOfTurn(() => justRead.clear());
     justRead.add(socket);
   };

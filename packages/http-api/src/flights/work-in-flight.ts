@@ -1,26 +1,29 @@
-/** How much work a process takes on. */
+/** Limits of the work that a process accepts. */
 export interface FlightBounds {
-  /** Requests that are taken on while more come than can be served. */
+  /** Maximum number of accepted requests under sustained overload. */
   readonly max: number;
-  /** Requests that are taken on in a burst. Beyond it are at most `max` more, of those who have less than an equal part. */
+  /**
+   * Maximum number of accepted requests in a burst. At most `max` more are accepted beyond it, from owners with less than an
+   * equal share.
+   */
   readonly burst: number;
-  /** Requests that are worked on at once; those beyond it have turns. */
+  /** Maximum number of requests that are processed concurrently. The others wait for their turn. */
   readonly concurrency: number;
 }
 
-/** The work in flight as a request meets it, which is not among it yet. */
+/** The work in flight when a request arrives, without that request. */
 export interface Crowd {
   readonly inFlight: number;
-  /** How much of it is that of the same owner. */
+  /** Part of it that belongs to the owner of the request. */
   readonly own: number;
-  /** Whose work it is, the owner of the request included. */
+  /** Number of owners, including that of the request. */
   readonly owners: number;
 }
 
 /**
- * How a request is taken on: as there is `room` for it, or as part of a `burst`, of which so many are `left`, or not at all.
- * A crowd that lasts leaves each owner an equal part of `max`, and what one does not use is anybody's; so those of the
- * busiest are refused first. Who has less than a part finds room, however large the burst of others is.
+ * How a request is accepted: because there is `room`, as part of a `burst` (with the number `left`), or not at all. Sustained
+ * overload leaves each owner an equal share of `max`, and unused shares go to the others, so the busiest owners are refused
+ * first. An owner with less than a share always finds room, however large the bursts of others are.
  */
 export function takes(
   { inFlight, own, owners }: Crowd,
@@ -32,84 +35,86 @@ export function takes(
   return inFlight < burst && left >= 1 ? 'burst' : null;
 }
 
-/** The requests that are worked on, as one that was taken on meets them. */
+/** The requests in progress when an accepted one arrives. */
 export interface Shop {
   readonly working: number;
-  /** How many of them are those of the same owner. */
+  /** Part of them that belongs to the same owner. */
   readonly own: number;
-  /** Whose work is in flight, the owner of the request included. */
+  /** Number of owners of work in flight, including that of the request. */
   readonly owners: number;
-  /** How many of the same owner have begun in this turn of the event loop. */
+  /** Requests of the same owner that started in this turn of the event loop. */
   readonly ownOfTurn: number;
 }
 
 /**
- * So much begins in one turn of the event loop. Much of it may be done in the same turn, and whatever others wait for, be it
- * an answer of the database, is read only after it.
+ * Maximum number of requests that start in one turn of the event loop. Their synchronous work delays everything else, such as
+ * answers of the database.
  */
 export const PER_TURN = 4;
 
 /**
- * Whether work on a request begins, or it waits for others to end or for the next turn of the event loop. Nobody waits for
- * what others have sent at once: who has less than an equal part of `concurrency` waits for no more than what they sent themselves.
+ * Whether work on a request starts, or waits for others to end or for the next turn of the event loop. An owner with less than
+ * an equal share of `concurrency` only waits for its own earlier requests.
  */
 export const starts = ({ working, own, owners, ownOfTurn }: Shop, { concurrency }: FlightBounds): boolean =>
   ownOfTurn < PER_TURN && (working < concurrency || own < concurrency / owners);
 
 /**
- * So many times `max` requests are taken in bursts until there was room again. Requests are counted, not time, so that a
- * slow machine takes the same bursts as a fast one.
+ * Burst credit as a multiple of `max`, until there was room again. Counts requests instead of time, so that slow and fast
+ * machines accept the same bursts.
  */
 export const BURST_REQUESTS = 10;
-/** Without a crowd a whole burst is made up for in so long. */
+/** Time in ms in which the full burst credit is restored when there is room. */
 export const BURST_RECOVERY_MS = 5_000;
 
-/** Much is free when, for so long, less than half of what may be in flight was. Work often ends all at once. */
+/** There is spare capacity when less than half of the limit was in use for this time in ms. Work often ends in groups. */
 const FREE_MS = 50;
 
-/** How many more requests are taken in bursts, and since when it has been so. */
+/** Remaining burst credit, and since when. */
 export interface Patience {
   readonly left: number;
   readonly at: number;
 }
 
 /**
- * @param full what is left when all has been made up for
- * @param isCrowded whether it was crowded from then until now
+ * @param full the whole credit
+ * @param isCrowded whether there was overload from then until now
  */
 export function recover({ left, at }: Patience, full: number, isCrowded: boolean, now: number): Patience {
   const passed = isCrowded ? 0 : Math.max(0, now - at);
   return { left: Math.min(full, left + (full * passed) / BURST_RECOVERY_MS), at: now };
 }
 
-/** A request that was taken on. */
+/** An accepted request. */
 export interface Flight {
   /**
-   * Begins the work on it, now or when it is its turn, but not once it has ended. Called once.
+   * Starts the work, now or at its turn, unless the request has ended. Call once.
    *
-   * @returns whether it has begun
+   * @returns whether it started immediately
    */
   start(work: () => void): boolean;
   /**
-   * Counts it as another owner's from now on, unless that one would not be taken on.
+   * Attributes the request to another owner, if that one may have it accepted.
    *
-   * @returns false when it would not: the request is to be refused
+   * @returns false when the request must be refused
    */
   moveTo(owner: string): boolean;
-  /** Does not count it while it waits for something that has bounds of its own. May overlap. @returns ends that */
+  /**
+   * Stops counting it while it waits for something with its own limits. May overlap. @returns a function that resumes counting
+   */
   rest(): () => void;
-  /** Has ended, however. */
+  /** Call when the request has ended in any way. */
   end(): void;
 }
 
 export interface WorkInFlight {
   /**
-   * @param hasWaited whether it was sent some time ago: an answer to it comes late, so it is taken only where much is free
-   * @returns null for a request that is to be refused
+   * @param hasWaited whether it was sent some time ago. Its answer would come late, so it is accepted only with spare capacity
+   * @returns null when the request must be refused
    */
   begin(owner: string, hasWaited?: boolean): Flight | null;
   count(): number;
-  /** Whose work it is; of the same owner it is known by the same text. */
+  /** Identifies the owner. Equal texts mean the same owner. */
   owners(): number;
 }
 
@@ -130,7 +135,7 @@ function tally() {
   };
 }
 
-/** What waits, owners in turns, and in order for each of them. */
+/** Waiting requests: owners in turns, each in order. */
 function turnsOf<T>() {
   const queues = new Map<string, Set<T>>();
   return {
@@ -143,7 +148,9 @@ function turnsOf<T>() {
       const queue = queues.get(owner);
       if (queue?.delete(item) && queue.size === 0) queues.delete(owner);
     },
-    /** @returns the next of the first owner who may, whose turn is the last then; undefined when none may */
+    /**
+     * @returns the next request of the first owner who may start one, and moves that owner to the end; undefined when none may
+     */
     take(mayGo: (owner: string) => boolean): T | undefined {
       for (const [owner, queue] of queues) {
         if (!mayGo(owner)) continue;
@@ -161,9 +168,9 @@ function turnsOf<T>() {
 }
 
 /**
- * Counts the work in flight of one process, by whose it is, and gives it turns.
+ * Counts the work in flight of one process by owner, and schedules it.
  *
- * @param atEndOfTurn begins what has waited; what has arrived meanwhile is to be read first
+ * @param atEndOfTurn starts waiting work after newly arrived data was read
  */
 export function workInFlight(
   bounds: FlightBounds,
@@ -180,7 +187,7 @@ export function workInFlight(
   let patience: Patience = { left: full, at: now() };
 
   const add = (owner: string, by: 1 | -1): void => {
-    // Time is looked at where the crowd begins or ends.
+    // The clock is read only where overload begins or ends.
     if (taken.total() === (by === 1 ? bounds.max - 1 : bounds.max)) look();
     taken.add(owner, by);
     if (taken.total() >= bounds.max / 2) busyAt = now();
@@ -188,7 +195,7 @@ export function workInFlight(
   const look = (): void => {
     patience = recover(patience, full, taken.total() >= bounds.max, now());
   };
-  /** @param hasPaid whether it is part of a burst already */
+  /** @param hasPaid whether it already used burst credit */
   const take = (owner: string, hasPaid: boolean): 'room' | 'burst' | null => {
     const own = taken.of(owner);
     const owners = taken.owners() + (own === 0 ? 1 : 0);

@@ -4,7 +4,7 @@ import { type RequestHandler, Router } from 'express';
 import { staticPage } from './static-page.js';
 
 export interface DocsOptions {
-  /** Makes the OpenAPI document, once, when it is first asked for. */
+  /** Renders the OpenAPI document. Called once, on first use. */
   readonly document: () => object;
   /** Folder of swagger-ui-dist. */
   readonly assetsDir: string;
@@ -15,7 +15,7 @@ const initializer = `window.onload = () => {
 };
 `;
 
-/** What the page of Swagger UI is made of; its folder holds more. */
+/** The files of Swagger UI that the page needs. */
 const assets = [
   ...['index.html', 'index.css', 'swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js'],
   ...['favicon-16x16.png', 'favicon-32x32.png'],
@@ -51,7 +51,7 @@ export function docsRouter({ document, assetsDir }: DocsOptions): Router {
 
 const pagesOfFolders = new Map<string, ReadonlyMap<string, RequestHandler>>();
 
-/** Once for all apps of the process. */
+/** Shared by all apps of the process. */
 function assetPages(folder: string): ReadonlyMap<string, RequestHandler> {
   const known = pagesOfFolders.get(folder);
   if (known !== undefined) return known;

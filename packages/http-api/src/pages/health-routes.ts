@@ -2,7 +2,7 @@ import type { Health } from '@corral/service';
 import { Router, type RouterOptions } from 'express';
 
 export interface HealthRoutesOptions extends RouterOptions {
-  /** Makes the API's own error, with status 503. Default: 503 with the names of the checks that fail. */
+  /** The API's own error, with status 503. Default: 503 with the names of the failing checks. */
   readonly notReady?: (failing: readonly string[]) => Error;
 }
 

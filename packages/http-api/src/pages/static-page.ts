@@ -6,7 +6,7 @@ import type { RequestHandler } from 'express';
 export interface StaticPage {
   /** The whole `Content-Type`. */
   readonly type: string;
-  /** The same for as long as the process lives. */
+  /** Constant during the life of the process. */
   readonly content: string | Buffer;
 }
 
@@ -17,13 +17,13 @@ interface Packed {
   readonly tag: string;
 }
 
-/** A new version of the service is seen after so long at the latest. */
+/** Maximum time until browsers see a new version of the service. */
 const CACHE_CONTROL = 'public, max-age=300';
 
 /**
- * Serves what never changes: compressed once, however often it is asked for, and not sent to who has it.
+ * Serves content that never changes: compressed once, and not sent again to clients that have it.
  *
- * @param read called once, when the page is first asked for: most processes end without anybody having asked
+ * @param read called once, on first use: most processes end without serving it
  */
 export function staticPage(read: () => StaticPage | Promise<StaticPage>): RequestHandler {
   let packed: Promise<Packed> | undefined;
@@ -48,7 +48,7 @@ export function staticPage(read: () => StaticPage | Promise<StaticPage>): Reques
 async function pack(read: () => StaticPage | Promise<StaticPage>): Promise<Packed> {
   const { type, content } = await read();
   const plain = Buffer.from(content);
-  // Weak, for it is the tag of both forms.
+  // Weak, because both encodings share the tag.
   const tag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 27)}"`;
   return { type, plain, gzipped: await promisify(gzip)(plain, { level: 9 }), tag };
 }

@@ -7,7 +7,7 @@ export interface BodyBounds extends JsonBounds {
   readonly bytes: number;
 }
 
-/** A body that is not read. */
+/** A body that is refused. */
 export class UnreadableBody extends RequestFault {
   override readonly name = 'UnreadableBody';
   constructor(kind: BodyFault, message: string) {
@@ -15,17 +15,17 @@ export class UnreadableBody extends RequestFault {
   }
 }
 
-/** Takes the body as it comes, up to its limit. Compressed ones are refused unread: they could swell to any size. */
+/** Reads the body as it is, up to its limit. Compressed bodies are refused unread: they could expand to any size. */
 export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
   const read = express.raw({ type: () => true, limit: bytes, inflate: false });
   return (req, res, next) => {
-    // A coding is the body's whether there is one or not: what is forwarded upstream is what was sent.
+    // A `Content-Encoding` counts even without a body: what is forwarded upstream must be what was sent.
     if (isEncoded(req)) {
       next(new UnreadableBody('encoded', 'The body has a Content-Encoding. Send it uncompressed.'));
       return;
     }
     let settled = false;
-    // Who sends slowly has bounds of its own.
+    // Slow senders have their own limits.
     const goOn = setAside(res);
     const settle = (error?: unknown): void => {
       if (settled) return;
@@ -45,7 +45,7 @@ export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
 const isEncoded = ({ headers }: Request): boolean =>
   (headers['content-encoding'] ?? 'identity').trim().toLowerCase() !== 'identity';
 
-/** Each chunk costs as much as a thousand bytes: from this number on they have to be worth it. */
+/** A chunk costs about as much as a thousand bytes. Beyond this number, chunks must be at least that large. */
 const PIECES_FREE = 1_024;
 const PIECE_BYTES_MIN = 64;
 
@@ -58,14 +58,14 @@ function cutPieces(req: Request, res: Response, refuse: () => void): void {
     if (pieces <= PIECES_FREE || bytes >= pieces * PIECE_BYTES_MIN) return;
     req.off('data', count);
     req.pause();
-    // The rest would cost as much to be thrown away piece by piece: a connection that ends does so by bytes.
+    // Discarding the rest chunk by chunk would cost as much as reading it. Closing the connection costs less.
     res.setHeader('Connection', 'close');
     refuse();
   };
   req.on('data', count);
 }
 
-/** The bytes that `rawBody` took, none where there is no body. */
+/** The bytes that `rawBody` read; empty without a body. */
 export const bytesOf = (req: Request): Buffer => (Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0));
 
 /** Errors of the body reader carry a `type`, see the body-parser documentation. */
@@ -90,12 +90,12 @@ export interface JsonBodyOptions {
   readonly isRespelled?: IsRespelled;
   /** Whether a body with this `Content-Type` is accepted. */
   readonly takesType: (type: string | undefined) => boolean;
-  /** Makes the API's own error for another type. */
+  /** The API's own error for another type. */
   readonly refuseType: () => Error;
 }
 
 /**
- * The body that `rawBody` took: its bytes, and the JSON object in them.
+ * The body that `rawBody` read: its bytes, and the JSON object in them.
  *
  * @throws UnreadableBody as `parseJsonObject`, and the error of `refuseType`
  */
@@ -107,9 +107,9 @@ export function jsonObjectOf(req: Request, options: JsonBodyOptions): { bytes: B
 }
 
 /**
- * The JSON object that bytes are, read in time that its bounds bound.
+ * Parses bytes as a JSON object, in time limited by its bounds.
  *
- * @throws UnreadableBody for what is no JSON object, is past the bounds, or has a member that two parsers could read
+ * @throws UnreadableBody when it is not a JSON object, exceeds the bounds, or has a member that two parsers could read
  *   differently
  */
 function parseJsonObject(bytes: Buffer, bounds: JsonBounds, isRespelled?: IsRespelled): object {

@@ -1,21 +1,21 @@
-/** What a JSON text may cost its reader. */
+/** Bounds of a JSON text. */
 export interface JsonBounds {
-  /** Objects and arrays that are open at once. */
+  /** Nesting depth. */
   readonly depth: number;
   /** Members of objects and elements of arrays, counted over the whole text. */
   readonly entries: number;
 }
 
-/** Why a text is not parsed. */
+/** Why a text is refused. */
 export type JsonFault =
   | { readonly kind: 'too_deep' | 'too_many' }
-  /** A member that readers of JSON could take differently. */
+  /** A member that JSON parsers could read differently. */
   | { readonly kind: 'ambiguous'; readonly member: string };
 
 /**
- * Tells a member that not every reader takes for the same one.
+ * Whether parsers could take a member for another one.
  *
- * @param top the member of the outermost object inside which it is; null for one of those members
+ * @param top the member of the outermost object that contains it; null for a member of the outermost object
  */
 export type IsRespelled = (member: string, top: string | null) => boolean;
 
@@ -24,16 +24,16 @@ interface Open {
   readonly names: Set<string> | null;
 }
 
-/** Of a name in a message. */
+/** Maximum length of a name in a message. */
 const NAME_CHARACTERS = 64;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [ARRAY, ARRAY_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Looks at a JSON text in one pass, before anything is made of it: how deep and how large it is, and whether a member is
- * there twice. It stops at the first fault. What is no JSON may pass or not: that is for the parser to say.
+ * Checks a JSON text in one pass before it is parsed: its depth, its size, and whether a member is repeated. Stops at the first
+ * fault. Invalid JSON may pass: the parser reports it.
  *
- * @returns null when there is no fault
+ * @returns null without a fault
  */
 export function findJsonFault(
   text: string,
@@ -43,7 +43,7 @@ export function findJsonFault(
   const open: Open[] = [];
   let top: string | null = null;
   let expectsName = false;
-  // The outermost value is neither member nor element.
+  // The outermost value is not counted.
   let entries = -1;
 
   for (let at = 0; at < text.length; at += 1) {
@@ -82,7 +82,7 @@ export function findJsonFault(
   return null;
 }
 
-/** @returns where the closing quote is, or the end of a text that has none */
+/** @returns the index of the closing quote, or the end of a text without one */
 function endOfString(text: string, start: number): number {
   for (let from = start + 1; ; ) {
     const quote = text.indexOf('"', from);
@@ -94,7 +94,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** @returns where the last character of a number or a word is */
+/** @returns the index of the last character of a number or word */
 function endOfLiteral(text: string, start: number): number {
   let end = start;
   for (; end + 1 < text.length; end += 1) {

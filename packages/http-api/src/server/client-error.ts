@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { type ApiError, type ErrorShape, RequestFault } from '../errors.js';
 import type { ClientErrorRenderer } from './http-server.js';
 
-/** Answers what is no HTTP request in the shape of an API, with an id of its own. */
+/** Answers a malformed HTTP request in the error shape of an API, with a new request id. */
 export function clientErrorRenderer<E extends ApiError>({
   contentType,
   ofFault,

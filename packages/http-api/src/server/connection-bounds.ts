@@ -1,17 +1,17 @@
 import type { Server, Socket } from 'node:net';
 import { peerOf } from '@corral/rate-limit';
 
-/** How many connections a server holds open at once. */
+/** Maximum numbers of open connections. */
 export interface ConnectionBounds {
   readonly max: number;
-  /** From one address; of IPv6 from one /64, which a household or a host gets as a whole. */
+  /** From one IPv4 address or one IPv6 /64, which is what a household or a host gets. */
   readonly perAddressMax: number;
 }
 
 /**
- * Closes connections beyond the bounds at once, before a byte of them is read.
+ * Closes connections beyond the bounds immediately, before reading from them.
  *
- * @param isTrustedProxy connections from there are those of many clients, and are not counted by address
+ * @param isTrustedProxy connections of proxies carry many clients and are not counted by address
  */
 export function boundConnections(
   server: Server,
@@ -22,7 +22,7 @@ export function boundConnections(
   server.maxConnections = max;
   server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
-    // Absent when the client has gone already.
+    // Absent after the client has disconnected.
     if (remoteAddress === undefined || isTrustedProxy(remoteAddress)) return;
     const peer = peerOf(remoteAddress);
     const count = open.get(peer) ?? 0;

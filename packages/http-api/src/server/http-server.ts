@@ -4,33 +4,33 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Express } from 'express';
 import { boundConnections, type ConnectionBounds } from './connection-bounds.js';
 
-/** Answers a request that is no HTTP: write the whole answer and end the socket. */
+/** Answers a malformed request: writes the whole answer and ends the socket. */
 export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket) => void;
 
 const REQUEST_MS = 15_000;
 
 export interface HttpTimeouts {
-  /** For all headers of a request. Default: 10,000. */
+  /** Time for all headers of a request. Default: 10,000. */
   headersMs?: number;
-  /** For a whole request with its body; not less than for the headers. Default: 15,000. */
+  /** Time for a whole request with its body; at least that of the headers. Default: 15,000. */
   requestMs?: number;
-  /** Of an unused connection; more than the 60 s that load balancers keep theirs. Default: 65,000. */
+  /** Time that an idle connection is kept; longer than the 60 s of load balancers. Default: 65,000. */
   keepAliveMs?: number;
-  /** Without any byte in either direction while an answer is due: a client that does not read. Default: 120,000. */
+  /** Time without any byte in either direction while an answer is being sent: a client that does not read. Default: 120,000. */
   idleMs?: number;
-  /** For a client to read the last answer while it still sends; not more than for a whole request. Default: 5,000. */
+  /** Time for a client to read the last answer while it still sends; at most that of a whole request. Default: 5,000. */
   lingerMs?: number;
 }
 
-/** More than the largest body that is taken: a client that sends all of it before it reads gets to read. */
+/** Larger than the largest accepted body: clients that send everything before they read still get their answer. */
 const LINGER_BYTES = 2 * 1_048_576;
 
 /**
- * Constructors whose prototypes already are those of the app. Express sets them on every request and response, which
- * on Node.js 20 and 22 makes each of them slow for the engine; when they are right from the start nothing changes.
+ * Constructors with the prototypes of the app. Express sets prototypes on every request and response, which makes each object
+ * slow on Node.js 20 and 22. With the right prototype from the start nothing changes.
  */
 function constructorsOf(app: Express) {
-  // Plain functions, for a class would bring a prototype of its own; `.call`, for Reflect.construct is slower.
+  // Plain functions, because a class has its own prototype; `.call`, because Reflect.construct is slower.
   function AppRequest(this: IncomingMessage, socket: Socket): void {
     (IncomingMessage as unknown as typeof AppRequest).call(this, socket);
   }
@@ -47,11 +47,10 @@ function constructorsOf(app: Express) {
 
 export interface DrainableServer<S extends Server = Server> {
   readonly server: S;
-  /** From now on every answer ends its connection. New connections are still taken. */
+  /** Every answer closes its connection from now on. New connections are still accepted. */
   announceEnd(): void;
   /**
-   * Accepts no new connection, closes unused ones at once, lets requests in flight end, and cuts what is left after
-   * `graceMs`.
+   * Accepts no new connections, closes idle ones, lets requests in flight end, and cuts the remaining ones after `graceMs`.
    *
    * @returns the number of requests that were cut
    */
@@ -60,18 +59,18 @@ export interface DrainableServer<S extends Server = Server> {
 
 export interface HttpServerOptions {
   readonly timeouts?: HttpTimeouts | undefined;
-  /** Connections from proxies that the app trusts count for none of the addresses. Default: as many as there come. */
+  /** Connections of trusted proxies are not counted by address. Default: unlimited. */
   readonly connections?: ConnectionBounds | undefined;
-  /** Default: Node's bare status line. */
+  /** Default: the status line of Node.js. */
   readonly onClientError?: ClientErrorRenderer | undefined;
 }
 
-/** An HTTP server for the app with bounds against slow clients. Does not listen yet. */
+/** Creates an HTTP server for the app with limits for slow clients. Does not listen yet. */
 export function buildHttpServer(app: Express, options: HttpServerOptions = {}): DrainableServer {
   return serveApp(createServer(serverOptions(app, options)), app, options);
 }
 
-/** What every server of an app is made with, whatever it speaks below HTTP. */
+/** Options of every server, whatever the protocol below HTTP. */
 export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions): ServerOptions {
   const { headersMs = 10_000, requestMs = REQUEST_MS, keepAliveMs = 65_000 } = timeouts;
   return {
@@ -79,12 +78,12 @@ export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions
     headersTimeout: Math.min(headersMs, requestMs),
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
-    // How often the first two are looked at: the default of 30 s would let a slow client stay that much longer.
+    // Check interval of the first two. With the default of 30 s a slow client could stay that much longer.
     connectionsCheckingInterval: Math.min(1_000, headersMs, requestMs),
   };
 }
 
-/** Makes a server that was made with `serverOptions` serve the app. */
+/** Makes a server that was created with `serverOptions` serve the app. */
 export function serveApp<S extends Server>(server: S, app: Express, options: HttpServerOptions): DrainableServer<S> {
   const { timeouts: { idleMs = 120_000, requestMs = REQUEST_MS, lingerMs = 5_000 } = {} } = options;
   const { connections, onClientError } = options;
@@ -104,7 +103,7 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     if (isEnding) closeAfter(res);
     res.once('close', () => {
       inFlight.delete(res);
-      // An answer that had begun before could not announce the end of its connection.
+      // An answer whose headers were sent could not announce the end of its connection.
       if (draining) setImmediate(() => server.closeIdleConnections());
     });
   });
@@ -136,7 +135,7 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     }, graceMs);
     await closed;
     clearTimeout(timer);
-    // Answers that were cut learn of it after their connections: what they still log belongs before the end.
+    // Cut answers learn of it after their connections; their log lines must come before the end.
     await nextTurn();
     return cut;
   };
@@ -153,12 +152,12 @@ interface LingerBounds {
 }
 
 /**
- * Makes the connection linger when its last answer goes out before the request is read: to close it with bytes unread, or
- * still on their way, is a reset, by which clients lose the answer that they have not read yet (RFC 9112, 9.6).
+ * Keeps the connection open for a while when its last answer is sent before the whole request was read. Closing it with unread
+ * bytes would send a reset, and the client would lose the answer (RFC 9112, 9.6).
  */
 function lingerAfterAnswer(req: IncomingMessage, bounds: LingerBounds): void {
   const { socket } = req;
-  // Node closes the connection of a last answer by this method, and has no setting for how.
+  // Node.js closes the connection of a last answer with this method and has no setting for it.
   socket.destroySoon = () => {
     delete (socket as Partial<Socket>).destroySoon;
     if (req.complete) {
@@ -171,15 +170,15 @@ function lingerAfterAnswer(req: IncomingMessage, bounds: LingerBounds): void {
 }
 
 /**
- * For a connection whose writing side has ended: throws away what still comes, past any parser, until the client ends it,
- * too, and cuts it at the first of the bounds. It stays among those that are counted meanwhile.
+ * For a connection whose writing side has ended: discards what still arrives until the client closes it, or until the first
+ * limit. It stays counted meanwhile.
  */
 function linger(socket: Socket, { ms, bytes }: LingerBounds): void {
   const timer = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => clearTimeout(timer));
   let left = bytes;
   const discard = (): void => {
-    // The parser takes its bytes from the socket's handle until somebody else listens for data.
+    // The parser reads from the socket's handle until there is another listener for data.
     socket.removeAllListeners('data');
     socket.on('data', (piece: Buffer) => {
       left -= piece.length;
@@ -187,7 +186,7 @@ function linger(socket: Socket, { ms, bytes }: LingerBounds): void {
     });
   };
   if (socket.isPaused()) {
-    // A request that nobody reads has stopped its parser, and what starts it again works only while it has the handle.
+    // An unread request has paused its parser, and resuming works only while the parser has the handle.
     socket.once('resume', discard);
     socket.resume();
   } else discard();

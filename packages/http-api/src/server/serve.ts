@@ -13,49 +13,47 @@ export interface ServeOptions {
   app: Express;
   /** Default: all addresses. */
   host?: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   port: number;
   /** With a certificate the app speaks TLS. Default: plain HTTP. */
   tls?: TlsOptions | undefined;
-  /** A port of its own for `/metrics`, `/healthz`, `/readyz`; 0 for any free one. Default: none is opened. */
+  /** Separate port for `/metrics`, `/healthz`, `/readyz`; 0 for any free port. Default: none. */
   metricsPort?: number | undefined;
   metrics: Metrics;
   health: Health;
   log: Log;
-  /**
-   * How long it goes on serving, not ready any more, before it takes no new connections: those who send requests here have
-   * to find out first. Default: 0.
-   */
+  /** Time in ms during which it still serves after it became not ready, so that clients can react. Default: 0. */
   drainDelayMs?: number;
   /** Maximum time for requests in flight to finish after the drain delay. */
   shutdownGraceMs: number;
   timeouts?: HttpTimeouts;
-  /** Of each port of the app. Default: as many as there come. */
+  /** Maximum numbers of connections per port. Default: unlimited. */
   connections?: ConnectionBounds;
-  /** Answers what is no HTTP. Default: Node's bare status line. */
+  /** Answers malformed requests. Default: the status line of Node.js. */
   onClientError?: ClientErrorRenderer;
 }
 
 export interface Served {
-  /** Where this machine reaches the app. */
+  /** URL of the app on this machine. */
   readonly url: string;
   readonly port: number;
-  /** Where TLS is spoken. */
+  /** URL of the TLS port. */
   readonly tlsUrl: string | undefined;
   readonly metricsUrl: string | undefined;
   readonly metricsPort: number | undefined;
   /**
-   * Not ready any more; after the delay no new connections, and requests in flight end. The metrics port closes last.
+   * Becomes not ready. After the delay accepts no new connections and waits for requests in flight. The metrics port closes
+   * last.
    *
-   * @param how `immediately`: without the delay, or without what is left of it
+   * @param how `immediately`: without the rest of the delay
    */
   close(how?: { readonly immediately?: boolean }): Promise<void>;
 }
 
 /**
- * Listens for the app, and on a port of its own for those who watch it.
+ * Listens for the app, and on a separate port for monitoring.
  *
- * @throws Error that names the port when it cannot be had, or the file when a certificate cannot be used
+ * @throws Error that names the port when it is not available, or the file when a certificate is unusable
  */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { app, host = '::', port, tls, metricsPort, metrics, health, log, shutdownGraceMs, drainDelayMs = 0 } = options;
@@ -100,7 +98,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
 }
 
-/** `/metrics`, `/healthz`, `/readyz`: on a port of its own beside an app, or all that a worker serves. */
+/** `/metrics`, `/healthz`, `/readyz`: on a separate port beside an app, or everything that a worker serves. */
 export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health: Health): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -111,7 +109,7 @@ export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health:
   return app;
 }
 
-/** All or none. */
+/** Closes all when one fails. */
 async function listenAll(host: string, listeners: readonly [Server | undefined, number][]): Promise<void> {
   try {
     for (const [server, port] of listeners) if (server !== undefined) await listen(server, host, port);

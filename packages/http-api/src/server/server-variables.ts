@@ -2,7 +2,7 @@ import { type Config, durationMs, integer, portOrFree, text } from '@corral/serv
 import type { ServeOptions } from './serve.js';
 import type { TlsOptions } from './tls-server.js';
 
-/** What a service is told that others send requests to. */
+/** Variables of services that accept requests. */
 export const drainVariables = {
   DRAIN_DELAY_MS: durationMs({
     default: 0,
@@ -17,7 +17,7 @@ export const drainVariables = {
 const speaksTls = (config: Record<string, unknown>): boolean =>
   [config.TLS_CERT_FILE, config.TLS_KEY_FILE, config.TLS_PORT].some((value) => value !== undefined);
 
-/** What a service is told that speaks TLS itself, with no proxy in front of it. */
+/** Variables of services that terminate TLS themselves. */
 export const tlsVariables = {
   TLS_CERT_FILE: text({
     default: undefined,
@@ -37,7 +37,7 @@ export const tlsVariables = {
   }),
 };
 
-/** What a service is told about clients that are slow, or too many. */
+/** Variables that limit slow or numerous clients. */
 export const clientVariables = {
   HEADERS_TIMEOUT_MS: durationMs({
     default: 10_000,
@@ -68,7 +68,7 @@ export type ServerConfig = Config<typeof drainVariables & typeof tlsVariables & 
   readonly METRICS_PORT: number;
 };
 
-/** What `serve` takes of the configuration of a service. */
+/** The options of `serve` from the configuration of a service. */
 export function serverOptionsOf(config: ServerConfig) {
   return {
     host: config.HOST,
@@ -82,7 +82,7 @@ export function serverOptionsOf(config: ServerConfig) {
   } satisfies Partial<ServeOptions>;
 }
 
-/** @returns what `serve` takes as `tls`: undefined without a certificate */
+/** @returns the `tls` option of `serve`: undefined without a certificate */
 export function tlsOptions(config: Config<typeof tlsVariables>): TlsOptions | undefined {
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_PORT: port } = config;
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, port };

@@ -2,21 +2,21 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 
-/** Files with PEM, as cert-manager, ACME clients and Secrets of Kubernetes have them. */
+/** PEM files, as written by cert-manager, ACME clients and Kubernetes Secrets. */
 export interface TlsFiles {
-  /** The certificate, and after it those that lead to an authority. */
+  /** The certificate, followed by its intermediates. */
   readonly certFile: string;
   /** Its private key, without a passphrase. */
   readonly keyFile: string;
 }
 
-/** A certificate with the key that belongs to it. */
+/** A certificate and its private key. */
 export interface TlsCertificate {
   /** PEM. */
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** Names and addresses that it is for, as text. */
+  /** Its subject alternative names, as text. */
   readonly names: string;
   readonly expiresAt: Date;
 }
@@ -24,7 +24,7 @@ export interface TlsCertificate {
 /**
  * Reads a certificate and its key.
  *
- * @throws Error with a sentence that names the file, when one cannot be read or the two do not fit together
+ * @throws Error that names the file when one is unreadable or the two do not match
  */
 export async function readTlsCertificate({ certFile, keyFile }: TlsFiles): Promise<TlsCertificate> {
   const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
@@ -58,19 +58,19 @@ function or<T>(problem: string, attempt: () => T): T {
 
 export interface RenewalOptions {
   readonly current: TlsCertificate;
-  /** How often the files are looked at. Default: 10,000. */
+  /** Interval of the checks in ms. Default: 10,000. */
   readonly everyMs?: number | undefined;
   readonly onRenewed: (certificate: TlsCertificate) => void;
-  /** Once per problem that is still there at the next look; the certificate in use stays. */
+  /** Called once per problem that persists at the next check. The current certificate stays in use. */
   readonly onProblem: (error: Error) => void;
 }
 
 /**
- * Reads the files again and again and tells when they hold another certificate. Contents are compared and no change of
- * the file system is awaited: Kubernetes and ACME clients put symbolic links in another place, and copies may keep
- * their times. A pair that does not fit is a pair that is being written, unless it stays so.
+ * Polls the files and reports when they hold another certificate. Compares contents instead of watching the file system:
+ * Kubernetes and ACME clients replace symbolic links, and copies may keep their times. A pair that does not match is being
+ * written, unless that persists.
  *
- * @returns a function that ends it
+ * @returns a function that stops it
  */
 export function watchTlsCertificate(files: TlsFiles, options: RenewalOptions): () => void {
   const { everyMs = 10_000, onRenewed, onProblem } = options;

@@ -6,9 +6,9 @@ import { type DrainableServer, type HttpServerOptions, serveApp, serverOptions }
 import { readTlsCertificate, type TlsCertificate, type TlsFiles, watchTlsCertificate } from './tls-certificate.js';
 
 export interface TlsOptions extends TlsFiles {
-  /** A port for TLS beside plain HTTP; 0 for any free one. Default: the port of the app speaks TLS, nothing is plain. */
+  /** Port for TLS beside plain HTTP; 0 for any free port. Default: the port of the app serves TLS, and plain HTTP is off. */
   readonly port?: number | undefined;
-  /** How often the files are read again, for a certificate that was renewed. Default: 10,000. */
+  /** Interval in ms at which the files are read for a renewed certificate. Default: 10,000. */
   readonly renewalCheckMs?: number;
 }
 
@@ -17,14 +17,13 @@ interface Watched {
   readonly log: Log;
 }
 
-/** A handshake may take as long as the headers of a request; Node's own bound is 120 s. */
+/** A handshake may take as long as the headers of a request. The limit of Node.js is 120 s. */
 const HANDSHAKE_MS = 10_000;
 
 /**
- * As `buildHttpServer`, over TLS 1.2 or newer. While it listens it takes a renewed certificate for all connections that
- * are made from then on.
+ * As `buildHttpServer`, over TLS 1.2 or newer. Uses a renewed certificate for all later connections.
  *
- * @throws Error that names the file when the certificate cannot be used
+ * @throws Error that names the file when the certificate is unusable
  */
 export async function buildTlsServer(
   app: Express,
@@ -37,7 +36,7 @@ export async function buildTlsServer(
     ...contextOf(certificate),
     handshakeTimeout: options.timeouts?.headersMs ?? HANDSHAKE_MS,
   });
-  // Node would pass failed handshakes on as malformed requests, but nobody is there who could read an HTTP answer.
+  // Node.js would report failed handshakes as malformed requests, but no client could read an HTTP answer.
   tls.removeAllListeners('tlsClientError');
   tls.on('tlsClientError', (_error, socket) => socket.destroy());
   const handshakes = trackHandshakes(tls);
@@ -57,8 +56,8 @@ export async function buildTlsServer(
 const contextOf = ({ cert, key }: TlsCertificate) => ({ cert, key, minVersion: 'TLSv1.2' as const });
 
 /**
- * Connections that have not agreed on TLS yet. Nothing of HTTP knows them, but a server that closes waits for them. Node
- * does not tell which TLS socket was made of which connection: the client's end stands for both.
+ * Connections without a finished TLS handshake. The HTTP server does not know them, but a server that closes waits for them.
+ * Node.js does not tell which TLS socket belongs to which connection; the end of the client's side stands for both.
  */
 function trackHandshakes(server: Server): ReadonlyMap<string, Socket> {
   const byClient = new Map<string, Socket>();

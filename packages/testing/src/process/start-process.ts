@@ -36,7 +36,7 @@ export type RunningProcess = {
 /**
  * Starts a process and waits until it is ready. It never outlives this process.
  *
- * @throws Error with the output when it ends early, or is not ready after `readyTimeoutMs` (default 30,000)
+ * @throws Error with the output when it ends early, or is not ready after `readyTimeoutMs` (default 90,000)
  */
 export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   const child = spawn(spec.command, spec.args ?? [], {
@@ -134,7 +134,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 async function untilReady(running: RunningProcess, spec: ProcessSpec): Promise<void> {
-  const { readyLine, readyUrl, readyTimeoutMs = 30_000 } = spec;
+  const { readyLine, readyUrl, readyTimeoutMs = 90_000 } = spec;
   let ended: Ended | undefined;
   void running.exited.then((how) => {
     ended = how;

@@ -1,6 +1,6 @@
 import { type ClusterRoute, clusterRoutes } from '@corral/contracts';
 import fc from 'fast-check';
-import { ABSENT_TEAM, absentNames, bodyOf, headersOf, pathOf, pathParametersOf } from '../how-to-call.js';
+import { ABSENT_TEAM, absentNames, bodyOf, headersOf, pathOf, pathParametersOf } from './how-to-call.js';
 import type { FurnishedTeam } from './two-teams.js';
 
 export type Whose = 'own' | 'foreign' | 'absent';
@@ -66,7 +66,7 @@ export interface Filled {
   readonly body: string | null;
 }
 
-/** Values for places other than paths, read after the teams were set up. */
+/** Values for pointers other than paths, read after the teams were set up. */
 export interface Extras {
   readonly cursors: Readonly<Record<'own' | 'foreign', readonly string[]>>;
   readonly tags: Readonly<Record<'own' | 'foreign', readonly string[]>>;

@@ -65,7 +65,7 @@ export class ModelWorld {
     { id: asOperationId('o1'), kind: 'cluster.create', generation: 1, state: 'queued', progress: 0, acceptedAt: noon },
   ];
   writes = 0;
-  /** What wakes the cluster: a planned look, or a digest that differs from the Shoot's. */
+  /** What wakes the cluster: a planned pass, or a digest that differs from the Shoot's. */
   private dueAt: Date | null = noon;
   private leaseEnd = noon;
   private hasDied = false;
@@ -134,7 +134,7 @@ export class ModelWorld {
     this.leaseEnd = new Date(this.clock.now.getTime() + leaseMs);
     this.dueAt = this.leaseEnd;
     if (this.garden.isAway) {
-      this.meetNobody();
+      this.meetNoOtherHolder();
       return;
     }
     let seen = this.read(faults.staleBy);
@@ -163,7 +163,7 @@ export class ModelWorld {
   }
 
   /** A pass without any answer observes nothing, and the verdict stays. */
-  private meetNobody(): void {
+  private meetNoOtherHolder(): void {
     if (this.row === null || this.hasDied) return;
     const { known } = this.row;
     const error = new GardenError('unreachable', 'no connection');
@@ -261,7 +261,7 @@ export class ModelWorld {
         return this.learnWrite(step.do, desired, shoot, faults);
       }
       case 'deleteShoot':
-        if (!desired.isDeleting) throw new Error('deletes what nobody wants deleted');
+        if (!desired.isDeleting) throw new Error('deletes a cluster that is not to be deleted');
         garden.delete(step.uid);
         return null;
       case 'forget':
@@ -396,7 +396,7 @@ export class ModelWorld {
     }
     if (new Set(conditions.map(({ type }) => type)).size < conditions.length)
       throw new Error('a condition is there twice');
-    if (/secret/.test(JSON.stringify(verdict))) throw new Error('tells what is inside of the garden');
+    if (/secret/.test(JSON.stringify(verdict))) throw new Error('reveals internals of the garden');
   }
 
   /** Differences between Shoot and declaration with their managers, found without the code under test. */

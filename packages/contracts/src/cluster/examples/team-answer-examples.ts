@@ -1,5 +1,5 @@
 import type { Examples } from '../../openapi-parts.js';
-import { catalogueExample } from '../catalogue.js';
+import { catalogueExample } from '../clusters/catalogue.js';
 import { apiVersion } from '../states.js';
 import { clusterThingExamples } from './answer-examples.js';
 import { peopleAnswerExamples } from './people-examples.js';

@@ -1,0 +1,102 @@
+import { type ClusterNetwork, type ClusterSpec, driftConditionType, type OperationKind } from '@corral/contracts';
+import { desiredHashOf } from '../../changes/desired-hash.js';
+import { hasWorkers } from '../../node-pools/pool-spec.js';
+import { invalidField, Problem } from '../../problem.js';
+import { type ClusterRecord, openOperationOf } from '../record.js';
+
+export type DeclarationDecision = { readonly kind: 'unchanged' } | AcceptedDeclaration;
+
+export interface AcceptedDeclaration {
+  readonly kind: 'accepted';
+  readonly operation: ClusterOperationKind;
+  readonly generation: number;
+  readonly desiredHash: string;
+  /** Nothing to start yet: the change is complete once it is stored. */
+  readonly isDraft: boolean;
+}
+
+export type ClusterOperationKind = Extract<OperationKind, `cluster.${string}`>;
+
+/** The stored fields that decide about a change of the cluster. */
+export type DeclaredCluster = Pick<
+  ClusterRecord,
+  'spec' | 'desiredHash' | 'generation' | 'startedAt' | 'deletionRequestedAt' | 'conditions' | 'lastOperation'
+>;
+
+/**
+ * Decides what a specification means for a cluster.
+ *
+ * @param current the stored cluster, or null when the team has none with that name
+ * @param desired the full specification after defaults
+ * @throws Problem `cluster_deleting`, or `immutable_field` with a pointer to the field
+ */
+export function decideDeclaration(current: DeclaredCluster | null, desired: ClusterSpec): DeclarationDecision {
+  const desiredHash = desiredHashOf(desired);
+  if (current === null) {
+    return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };
+  }
+  refuseWhileDeleting(current);
+  // After drift the same specification is accepted again, unless an operation is already under way.
+  const repairsDrift = isDrifted(current) && openOperationOf(current) === null;
+  if (current.desiredHash === desiredHash && !repairsDrift) return { kind: 'unchanged' };
+  checkImmutable(current, desired);
+  return {
+    kind: 'accepted',
+    operation: operationFor(current, desired),
+    generation: current.generation + 1,
+    desiredHash,
+    isDraft: current.startedAt === null && !hasWorkers(desired),
+  };
+}
+
+const isDrifted = ({ conditions }: Pick<ClusterRecord, 'conditions'>): boolean =>
+  conditions.some(({ type, status }) => type === driftConditionType && status === 'True');
+
+/** @throws Problem `cluster_deleting`, with the newest operation of the cluster */
+export function refuseWhileDeleting({
+  deletionRequestedAt,
+  lastOperation,
+}: Pick<ClusterRecord, 'deletionRequestedAt' | 'lastOperation'>): void {
+  if (deletionRequestedAt === null) return;
+  throw new Problem(
+    'cluster_deleting',
+    'The cluster is being deleted. Wait until it is gone. If the deletion fails, send DELETE again.',
+    lastOperation === null ? {} : { operationId: lastOperation.id },
+  );
+}
+
+function operationFor(current: DeclaredCluster, desired: ClusterSpec): ClusterOperationKind {
+  if (desiredHashOf(desired) === current.desiredHash) return 'cluster.update';
+  const { hibernated } = current.spec;
+  const onlyHibernation = desiredHashOf({ ...desired, hibernated }) === current.desiredHash;
+  if (onlyHibernation) return desired.hibernated ? 'cluster.hibernate' : 'cluster.resume';
+  return current.startedAt === null ? 'cluster.create' : 'cluster.update';
+}
+
+function checkImmutable({ spec, startedAt }: DeclaredCluster, desired: ClusterSpec): void {
+  for (const field of ['connectionRef', 'region'] as const) {
+    if (spec[field] === desired[field]) continue;
+    throw immutable(
+      `/spec/${field}`,
+      `is ${spec[field]} and cannot change for a declared cluster. Declare a new cluster instead`,
+    );
+  }
+  if (startedAt === null) return;
+  for (const field of ['nodeCIDR', 'podCIDR', 'serviceCIDR', 'existingNetwork'] satisfies (keyof ClusterNetwork)[]) {
+    if (spec.network[field] === desired.network[field]) continue;
+    const present = spec.network[field] ?? 'absent';
+    throw immutable(
+      `/spec/network/${field}`,
+      `is ${present} and cannot change for a started cluster. Declare a new cluster instead`,
+    );
+  }
+  if (spec.controlPlaneHA && !desired.controlPlaneHA) {
+    throw immutable('/spec/controlPlaneHA', 'cannot change back to false. Declare a new cluster instead');
+  }
+  // The garden rejects it while the control plane is down or being stopped.
+  if (!spec.controlPlaneHA && desired.controlPlaneHA && (spec.hibernated || desired.hibernated)) {
+    throw immutable('/spec/controlPlaneHA', 'cannot be set while the cluster is hibernated. Resume the cluster first');
+  }
+}
+
+const immutable = (pointer: string, why: string): Problem => invalidField('immutable_field', pointer, why);

@@ -1,0 +1,103 @@
+import type { ClusterNetwork } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
+import { Address4 } from 'ip-address';
+import { invalidField, type Problem, unsupportedByGarden } from '../../problem.js';
+import type { ClusterQuotas } from './quotas.js';
+
+/** Prefix length of the pod range of one node. The garden fixes it when the cluster is created. */
+const NODE_MASK = 24;
+/**
+ * Longest prefix of a service range: 1,022 services. The range can never grow, and a cluster of a hundred nodes soon
+ * fills a /24 with system services and load balancers.
+ */
+const SERVICE_MASK_MAX = 22;
+/** Shortest prefix of a service range: kube-apiserver accepts at most 20 bits of service addresses. */
+const SERVICE_MASK_MIN = 12;
+/** Shortest prefix of a pod range: kube-controller-manager splits it into at most 2^16 node ranges. */
+const POD_MASK_MIN = NODE_MASK - 16;
+
+/** RFC 1918. */
+const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
+/** RFC 6598: shared address space, also not routed on the internet. */
+const sharedRange = '100.64.0.0/10';
+/** The gateway on the public interface of every server of the provider. */
+const providerGateway = '172.31.1.1/32';
+
+/**
+ * Checks the ranges of a cluster. They cannot change once it runs, so they must have room for the cluster's growth.
+ *
+ * Pods need an RFC 1918 range: only then does the garden add a route per node to the provider's network. Other ranges
+ * silently disable these routes. Services are never routed, so shared address space works for them too. Both stay clear
+ * of 240.0.0.0 to 244.255.255.255, which the garden's tunnel uses.
+ *
+ * @throws Problem `invalid_network`, or `unsupported_by_garden` for an existing network
+ */
+export function checkNetwork(
+  network: ClusterNetwork,
+  {
+    quotas,
+    features,
+  }: {
+    readonly quotas: Pick<ClusterQuotas, 'poolsPerCluster' | 'nodesPerCluster'>;
+    readonly features: ReadonlySet<GardenFeature>;
+  },
+): void {
+  if (network.existingNetwork !== undefined && !features.has('existing-network')) {
+    throw unsupportedByGarden(
+      'existing-network',
+      '/spec/network/existingNetwork',
+      'is not supported here: every cluster gets its own network. Omit the field',
+    );
+  }
+  const nodes = new Address4(network.nodeCIDR);
+  const pods = parseRange('podCIDR', network.podCIDR);
+  const services = parseRange('serviceCIDR', network.serviceCIDR);
+  checkReach('podCIDR', pods, privateRanges);
+  checkReach('serviceCIDR', services, [...privateRanges, sharedRange]);
+  checkSize('podCIDR', pods, POD_MASK_MIN, podMaskMax(quotas));
+  checkSize('serviceCIDR', services, SERVICE_MASK_MIN, SERVICE_MASK_MAX);
+  checkDisjoint('podCIDR', pods, { 'the range of the nodes': nodes });
+  checkDisjoint('serviceCIDR', services, { 'the range of the nodes': nodes, 'the range of the pods': pods });
+}
+
+/** Room for every node of the quota plus one surge node per pool during rolling updates. */
+function podMaskMax({
+  nodesPerCluster,
+  poolsPerCluster,
+}: Pick<ClusterQuotas, 'poolsPerCluster' | 'nodesPerCluster'>): number {
+  return Math.max(POD_MASK_MIN, NODE_MASK - Math.ceil(Math.log2(nodesPerCluster + poolsPerCluster)));
+}
+
+type Field = 'podCIDR' | 'serviceCIDR';
+
+function parseRange(field: Field, text: string): Address4 {
+  const range = Address4.isValid(text) ? new Address4(text) : null;
+  if (range === null || !text.includes('/')) throw wrong(field, 'must be an IPv4 range such as 10.244.0.0/16');
+  const canonical = `${range.startAddress().correctForm()}/${range.subnetMask}`;
+  if (canonical !== text) throw wrong(field, `must be in canonical form: ${canonical}`);
+  return range;
+}
+
+function checkReach(field: Field, range: Address4, allowed: readonly string[]): void {
+  if (!allowed.some((outer) => range.isInSubnet(new Address4(outer)))) {
+    throw wrong(field, `must be within one of the private ranges ${allowed.join(', ')}`);
+  }
+  checkDisjoint(field, range, { '172.31.1.1, the gateway of the provider': new Address4(providerGateway) });
+}
+
+function checkSize(field: Field, { subnetMask }: Address4, min: number, max: number): void {
+  if (subnetMask >= min && subnetMask <= max) return;
+  throw wrong(field, `must be from /${min} to /${max}, because it cannot grow with the cluster`);
+}
+
+function checkDisjoint(field: Field, range: Address4, others: Readonly<Record<string, Address4>>): void {
+  for (const [what, other] of Object.entries(others)) {
+    // Aligned ranges overlap only when one contains the other.
+    if (range.isInSubnet(other) || other.isInSubnet(range)) {
+      throw wrong(field, `overlaps ${what}. Choose a range that does not overlap`);
+    }
+  }
+}
+
+const wrong = (field: Field, message: string): Problem =>
+  invalidField('invalid_network', `/spec/network/${field}`, message);

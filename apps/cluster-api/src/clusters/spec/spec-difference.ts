@@ -1,0 +1,68 @@
+import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import canonicalize from 'canonicalize';
+
+export interface SpecDifference {
+  /** JSON pointer (RFC 6901). */
+  readonly pointer: string;
+  /** Null when absent. */
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/**
+ * Lists what differs between two specifications. Node pools are matched by name. An added or removed pool is one
+ * change, with its index in the specification that contains it.
+ *
+ * @param current null for a new cluster
+ */
+export function differencesOf(current: ClusterSpec | null, desired: ClusterSpec): SpecDifference[] {
+  const { nodePools: before, network: networkBefore, ...restBefore } = current ?? noSpec;
+  const { nodePools: after, network: networkAfter, ...restAfter } = desired;
+  return [
+    ...fieldsChanged('/spec', restBefore, restAfter),
+    ...fieldsChanged('/spec/network', networkBefore, networkAfter),
+    ...poolsChanged(before, after),
+  ];
+}
+
+/** Like `changesOf`, for the body of one node pool. */
+export function poolDifferencesOf(current: NodePoolSpec | null, desired: NodePoolSpec): SpecDifference[] {
+  return fieldsChanged('/spec', { ...current }, { ...desired });
+}
+
+const noSpec = { nodePools: [] as NodePoolSpec[], network: {} };
+
+function poolsChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): SpecDifference[] {
+  const pointerOf = (index: number) => `/spec/nodePools/${index}`;
+  const changes = after.flatMap((pool, index): SpecDifference[] => {
+    const old = before.find(({ name }) => name === pool.name);
+    if (old === undefined) return [{ pointer: pointerOf(index), from: null, to: pool }];
+    return fieldsChanged(pointerOf(index), { ...old }, { ...pool });
+  });
+  const kept = new Set(after.map(({ name }) => name));
+  for (const [index, pool] of before.entries()) {
+    if (!kept.has(pool.name)) changes.push({ pointer: pointerOf(index), from: pool, to: null });
+  }
+  return [...changes, ...orderChanged(before, after)];
+}
+
+function orderChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): SpecDifference[] {
+  const common = (pools: readonly NodePoolSpec[], others: readonly NodePoolSpec[]) =>
+    pools.map(({ name }) => name).filter((name) => others.some((other) => other.name === name));
+  const [from, to] = [common(before, after), common(after, before)];
+  return isSame(from, to) ? [] : [{ pointer: '/spec/nodePools', from, to }];
+}
+
+function fieldsChanged(place: string, before: object, after: object): SpecDifference[] {
+  const [old, wanted] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  return [...new Set([...old.keys(), ...wanted.keys()])]
+    .map((member) => ({
+      pointer: `${place}/${member}`,
+      from: old.get(member) ?? null,
+      to: wanted.get(member) ?? null,
+    }))
+    .filter(({ from, to }) => !isSame(from, to));
+}
+
+/** Compares as canonical JSON. */
+const isSame = (one: unknown, other: unknown): boolean => canonicalize(one) === canonicalize(other);

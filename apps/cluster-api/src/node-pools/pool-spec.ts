@@ -1,0 +1,61 @@
+import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import type { ClusterRecord } from '../clusters/record.js';
+
+/** JSON pointers (RFC 6901) to node pools in the body of a request. */
+export interface PoolPointers {
+  readonly pools: string;
+  pool(index: number): string;
+}
+
+/** For the body of a cluster, which lists all pools. */
+export const pointersInCluster: PoolPointers = {
+  pools: '/spec/nodePools',
+  pool: (index) => `/spec/nodePools/${index}`,
+};
+
+/** For the body of a single pool. */
+export const pointersInPool: PoolPointers = { pools: '/spec', pool: () => '/spec' };
+
+/** Replaces the pool of the same name, or appends the pool. */
+export function withPool(spec: ClusterSpec, pool: NodePoolSpec): ClusterSpec {
+  const index = spec.nodePools.findIndex(({ name }) => name === pool.name);
+  return { ...spec, nodePools: index === -1 ? [...spec.nodePools, pool] : spec.nodePools.with(index, pool) };
+}
+
+export function withoutPool(spec: ClusterSpec, name: string): ClusterSpec {
+  return { ...spec, nodePools: spec.nodePools.filter((pool) => pool.name !== name) };
+}
+
+/** Whether the garden creates the pool's nodes. Other pools consist of servers that the team adopted. */
+export const isManaged = ({ source }: Pick<NodePoolSpec, 'source'>): boolean => source === 'managed';
+
+/**
+ * Whether the Shoot would have any worker. Pools on adopted servers and those with a maximum of zero are left out of
+ * it.
+ */
+export function hasWorkers({ nodePools }: Pick<ClusterSpec, 'nodePools'>): boolean {
+  return nodePools.some((pool) => isManaged(pool) && pool.maximum > 0);
+}
+
+/** The lowest and highest number of nodes of a pool. Adopted servers exist even while the cluster is hibernated. */
+export function nodeRangeOf(
+  pool: Pick<NodePoolSpec, 'source' | 'minimum' | 'maximum'>,
+  { hibernated }: Pick<ClusterSpec, 'hibernated'>,
+): readonly [fewest: number, most: number] {
+  if (!isManaged(pool)) return [pool.maximum, pool.maximum];
+  return hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
+}
+
+/** The garden keeps at least one node in a pool whose maximum is above zero. */
+function effectiveMinimum({ minimum, maximum }: Pick<NodePoolSpec, 'minimum' | 'maximum'>): number {
+  return maximum > 0 ? Math.max(1, minimum) : 0;
+}
+
+/** The sum of the pools' maximums. */
+export function nodesMaxOf(pools: ClusterSpec['nodePools']): number {
+  return pools.reduce((sum, { maximum }) => sum + maximum, 0);
+}
+
+export function findPool({ spec }: Pick<ClusterRecord, 'spec'>, name: string): NodePoolSpec | null {
+  return spec.nodePools.find((pool) => pool.name === name) ?? null;
+}

@@ -1,0 +1,69 @@
+import { parseTime } from '@corral/contracts';
+import { isText } from './http/storable.js';
+import { invalidField } from './problem.js';
+
+/** The position of an item in a list that is sorted newest first. The next page starts after it. */
+export interface Position {
+  readonly createdAt: Date;
+  readonly id: string;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Postgres accepts no other text as an id. */
+export const isId = (text: string): boolean => uuid.test(text);
+
+/** The sort key of an item. The next page starts after it. */
+export type Cursor = readonly string[];
+
+/** Renders an opaque cursor. It contains only values that the items already showed. */
+export function renderCursor(key: Cursor): string {
+  return Buffer.from(JSON.stringify(key)).toString('base64url');
+}
+
+/** @returns null unless `renderCursor` rendered the text for a key with this number of fields */
+export function parseCursor(text: string, fields: number): Cursor | null {
+  try {
+    const key: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    const fits = Array.isArray(key) && key.length === fields && key.every(isKeyPart);
+    return fits ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+const isKeyPart = (part: unknown): part is string => typeof part === 'string' && isText(part);
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly next: string | null;
+}
+
+/**
+ * Returns one page of the rows that were read.
+ *
+ * @param rows up to `limit` + 1 rows. The additional one shows that another page follows
+ */
+export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => Cursor): Page<T> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? renderCursor(keyOf(last)) : null };
+}
+
+/** Reads the cursor of a list that is sorted newest first. @throws Problem `validation_failed` for an invalid one */
+export function positionOf([time, id]: Cursor): Position {
+  const createdAt = parseTime(time as string);
+  if (createdAt === null || !isId(id as string)) {
+    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
+  }
+  return { createdAt, id: id as string };
+}
+
+/** The cursor of an item in a list that is sorted newest first. */
+export const cursorAt = ({ createdAt, id }: Position): Cursor => [createdAt.toISOString(), id];
+
+/** A total order: pages neither repeat nor skip items, even when several were created at the same time. */
+export const newestFirst = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
+
+export function isBehind({ createdAt, id }: Position) {
+  return { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { gt: id } }] };
+}

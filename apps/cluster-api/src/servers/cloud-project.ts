@@ -1,0 +1,95 @@
+import { serverLabels, type TokenVerdict } from '@corral/contracts';
+import type { ProjectOutcome, Projects, ServerReading } from '@corral/hcloud';
+import { invalidField, Problem } from '../problem.js';
+
+export interface ProjectDeps {
+  readonly projects: Pick<Projects, 'within'>;
+  readonly verify: (token: string) => Promise<TokenVerdict>;
+}
+
+const readServerWith = ({ projects }: Pick<ProjectDeps, 'projects'>, token: string, id: number) =>
+  projects.within(token, (project) => project.readServer(id));
+
+/**
+ * Reads a server in the cloud project of a token.
+ *
+ * @throws Problem `validation_failed` when the project has no such server, `connection_rejected`,
+ *   `upstream_unavailable`
+ */
+export async function serverInProject(deps: ProjectDeps, token: string, id: number): Promise<ServerReading> {
+  const outcome = await readServerWith(deps, token, id);
+  switch (outcome.kind) {
+    case 'ok':
+      return outcome.value;
+    case 'absent':
+      throw invalidField('validation_failed', '/spec/serverID', 'is not a server of the connection’s cloud project');
+    case 'credentials_refused':
+      // A single refusal may be an outage.
+      if ((await deps.verify(token)) === 'rejected') throw connectionRejected();
+      throw unavailable(outcome);
+    default:
+      throw unavailable(outcome);
+  }
+}
+
+export const connectionRejected = (): Problem =>
+  new Problem(
+    'connection_rejected',
+    'The provider rejects the token. Replace the token of the connection with a valid one, then retry.',
+  );
+
+function unavailable(outcome: Exclude<ProjectOutcome<unknown>, { kind: 'ok' }>): Problem {
+  const options = outcome.kind === 'throttled' ? { retryAfterSeconds: Math.ceil(outcome.retryAfterMs / 1_000) } : {};
+  return new Problem('upstream_unavailable', 'The provider gave no usable answer. Nothing was changed. Try again.', {
+    ...options,
+    cause: new Error(`provider: ${JSON.stringify(outcome)}`),
+  });
+}
+
+/** The resources that a connection is known to have in its cloud project. */
+export interface ProjectResources {
+  /** Ids of adopted servers. */
+  readonly serverIds: readonly number[];
+  /** The garden's names of clusters that have nodes. */
+  readonly clusters: readonly string[];
+}
+
+/**
+ * Whether the token belongs to another cloud project: one without any node of the connection's clusters, or without any
+ * of its adopted servers. Every negative answer must be confirmed by a second one. Unclear answers count as the right
+ * project.
+ */
+export async function isOtherProject(
+  deps: Pick<ProjectDeps, 'projects'>,
+  token: string,
+  { serverIds, clusters }: ProjectResources,
+): Promise<boolean> {
+  return (await hasNoNode(deps, token, clusters)) || (await hasNoServer(deps, token, serverIds));
+}
+
+async function hasNoNode(
+  { projects }: Pick<ProjectDeps, 'projects'>,
+  token: string,
+  clusters: readonly string[],
+): Promise<boolean> {
+  if (clusters.length === 0) return false;
+  for (let time = 1; time <= 2; time += 1) {
+    const outcome = await projects.within(token, (project) =>
+      project.hasServerWith(serverLabels.clusterNode, clusters),
+    );
+    if (outcome.kind !== 'ok' || outcome.value) return false;
+  }
+  return true;
+}
+
+async function hasNoServer(
+  deps: Pick<ProjectDeps, 'projects'>,
+  token: string,
+  serverIds: readonly number[],
+): Promise<boolean> {
+  if (serverIds.length === 0) return false;
+  for (const id of [...serverIds, ...serverIds]) {
+    if ((await readServerWith(deps, token, id)).kind !== 'absent') return false;
+  }
+  return true;
+}

@@ -1,0 +1,349 @@
+import { clusterLimits } from '@corral/contracts';
+import { GardenError, type GardenErrorKind } from '@corral/garden';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  addConnection,
+  type ClusterTest,
+  freshName,
+  runningCluster,
+  startWithConnection,
+} from '../support/clusters.js';
+import { fakeGarden } from '../support/fake-garden.js';
+import { recordedLog } from '../support/recorded-log.js';
+import { startClusterApi } from '../support/start-cluster-api.js';
+
+describe('POST /clusters/{name}/kubeconfig/', () => {
+  const garden = fakeGarden();
+  const grant = garden.adminKubeconfig;
+  let t: ClusterTest;
+  let name: string;
+  const issue = (body?: object) =>
+    t.api
+      .as(t.acme.member)
+      .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
+      .send(body);
+  const entries = () =>
+    t.db.auditEntry.findMany({ where: { targetName: name, action: 'kubeconfig.issue' }, orderBy: { id: 'asc' } });
+
+  beforeAll(async () => {
+    t = await startWithConnection({ garden });
+  });
+  afterAll(() => t.close());
+  beforeEach(() => {
+    name = freshName(t);
+    garden.failure = null;
+    garden.issued.length = 0;
+    garden.adminKubeconfig = grant;
+  });
+
+  it('answers a credential for an hour that must not be cached', async () => {
+    await t.clusters.running(name);
+    const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { name } });
+
+    const { body, headers } = await issue().expect(200);
+
+    expect(body).toMatchObject({ kubeconfig: `secret kubeconfig of ${shootName}`, scope: 'cluster-admin' });
+    expect(headers['cache-control']).toBe('no-store');
+    expect(garden.issued).toEqual([{ namespace: 'garden-acme', name: shootName, expirationSeconds: 3_600 }]);
+  });
+
+  it('has a context that is named after team and cluster', async () => {
+    await t.clusters.running(name);
+    garden.adminKubeconfig = async () => ({
+      kubeconfig: 'current-context: x\ncontexts:\n  - name: x\n    context: { cluster: c, user: u }\nclusters: []\n',
+      expiresAt: new Date(Date.now() + 3_600_000),
+    });
+
+    const { body } = await issue().expect(200);
+
+    expect(body.kubeconfig).toContain(`current-context: acme/${name}\n`);
+    expect(body.kubeconfig).toContain(`- name: acme/${name}\n`);
+  });
+
+  it('answers 412 and issues nothing when If-Match names an outdated declaration', async () => {
+    await t.clusters.running(name);
+    const read = async () => (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers.etag;
+    const tag = (await read()) as string;
+    await issue().set('If-Match', tag).expect(200);
+    await t.api
+      .as(t.acme.member)
+      .post(t.acme.path(`/clusters/${name}/hibernate/`))
+      .expect(202);
+
+    expect((await issue().set('If-Match', tag).expect(412)).body.code).toBe('precondition_failed');
+
+    expect(garden.issued).toHaveLength(1);
+    expect(await entries()).toHaveLength(1);
+  });
+
+  it('names the operation that must end first', async () => {
+    const { operation } = await t.clusters.declare(name);
+
+    expect((await issue().expect(409)).body).toMatchObject({ code: 'cluster_not_ready', operationId: operation.id });
+  });
+
+  it.each([600, 28_800])('accepts a ttlSeconds of %s', async (ttlSeconds) => {
+    await t.clusters.running(name);
+
+    await issue({ ttlSeconds }).expect(200);
+
+    expect(garden.issued[0]?.expirationSeconds).toBe(ttlSeconds);
+  });
+
+  it.each([0, 599, 28_801, '1h', -600, 3600.5])('refuses a ttlSeconds of %p', async (ttlSeconds) => {
+    await t.clusters.running(name);
+
+    const { body } = await issue({ ttlSeconds }).expect(422);
+
+    expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/ttlSeconds' }] });
+    expect(await entries()).toEqual([]);
+    expect(garden.issued).toEqual([]);
+  });
+
+  it('is limited per team to eight concurrent ones, so a slow garden does not block other teams', async () => {
+    await t.clusters.running(name);
+    const { kubeconfigsPerTeamAtOnce: most } = clusterLimits;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let asked = 0;
+    garden.adminKubeconfig = async (request) => {
+      asked += 1;
+      await held;
+      return grant(request);
+    };
+    const waiting = Array.from({ length: most }, () => issue().then(({ status }) => status));
+    await waitFor('the garden to be asked for all of them', () => asked === most);
+
+    const { body, headers } = await issue().expect(429);
+
+    expect(body).toMatchObject({ code: 'rate_limit_exceeded', detail: expect.stringContaining('of the team') });
+    expect(headers['retry-after']).toMatch(/^\d+$/);
+    release();
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => 200));
+    await issue().expect(200);
+  });
+
+  it('answers the expiry that the garden granted', async () => {
+    await t.clusters.running(name);
+    const expiresAt = new Date('2027-01-01T00:00:00.000Z');
+    garden.adminKubeconfig = async () => ({ kubeconfig: 'x', expiresAt });
+
+    const { body } = await issue({ ttlSeconds: 28_800 }).expect(200);
+
+    expect(body.expiresAt).toBe('2027-01-01T00:00:00.000Z');
+    expect((await entries())[0]?.detail).toMatchObject({ ttlSeconds: 28_800, expiresAt: '2027-01-01T00:00:00.000Z' });
+  });
+
+  it('is in the audit log before the credential exists', async () => {
+    await t.clusters.running(name);
+    let found: unknown;
+    garden.adminKubeconfig = async (request) => {
+      found = await entries();
+      return grant(request);
+    };
+
+    const { headers } = await issue({ ttlSeconds: 900 }).expect(200);
+
+    expect(found).toMatchObject([
+      {
+        teamId: t.acme.id,
+        userId: t.acme.member.id,
+        targetKind: 'Cluster',
+        requestId: headers['x-correlation-id'],
+        detail: { ttlSeconds: 900 },
+      },
+    ]);
+    expect(await entries()).toHaveLength(1);
+  });
+
+  it('stores the credential neither in the database nor in the log', async () => {
+    const { log, text } = recordedLog();
+    const talkative = await startClusterApi({ garden, log });
+    try {
+      await addConnection(talkative, talkative.acme);
+      await runningCluster(talkative, talkative.acme, 'web');
+      garden.adminKubeconfig = async () => ({ kubeconfig: 'top-secret', expiresAt: new Date() });
+      const path = talkative.acme.path('/clusters/web/kubeconfig/');
+      await talkative.api.as(talkative.acme.member).post(path).expect(200);
+
+      const { rows } = await talkative.pool.query<{ dump: string }>(
+        `SELECT query_to_xml('SELECT * FROM audit_entry', true, true, '')::text
+             || query_to_xml('SELECT * FROM cluster', true, true, '')::text
+             || query_to_xml('SELECT * FROM idempotency_key', true, true, '')::text AS dump`,
+      );
+      expect(rows[0]?.dump).toContain('kubeconfig.issue');
+      expect(rows[0]?.dump).not.toContain('top-secret');
+      await waitFor('the request in the log', async () => (await text()).includes('/kubeconfig/'));
+      expect(await text()).not.toContain('top-secret');
+    } finally {
+      await talkative.close();
+    }
+  });
+
+  it('works while an update hangs and a pass holds the lease', async () => {
+    await t.clusters.running(name);
+    await t.pool.query(
+      `UPDATE cluster SET phase = 'Updating', generation = generation + 1, lease_until = now() + interval '1 minute'
+       WHERE name = $1`,
+      [name],
+    );
+
+    await issue().expect(200);
+  });
+
+  it('works while the garden repeats its checks after a change', async () => {
+    await t.clusters.running(name);
+    await t.clusters.showConditions(name, { ControlPlaneReady: 'Unknown' });
+
+    await issue().expect(200);
+  });
+
+  it.each<[string, () => Promise<void>]>([
+    ['it was never started', async () => void (await t.clusters.declare(name))],
+    [
+      'it is still being created',
+      async () => {
+        await t.clusters.declare(name);
+        await t.clusters.beginFirstPass(name);
+      },
+    ],
+    [
+      'its control plane does not answer',
+      async () => {
+        await t.clusters.running(name);
+        await t.clusters.showConditions(name, { ControlPlaneReady: 'False' });
+      },
+    ],
+    [
+      'it was never reconciled',
+      async () => {
+        await t.clusters.running(name);
+        await t.clusters.showConditions(name, { ControlPlaneReady: 'Unknown' });
+        await t.db.cluster.updateMany({ where: { name }, data: { observedGeneration: 0 } });
+      },
+    ],
+    [
+      'it is still resuming',
+      async () => {
+        await t.clusters.running(name);
+        await t.clusters.showConditions(name, { ControlPlaneReady: 'Unknown' }, 'Hibernated');
+      },
+    ],
+    ['it is hibernated', () => t.clusters.running(name, { hibernated: true })],
+  ])('answers 409 cluster_not_ready when %s', async (_why, prepare) => {
+    await prepare();
+
+    const { body } = await issue().expect(409);
+
+    expect(body.code).toBe('cluster_not_ready');
+    expect(garden.issued).toEqual([]);
+    expect(await entries()).toEqual([]);
+  });
+
+  it('answers 409 cluster_deleting while the cluster is being deleted', async () => {
+    await t.clusters.running(name);
+    await t.api
+      .as(t.acme.member)
+      .delete(t.acme.path(`/clusters/${name}/`))
+      .expect(202);
+
+    expect((await issue().expect(409)).body.code).toBe('cluster_deleting');
+  });
+
+  it('answers 404 for an unknown cluster', async () => {
+    await issue().expect(404);
+  });
+
+  it.each<[GardenErrorKind, number, string]>([
+    ['unreachable', 502, 'upstream_unavailable'],
+    ['uncertain', 502, 'upstream_unavailable'],
+    ['throttled', 502, 'upstream_unavailable'],
+    ['credentials', 502, 'upstream_unavailable'],
+    ['unusable', 502, 'upstream_unavailable'],
+    ['refused', 409, 'cluster_not_ready'],
+    ['not_found', 409, 'cluster_not_ready'],
+  ])('maps the garden error %s to HTTP %s', async (kind, status, code) => {
+    await t.clusters.running(name);
+    garden.failure = new GardenError(kind, 'create shoots/adminkubeconfig', { retryAfterSeconds: 17 });
+
+    const answer = await issue().expect(status);
+
+    expect(answer.body.code).toBe(code);
+    if (status === 502) expect(answer.headers['retry-after']).toBe('17');
+    expect(await entries()).toHaveLength(1);
+  });
+
+  describe('the limit of 20 per hour', () => {
+    const fill = async (minutesAgo: number, count: number, detail: object = { issued: true }) => {
+      const { id } = await t.db.cluster.findFirstOrThrow({ where: { name } });
+      await t.pool.query(
+        `INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail, created_at)
+         SELECT $1, 'kubeconfig.issue', 'Cluster', $2, $3, $4, now() - make_interval(mins => $5) FROM generate_series(1, $6)`,
+        [t.acme.id, id, name, JSON.stringify(detail), minutesAgo, count],
+      );
+    };
+
+    it('answers 429 with the time until the next one is allowed', async () => {
+      await t.clusters.running(name);
+      const begunAt = Date.now();
+      await fill(50, 1);
+      await fill(10, 19);
+
+      const { body, headers } = await issue().expect(429);
+
+      expect(body.code).toBe('rate_limit_exceeded');
+      expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(598 - (Date.now() - begunAt) / 1_000);
+      expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
+      expect(garden.issued).toEqual([]);
+    });
+
+    it('ignores issues that are older than an hour', async () => {
+      await t.clusters.running(name);
+      await fill(61, 40);
+      await fill(10, 19);
+
+      await issue().expect(200);
+    });
+
+    it('is counted per cluster, for all members together', async () => {
+      await t.clusters.running(name);
+      await fill(1, 20);
+
+      await t.api
+        .as(t.acme.admin)
+        .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
+        .expect(429);
+      name = `${name}-other`;
+      await t.clusters.running(name);
+      await issue().expect(200);
+    });
+
+    it('counts what the garden may have issued, but not certain failures', async () => {
+      await t.clusters.running(name);
+      await fill(1, 18);
+      garden.failure = new GardenError('unreachable', 'no connection');
+      await issue().expect(502);
+      await issue().expect(502);
+      garden.failure = new GardenError('uncertain', 'no answer in time');
+      await issue().expect(502);
+      garden.failure = null;
+
+      await issue().expect(200);
+      await issue().expect(429);
+    });
+
+    it('holds for concurrent requests', async () => {
+      await t.clusters.running(name);
+      await fill(1, 15);
+
+      const answers = await Promise.all(Array.from({ length: 12 }, () => issue()));
+
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(7);
+      expect(garden.issued).toHaveLength(5);
+    });
+  });
+});

@@ -1,0 +1,283 @@
+import type { NodePoolSpec } from '@corral/contracts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import { addConnection, type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
+
+let t: ClusterTest;
+let name: string;
+const poolPath = (pool: string) => t.acme.path(`/clusters/${name}/node-pools/${pool}/`);
+const put = (pool: string, spec: Partial<NodePoolSpec> & object, query = '') =>
+  t.api
+    .as(t.acme.member)
+    .put(`${poolPath(pool)}${query}`)
+    .send({ spec });
+const get = (pool: string) => t.api.as(t.acme.member).get(poolPath(pool));
+const remove = (pool: string) => t.api.as(t.acme.member).delete(poolPath(pool));
+const readCluster = () => t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`));
+
+beforeAll(async () => {
+  t = await startWithConnection();
+});
+afterAll(() => t.close());
+beforeEach(() => {
+  name = freshName(t);
+});
+
+describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
+  it('adds a pool: 201 with the pool, and the operation of its cluster in a header', async () => {
+    await t.clusters.running(name);
+
+    const { body, headers } = await put('burst', { name: 'burst', machineType: 'cpx51' }).expect(201);
+
+    expect(body).toEqual({
+      ...aPool({ name: 'burst', machineType: 'cpx51', minimum: 0, maximum: 3 }),
+      autoscalerPriority: 0,
+      status: { pet: false, backingReady: null },
+    });
+    const cluster = (await readCluster()).body;
+    expect(cluster.spec.nodePools.map((pool: NodePoolSpec) => pool.name)).toEqual(['general', 'burst']);
+    expect(headers.etag).toBe(cluster.metadata.etag);
+    const { body: operation } = await t.api
+      .as(t.acme.member)
+      .get(new URL(headers['operation-location'] as string).pathname)
+      .expect(200);
+    expect(operation).toMatchObject({ kind: 'cluster.update', state: 'queued', target: { name } });
+    expect(t.wakeups).toContainEqual({ job: 'reconcile-cluster', payload: { clusterId: cluster.metadata.id } });
+  });
+
+  it('changes a pool: 200, in its place in the specification', async () => {
+    await t.clusters.running(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+
+    const { body, headers } = await put('a', aPool({ name: 'a', maximum: 8 })).expect(200);
+
+    expect(body.maximum).toBe(8);
+    expect(headers['operation-location']).toBeDefined();
+    const { spec } = (await readCluster()).body;
+    expect(spec).toEqual(aClusterSpec({ nodePools: [aPool({ name: 'a', maximum: 8 }), aPool({ name: 'b' })] }));
+  });
+
+  it('answers 200 and writes nothing when the pool is unchanged', async () => {
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
+
+    const { headers } = await put('general', aPool()).expect(200);
+
+    expect(headers['operation-location']).toBeUndefined();
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+
+  it('accepts the unchanged body of a GET without an effect', async () => {
+    await t.clusters.running(name);
+    const { body } = await get('general').expect(200);
+    const before = await t.clusters.everything();
+    const send = (pool: object) => t.api.as(t.acme.member).put(poolPath('general')).send(pool);
+
+    await send(body).expect(200);
+
+    expect(await t.clusters.everything()).toEqual(before);
+    expect((await send({ ...body, maximum: 9 }).expect(200)).body.maximum).toBe(9);
+    await t.api.as(t.acme.member).put(poolPath('other')).send(body).expect(422);
+  });
+
+  it('starts a draft with its first pool', async () => {
+    await t.clusters.declareDraft(name);
+
+    await put('general', aPool()).expect(201);
+
+    expect((await readCluster()).body).toMatchObject({ status: { phase: 'Pending' }, metadata: { generation: 2 } });
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.create queued']);
+    expect(t.wakeups).toHaveLength(1);
+  });
+
+  it('leaves a cluster a draft when the pool has a maximum of zero', async () => {
+    await t.clusters.declareDraft(name);
+
+    await put('later', aPool({ name: 'later', minimum: 0, maximum: 0 })).expect(201);
+
+    expect((await readCluster()).body.status.phase).toBe('Draft');
+    expect(t.wakeups).toEqual([]);
+  });
+
+  it.each<[string, Partial<NodePoolSpec>, number, string, string]>([
+    ['another name than the path', { name: 'other' }, 422, 'validation_failed', '/spec/name'],
+    ['a minimum above its maximum', { minimum: 9 }, 422, 'invalid_node_pool', '/spec/minimum'],
+    ['an unknown machine type', { machineType: 'x1' }, 422, 'invalid_node_pool', '/spec/machineType'],
+    ['a machine type that the region lacks', { machineType: 'ccx13' }, 422, 'invalid_node_pool', '/spec/machineType'],
+    ['machines of arm64', { machineType: 'cax21' }, 422, 'unsupported_by_garden', '/spec/machineType'],
+    ['an unknown image', { image: { name: 'arch' } }, 422, 'invalid_node_pool', '/spec/image/name'],
+    ['another source', { source: 'pooled' }, 422, 'unsupported_by_garden', '/spec/source'],
+    ['no public address', { publicIP: false }, 422, 'unsupported_by_garden', '/spec/publicIP'],
+    ['more nodes than the quota allows', { maximum: 98 }, 403, 'quota_exceeded', '/spec'],
+  ])('is refused with %s, and nothing is written', async (_what, pool, status, code, pointer) => {
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
+
+    const { body } = await put('burst', aPool({ name: 'burst', ...pool })).expect(status);
+
+    expect(body).toMatchObject({ code, errors: [{ pointer }] });
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+
+  it('cannot change the source of a pool', async () => {
+    await t.clusters.running(name);
+
+    const { body } = await put('general', aPool({ source: 'onprem' })).expect(422);
+
+    expect(body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/spec/source' }] });
+  });
+
+  it('is refused when it leaves a started cluster without nodes', async () => {
+    await t.clusters.running(name);
+
+    expect((await put('general', aPool({ minimum: 0, maximum: 0 })).expect(422)).body.code).toBe('last_node_pool');
+  });
+
+  it.each(['Burst', 'p'.repeat(51), 'burst-', 'a%00'])('refuses the name %s', async (pool) => {
+    await t.clusters.declare(name);
+
+    const { body } = await put(pool, aPool({ name: 'burst' })).expect(422);
+
+    expect(body.code).toBe('validation_failed');
+  });
+
+  it('answers 404 without a cluster, 409 while it is being deleted, 412 with an outdated tag', async () => {
+    await put('general', aPool()).expect(404);
+    await t.clusters.running(name);
+    expect(
+      (
+        await put('general', aPool({ maximum: 9 }))
+          .set('If-Match', '"old"')
+          .expect(412)
+      ).body.code,
+    ).toBe('precondition_failed');
+    await t.api
+      .as(t.acme.member)
+      .delete(t.acme.path(`/clusters/${name}/`))
+      .expect(202);
+    expect((await put('general', aPool()).expect(409)).body.code).toBe('cluster_deleting');
+  });
+
+  it('accepts the tag of a GET once', async () => {
+    await t.clusters.running(name);
+    const { etag } = (await get('general')).headers;
+
+    await put('general', aPool({ maximum: 9 }))
+      .set('If-Match', etag as string)
+      .expect(200);
+    await put('general', aPool({ maximum: 8 }))
+      .set('If-Match', etag as string)
+      .expect(412);
+  });
+
+  it('as a dry run answers the pool and the cost of its cluster, and writes nothing', async () => {
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
+
+    const changed = (await put('general', aPool({ maximum: 9 }), '?dryRun=true').expect(200)).body;
+    const added = (await put('burst', aPool({ name: 'burst' }), '?dryRun=true').expect(200)).body;
+
+    expect(changed).toMatchObject({
+      resource: { name: 'general', maximum: 9 },
+      cost: { items: [{ name: 'general', maximum: 9 }] },
+      changes: [{ pointer: '/spec/maximum', from: 3, to: 9 }],
+    });
+    expect(added.changes).toContainEqual({ pointer: '/spec/name', from: null, to: 'burst' });
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+});
+
+describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
+  it('removes the pool: 204 with the operation of its cluster in a header', async () => {
+    await t.clusters.running(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+
+    const { headers, text } = await remove('a').expect(204);
+
+    expect(text).toBe('');
+    expect(headers['operation-location']).toMatch(/\/operations\//);
+    expect(headers.etag).toBe((await readCluster()).headers.etag);
+    await get('a').expect(404);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.update queued']);
+  });
+
+  it('does not remove the last pool of a started cluster', async () => {
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
+
+    const { body } = await remove('general').expect(422);
+
+    expect(body.code).toBe('last_node_pool');
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+
+  it('makes a cluster a draft again before its first pass', async () => {
+    await t.clusters.declare(name);
+
+    await remove('general').expect(204);
+
+    expect((await readCluster()).body).toMatchObject({ spec: { nodePools: [] }, status: { phase: 'Draft' } });
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create superseded', 'cluster.create succeeded']);
+  });
+
+  it('answers 404 for an unknown pool, 409 while its cluster is being deleted, 412 with an outdated tag', async () => {
+    await remove('general').expect(404);
+    await t.clusters.running(name);
+    await remove('other').expect(404);
+    await remove('general').set('If-Match', '"old"').expect(412);
+    await t.api
+      .as(t.acme.member)
+      .delete(t.acme.path(`/clusters/${name}/`))
+      .expect(202);
+    expect((await remove('general').expect(409)).body.code).toBe('cluster_deleting');
+  });
+
+  it('answers 409 over a rejected connection', async () => {
+    await addConnection(t, t.acme, { ref: 'rejected' });
+    await t.clusters.declare(name, {
+      connectionRef: 'rejected',
+      nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })],
+    });
+    await t.clusters.beginFirstPass(name);
+    await t.db.connection.updateMany({ where: { ref: 'rejected' }, data: { phase: 'Rejected' } });
+
+    expect((await remove('a').expect(409)).body.code).toBe('connection_rejected');
+  });
+});
+
+describe('reading node pools', () => {
+  it('answers one pool with the tag of its cluster', async () => {
+    await t.clusters.declare(name);
+
+    const { body, headers } = await get('general').expect(200);
+
+    expect(body).toMatchObject(aPool());
+    expect(headers.etag).toBe((await readCluster()).headers.etag);
+  });
+
+  it('answers 404 for unknown pools and clusters', async () => {
+    await get('general').expect(404);
+    await t.clusters.declare(name);
+    await get('other').expect(404);
+    await get('a%00').expect(404);
+  });
+
+  it('lists them by name in pages', async () => {
+    await t.clusters.declare(name, { nodePools: ['c', 'a', 'b'].map((pool) => aPool({ name: pool })) });
+    const list = async (query: string) => {
+      const path = `${t.acme.path(`/clusters/${name}/node-pools/`)}?${query}`;
+      const { body } = await t.api.as(t.acme.member).get(path).expect(200);
+      return { names: body.items.map((pool: NodePoolSpec) => pool.name), next: body.next as string | null };
+    };
+
+    const first = await list('limit=2');
+    const second = await list(`limit=2&cursor=${first.next}`);
+
+    expect([first.names, second]).toEqual([['a', 'b'], { names: ['c'], next: null }]);
+  });
+
+  it('answers 404 for the list of an unknown cluster', async () => {
+    await t.api
+      .as(t.acme.member)
+      .get(t.acme.path(`/clusters/${name}/node-pools/`))
+      .expect(404);
+  });
+});

@@ -1,0 +1,83 @@
+import { waitFor } from '@corral/testing';
+import { addConnection } from '../clusters.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../start-cluster-api.js';
+import { type Following, type FollowOptions, follow } from './follow.js';
+import { type Replica, type ReplicaOptions, startReplica } from './start-replica.js';
+
+/** Replicas on one database with clients that follow events. */
+export interface LiveTest {
+  readonly api: TestClusterApi;
+  startReplica(options?: ReplicaOptions): Promise<Replica>;
+  /** Follows events from now on, or after `lastEventId`. Default: as the member of `acme`. */
+  begin(at: Replica, options?: BeginOptions): Promise<Following>;
+  /** Makes the smallest possible change. */
+  addOperation(team: TestTeam, name: string): Promise<void>;
+  /** Resolves once no open transaction can add events before the existing ones. */
+  untilAllIsOver(): Promise<unknown>;
+  /** Closes all clients. Resolves once the replicas have noticed. */
+  leaveAll(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface BeginOptions extends Partial<FollowOptions> {
+  /** Starts even while open transactions hold back events. */
+  readonly amidTransactions?: boolean;
+}
+
+/** Inserts an operation on `$2` for the team `$1`. */
+export const insertOperation = `
+  INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
+  VALUES ($1, 'cluster.update', 'Cluster', gen_random_uuid(), $2, 1, 'queued', 'sha256:' || repeat('0', 64))`;
+
+export async function startLiveTest(): Promise<LiveTest> {
+  const api = await startClusterApi();
+  await addConnection(api, api.acme);
+  await addConnection(api, api.globex);
+  const replicas: Replica[] = [];
+  const followings: Following[] = [];
+  const leaveAll = async (): Promise<void> => {
+    for (const following of followings.splice(0)) following.leave();
+    // A new client shares the feed of an existing one and would start at the feed's position.
+    for (const replica of replicas) await waitFor('the streams to end', async () => (await streamsAt(replica)) === 0);
+  };
+  /**
+   * A stream starts before the oldest open transaction of the database server, including those of other test files.
+   * Waiting for them keeps changes from before `begin` out of the stream.
+   */
+  const untilAllIsOver = () =>
+    waitFor('the transactions that were open at the last event to end', async () => {
+      const { rows } = await api.pool.query(
+        'SELECT FROM team_event WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint LIMIT 1',
+      );
+      return rows.length === 0;
+    });
+  return {
+    api,
+    untilAllIsOver,
+    async startReplica(options) {
+      const started = await startReplica(api, options);
+      replicas.push(started);
+      return started;
+    },
+    async begin(at, { amidTransactions = false, ...options } = {}) {
+      if (options.lastEventId === undefined && !amidTransactions) await untilAllIsOver();
+      const following = await follow({ url: at.url, team: api.acme, ...options });
+      followings.push(following);
+      if (options.lastEventId === undefined) await waitFor('ready', () => following.events[0]?.event === 'ready');
+      return following;
+    },
+    addOperation: async (team, name) => void (await api.pool.query(insertOperation, [team.id, name])),
+    leaveAll,
+    async close() {
+      await leaveAll();
+      await Promise.all(replicas.map((each) => each.close()));
+      await api.close();
+    },
+  };
+}
+
+/** The gauge of open streams. */
+export async function streamsAt({ metrics }: Pick<Replica, 'metrics'>): Promise<number> {
+  const text = await metrics.registry.metrics();
+  return Number(/^corral_event_streams_count\{[^}]*\} (\d+)$/m.exec(text)?.[1]);
+}

@@ -1,0 +1,53 @@
+import { createServer } from 'node:http';
+import { type Duplex, duplexPair } from 'node:stream';
+import { serve } from '@corral/http-api';
+import { createHealth, createMetrics, type Metrics, silentLog } from '@corral/service';
+import { type AppDeps, buildApp } from '../../../src/build-app.js';
+import { type EventConfig, eventDefaults, listenToTeamEvents } from '../../../src/events/handlers.js';
+import type { TestClusterApi } from '../start-cluster-api.js';
+
+/** A further replica of the service on the test's database. */
+export interface Replica {
+  readonly url: string;
+  /** A connection with a buffer of a few kilobytes, independent of the machine's socket buffers. */
+  connectInMemory(): Duplex;
+  readonly metrics: Metrics;
+  /** Shuts down as on SIGTERM. Safe to repeat. */
+  close(): Promise<void>;
+}
+
+export interface ReplicaOptions extends Partial<EventConfig> {
+  /** Default: the test's database. */
+  readonly databaseUrl?: string;
+  readonly deps?: Partial<AppDeps>;
+}
+
+export async function startReplica(
+  { deps, ...test }: TestClusterApi,
+  { databaseUrl = test.databaseUrl, deps: others, ...events }: ReplicaOptions = {},
+): Promise<Replica> {
+  const news = listenToTeamEvents({ databaseUrl, applicationName: 'replica', onError: () => undefined });
+  const [metrics, health] = [createMetrics({ service: 'test' }), createHealth({ checks: {}, log: silentLog })];
+  const config = { ...deps.config, events: { ...eventDefaults, ...events } };
+  const app = buildApp({ ...deps, ...others, config, metrics, health, eventNews: news.subscribe });
+  const served = await serve({
+    app,
+    host: '127.0.0.1',
+    port: 0,
+    metrics,
+    health,
+    log: silentLog,
+    shutdownGraceMs: 10_000,
+  });
+  return {
+    url: served.url,
+    metrics,
+    connectInMemory() {
+      const [ours, theirs] = duplexPair();
+      createServer(app).emit('connection', theirs);
+      theirs.once('close', () => ours.destroy()); // destroying one end of a pair does not close the other
+      return ours;
+    },
+    close: () => served.close().then(news.close),
+  };
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import type { ConnectionId } from '@corral/contracts';
+import type { GardenClient } from '@corral/garden';
+import { QueueUnavailable } from '@corral/queue';
+import { silentLog } from '@corral/service';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { observedHash } from '../../src/clusters/observe.js';
+import { clusterTable } from '../../src/clusters/workers.js';
+import { dueStore } from '../../src/garden/due-store.js';
+import { followShoots } from '../../src/garden/follow-shoots.js';
+import { leaseStore } from '../../src/loop/leases.js';
+import { sweepDue } from '../../src/loop/sweep-due.js';
+import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
+import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
+
+const HOUR_MS = 3_600_000;
+const running = () => new AbortController().signal;
+
+let at: ClusterRows;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await openClusterRows();
+  acme = await at.addTeam('acme');
+});
+afterAll(() => at.close());
+
+describe('the sweep', () => {
+  beforeEach(() => at.pool.query('DELETE FROM cluster'));
+
+  const manyDue = (count: number, connectionId: ConnectionId) =>
+    at.pool.query(
+      `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, started_at, due_at)
+       SELECT $1, 'many-' || n, $2, '{}', 'h', now(), now() - make_interval(secs => 10 + n % 7)
+       FROM generate_series(1, $3) n`,
+      [acme.id, connectionId, count],
+    );
+
+  it('sends one wake-up for each due cluster', async () => {
+    await manyDue(1_234, await at.addConnection(acme, 'sweep'));
+    const sent: string[] = [];
+    const send = async (id: string) => void sent.push(id);
+    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTable), send, log: silentLog });
+
+    expect(await sweep(running())).toBe(1_234);
+
+    expect(new Set(sent).size).toBe(1_234);
+    expect(sent).toHaveLength(1_234);
+  });
+
+  it('ends early when the queue is unavailable', async () => {
+    let asked = 0;
+    const send = async () => {
+      asked += 1;
+      if (asked > 3) throw new QueueUnavailable('away');
+    };
+    await manyDue(200, await at.addConnection(acme, 'sweep-away'));
+    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTable), send, log: silentLog });
+
+    expect(await sweep(running())).toBe(3);
+
+    expect(asked).toBeLessThan(40);
+  });
+});
+
+describe('a list of all Shoots', () => {
+  const CLUSTERS = 10_000;
+  const PAGE = 500;
+
+  const shootOf = (namespace: string, shootName: string) => aShoot(aSteadyDesired({ namespace, shootName }));
+
+  it('wakes only the changed one of ten thousand clusters', async () => {
+    const team = await at.addTeam();
+    const namespace = `garden-${team.slug}`;
+    await at.pool.query('DELETE FROM cluster');
+    await at.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, namespace]);
+    const hash = observedHash(shootOf(namespace, 'c1'));
+    await at.pool.query(
+      `INSERT INTO cluster (team_id, name, connection_id, shoot_name, spec, desired_hash, started_at, shoot_uid, observed_hash)
+       SELECT $1, 'n' || n, $2, 'c' || n, '{}', 'h', now(), 'uid', CASE WHEN n = 7777 THEN 'other' ELSE $3 END
+       FROM generate_series(0, $4 - 1) n`,
+      [team.id, await at.addConnection(team), hash, CLUSTERS],
+    );
+    const woken: string[] = [];
+    const watchShoots: GardenClient['watchShoots'] = async (watch) => {
+      watch.onState?.({ phase: 'listing' });
+      for (let first = 0; first < CLUSTERS; first += PAGE) {
+        await watch.onPage(Array.from({ length: PAGE }, (_, index) => shootOf(namespace, `c${first + index}`)));
+      }
+      await watch.onListed();
+    };
+
+    await followShoots({
+      garden: { watchShoots },
+      dueTimes: dueStore(at.pool),
+      relistEveryMs: HOUR_MS,
+      wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
+      onChanges: () => undefined,
+      onWatching: () => undefined,
+      onReturn: async () => undefined,
+    })(running());
+
+    const { rows } = await at.pool.query(`SELECT id, shoot_name FROM cluster WHERE due_at IS NOT NULL`);
+    expect(rows).toEqual([expect.objectContaining({ shoot_name: 'c7777' })]);
+    expect(woken).toEqual([rows[0].id]);
+  });
+});
+
+describe('the return of the garden', () => {
+  const waitsFor = async (reason: string, dueIn: string, since = '2026-01-01T00:00:00.000Z') => {
+    const { id } = await at.declare(acme, await at.addConnection(acme, `w-${randomUUID().slice(0, 8)}`));
+    await at.pool.query(
+      `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text, 'since', $4::text), due_at = now() + $3::interval
+       WHERE id = $1`,
+      [id, reason, dueIn, since],
+    );
+    return id;
+  };
+
+  it('makes only waiting clusters due, spread over the given time', async () => {
+    const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
+    const newestSince = '2026-01-01T00:00:01.000Z';
+    waiting.push(await waitsFor('GardenUnavailable', '1 minute', newestSince));
+    expect(await dueStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
+      namespace: null,
+      name: expect.stringMatching(/^c/),
+      newestSince,
+    });
+    expect(await dueStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
+    await waitsFor('UpstreamThrottled', '1 minute');
+    await waitsFor('GardenUnavailable', '1 second');
+
+    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
+
+    expect(woken.map(({ id }) => id).toSorted()).toEqual(waiting.toSorted());
+    expect(new Set(woken.map(({ inMs }) => inMs)).size).toBe(waiting.length);
+    expect(woken.every(({ inMs }) => inMs >= 0 && inMs < 2_000)).toBe(true);
+    const { rows } = await at.pool.query(
+      `SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp() + interval '2 s'`,
+      [waiting],
+    );
+    expect(rows).toEqual([{ count: waiting.length }]);
+    expect(await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000)).toEqual([]);
+  });
+
+  it('makes leased clusters due too, since their pass may have started earlier', async () => {
+    const id = await waitsFor('GardenUnavailable', '-1 second');
+    const leases = leaseStore(at.pool, clusterTable);
+    const answer = await leases.takeLease(id, 1_000);
+    if (answer.kind !== 'taken') throw new Error(answer.kind);
+
+    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
+
+    expect(woken.map((each) => each.id)).toEqual([id]);
+    expect(await leases.release(answer.lease, { nextPassMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
+  });
+
+  it('is reported by a watch that opens after an interruption only', async () => {
+    let returns = 0;
+    const states = ['listing', 'watching', 'listing', 'watching', 'waiting', 'watching'] as const;
+    const watchShoots: GardenClient['watchShoots'] = async ({ onState }) => {
+      for (const phase of states) onState?.(phase === 'waiting' ? { phase, error: null, delayMs: 1 } : { phase });
+    };
+
+    await followShoots({
+      garden: { watchShoots },
+      dueTimes: dueStore(at.pool),
+      wakeUps: { wakeAll: async () => undefined },
+      relistEveryMs: HOUR_MS,
+      onChanges: () => undefined,
+      onWatching: () => undefined,
+      onReturn: async () => {
+        returns += 1;
+      },
+    })(running());
+
+    expect(returns).toBe(2);
+  });
+});

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { silentLog } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Leading, lead, leadershipStore } from '../src/loop/leadership.js';
+import { type ClusterRows, openClusterRows } from './support/cluster-rows.js';
+
+const HOUR_MS = 3_600_000;
+
+let at: ClusterRows;
+beforeAll(async () => {
+  at = await openClusterRows();
+});
+afterAll(() => at.close());
+
+describe('a task with one leader', () => {
+  const LEASE_MS = 400;
+  const open: Leading[] = [];
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((each) => each.close()));
+  });
+
+  /** A candidate for the task, and how often it has started. */
+  function candidate(task: string, { store = leadershipStore(at.pool), leaseMs = LEASE_MS } = {}) {
+    let begun = 0;
+    let working = 0;
+    const work = async (signal: AbortSignal) => {
+      begun += 1;
+      working += 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      working -= 1;
+    };
+    const leading = lead({ store, name: task, holder: randomUUID(), leaseMs, work, log: silentLog });
+    open.push(leading);
+    return { ...leading, begun: () => begun, working: () => working };
+  }
+
+  it('is performed by one of many', async () => {
+    const candidates = Array.from({ length: 5 }, () => candidate('one-of-many', { leaseMs: HOUR_MS }));
+
+    await waitFor('a leader', () => candidates.some((each) => each.isLeading()));
+    const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'one-of-many'`);
+
+    expect(candidates.filter((each) => each.working() === 1)).toHaveLength(1);
+    expect(rows).toEqual([expect.objectContaining({ fence: 1 })]);
+  });
+
+  it('is taken over immediately when its leader shuts down', async () => {
+    const first = candidate('orderly', { leaseMs: HOUR_MS });
+    await waitFor('the first to lead', () => first.isLeading());
+    const second = candidate('orderly');
+
+    await first.close();
+
+    expect(first.working()).toBe(0);
+    await waitFor('the second to lead', () => second.isLeading());
+  });
+
+  it('is taken over when its leader is silent', async () => {
+    await leadershipStore(at.pool).hold('silent', 'dead', 1);
+    await waitFor('its lease to end', async () => {
+      const { rowCount } = await at.pool.query(
+        `SELECT FROM leadership WHERE name = 'silent' AND until < clock_timestamp()`,
+      );
+      return rowCount === 1;
+    });
+    const next = candidate('silent', { leaseMs: HOUR_MS });
+
+    await waitFor('the next to lead', () => next.isLeading());
+
+    const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'silent'`);
+    expect(rows).toEqual([expect.objectContaining({ fence: 2 })]);
+  });
+
+  it('is given up by a leader that cannot renew its lease', async () => {
+    let isAway = false;
+    const store = leadershipStore(at.pool);
+    const hold: typeof store.hold = (...args) => (isAway ? Promise.reject(new Error('away')) : store.hold(...args));
+    const first = candidate('cut off', { store: { ...store, hold } });
+    await waitFor('the first to lead', () => first.isLeading());
+
+    isAway = true;
+
+    await waitFor('it to stop', () => !first.isLeading() && first.working() === 0);
+    const begunBefore = first.begun();
+    isAway = false;
+    await waitFor('it to lead again', () => first.begun() > begunBefore);
+  });
+});

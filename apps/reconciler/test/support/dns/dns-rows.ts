@@ -1,0 +1,103 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { TeamId } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import { type NewWrite, parseStoredWrite, type RrsetOperation, writeLedger } from '@corral/dns-data';
+
+/** Rows of the DNS product, as gateways write them. */
+export interface DnsRows {
+  addTeam(slug: string): Promise<TestTeam>;
+  /** A write whose holder died or gave up: pending, with an expired lease. */
+  addLostWrite(team: TestTeam, write: TestWrite): Promise<{ entryId: number; write: NewWrite }>;
+  readEntries(where?: string): Promise<EntryRow[]>;
+  getEntry(entryId: number): Promise<EntryRow>;
+  /** The mirrored values of a set, or null when it is absent. */
+  mirroredValues(name: string, type?: string): Promise<string[] | null>;
+}
+
+export interface TestTeam {
+  readonly id: TeamId;
+  readonly slug: string;
+  readonly tokenId: string;
+}
+
+export interface TestWrite {
+  readonly name: string;
+  readonly type?: string;
+  readonly operation: RrsetOperation;
+  readonly body: object | null;
+}
+
+export interface EntryRow {
+  id: number;
+  state: string;
+  actor: string;
+  operation: string;
+  name: string;
+  team_id: string | null;
+  found_applied: boolean | null;
+  found_body: string | null;
+  reserved_records: number;
+  lease_until: Date | null;
+  lease_fence: number;
+  recheck_at: Date | null;
+}
+
+export function dnsRows(pool: Pool, zoneId: number): DnsRows {
+  const readEntries = async (where = 'true'): Promise<EntryRow[]> =>
+    (await pool.query<EntryRow>(`SELECT * FROM dns_audit_entry WHERE ${where} ORDER BY id`)).rows;
+  return {
+    readEntries,
+    async addTeam(slug) {
+      const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
+      const id = team.rows[0]?.id as TeamId;
+      const token = await pool.query<{ id: string }>(
+        `INSERT INTO dns_token (team_id, name, hash, scopes, within_types) VALUES ($1, 'test', $2, '{dns}', '{}')
+         RETURNING id`,
+        [id, randomBytes(32)],
+      );
+      return { id, slug, tokenId: token.rows[0]?.id as string };
+    },
+    async addLostWrite(team, { name, type = 'A', operation, body }) {
+      const full = operation === 'create' ? { name, type, ...body } : body;
+      const requestBody = full === null ? null : JSON.stringify(full);
+      const parsed = parseStoredWrite(operation, requestBody);
+      if (parsed === null) throw new Error('The test wants to send a body that no write has.');
+      const write: NewWrite = {
+        owner: { kind: 'team', id: team.id, teamId: team.id },
+        tokenId: team.tokenId,
+        key: { zoneId, name, type },
+        write: parsed,
+        requestBody,
+        requestId: null,
+        requestHash: createHash('sha256').update(randomUUID()).digest(),
+      };
+      const begun = await ledgerOf(pool).begin(write, () => true);
+      if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
+      return { entryId: begun.lease.entryId, write };
+    },
+    async getEntry(entryId) {
+      const [entry] = await readEntries(`id = ${entryId}`);
+      if (entry === undefined) throw new Error(`There is no entry ${entryId}.`);
+      return entry;
+    },
+    async mirroredValues(name, type = 'A') {
+      const { rows } = await pool.query<{ body: string }>('SELECT body FROM dns_rrset WHERE name = $1 AND type = $2', [
+        name,
+        type,
+      ]);
+      const body = rows[0]?.body;
+      if (body === undefined) return null;
+      return (JSON.parse(body) as { records: { value: string }[] }).records.map((record) => record.value);
+    },
+  };
+}
+
+/** A ledger whose leases have already expired when they are granted. */
+export const ledgerOf = (pool: Pool, leaseMs = -1_000) =>
+  writeLedger(pool, {
+    quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
+    leaseMs,
+    replayMs: 60_000,
+  });
+
+export const records = (...values: string[]) => values.map((value) => ({ value }));

@@ -1,0 +1,131 @@
+import { connectPool, type Pool } from '@corral/database';
+import { zoneSyncStore } from '@corral/dns-data';
+import { connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
+import type { Queue } from '@corral/queue';
+import { createMetrics, type Metrics, silentLog } from '@corral/service';
+import { createTestDatabase, patientPool } from '@corral/testing';
+import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../../src/dns/workers.js';
+import { type DnsRows, dnsRows } from './dns-rows.js';
+
+export const ZONE = 'example.test';
+export const DEMO_ZONE = 'demo.example.test';
+export const UPSTREAM_TOKEN = 'x'.repeat(64);
+
+export interface Reconciling extends DnsRows {
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  readonly cloud: LocalCloud;
+  readonly hcloud: HcloudClient;
+  readonly zoneId: number;
+  readonly demoZoneId: number;
+  readonly workers: DnsWorkers;
+  /** Requested jobs, in place of a queue. */
+  readonly nudges: { name: string; payload: unknown; options: unknown }[];
+  /** Milliseconds between two jobs of a name, after `schedule`. */
+  readonly intervals: Map<string, number>;
+  /** A second reconciler with separate metrics. */
+  another(settings?: Partial<DnsSettings>, upstream?: Partial<HcloudClient>): DnsWorkers;
+  metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
+  /** Mirrors the zone without any set, as after the import of an empty zone. */
+  mirrorZone(): Promise<void>;
+  /** Removes faults, and every set in the upstream zone. */
+  clearUpstream(): void;
+  stop(): Promise<void>;
+}
+
+export const settings: DnsSettings = {
+  zoneName: ZONE,
+  demoZoneName: null,
+  syncIntervalMs: 600_000,
+  settleIntervalMs: 5_000,
+  actionIntervalMs: 10_000,
+  actionRunningMsMax: 60_000,
+  demoIntervalMs: 5_000,
+  graceMs: 60_000,
+  upstreamMsMax: 1_000,
+};
+
+/** A reconciler with a separate database and upstream, whose loops the test runs itself. */
+export async function startReconciling(
+  cloudOptions: Partial<LocalCloudOptions> = {},
+  changed: Partial<DnsSettings> = {},
+  { waitMsMax = 30_000 }: { waitMsMax?: number } = {},
+): Promise<Reconciling> {
+  const database = await createTestDatabase();
+  const cloud = await startLocalCloud({
+    tokens: [UPSTREAM_TOKEN],
+    zones: [{ name: ZONE }, { name: DEMO_ZONE }],
+    actionMs: 0,
+    requestsPerHour: 1_000_000,
+    ...cloudOptions,
+  });
+  const pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'reconciler test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
+  const hcloud = connectHcloud({
+    baseUrl: cloud.apiUrl,
+    token: UPSTREAM_TOKEN,
+    timeoutMs: 30_000,
+    waitMsMax,
+    log: silentLog,
+  });
+  const nudges: Reconciling['nudges'] = [];
+  const intervals = new Map<string, number>();
+  const queue = {
+    nudge: async (name: string, payload: unknown, options: unknown) => void nudges.push({ name, payload, options }),
+    schedule: (name: string, _payload: unknown, everyMs: number) => void intervals.set(name, everyMs),
+  } as unknown as Queue;
+  const buildWith = (metrics: Metrics, differing: Partial<DnsSettings>, upstream: Partial<HcloudClient> = {}) =>
+    buildDnsWorkers({
+      settings: { ...settings, ...differing },
+      pool,
+      queue,
+      metrics,
+      log: silentLog,
+      hcloud: { ...hcloud, ...upstream },
+    });
+  const metrics = createMetrics({ service: 'test' });
+  const idOf = (name: string) => cloud.admin.zones().find((zone) => zone.name === name)?.id as number;
+  const [zoneId, demoZoneId] = [idOf(ZONE), idOf(DEMO_ZONE)];
+  return {
+    ...dnsRows(pool, zoneId),
+    databaseUrl: database.url,
+    pool,
+    cloud,
+    hcloud,
+    zoneId,
+    demoZoneId,
+    nudges,
+    intervals,
+    workers: buildWith(metrics, changed),
+    another: (more, upstream) => buildWith(createMetrics({ service: 'test' }), { ...changed, ...more }, upstream),
+    async metric(name, labels = {}) {
+      const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
+      const wanted = Object.entries(labels);
+      return values.find((value) =>
+        wanted.every(([label, text]) => (value.labels as Record<string, unknown>)[label] === text),
+      )?.value;
+    },
+    async mirrorZone() {
+      const zone = await hcloud.readZone(ZONE);
+      if (zone.kind === 'found') await zoneSyncStore(pool).saveZone(zone);
+    },
+    clearUpstream() {
+      cloud.admin.clearFaults();
+      const { rrsets = [] } = cloud.admin.zones().find(({ name }) => name === ZONE) ?? {};
+      for (const { name, type } of rrsets) if (name !== '@') cloud.admin.deleteRrset(ZONE, name, type);
+    },
+    async stop() {
+      hcloud.close();
+      await cloud.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+export const running = (): AbortSignal => new AbortController().signal;

@@ -1,0 +1,235 @@
+import { type DnsTokenHandling, dnsLimits, type UserId } from '@corral/contracts';
+import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
+import type { TeamRecord } from '../people/team-store.js';
+import { DNS_SCOPE } from './caller.js';
+import { checkNewDnsToken, DnsTokenRefused, hashDnsToken, mintDnsToken, type NewDnsToken } from './token.js';
+
+export interface DnsTokenRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly withinName: string | null;
+  readonly withinTypes: readonly string[];
+  readonly createdAt: Date;
+  /** Null for a token created by an operator or handed over to the team. */
+  readonly createdBy: { readonly id: number; readonly email: string; readonly displayName: string } | null;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+}
+
+/** The actor of a token change, for the audit log. */
+export interface DnsTokenActor {
+  /** Null for an operator. */
+  readonly userId: UserId | null;
+  readonly requestId: string | null;
+}
+
+/** The only actor without a signed-in user: an operator with access to the database. */
+const operator: DnsTokenActor = { userId: null, requestId: null };
+
+type Team = Pick<TeamRecord, 'id' | 'slug'>;
+
+/** Columns of a token for Prisma's `select`, without its hash. */
+export const shownOfDnsToken = {
+  id: true,
+  name: true,
+  scopes: true,
+  withinName: true,
+  withinTypes: true,
+  createdAt: true,
+  expiresAt: true,
+  revokedAt: true,
+  lastUsedAt: true,
+  creator: { select: { number: true, email: true, displayName: true, firstName: true, lastName: true } },
+} as const;
+
+interface DnsTokenRow extends Omit<DnsTokenRecord, 'createdBy'> {
+  readonly creator: {
+    readonly number: number;
+    readonly email: string;
+    readonly displayName: string;
+    readonly firstName: string;
+    readonly lastName: string;
+  } | null;
+}
+
+export function dnsTokenRecordOf({ creator, ...row }: DnsTokenRow): DnsTokenRecord {
+  const createdBy = creator && { id: creator.number, email: creator.email, displayName: displayNameOf(creator) };
+  return { ...row, createdBy };
+}
+
+/**
+ * Prisma condition for tokens that are neither revoked nor expired.
+ *
+ * @param now the database's clock
+ */
+export const inForce = (now: Date) => ({
+  revokedAt: null,
+  OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+});
+
+/** Prisma condition for tokens that were issued to be kept. The others belong to a session and are in no list. */
+export const isKept = { sessionId: null } as const;
+
+/**
+ * Issues a token within the caller's transaction, with its audit entry. The token's text is only in the result.
+ *
+ * @throws DnsTokenRefused when the team has 5 active tokens, or the narrowing lies outside the team's names
+ */
+export async function issueDnsToken(
+  tx: Transaction,
+  team: Team,
+  wanted: NewDnsToken & { readonly id?: string },
+  by: DnsTokenActor,
+): Promise<{ token: string; record: DnsTokenRecord }> {
+  // Counts and inserts under the team's lock, so two concurrent issues cannot both be the fifth.
+  const now = await lockTeamChanges(tx, team.id);
+  checkNewDnsToken(team, wanted, now);
+  const active = await tx.dnsToken.count({ where: { teamId: team.id, ...isKept, ...inForce(now) } });
+  if (active >= dnsLimits.activeTokensPerTeam) {
+    const held = `Team "${team.slug}" has ${active} active tokens, which is the limit per team`;
+    throw new DnsTokenRefused(null, `${held}. Revoke one first`);
+  }
+  const token = mintDnsToken();
+  const narrowing = {
+    scopes: [...(wanted.scopes ?? [DNS_SCOPE])],
+    withinName: wanted.withinName ?? null,
+    withinTypes: [...(wanted.withinTypes ?? [])],
+  };
+  const expiresAt = wanted.expiresAt ?? null;
+  const row = await tx.dnsToken.create({
+    data: {
+      teamId: team.id,
+      createdById: by.userId,
+      name: wanted.name,
+      createdAt: now,
+      expiresAt,
+      ...narrowing,
+      ...(wanted.id === undefined ? {} : { id: wanted.id }),
+      hash: new Uint8Array(hashDnsToken(token)),
+    },
+    select: shownOfDnsToken,
+  });
+  const detail = { ...narrowing, expiresAt: expiresAt?.toISOString() ?? null };
+  await recordAudit(tx, team, by, { action: 'dns_token.create', token: row, detail });
+  return { token, record: dnsTokenRecordOf(row) };
+}
+
+/**
+ * Revokes a token within the caller's transaction, with its audit entry. Gateways are notified at commit.
+ *
+ * @returns false when the team has no unrevoked token of this id
+ */
+export async function revokeDnsToken(
+  tx: Transaction,
+  team: Team,
+  tokenId: string,
+  by: DnsTokenActor,
+): Promise<boolean> {
+  const [revoked] = await tx.dnsToken.updateManyAndReturn({
+    where: { teamId: team.id, id: tokenId, ...isKept, revokedAt: null },
+    data: { revokedAt: await readClock(tx) },
+    select: { id: true, name: true },
+  });
+  if (revoked === undefined) return false;
+  await recordAudit(tx, team, by, { action: 'dns_token.revoke', token: revoked, detail: {} });
+  return true;
+}
+
+export interface FormerMemberDnsToken {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * Revokes a person's active tokens of a team, or hands them over to the team. Runs within the caller's transaction,
+ * which holds the team's lock, and writes an audit entry for each.
+ *
+ * @returns the tokens, ordered by name
+ */
+export async function revokeOrHandOverDnsTokens(
+  tx: Transaction,
+  team: Pick<Team, 'id'>,
+  { id: createdById }: { readonly id: string },
+  handling: DnsTokenHandling,
+  by: DnsTokenActor,
+): Promise<FormerMemberDnsToken[]> {
+  // Fixed lock order, to avoid deadlocks.
+  await tx.$queryRaw`
+    SELECT id FROM dns_token WHERE team_id = ${team.id}::uuid AND created_by = ${createdById}::uuid AND revoked_at IS NULL
+    ORDER BY id FOR NO KEY UPDATE`;
+  const now = await readClock(tx);
+  const tokens = await tx.dnsToken.updateManyAndReturn({
+    where: { teamId: team.id, createdById, ...isKept, ...inForce(now) },
+    data: handling === 'revoke' ? { revokedAt: now } : { createdById: null },
+    select: { id: true, name: true },
+  });
+  for (const token of tokens) await recordAudit(tx, team, by, { action: `dns_token.${handling}`, token, detail: {} });
+  return tokens.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+interface TokenChange {
+  readonly action: 'dns_token.create' | `dns_token.${DnsTokenHandling}`;
+  readonly token: { readonly id: string; readonly name: string };
+  readonly detail: object;
+}
+
+async function recordAudit(
+  tx: Transaction,
+  { id: teamId }: Pick<Team, 'id'>,
+  { userId, requestId }: DnsTokenActor,
+  { action, token, detail }: TokenChange,
+): Promise<void> {
+  const target = { targetKind: 'DnsToken', targetId: token.id, targetName: token.name };
+  await tx.auditEntry.create({ data: { teamId, userId, requestId, action, detail, ...target } });
+}
+
+/** Token operations for operators. */
+export const dnsTokenStore = (prisma: Prisma) => ({
+  /**
+   * Issues a token. Its text is only in the result.
+   *
+   * @throws DnsTokenRefused when the team has 5 active tokens, or the narrowing lies outside the team's names
+   */
+  issueToken: (team: Team, wanted: NewDnsToken): Promise<{ token: string; record: DnsTokenRecord }> =>
+    prisma.$transaction((tx) => issueDnsToken(tx, team, wanted, operator)),
+
+  async listTokens(team: Team): Promise<DnsTokenRecord[]> {
+    const where = { teamId: team.id, ...isKept };
+    const rows = await prisma.dnsToken.findMany({ where, orderBy: { createdAt: 'asc' }, select: shownOfDnsToken });
+    return rows.map(dnsTokenRecordOf);
+  },
+
+  async countActive(team: Pick<TeamRecord, 'id'>): Promise<number> {
+    return prisma.dnsToken.count({ where: { teamId: team.id, ...isKept, ...inForce(await readClock(prisma)) } });
+  },
+
+  /** Whether the text is an active token of the team. */
+  async isInForce(team: Team, token: string): Promise<boolean> {
+    const count = await prisma.dnsToken.count({
+      where: { teamId: team.id, hash: new Uint8Array(hashDnsToken(token)), ...inForce(await readClock(prisma)) },
+    });
+    return count === 1;
+  },
+
+  /**
+   * Revokes a token; gateways are notified at commit. @returns false when the team has no unrevoked token of this id
+   */
+  revokeToken: (team: Team, tokenId: string): Promise<boolean> =>
+    prisma.$transaction(async (tx) => {
+      await lockTeamChanges(tx, team.id);
+      return revokeDnsToken(tx, team, tokenId, operator);
+    }),
+});
+export type DnsTokenStore = ReturnType<typeof dnsTokenStore>;
+
+/** The display name of a person: the chosen one, else first and last name, else the e-mail address. */
+export function displayNameOf(user: {
+  readonly displayName: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly email: string;
+}): string {
+  return user.displayName || `${user.firstName} ${user.lastName}`.trim() || user.email;
+}

@@ -1,0 +1,103 @@
+import { type Listener, listen, type Pool, rowClock } from '@corral/database';
+import { LRUCache } from 'lru-cache';
+import type { DnsCaller } from './caller.js';
+import { hexHashOfDnsToken, isWellFormedDnsToken } from './token.js';
+
+export interface DnsTokenVerifier {
+  /** @returns null for a token that is malformed, unknown, revoked or expired */
+  verify(token: string): Promise<DnsCaller | null>;
+  close(): Promise<void>;
+}
+
+export interface VerifierOptions {
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly applicationName: string;
+  /** Monotonic clock in ms. */
+  readonly now?: () => number;
+  /** How long a token stays cached if a notification is lost, in ms. */
+  readonly cachedMs?: number;
+  readonly onListenError: (error: Error) => void;
+  /** Monotonic clock in ms for the age of the proof that notifications arrive. */
+  readonly tick?: () => number;
+}
+
+/** Triggers notify this channel of every change, with the token's hash in hexadecimal. */
+const CHANNEL = 'dns_token_changed';
+/** Bounds memory. */
+const CACHED_TOKENS_MAX = 10_000;
+const CACHED_MS = 30_000;
+
+const ends = 'least(token.expires_at, demo.expires_at)';
+
+const findCaller = {
+  name: 'dns-token-by-hash',
+  text: `SELECT token.id AS "tokenId", CASE WHEN demo.id IS NULL THEN 'team' ELSE 'demo' END AS kind,
+                coalesce(demo.id, team.id) AS "ownerId", coalesce(demo.label, team.slug) AS "ownerLabel",
+                coalesce(demo.team_id, team.id) AS "teamId",
+                coalesce(demo.team_id, demo.course_code_id, team.id) AS "accountId", token.scopes,
+                token.within_name AS "withinName", token.within_types AS "withinTypes",
+                ${ends} AS "expiresAt",
+                (extract(epoch FROM ${ends} - ${rowClock}) * 1000)::float8 AS "leftMs"
+         FROM dns_token token
+         LEFT JOIN team ON team.id = token.team_id
+         LEFT JOIN demo ON demo.id = token.demo_id
+         WHERE token.hash = $1 AND token.revoked_at IS NULL AND coalesce(${ends}, 'infinity') > ${rowClock}`,
+};
+
+/** `leftMs`: remaining lifetime by the database's clock; null for no expiry. */
+type Row = DnsCaller & { readonly leftMs: number | null };
+
+interface Found {
+  readonly caller: DnsCaller;
+  readonly endsAt: number;
+}
+
+/**
+ * Verifies tokens with a cache. A cached token is dropped as soon as Postgres notifies a change. While it is unproven
+ * that notifications arrive, the cache is not used. A proof is valid for 1.5 s, which bounds how long a revoked token
+ * can be accepted. Expiry follows the database's clock; this process only measures elapsed time.
+ */
+export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
+  const now = options.now ?? (() => performance.now());
+  const cache = new LRUCache<string, Found>({ max: CACHED_TOKENS_MAX, ttl: options.cachedMs ?? CACHED_MS });
+  // A look-up that began before a change was notified may return the old row and must not be cached.
+  let changesSeen = 0;
+  const listener: Listener = listen({
+    databaseUrl: options.databaseUrl,
+    applicationName: options.applicationName,
+    channels: {
+      [CHANNEL]: (hash) => {
+        changesSeen += 1;
+        cache.delete(hash);
+      },
+    },
+    onGap: () => {
+      changesSeen += 1;
+      cache.clear();
+    },
+    onError: options.onListenError,
+    ...(options.tick === undefined ? {} : { tick: options.tick }),
+  });
+
+  const lookUp = async (key: string): Promise<Found | null> => {
+    const changesBefore = changesSeen;
+    const askedAt = now();
+    const { rows } = await options.pool.query<Row>({ ...findCaller, values: [Buffer.from(key, 'hex')] });
+    if (rows[0] === undefined) return null;
+    const { leftMs, ...caller } = rows[0];
+    const found = { caller, endsAt: askedAt + (leftMs ?? Number.POSITIVE_INFINITY) };
+    if (listener.isConnected() && changesSeen === changesBefore) cache.set(key, found);
+    return found;
+  };
+
+  return {
+    async verify(token) {
+      const key = hexHashOfDnsToken(token);
+      const cached = listener.isConnected() ? cache.get(key) : undefined;
+      if (cached === undefined) return isWellFormedDnsToken(token) ? ((await lookUp(key))?.caller ?? null) : null;
+      return now() < cached.endsAt ? cached.caller : null;
+    },
+    close: () => listener.close(),
+  };
+}

@@ -1,0 +1,170 @@
+import { clusterLimits, type Role, type SignInMethod, type TeamId, type UserId } from '@corral/contracts';
+import { type Pool, rowClock, type Transaction } from '@corral/database';
+import { hashSessionSecret, mintSessionSecret } from './cookie.js';
+
+export interface Membership {
+  readonly teamId: TeamId;
+  /** Public id of the team in answers. */
+  readonly teamNumber: number;
+  readonly slug: string;
+  /** Empty when the slug serves as the name. */
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** The signed-in user and current memberships, read for every request. */
+export interface Session {
+  readonly id: string;
+  readonly userId: UserId;
+  readonly userNumber: number;
+  readonly email: string;
+  readonly displayName: string;
+  readonly createdAt: Date;
+  /** Extended with use; the stored value lags by the recorder's interval. */
+  readonly idleExpiresAt: Date;
+  /** Fixed. */
+  readonly expiresAt: Date;
+  /** Ordered by slug. */
+  readonly memberships: readonly Membership[];
+}
+
+export interface SessionTimes {
+  /** Idle time after which a session ends. */
+  readonly idleMs: number;
+  /** Lifetime of a session, whatever its use. */
+  readonly absoluteMs: number;
+}
+
+/** How a session began. */
+export interface SessionOrigin {
+  readonly method: SignInMethod;
+  /** The User-Agent header, truncated. */
+  readonly userAgent: string;
+}
+
+/** A session as its owner sees it. */
+export interface SessionRecord extends SessionOrigin {
+  readonly id: string;
+  readonly createdAt: Date;
+  /** Lags by the recorder's interval. */
+  readonly lastSeenAt: Date;
+  readonly expiresAt: Date;
+}
+
+export interface StartedSession {
+  /** The only place where the text of the cookie is available. */
+  readonly secret: string;
+  readonly expiresAt: Date;
+}
+
+export interface SessionStore {
+  /** Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. */
+  start(userId: UserId, replaced: string | null, origin?: SessionOrigin): Promise<StartedSession>;
+  /** @returns null for a session that is unknown, revoked or expired */
+  find(secret: string): Promise<Session | null>;
+  /** Revokes a session, effective with the next request. Unknown sessions are ignored. */
+  revoke(secret: string): Promise<void>;
+  /** A user's active sessions, newest first: at most `limit` after the position `after`. */
+  list(userId: UserId, page: SessionPage): Promise<SessionRecord[]>;
+  /** Revokes one session of a user. @returns false when the user has no such active session */
+  revokeOne(userId: UserId, id: string): Promise<boolean>;
+  /** Revokes all sessions of a user. */
+  revokeAll(userId: UserId): Promise<void>;
+}
+
+export interface SessionPage {
+  readonly limit: number;
+  readonly after: { readonly createdAt: Date; readonly id: string } | null;
+}
+
+const startSession = {
+  name: 'session-start',
+  text: `WITH replaced AS (UPDATE session SET revoked_at = now() WHERE hash = $4 AND revoked_at IS NULL)
+         INSERT INTO session (user_id, hash, idle_expires_at, expires_at, method, user_agent)
+         VALUES ($1, $2, now() + least($3::bigint, $5::bigint) * interval '1 ms', now() + $5::bigint * interval '1 ms',
+                 $6, $7)
+         RETURNING expires_at AS "expiresAt"`,
+};
+
+const isActive = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
+
+/** One indexed look-up per request without a cache, so a revocation or a changed role applies at once. */
+const findSession = {
+  name: 'session-find',
+  text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,
+                app_user_name(app_user) AS "displayName",
+                session.created_at AS "createdAt", session.idle_expires_at AS "idleExpiresAt",
+                session.expires_at AS "expiresAt",
+                COALESCE((SELECT json_agg(json_build_object('teamId', team.id, 'teamNumber', team.number,
+                                                            'slug', team.slug, 'name', team.name,
+                                                            'role', membership.role)
+                                          ORDER BY team.slug COLLATE "C")
+                          FROM membership JOIN team ON team.id = membership.team_id
+                          WHERE membership.user_id = session.user_id), '[]') AS memberships
+         FROM session JOIN app_user ON app_user.id = session.user_id
+         WHERE session.hash = $1 AND ${isActive}`,
+};
+
+const revokeSession = {
+  name: 'session-revoke',
+  text: 'UPDATE session SET revoked_at = now() WHERE hash = $1 AND revoked_at IS NULL',
+};
+
+const listSessions = {
+  name: 'session-list',
+  text: `SELECT id, method, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
+                expires_at AS "expiresAt"
+         FROM session
+         WHERE user_id = $1 AND ${isActive}
+           AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4::uuid))
+         ORDER BY created_at DESC, id LIMIT $2`,
+};
+
+const revokeOneSession = {
+  name: 'session-revoke-one',
+  text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${isActive}`,
+};
+
+const revokeAllSessions = {
+  name: 'session-revoke-all',
+  // Fixed lock order, to avoid deadlocks.
+  text: `WITH held AS MATERIALIZED (
+           SELECT id FROM session WHERE user_id = $1::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE
+         )
+         UPDATE session SET revoked_at = now() FROM held WHERE session.id = held.id`,
+};
+
+/** Revokes all sessions of a user within the caller's transaction. @returns how many */
+export const endSessions = (tx: Pick<Transaction, '$executeRawUnsafe'>, userId: UserId): Promise<number> =>
+  tx.$executeRawUnsafe(revokeAllSessions.text, userId);
+
+/** Sessions in Postgres. Only Postgres' clock is used. */
+export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SessionStore {
+  return {
+    async start(userId, replaced, { method, userAgent } = { method: 'development', userAgent: '' }) {
+      const secret = mintSessionSecret();
+      const old = replaced === null ? null : hashSessionSecret(replaced);
+      const browser = userAgent.slice(0, clusterLimits.userAgentCharacters);
+      const values = [userId, hashSessionSecret(secret), idleMs, old, absoluteMs, method, browser];
+      const { rows } = await pool.query<{ expiresAt: Date }>({ ...startSession, values });
+      return { secret, expiresAt: (rows[0] as { expiresAt: Date }).expiresAt };
+    },
+    async find(secret) {
+      const { rows } = await pool.query<Session>({ ...findSession, values: [hashSessionSecret(secret)] });
+      return rows[0] ?? null;
+    },
+    async revoke(secret) {
+      await pool.query({ ...revokeSession, values: [hashSessionSecret(secret)] });
+    },
+    async list(userId, { limit, after }) {
+      const values = [userId, limit, after?.createdAt ?? null, after?.id ?? null];
+      return (await pool.query<SessionRecord>({ ...listSessions, values })).rows;
+    },
+    async revokeOne(userId, id) {
+      return (await pool.query({ ...revokeOneSession, values: [userId, id] })).rowCount === 1;
+    },
+    async revokeAll(userId) {
+      await pool.query({ ...revokeAllSessions, values: [userId] });
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import type { FromSchema } from 'json-schema-to-ts';
+import { count, exactly, filled, time } from '../schema-parts.js';
+
+/** A net amount as a decimal string, so that clients do not round money; null when the price is unknown. */
+const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
+const names = { type: 'array', items: filled } as const;
+
+const version = {
+  version: filled,
+  classification: { ...filled, description: '`supported`, `deprecated` or `preview`.' },
+  supportedUntil: {
+    type: ['string', 'null'],
+    pattern: time.pattern,
+    description: 'From then on, the version is refused for new clusters and pools. Null when no end is known.',
+  },
+} as const;
+
+const used = exactly({ used: count, limit: count });
+
+/** What a team may declare now. The checks of a declaration use the same rules. */
+export const catalogueSchema = exactly({
+  regions: {
+    type: 'array',
+    items: exactly({
+      name: filled,
+      zones: names,
+      publicIPv4: {
+        ...exactly({ hourly: amount, monthly: amount }),
+        description: 'Price of the public address of one node.',
+      },
+    }),
+  },
+  kubernetesVersions: {
+    type: 'array',
+    description: 'Newest first.',
+    items: exactly({
+      ...version,
+      newestOf: {
+        type: ['string', 'null'],
+        description: 'The minor version, such as `1.34`, that stands for this version when it is declared.',
+      },
+    }),
+  },
+  machineTypes: {
+    type: 'array',
+    items: exactly({
+      name: filled,
+      cores: { type: ['number', 'null'], minimum: 0 },
+      memoryGiB: { type: ['number', 'null'], minimum: 0 },
+      architecture: filled,
+      regions: {
+        type: 'array',
+        description: 'The regions that offer it, with the price of one node without its public address.',
+        items: exactly({ name: filled, hourly: amount, monthly: amount }),
+      },
+    }),
+  },
+  images: {
+    type: 'array',
+    items: exactly({
+      name: filled,
+      versions: { type: 'array', items: exactly({ ...version, architectures: names }) },
+    }),
+  },
+  features: { ...names, description: 'Optional features that this installation supports, such as `control-plane-ha`.' },
+  network: exactly({
+    nodeCIDRs: { ...names, description: 'The ranges to choose from. The first one is the default.' },
+    podCIDR: { ...filled, description: 'Default.' },
+    serviceCIDR: { ...filled, description: 'Default.' },
+  }),
+  limits: exactly({
+    clusters: used,
+    connections: used,
+    adoptedServers: used,
+    nodePoolsPerCluster: count,
+    nodesPerCluster: { ...count, description: 'Maximum sum of the maximums of the node pools of a cluster.' },
+  }),
+  currency: { type: ['string', 'null'], description: 'Currency of all prices. Null when no price is known.' },
+  pricedAt: { type: ['string', 'null'], description: 'When these prices were first read. They are checked daily.' },
+});
+export type CatalogueBody = FromSchema<typeof catalogueSchema>;
+
+export const catalogueExample: CatalogueBody = {
+  regions: [{ name: 'hel1', zones: ['hel1-dc2'], publicIPv4: { hourly: '0.0008', monthly: '0.5' } }],
+  kubernetesVersions: [
+    { version: '1.34.3', classification: 'supported', supportedUntil: '2027-02-28T00:00:00.000Z', newestOf: '1.34' },
+  ],
+  machineTypes: [
+    {
+      name: 'cpx31',
+      cores: 4,
+      memoryGiB: 8,
+      architecture: 'amd64',
+      regions: [{ name: 'hel1', hourly: '0.021', monthly: '13.1' }],
+    },
+  ],
+  images: [
+    {
+      name: 'ubuntu',
+      versions: [
+        { version: '24.4.0', classification: 'supported', supportedUntil: null, architectures: ['amd64', 'arm64'] },
+      ],
+    },
+  ],
+  features: ['control-plane-ha'],
+  network: {
+    nodeCIDRs: ['10.250.0.0/16', '172.18.0.0/16', '192.168.128.0/17'],
+    podCIDR: '10.244.0.0/16',
+    serviceCIDR: '10.96.0.0/16',
+  },
+  limits: {
+    clusters: { used: 2, limit: 20 },
+    connections: { used: 1, limit: 50 },
+    adoptedServers: { used: 0, limit: 50 },
+    nodePoolsPerCluster: 20,
+    nodesPerCluster: 100,
+  },
+  currency: 'EUR',
+  pricedAt: '2026-11-21T04:00:00.000Z',
+};

@@ -1,0 +1,325 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { strictParserFor } from '../../parser-for.js';
+import { clusterLimits, defaultNetwork, nodeCidrs } from '../limits.js';
+import { compared } from '../schema-parts.js';
+import { apiVersion, plans, poolSources, providers, roles } from '../states.js';
+
+/*
+ * Request bodies, parsed strictly: unknown fields are rejected, absent ones take the defaults given here, and null
+ * means absent. A field without a default stays unchanged when absent, because it is fixed or managed elsewhere.
+ */
+
+const slug = (characters: number) => ({
+  type: 'string',
+  pattern: `^[a-z0-9]([-a-z0-9]{0,${characters - 2}}[a-z0-9])?$`,
+});
+
+export const clusterNameSchema = {
+  ...slug(clusterLimits.clusterNameCharacters),
+  type: 'string',
+  maxLength: clusterLimits.clusterNameCharacters,
+} as const satisfies JSONSchema;
+
+export const poolNameSchema = {
+  type: 'string',
+  maxLength: clusterLimits.poolNameCharacters,
+  pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+} as const satisfies JSONSchema;
+
+export const refSchema = {
+  ...slug(clusterLimits.refCharacters),
+  type: 'string',
+  maxLength: clusterLimits.refCharacters,
+} as const satisfies JSONSchema;
+
+export const nodePoolSpecSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: {
+    name: poolNameSchema,
+    source: {
+      enum: poolSources,
+      description:
+        'Where the nodes come from: `managed` nodes are created and deleted as needed; the others are adopted servers ' +
+        'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists. Absent: unchanged; ' +
+        '`managed` for a new pool.',
+    },
+    machineType: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterLimits.machineTypeCharacters,
+      description:
+        'For a pool of adopted servers, the server type; fixed, and unchanged when absent. Required for managed pools.',
+    },
+    image: {
+      type: 'object',
+      default: {},
+      maxProperties: clusterLimits.imageFieldsMax,
+      propertyNames: { maxLength: clusterLimits.imageTextCharacters },
+      additionalProperties: {
+        type: ['string', 'number', 'boolean'],
+        maxLength: clusterLimits.imageTextCharacters,
+      },
+      description:
+        '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. Other members are ' +
+        'options of the image, where the installation has `image-options`. ' +
+        'Must be empty for adopted servers, which use the image of the installation.',
+    },
+    minimum: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 1000,
+      default: clusterLimits.poolMinimumDefault,
+      description: 'Must equal `maximum` for `dedicated` and `onprem`.',
+    },
+    maximum: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 1000,
+      default: clusterLimits.poolMaximumDefault,
+      description: 'A pool of adopted servers claims this many servers.',
+    },
+    publicIP: {
+      type: 'boolean',
+      default: true,
+      description:
+        'Whether nodes have public addresses. False needs a managed pool and an installation with `private-nodes`; a change ' +
+        'replaces the nodes.',
+    },
+  },
+} as const satisfies JSONSchema;
+
+const cidrSchema = { type: 'string', minLength: 1, maxLength: 43 } as const satisfies JSONSchema;
+
+export const networkSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description:
+    'Fixed once the cluster was started: absent ranges then stay unchanged. Before that they default to ' +
+    `${defaultNetwork.nodeCIDR} for nodes, ${defaultNetwork.podCIDR} for pods and ${defaultNetwork.serviceCIDR} for services.`,
+  properties: {
+    nodeCIDR: { enum: nodeCidrs },
+    podCIDR: cidrSchema,
+    serviceCIDR: cidrSchema,
+    existingNetwork: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 100,
+      description:
+        'Name or id of an existing network of the cloud project for the nodes, where the installation has ' +
+        '`existing-network`. Absent: the cluster gets its own network.',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const clusterSpecSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['kubernetesVersion'],
+  properties: {
+    connectionRef: {
+      ...refSchema,
+      description: 'A connection of the team. Required for a new cluster; cannot change later.',
+    },
+    region: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterLimits.regionCharacters,
+      description: 'Required for a new cluster; cannot change later.',
+    },
+    kubernetesVersion: {
+      type: 'string',
+      maxLength: clusterLimits.kubernetesVersionCharacters,
+      pattern: '^[0-9]+\\.[0-9]+(\\.[0-9]+)?$',
+      description: 'A minor or a full version. A minor version is resolved once to a patch version, which then stays.',
+    },
+    hibernated: { type: 'boolean', description: 'Absent: unchanged; false for a new cluster.' },
+    controlPlaneHA: {
+      type: 'boolean',
+      description:
+        'Cannot be disabled once the cluster was started with true. Absent: unchanged; false for a new cluster.',
+    },
+    plan: { enum: plans, default: 'payg' },
+    network: networkSchema,
+    nodePools: {
+      type: 'array',
+      maxItems: 100,
+      items: nodePoolSpecSchema,
+      description: 'Absent: the pools are unchanged. A list replaces all pools.',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const connectionSpecSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['provider'],
+  properties: {
+    name: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterLimits.connectionNameCharacters,
+      description: 'Display name. Absent: the ref.',
+    },
+    provider: { enum: providers, description: 'Fixed at creation.' },
+    token: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterLimits.tokenCharacters,
+      pattern: '^[\\x21-\\x7e]+$',
+      writeOnly: true,
+      description:
+        'Token of the cloud project with read and write access. Never returned. Absent: the connection keeps its token.',
+    },
+    providerConfig: {
+      type: 'object',
+      additionalProperties: false,
+      default: {},
+      properties: {},
+      description: 'Provider-specific settings. Empty for `hcloud`, which has none.',
+    },
+  },
+} as const;
+
+const specOf = <S extends object, M extends object>(spec: S, more: M) =>
+  ({ type: 'object', additionalProperties: false, required: ['spec'], properties: { spec, ...more } }) as const;
+
+/**
+ * The members of a GET answer besides the specification. They may be sent back and are ignored.
+ *
+ * @param named the member of `metadata` that must match the path
+ */
+const asRead = (kind: string, named: 'name' | 'ref') => ({
+  apiVersion: { enum: [apiVersion] },
+  kind: { enum: [kind] },
+  metadata: {
+    type: 'object',
+    maxProperties: compared.maxProperties,
+    properties: { [named]: { ...compared, description: 'Must match the path.' } },
+    description: `As read. \`${named}\` must match the path; all other members are ignored.`,
+  },
+  status: { ...compared, description: 'As read. Ignored.' },
+});
+
+export const clusterPutSchema = specOf(clusterSpecSchema, asRead('Cluster', 'name'));
+export const connectionPutSchema = specOf(connectionSpecSchema, asRead('Connection', 'ref'));
+const nodePoolSpecPutSchema = specOf(nodePoolSpecSchema, {});
+/** A pool as returned by GET, where the specification is not nested under `spec`. */
+const nodePoolAsReadSchema = {
+  ...nodePoolSpecSchema,
+  properties: {
+    ...nodePoolSpecSchema.properties,
+    autoscalerPriority: { ...compared, description: 'As read. Ignored.' },
+    status: { ...compared, description: 'As read. Ignored.' },
+  },
+} as const;
+export const nodePoolPutSchema = { anyOf: [nodePoolSpecPutSchema, nodePoolAsReadSchema] } as const;
+export const connectionPostSchema = specOf({ ...connectionSpecSchema, required: ['provider', 'token'] }, {});
+
+/** The body is optional. */
+export const kubeconfigRequestSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    ttlSeconds: {
+      type: 'integer',
+      minimum: clusterLimits.kubeconfigSecondsMin,
+      maximum: clusterLimits.kubeconfigSecondsMax,
+      default: clusterLimits.kubeconfigSecondsDefault,
+    },
+  },
+} as const satisfies JSONSchema;
+
+/** Rejects only obvious mistakes. Signing in proves that an address works. */
+export const emailSchema = {
+  type: 'string',
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^@\\s]+@[^@\\s]+$',
+} as const satisfies JSONSchema;
+
+export const devSignInSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['email'],
+  properties: { email: emailSchema },
+} as const satisfies JSONSchema;
+
+export const roleSchema = { enum: roles } as const satisfies JSONSchema;
+
+/** The complete specification, which is stored, hashed and rendered. */
+export type NodePoolSpec = Required<FromSchema<typeof nodePoolSpecSchema>>;
+/** The specification as declared by a client. Absent fields stay unchanged. */
+export type NodePoolSpecInput = Omit<NodePoolSpec, 'source' | 'machineType'> &
+  Partial<Pick<NodePoolSpec, 'source' | 'machineType'>>;
+export interface ClusterNetwork {
+  nodeCIDR: (typeof nodeCidrs)[number];
+  podCIDR: string;
+  serviceCIDR: string;
+  existingNetwork?: string;
+}
+/** The complete specification, which is stored, hashed and rendered. */
+export interface ClusterSpec {
+  connectionRef: string;
+  region: string;
+  kubernetesVersion: string;
+  hibernated: boolean;
+  controlPlaneHA: boolean;
+  plan: (typeof plans)[number];
+  network: ClusterNetwork;
+  nodePools: NodePoolSpec[];
+}
+/** The specification as declared by a client, with defaults. Absent fields stay unchanged. */
+export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion' | 'plan'> &
+  Partial<Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA'>> & {
+    network?: Partial<ClusterNetwork>;
+    nodePools?: NodePoolSpecInput[];
+  };
+export interface ConnectionSpecInput {
+  name?: string;
+  provider: (typeof providers)[number];
+  /** Absent: the token stays unchanged. */
+  token?: string;
+  providerConfig: Record<string, never>;
+}
+
+export const parseClusterPut = strictParserFor<{ spec: ClusterSpecInput; metadata?: { name?: unknown } }>(
+  clusterPutSchema,
+);
+export const parseConnectionPut = strictParserFor<{ spec: ConnectionSpecInput; metadata?: { ref?: unknown } }>(
+  connectionPutSchema,
+);
+const parseNodePoolSpecPut = strictParserFor<{ spec: NodePoolSpecInput }>(nodePoolSpecPutSchema);
+const parseNodePoolAsRead = strictParserFor<NodePoolSpecInput & { autoscalerPriority?: unknown; status?: unknown }>(
+  nodePoolAsReadSchema,
+);
+/** Accepts the specification in `spec`, or a pool as returned by GET. */
+export function parseNodePoolPut(body: unknown): { spec: NodePoolSpecInput } {
+  const isAsRead = typeof body === 'object' && body !== null && 'name' in body && !('spec' in body);
+  if (!isAsRead) return parseNodePoolSpecPut(body);
+  const { autoscalerPriority: _priority, status: _status, ...spec } = parseNodePoolAsRead(body);
+  return { spec };
+}
+export const parseConnectionPost = strictParserFor<{ spec: ConnectionSpecInput & { token: string } }>(
+  connectionPostSchema,
+);
+export const parseKubeconfigRequest = strictParserFor<{ ttlSeconds: number }>(kubeconfigRequestSchema);
+export const parseDevSignIn = strictParserFor<{ email: string }>(devSignInSchema);
+
+const clusterName = new RegExp(clusterNameSchema.pattern);
+const poolName = new RegExp(poolNameSchema.pattern);
+const ref = new RegExp(refSchema.pattern);
+const email = new RegExp(emailSchema.pattern);
+export const isClusterName = (text: string): boolean => clusterName.test(text);
+export const isPoolName = (text: string): boolean =>
+  text.length <= clusterLimits.poolNameCharacters && poolName.test(text);
+export const isConnectionRef = (text: string): boolean => ref.test(text);
+export const isEmail = (text: string): boolean => text.length <= emailSchema.maxLength && email.test(text);
+
+/**
+ * The stored and compared form of addresses: lower case, ASCII only. Unicode case folding equates letters that mail
+ * servers distinguish, such as the Kelvin sign and k, which would merge two people.
+ */
+export const normalEmail = (text: string): string =>
+  text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -1,0 +1,29 @@
+import type { FromSchema } from 'json-schema-to-ts';
+import { count, exactly, time } from '../schema-parts.js';
+
+const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
+
+export const dnsUsageSchema = exactly({
+  records: exactly({
+    used: { ...count, description: 'Records in the zone.' },
+    reserved: { ...count, description: 'Records reserved for writes in progress.' },
+    limit: count,
+  }),
+  tokens: exactly({ active: count, limit: count }),
+  requests: exactly({
+    lastHour: {
+      ...count,
+      description: 'Requests with a valid token, including refused ones. Counted by minute, about 10 s behind.',
+    },
+  }),
+  upstream: {
+    ...exactly({
+      limit: { type: ['integer', 'null'], minimum: 0, description: 'Calls per hour.' },
+      remaining: { type: ['integer', 'null'], minimum: 0, description: 'Calls that can be made now.' },
+      resetAt: { ...optionalTime, description: 'When the full budget is available again without further calls.' },
+      observedAt: { ...optionalTime, description: 'When the budget was last updated.' },
+    }),
+    description: 'The upstream’s budget, shared by all teams. Null where unknown.',
+  },
+});
+export type DnsUsageBody = FromSchema<typeof dnsUsageSchema>;

@@ -1,0 +1,103 @@
+import { type ClusterQueryParameter, type ClusterRoute, paging, team } from '../route.js';
+import { auditKinds, auditOutcomes } from './audit-entry.js';
+import { dnsTokenPostSchema, dnsTokenStates } from './dns-token.js';
+
+const tokens = `${team}/dns-tokens/`;
+
+const auditFilters: readonly ClusterQueryParameter[] = [
+  { name: 'kind', type: 'string', description: 'Kind of the target.', values: auditKinds },
+  { name: 'action', type: 'string', description: 'Exact action, such as `dns.create`.' },
+  { name: 'outcome', type: 'string', description: 'Outcome of the action.', values: auditOutcomes },
+  { name: 'name', type: 'string', description: 'Name of the target, such as a record set, cluster or token.' },
+  { name: 'type', type: 'string', description: 'Record type. Returns only DNS writes.' },
+  { name: 'token', type: 'string', description: 'Id or name of the DNS token that was used.' },
+  {
+    name: 'actor',
+    type: 'string',
+    description: 'E-mail address of a user; or `user`, `token`, `service`, `upstream`, `course`.',
+  },
+  { name: 'from', type: 'time', description: 'Entries at or after this time.' },
+  { name: 'to', type: 'time', description: 'Entries before this time.' },
+];
+
+/** DNS tokens and usage of a team, and its audit log. */
+export const teamDnsRoutes = [
+  {
+    operationId: 'listDnsTokens',
+    method: 'get',
+    path: tokens,
+    summary: 'List the caller’s DNS tokens, newest first; an administrator sees all of the team',
+    access: 'member',
+    answers: { 200: 'dnsTokenList' },
+    problems: [],
+    query: [{ name: 'state', type: 'string', description: 'State of the token.', values: dnsTokenStates }, ...paging],
+  },
+  {
+    operationId: 'createDnsToken',
+    method: 'post',
+    path: tokens,
+    summary: 'Create a DNS token and show it, only once',
+    access: 'member',
+    answers: { 201: 'createdDnsToken' },
+    problems: ['quota_exceeded'],
+    body: dnsTokenPostSchema,
+    idempotent: true,
+  },
+  {
+    operationId: 'getDnsToken',
+    method: 'get',
+    path: `${tokens}{id}/`,
+    summary: 'Show one DNS token, without its text',
+    access: 'member',
+    answers: { 200: 'dnsToken' },
+    problems: [],
+  },
+  {
+    operationId: 'revokeDnsToken',
+    method: 'delete',
+    path: `${tokens}{id}/`,
+    summary: 'Revoke a DNS token permanently; gateways refuse it within 2 s',
+    access: 'member',
+    answers: { 204: null },
+    problems: [],
+  },
+  {
+    operationId: 'startDnsSession',
+    method: 'post',
+    path: `${team}/dns-session/`,
+    summary: 'Issue a DNS token of 15 minutes that belongs to the caller’s session',
+    access: 'member',
+    answers: { 201: 'dnsSession' },
+    problems: [],
+  },
+  {
+    operationId: 'getDnsUsage',
+    method: 'get',
+    path: `${team}/dns-usage/`,
+    summary: 'Show the team’s usage of its DNS quotas, and the remaining upstream budget',
+    access: 'member',
+    answers: { 200: 'dnsUsage' },
+    problems: [],
+  },
+  {
+    operationId: 'listAudit',
+    method: 'get',
+    path: `${team}/audit/`,
+    summary: 'List the team’s audit log for both APIs, newest first',
+    access: 'admin',
+    answers: { 200: 'auditLog' },
+    problems: [],
+    query: [...auditFilters, ...paging],
+  },
+  {
+    operationId: 'exportAudit',
+    method: 'get',
+    path: `${team}/audit/export/`,
+    summary: 'Export the audit log without pages, one entry per line',
+    access: 'admin',
+    answers: { 200: 'auditEntry' },
+    lines: true,
+    problems: [],
+    query: auditFilters,
+  },
+] as const satisfies readonly ClusterRoute[];

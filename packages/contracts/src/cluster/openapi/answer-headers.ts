@@ -1,0 +1,49 @@
+import type { AnswerHeader } from '../../openapi-parts.js';
+import type { ClusterRoute } from '../route.js';
+
+/** Headers of successful answers, by name. Headers of errors depend on the status. */
+export const successHeaders = {
+  ETag: {
+    description:
+      'Entity tag of the resource, for `If-Match` and `If-None-Match`; for a node pool, that of its cluster. Absent on dry runs.',
+    schema: { type: 'string', pattern: '^"[^"]+"$' },
+  },
+  'Operation-Location': {
+    description:
+      'URL at which to poll the operation of this change, or the operation already in progress for this specification.',
+    schema: { type: 'string', format: 'uri' },
+  },
+  Location: { description: 'URL to redirect to.', schema: { type: 'string', format: 'uri-reference' } },
+  'Set-Cookie': { description: 'Sets or clears the session cookie `sessionid`.', schema: { type: 'string' } },
+  'Content-Disposition': { description: 'Suggested file name.', schema: { type: 'string' } },
+  'Cache-Control': { description: '`no-store`: the answer must not be cached.', schema: { type: 'string' } },
+} as const satisfies Record<string, AnswerHeader>;
+export type SuccessHeader = keyof typeof successHeaders;
+
+const tagged = ['cluster', 'accepted', 'nodePool', 'connection', 'connectionAccepted', 'team', 'teamMember'];
+/** Operations that report an operation with every success. */
+const reportsOperation = [
+  'verifyConnection',
+  'putNodePool',
+  'deleteNodePool',
+  'putCluster',
+  'hibernateCluster',
+  'resumeCluster',
+  'retryCluster',
+];
+const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'devSignIn'];
+
+/** The headers of a successful answer in addition to the common ones. */
+export function successHeadersOf(route: ClusterRoute, status: number): SuccessHeader[] {
+  const { operationId, answers } = route;
+  const answer = answers[status];
+  const isTagged = tagged.includes(answer ?? '') || status === 304 || operationId === 'deleteNodePool';
+  return [
+    ...(isTagged ? (['ETag'] as const) : []),
+    ...(status === 202 || reportsOperation.includes(operationId) ? (['Operation-Location'] as const) : []),
+    ...(status === 302 || status === 303 ? (['Location'] as const) : []),
+    ...(beginsOrEndsSessions.includes(operationId) ? (['Set-Cookie'] as const) : []),
+    ...(route.lines ? (['Content-Disposition'] as const) : []),
+    ...(answer === 'kubeconfig' || answer === 'joinCommand' ? (['Cache-Control'] as const) : []),
+  ];
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import { problemCodes } from '../problem-codes.js';
+import { type ClusterRoute, clusterRoutes, problemsOf } from '../routes.js';
+import { clusterOpenApi, problemsBeforeRouting } from './openapi.js';
+
+/* Checks that apply to both documents are in ../openapi.test.ts. */
+
+interface Refusal {
+  readonly headers: object;
+  readonly content: { 'application/problem+json': { schema: { allOf: [object, { properties: object }] } } };
+}
+interface Document {
+  readonly info: { readonly description: string };
+  readonly paths: Record<string, Record<string, Operation>>;
+}
+interface Operation {
+  readonly responses: Record<string, Refusal>;
+  readonly security?: object[];
+  readonly parameters: object[];
+}
+
+describe('the OpenAPI document of the cluster API', () => {
+  const document = clusterOpenApi('https://clusters.example.org') as Document;
+  const routes: readonly ClusterRoute[] = clusterRoutes;
+  const operationOf = (route: ClusterRoute) => document.paths[route.path]?.[route.method] as Operation;
+  const routeOf = (operationId: string) => routes.find((route) => route.operationId === operationId) as ClusterRoute;
+
+  it('lists every route with its answers and problems', () => {
+    for (const route of routes) {
+      const codes = problemsOf(route);
+      const statuses = new Set([
+        ...Object.keys(route.answers),
+        ...codes.map((code) => String(problemCodes[code].status)),
+      ]);
+
+      const { responses } = operationOf(route);
+      expect(Object.keys(responses).sort()).toEqual([...statuses].sort());
+      for (const code of codes) {
+        const { status } = problemCodes[code];
+        const { schema } = (responses[status] as Refusal).content['application/problem+json'];
+        expect(schema.allOf[1].properties).toEqual({
+          status: { const: status },
+          code: { enum: expect.arrayContaining([code]) },
+        });
+      }
+    }
+  });
+
+  it('mentions every problem code, with an operation or in the description', () => {
+    const used = new Set<string>(routes.flatMap(problemsOf));
+    const unused = Object.keys(problemCodes).filter((code) => !used.has(code));
+
+    expect(unused.sort()).toEqual([...problemsBeforeRouting].sort());
+    for (const code of unused) expect(document.info.description).toContain(`\`${code}\``);
+  });
+
+  it('requires a session where the route does', () => {
+    for (const route of routes) {
+      expect([route.operationId, operationOf(route).security]).toEqual([
+        route.operationId,
+        route.access === 'public' ? [] : undefined,
+      ]);
+    }
+  });
+
+  it('marks answers that are lines and parameters that are times', () => {
+    const operation = operationOf(routeOf('exportAudit'));
+
+    expect(operation.responses).toMatchObject({
+      200: { content: { 'application/x-ndjson': { schema: { $ref: '#/components/schemas/auditEntry' } } } },
+    });
+    expect(operation.parameters).toContainEqual(
+      expect.objectContaining({ name: 'from', schema: expect.objectContaining({ format: 'date-time' }) }),
+    );
+  });
+
+  it('marks answers that are events, and documents how to resume them', () => {
+    const operation = document.paths['/api/v1/teams/{team}/events/']?.get;
+
+    expect(operation?.responses).toMatchObject({
+      200: {
+        description: expect.stringMatching(/`node_pool\.deleted`.*`ready`.*`reset`.*`end`/s),
+        content: { 'text/event-stream': { schema: { $ref: '#/components/schemas/teamEvent' } } },
+      },
+    });
+    expect(operation?.parameters).toContainEqual(expect.objectContaining({ name: 'Last-Event-ID', in: 'header' }));
+  });
+
+  it('lists entity tags where they exist', () => {
+    const headers = (operationId: string, status: number) =>
+      Object.keys(operationOf(routeOf(operationId)).responses[status]?.headers ?? {});
+
+    expect(headers('getCluster', 200)).toContain('ETag');
+    expect(headers('getCluster', 304)).toContain('ETag');
+    expect(headers('putNodePool', 201)).toEqual(expect.arrayContaining(['ETag', 'Operation-Location']));
+    expect(headers('listClusters', 200)).not.toContain('ETag');
+  });
+});

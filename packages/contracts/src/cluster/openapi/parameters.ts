@@ -1,0 +1,102 @@
+import { timePattern } from '../../time.js';
+import { clusterNameSchema, poolNameSchema, refSchema } from '../clusters/requests.js';
+import { clusterLimits } from '../limits.js';
+import { uuid } from '../schema-parts.js';
+
+/** Documentation of a path or query parameter. */
+export interface ParameterNote {
+  readonly description: string;
+  readonly schema: object;
+  readonly example: string | number | boolean;
+}
+
+const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
+const slug = {
+  description: 'Slug of a team of the caller.',
+  schema: { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
+  example: 'acme',
+} as const;
+
+/** Path parameters by name. */
+const pathParameters: Readonly<Record<string, ParameterNote>> = {
+  team: slug,
+  team_slug: slug,
+  team_id: { description: 'Number of a team of the caller.', schema: number, example: 3 },
+  name: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
+  cluster: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
+  pool: { description: 'Name of a node pool of the cluster.', schema: poolNameSchema, example: 'general' },
+  ref: { description: 'Ref of a connection of the team.', schema: refSchema, example: 'main' },
+  id: {
+    description: 'Id, as in lists and answers.',
+    schema: { ...uuid, format: 'uuid' },
+    example: '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34',
+  },
+  server_id: {
+    description: 'The provider’s number of a server.',
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    example: 42_017,
+  },
+};
+
+/** Exceptions, by the preceding part of the path. */
+const byPrecedent: Readonly<Record<string, ParameterNote>> = {
+  'members/{id}': { description: 'Number of the membership, as in lists.', schema: number, example: 12 },
+};
+
+/** The documentation of a path parameter; a generic string if it has none. */
+export function pathParameterOf(path: string, name: string): Omit<ParameterNote, 'example'> {
+  const precedent = Object.keys(byPrecedent).find((part) => part.endsWith(`{${name}}`) && path.includes(`/${part}`));
+  const note = precedent === undefined ? pathParameters[name] : byPrecedent[precedent];
+  return note ?? { description: '', schema: { type: 'string', minLength: 1 } };
+}
+
+/** Schemas of the query parameter types. */
+export const queryTypes = {
+  string: { type: 'string' },
+  integer: { type: 'integer', minimum: 0, maximum: 999_999_999 },
+  boolean: { type: 'boolean' },
+  time: { type: 'string', format: 'date-time', pattern: timePattern },
+} as const;
+
+/** Narrower schemas and examples of query parameters, by name. */
+export const queryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: string | number }>> = {
+  limit: {
+    schema: { minimum: 1, maximum: clusterLimits.listItemsMax, default: clusterLimits.listItemsDefault },
+    example: 20,
+  },
+  cursor: { schema: { minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }, example: 'WyJ3ZWIiXQ' },
+  target: { example: 'web' },
+  action: { example: 'cluster.declare' },
+  from: { example: '2026-11-21T00:00:00Z' },
+  to: { example: '2026-11-22T00:00:00Z' },
+};
+
+export const requestHeaders = {
+  'Last-Event-ID': {
+    description: '`id` of the last event received. The stream continues after it.',
+    schema: { type: 'string', maxLength: 200 },
+    example: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA',
+  },
+  'If-Match': {
+    description:
+      'The change is made only if the declared resource still has this entity tag; otherwise the answer is 412. Changes ' +
+      'of its status are ignored.',
+    schema: { type: 'string', maxLength: 1_000 },
+    example: '"0197b2f0-0000-7000-8000-00000000c1c1.2.7"',
+  },
+  'Corral-Signature': {
+    description: 'Unix time in seconds, and HMAC-SHA256 (hex) over that time, a full stop and the bytes of the body.',
+    schema: { type: 'string', maxLength: 1_000 },
+    example: `t=1795255200,v1=${'5d'.repeat(32)}`,
+  },
+  'Idempotency-Key': {
+    description: 'Identifies this request. A repeated request with the same key has the outcome of the first.',
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterLimits.idempotencyKeyCharacters,
+      pattern: '^[\\x21-\\x7e]+$',
+    },
+    example: '5f1c2b7e-nightly-resume',
+  },
+} as const satisfies Record<string, ParameterNote>;

@@ -1,0 +1,17 @@
+import type { FromSchema } from 'json-schema-to-ts';
+import { exactly, text, time, uuid } from '../schema-parts.js';
+
+/** How a session began. `development`: without authentication, on a developer's machine. */
+export const signInMethods = ['oidc', 'development'] as const;
+export type SignInMethod = (typeof signInMethods)[number];
+
+export const sessionSchema = exactly({
+  id: uuid,
+  method: { enum: signInMethods },
+  userAgent: { ...text, description: 'User agent of the browser, truncated to 200 characters; may be empty.' },
+  createdAt: time,
+  lastSeenAt: { ...time, description: 'Accurate to about 10 s.' },
+  expiresAt: { ...time, description: 'When the session ends, regardless of use.' },
+  current: { type: 'boolean', description: 'Whether it is the session of this request.' },
+});
+export type SessionBody = FromSchema<typeof sessionSchema>;

@@ -1,0 +1,178 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { strictParserFor } from '../../parser-for.js';
+import { roleSchema } from '../clusters/requests.js';
+import { clusterLimits } from '../limits.js';
+import { compared, exactly, filled, text, time, uuid } from '../schema-parts.js';
+import type { Role } from '../states.js';
+import { subscriptionSchema } from './subscription.js';
+
+/** Numeric ids of teams, members and users. */
+const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
+
+const shownInvitation = {
+  id: uuid,
+  team: { ...number, description: 'The team’s number.' },
+  email: filled,
+  role: roleSchema,
+  invited_by: { ...filled, description: 'E-mail address of the last inviter.' },
+  is_accepted: { type: 'boolean' },
+} as const;
+
+export const invitationSchema = exactly(shownInvitation);
+
+/** For administrators who manage invitations. */
+export const sentInvitationSchema = exactly({
+  ...shownInvitation,
+  created_at: time,
+  expires_at: {
+    ...time,
+    description: 'When the invitation expires. It cannot be accepted after that until it is renewed.',
+  },
+  mail_sent_at: {
+    type: ['string', 'null'],
+    pattern: time.pattern,
+    description: 'When the mail server accepted the mail; null until then.',
+  },
+});
+
+/** For the invited person. */
+export const receivedInvitationSchema = exactly({
+  ...shownInvitation,
+  team_slug: filled,
+  team_name: filled,
+  expires_at: time,
+});
+
+export const teamMemberSchema = exactly({
+  id: { ...number, description: 'Number of the membership, used in paths.' },
+  user_id: number,
+  first_name: text,
+  last_name: text,
+  display_name: filled,
+  role: roleSchema,
+});
+
+/** What happens to a leaving member's DNS tokens; the first is the default. */
+export const dnsTokenHandlings = ['revoke', 'hand_over'] as const;
+export type DnsTokenHandling = (typeof dnsTokenHandlings)[number];
+
+const leftTokens = { type: 'array', items: exactly({ id: uuid, name: filled }) } as const;
+
+export const memberRemovalSchema = exactly({
+  dns_tokens: exactly({
+    revoked: { ...leftTokens, description: 'Tokens created by the member that are now revoked.' },
+    handed_over: { ...leftTokens, description: 'Tokens that now belong to the team.' },
+  }),
+});
+
+export const teamSchema = exactly({
+  id: number,
+  name: filled,
+  slug: filled,
+  members: { type: 'array', items: teamMemberSchema, description: 'Longest membership first.' },
+  invitations: {
+    type: 'array',
+    items: invitationSchema,
+    description: 'Open invitations, for administrators; empty for other members.',
+  },
+  dashboard_url: filled,
+  is_admin: { type: 'boolean', description: 'Whether the caller is an administrator of the team.' },
+  subscription: {
+    anyOf: [subscriptionSchema, exactly({})],
+    description: 'Last state reported by the billing system; `{}` without a subscription.',
+  },
+  has_active_subscription: { type: 'boolean' },
+});
+
+/**
+ * Characters that end a line or cannot be displayed. Spelled out because not every consumer of the pattern supports
+ * named classes.
+ */
+const unprintable = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
+const blank = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\ufeff';
+/** Text for one line of a mail or list: at least one visible character and no control characters. */
+const line = `^[${blank}]*[^${blank}${unprintable}][^${unprintable}]*$`;
+
+const readOnly = {
+  ...compared,
+  readOnly: true,
+  description: 'Read-only: omit it, or send it as it was read.',
+};
+
+export const teamPutSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: {
+    name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: line },
+    slug: {
+      type: 'string',
+      maxLength: clusterLimits.teamNameCharacters,
+      description: 'Fixed: part of the team’s names in the zone.',
+    },
+    id: readOnly,
+    members: readOnly,
+    invitations: readOnly,
+    dashboard_url: readOnly,
+    is_admin: readOnly,
+    subscription: readOnly,
+    has_active_subscription: readOnly,
+  },
+} as const;
+
+/** Stricter than `emailSchema`: exactly one address, which every mail server and address list reads alike. */
+export const mailAddressSchema = {
+  type: 'string',
+  maxLength: 254,
+  pattern:
+    "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
+} as const satisfies JSONSchema;
+
+export const invitationPostSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['email'],
+  properties: {
+    team: {
+      ...number,
+      description: 'The team’s number. Must be the team of the path, which is also the default.',
+    },
+    email: mailAddressSchema,
+    role: { ...roleSchema, default: 'member' },
+    is_accepted: { enum: [false], description: 'Only the invited person can accept.' },
+  },
+} as const;
+
+export const memberPutSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['role'],
+  properties: {
+    role: roleSchema,
+    id: readOnly,
+    user_id: readOnly,
+    first_name: readOnly,
+    last_name: readOnly,
+    display_name: readOnly,
+  },
+} as const;
+
+export type MemberRemovalBody = FromSchema<typeof memberRemovalSchema>;
+export type TeamBody = FromSchema<typeof teamSchema>;
+export type TeamMemberBody = FromSchema<typeof teamMemberSchema>;
+export type InvitationBody = FromSchema<typeof invitationSchema>;
+export type SentInvitationBody = FromSchema<typeof sentInvitationSchema>;
+export type ReceivedInvitationBody = FromSchema<typeof receivedInvitationSchema>;
+
+export interface InvitationWish {
+  readonly team?: number;
+  readonly email: string;
+  readonly role: Role;
+}
+/** Other members are read-only and must match what was read. */
+export type TeamPut = { readonly name: string; readonly slug?: string } & Readonly<Record<string, unknown>>;
+export type MemberPut = { readonly role: Role } & Readonly<Record<string, unknown>>;
+
+export const parseTeamPut = strictParserFor<TeamPut>(teamPutSchema);
+export const parseInvitationPost = strictParserFor<InvitationWish>(invitationPostSchema);
+export const parseMemberPut = strictParserFor<MemberPut>(memberPutSchema);

@@ -1,0 +1,67 @@
+import { type ClusterRoute, team } from '../route.js';
+import { adoptedServerPostSchema } from './adopted-server.js';
+
+const servers = `${team}/connections/{ref}/adopted-servers/`;
+
+export const adoptedServerRoutes = [
+  {
+    operationId: 'listAdoptedServers',
+    method: 'get',
+    path: servers,
+    summary: 'List the adopted servers of a connection, by number',
+    access: 'member',
+    answers: { 200: 'adoptedServerList' },
+    problems: [],
+  },
+  {
+    operationId: 'adoptServer',
+    method: 'post',
+    path: servers,
+    summary: 'Adopt a server: its operating system is rebuilt or replaced, and its data destroyed',
+    access: 'admin',
+    answers: { 202: 'adoptedServer' },
+    problems: [
+      'acknowledgement_required',
+      'unsupported_by_garden',
+      'connection_rejected',
+      'server_claimed',
+      'quota_exceeded',
+      'upstream_unavailable',
+    ],
+    body: adoptedServerPostSchema,
+    idempotent: true,
+  },
+  {
+    operationId: 'getAdoptedServer',
+    method: 'get',
+    path: `${servers}{server_id}/`,
+    summary: 'One adopted server',
+    access: 'member',
+    answers: { 200: 'adoptedServer' },
+    problems: [],
+  },
+  {
+    operationId: 'deregisterServer',
+    method: 'delete',
+    path: `${servers}{server_id}/`,
+    summary: 'Detach a server; it is neither deleted nor powered off',
+    access: 'admin',
+    answers: { 204: null },
+    problems: ['server_claimed'],
+  },
+  {
+    operationId: 'issueJoinCommand',
+    method: 'post',
+    path: `${servers}{server_id}/join-command/`,
+    summary: 'Issue a command that joins a dedicated or onprem machine as a node; its token is valid for 15 minutes',
+    access: 'admin',
+    answers: { 200: 'joinCommand' },
+    problems: [
+      'unsupported_by_garden',
+      'server_not_joining',
+      'cluster_not_ready',
+      'cluster_deleting',
+      'upstream_unavailable',
+    ],
+  },
+] as const satisfies readonly ClusterRoute[];

@@ -1,0 +1,126 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { strictParserFor } from '../../parser-for.js';
+import { refSchema } from '../clusters/requests.js';
+import { clusterLimits } from '../limits.js';
+import { compared, exactly, filled, text, time, uuid } from '../schema-parts.js';
+import { apiVersion, serverArchitectures, serverKinds, serverPhases } from '../states.js';
+
+const serverIdSchema = {
+  type: 'integer',
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description:
+    'The provider’s number of the server. For a `dedicated` or `onprem` server, any number that is unique among the ' +
+    'adopted servers of the team.',
+} as const satisfies JSONSchema;
+
+const name = { type: 'string', minLength: 1, maxLength: clusterLimits.serverWordCharacters } as const;
+
+const serverSpec = {
+  serverID: serverIdSchema,
+  serverType: { ...name, description: 'The provider’s name for it, such as `cx22`.' },
+  location: { ...name, description: 'The provider’s name for it, such as `hel1`.' },
+  architecture: { enum: serverArchitectures },
+  serverKind: {
+    enum: serverKinds,
+    description:
+      '`cloud` servers are looked up in the project of the connection and rebuilt. The service cannot rebuild `dedicated` and ' +
+      '`onprem` servers: run a join command on them. These kinds need an installation with nodes on adopted servers.',
+  },
+} as const;
+
+/** The exact acknowledgement required before a server is wiped. */
+export const wipeAcknowledgement = { confirm: 'WIPE' } as const;
+
+export const adoptedServerPostSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['spec'],
+  properties: {
+    spec: exactly(serverSpec),
+    acknowledge: {
+      ...compared,
+      description:
+        'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data is destroyed; a ' +
+        'cluster takes over a `dedicated` or `onprem` machine completely. ' +
+        'Anything else is refused with `acknowledgement_required`.',
+      examples: [wipeAcknowledgement],
+    },
+  },
+} as const;
+
+const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
+
+export const adoptedServerSchema = exactly({
+  apiVersion: { const: apiVersion },
+  kind: { const: 'AdoptedServer' },
+  metadata: exactly({
+    name: { ...filled, description: 'The provider’s name for the server; its number until the name is known.' },
+    id: uuid,
+    serverID: serverIdSchema,
+    team: filled,
+    connectionRef: refSchema,
+    createdAt: time,
+    updatedAt: time,
+  }),
+  spec: exactly(serverSpec),
+  status: exactly({
+    phase: {
+      enum: serverPhases,
+      description: '`Joining`, `Joined` and `Leaving` describe a node of a cluster; the others describe the adoption.',
+    },
+    message: { ...text, description: 'Details of the phase, and what to do about it.' },
+    claimedBy: {
+      anyOf: [exactly({ cluster: filled, nodePool: filled }), { type: 'null' }],
+      description: 'The node pool that uses the server. Null for a server that is `Leaving`.',
+    },
+    operationId: {
+      type: ['string', 'null'],
+      pattern: uuid.pattern,
+      description: 'The open or last operation on the server.',
+    },
+    adoptedAt: {
+      ...optionalTime,
+      description: 'When the last rebuild finished; for a `dedicated` or `onprem` server, when it became a node.',
+    },
+    observedAt: {
+      ...optionalTime,
+      description: 'When the provider last reported the server; null if the provider does not know it.',
+    },
+  }),
+});
+
+/** The command for a machine that the service cannot rebuild. */
+export const joinCommandSchema = exactly({
+  joinCommand: {
+    ...filled,
+    description: 'A shell script. Paste all of it and run it as root on the machine. Secret until `expiresAt`.',
+  },
+  nodeName: { ...filled, description: 'Name of the node, which also becomes the name of the machine.' },
+  cluster: filled,
+  expiresAt: { ...time, description: 'When the token in the command expires. Request a new command then.' },
+});
+export type JoinCommand = FromSchema<typeof joinCommandSchema>;
+
+export type AdoptedServer = FromSchema<typeof adoptedServerSchema>;
+export type AdoptedServerSpec = AdoptedServer['spec'];
+
+export const parseAdoptedServerPost = strictParserFor<{ spec: AdoptedServerSpec; acknowledge?: unknown }>(
+  adoptedServerPostSchema,
+);
+
+/** Accepts only the exact words, since anything else may not be a confirmation. */
+export const isWipeAcknowledged = (acknowledge: unknown): boolean =>
+  JSON.stringify(acknowledge) === JSON.stringify(wipeAcknowledgement);
+
+/** Parses the server number in a path; null when it is invalid. */
+export function parseServerId(text: string): number | null {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+/**
+ * Labels of a server at the provider. `claim` names the adoption it belongs to. `clusterNode` marks nodes created for
+ * clusters, which their creator deletes when they are no longer needed.
+ */
+export const serverLabels = { claim: 'corral.dev/claim', clusterNode: 'mcm.gardener.cloud/cluster' } as const;

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { type Missing, unlessInstalled } from '@corral/testing';
+import { builtFile } from '../system/program.js';
+import { type Command, runCommand } from './run-command.js';
+
+/** The command of a client, or why this machine has none. */
+export type Client =
+  | { readonly kind: 'found'; readonly command: readonly string[] }
+  | { readonly kind: 'missing'; readonly missing: Missing };
+
+const BUILD_MS = 240_000;
+
+const found = (...command: string[]): Client => ({ kind: 'found', command });
+const missing = (what: Missing): Client => ({ kind: 'missing', missing: what });
+
+/** For tests that run a client: returns null if it is there. */
+export const missingOf = (client: Client): Missing | null => (client.kind === 'missing' ? client.missing : null);
+
+/** The hcloud CLI: `HCLOUD_CLI`, or `hcloud` on PATH. A Go module proxy alone cannot provide what is needed to build it. */
+export async function hcloudCli(env: NodeJS.ProcessEnv = process.env): Promise<Client> {
+  if (env.HCLOUD_CLI) return found(env.HCLOUD_CLI);
+  if (await works(['hcloud', 'version'])) return found('hcloud');
+  const how = 'put hcloud on PATH, or set HCLOUD_CLI to its path';
+  return missing({ what: 'the hcloud CLI', how, isRare: true });
+}
+
+/** The program of `clients/hcloud-go`. */
+export const hcloudGo = (): Promise<Client> => goProgram('hcloud-go');
+
+/** The program of `clients/lego`. */
+export const lego = (): Promise<Client> => goProgram('lego');
+
+async function goProgram(name: string): Promise<Client> {
+  const needed = { what: name, how: 'install Go, and let it reach a module proxy' };
+  if (!(await works(['go', 'version']))) return missing(needed);
+  const source = builtFile(`tests/clients/${name}`);
+  const sources = (await readdir(source)).filter((file) => /\.(go|sum)$/.test(file)).sort();
+  return made(`${name}-${await hashOf(source, sources)}`, { file: 'walk', needed }, async (folder) => {
+    await cp(source, folder, { recursive: true });
+    return attempt(['go', 'build', '-o', 'walk', '.'], folder);
+  });
+}
+
+/** The program of `clients/hcloud-python`. */
+export const hcloudPython = (): Promise<Client> => pythonProgram('hcloud-python');
+
+/** The program of `clients/lexicon`. */
+export const lexicon = (): Promise<Client> => pythonProgram('lexicon');
+
+/** The fuzzer of OpenAPI documents, as `python -m schemathesis.cli`. */
+export async function schemathesis(): Promise<Client> {
+  const python = await pythonEnvironment('schemathesis', { atLeast: [3, 10] });
+  return python.kind === 'missing' ? python : found(...python.command, '-m', 'schemathesis.cli');
+}
+
+/** Returns the client with its library in its own environment. */
+async function pythonProgram(name: string): Promise<Client> {
+  const python = await pythonEnvironment(name);
+  return python.kind === 'missing' ? python : found(...python.command, builtFile(`tests/clients/${name}/walk.py`));
+}
+
+/** Returns a Python with the packages of `clients/<name>/requirements.txt`. */
+async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, number] } = {}): Promise<Client> {
+  const check = `import ensurepip, venv, sys; sys.exit(sys.version_info < (${atLeast.join(', ')}))`;
+  const version = atLeast[1] === 0 ? '3' : `${atLeast.join('.')} or newer`;
+  const needed = { what: name, how: `install Python ${version} with venv, and let pip reach PyPI` };
+  if (!(await works(['python3', '-c', check]))) return missing(needed);
+  const source = builtFile(`tests/clients/${name}`);
+  const requirements = join(source, 'requirements.txt');
+  const environment = `${name}-${await hashOf(source, ['requirements.txt'])}`;
+  return made(environment, { file: join('bin', 'python'), needed }, async (folder) => {
+    const pip = [join(folder, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    return (
+      (await attempt(['python3', '-m', 'venv', folder], folder)) ??
+      (await attempt([...pip, '--requirement', requirements], folder))
+    );
+  });
+}
+
+/**
+ * Creates something once per machine and user, in a folder that later runs find again. An unfinished folder is not kept.
+ *
+ * @param wanted `file`: the file in it to run
+ * @param make fills the folder, and returns a sentence if it fails
+ */
+async function made(
+  name: string,
+  { file, needed }: { file: string; needed: Missing },
+  make: (folder: string) => Promise<string | null>,
+): Promise<Client> {
+  const cache = join(tmpdir(), `corral-clients-${userInfo().username}`);
+  await mkdir(cache, { recursive: true, mode: 0o700 });
+  if ((await stat(cache)).uid !== userInfo().uid)
+    return missing({ ...needed, why: `${cache} belongs to another user` });
+  const place = join(cache, name);
+  if (existsSync(join(place, file))) return found(join(place, file));
+  const folder = await mkdtemp(join(cache, 'making-'));
+  const failure = await make(folder);
+  if (failure === null) await rename(folder, place).catch(() => undefined); // another run was first
+  await rm(folder, { recursive: true, force: true });
+  return failure === null ? found(join(place, file)) : missing({ ...needed, why: failure });
+}
+
+async function hashOf(folder: string, files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(await readFile(join(folder, file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+/** Programs that must be on PATH. */
+export const missingCurl = (): Missing | null =>
+  unlessInstalled(['curl', '--version'], { what: 'curl', how: 'put curl on PATH' });
+export const missingDig = (): Missing | null =>
+  unlessInstalled(['dig', '-v'], { what: 'dig', how: 'put dig on PATH (Debian: apt-get install bind9-dnsutils)' });
+export const missingKubectl = (): Missing | null =>
+  unlessInstalled(['kubectl', 'version', '--client'], { what: 'kubectl', how: 'put kubectl on PATH' });
+export const missingOpenssl = (): Missing | null => {
+  const missing = { what: 'openssl', how: 'put openssl and bash on PATH' };
+  return unlessInstalled(['openssl', 'version'], missing) ?? unlessInstalled(['bash', '--version'], missing);
+};
+
+/** Returns whether a command is installed, which means that it runs and exits with 0. */
+export const works = async (command: Command): Promise<boolean> => (await runCommand(command)).code === 0;
+
+/** @returns null if the command succeeded, otherwise its output in one line */
+async function attempt(command: Command, cwd: string): Promise<string | null> {
+  const env = { GOTOOLCHAIN: 'local', GOFLAGS: '' }; // do not download a newer Go
+  const { code, stdout, stderr } = await runCommand(command, { cwd, env, timeoutMs: BUILD_MS });
+  if (code === 0) return null;
+  const said = `${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '';
+  return `\`${command.slice(0, 3).join(' ')} …\` failed: ${said.trim().slice(0, 200).replace(/\.+$/, '')}`;
+}
+
+export interface StepLine {
+  readonly step: string;
+  readonly [what: string]: unknown;
+}
+
+/** Runs the program of a client. @returns its output by step @throws Error with its output if it fails */
+export async function walk(
+  client: Client,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  { timeoutMs = 240_000 } = {},
+): Promise<Record<string, StepLine>> {
+  const command = client.kind === 'found' ? client.command : [];
+  const { code, stdout, stderr } = await runCommand([...command, ...args], { env, timeoutMs });
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}\n${stdout}`);
+  const lines = stdout.trim().split('\n');
+  return Object.fromEntries(lines.map((line) => JSON.parse(line) as StepLine).map((line) => [line.step, line]));
+}

@@ -1,0 +1,182 @@
+import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
+import { connectPrisma, type Pool } from '@corral/database';
+import { type RunningProcess, startProcess } from '@corral/testing';
+import { type LocalCloud, startLocalCloud } from './local-cloud.js';
+import { builtFile, type Program } from './program.js';
+import {
+  DEMO_ZONE,
+  type Ends,
+  type Env,
+  type Gateway,
+  gateway,
+  many,
+  ownDatabase,
+  ownPool,
+  reconciler,
+  shortWaits,
+  startAll,
+  UNLIMITED,
+  undo,
+  ZONE,
+} from './system-parts.js';
+
+export { DEMO_ZONE, ZONE };
+
+export interface SystemOptions {
+  /** The default is 1. */
+  readonly gateways?: number;
+  /** The default is 1. */
+  readonly reconcilers?: number;
+  /** Teams with one token each. The default is `acme`. */
+  readonly teams?: readonly string[];
+  /** The default is no Redis, so that jobs go through Postgres. */
+  readonly redisUrl?: string | undefined;
+  /** The default is a new database in the Postgres of this run. The caller drops a database that it passes. */
+  readonly databaseUrl?: string;
+  /** Overrides variables of every gateway, or of the one with this number, counted from 1. */
+  readonly gatewayEnv?: Env | ((index: number) => Env);
+  /** Overrides variables of every reconciler. */
+  readonly reconcilerEnv?: Readonly<Record<string, string>>;
+  /** Options for the Node.js of the gateway with this number, counted from 1. */
+  readonly gatewayNodeArgs?: (index: number) => readonly string[];
+  /** Whether there are demos, in their own zone. The default is false. */
+  readonly demos?: boolean;
+  /** Requests that the upstream grants per hour, in a burst or evenly. The default is more than any test sends. */
+  readonly requestsPerHour?: number;
+  /** How long an action of the upstream runs. The default is 100. */
+  readonly actionMs?: number;
+}
+
+export interface Team {
+  readonly id: string;
+  readonly slug: string;
+  readonly token: string;
+}
+
+export interface System {
+  readonly cloud: LocalCloud;
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  readonly gateways: readonly Gateway[];
+  readonly reconcilers: readonly Program[];
+  /** In the order of `teams`. */
+  readonly teams: readonly Team[];
+  /** The address of the first gateway, which ends in `/v1`. */
+  readonly url: string;
+  /** Issues one more token of a team. */
+  issueToken(team: Team): Promise<string>;
+  /** Runs the operator command. @throws Error with its output if it exits with another code than 0 */
+  admin(...args: string[]): Promise<string>;
+  /** Ends every process and removes everything that was created. */
+  stop(): Promise<void>;
+}
+
+/** For every service that calls the upstream: short enough for a test, as in `shortTimes`. */
+const shortGrace = { DNS_SETTLE_GRACE_MS: '1s' } as const;
+/** For reconcilers: intervals that are short enough for a test, with the same ratios as in production. */
+const shortTimes = {
+  ...shortGrace,
+  UPSTREAM_TIMEOUT_MS: '1s',
+  UPSTREAM_WAIT_MS: '1s',
+  DNS_SETTLE_INTERVAL_MS: '200ms',
+  DNS_ACTION_INTERVAL_MS: '500ms',
+  DNS_SYNC_INTERVAL_MS: '1h',
+  JOB_LOCK_MS: '2s',
+} as const;
+
+/** For gateways that are killed: another gateway takes over their writes after 11 s instead of 23 s. */
+export const shortLeases = { ...shortWaits, UPSTREAM_TIMEOUT_MS: '3s', UPSTREAM_WAIT_MS: '3s' } as const;
+
+/** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis if asked for. */
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
+  const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], redisUrl, actionMs = 100, demos = false } = options;
+  const ends: Ends = [];
+  try {
+    const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
+    const cloud = await startLocalCloud({
+      zoneName: ZONE,
+      actionMs,
+      requestsPerHour: options.requestsPerHour ?? Number(UNLIMITED),
+      ...(demos ? { demoZoneName: DEMO_ZONE } : {}),
+    });
+    ends.push(() => cloud.program.stop());
+    const pool = ownPool(databaseUrl, ends);
+
+    const shared = {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      DNS_ZONE_NAME: ZONE,
+      DEMO_ZONE_NAME: demos ? DEMO_ZONE : undefined,
+      HCLOUD_API_URL: cloud.apiUrl,
+      HCLOUD_TOKEN: cloud.token,
+      LOG_LEVEL: 'warn',
+    };
+    const ofGateways = options.gatewayEnv;
+    const gatewayEnv = typeof ofGateways === 'function' ? ofGateways : () => ofGateways;
+    const reconcilerEnv = { ...shortTimes, ...shared, ...options.reconcilerEnv };
+    const started = {
+      reconcilers: await many(reconcilers, (at) => reconciler(at, { env: reconcilerEnv })),
+      gateways: await many(gateways, (at) =>
+        gateway(
+          at,
+          { ...shortGrace, ...shared, DEMOS_ENABLED: String(demos), ...gatewayEnv(at) },
+          options.gatewayNodeArgs?.(at),
+        ),
+      ),
+    };
+    const [teams] = await Promise.all([
+      createTeams(databaseUrl, slugs),
+      startAll([...started.reconcilers, ...started.gateways], ends),
+    ]);
+    return {
+      cloud,
+      databaseUrl,
+      pool,
+      teams,
+      ...started,
+      url: started.gateways[0]?.url ?? '',
+      issueToken: (team) => issueToken(databaseUrl, team.slug),
+      admin: (...args) => runAdmin(args, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DNS_ZONE_NAME: ZONE }),
+      stop: () => undo(ends),
+    };
+  } catch (error) {
+    await undo(ends);
+    throw error;
+  }
+}
+
+async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<Team[]> {
+  const prisma = connectPrisma(databaseUrl);
+  try {
+    const teams: Team[] = [];
+    for (const slug of slugs) {
+      const team = await teamStore(prisma).createTeam(slug);
+      const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'system test' });
+      teams.push({ id: team.id, slug, token });
+    }
+    return teams;
+  } finally {
+    await prisma.$disconnect();
+  }
+}
+
+async function issueToken(databaseUrl: string, slug: string): Promise<string> {
+  const prisma = connectPrisma(databaseUrl);
+  try {
+    const team = (await teamStore(prisma).findTeam(slug)) as TeamRecord;
+    return (await dnsTokenStore(prisma).issueToken(team, { name: 'system test' })).token;
+  } finally {
+    await prisma.$disconnect();
+  }
+}
+
+async function runAdmin(args: readonly string[], env: Env): Promise<string> {
+  const running: RunningProcess = await startProcess({
+    command: process.execPath,
+    args: [builtFile('apps/admin/dist/main.js'), ...args],
+    env: { ...env },
+  });
+  const { code } = await running.exited;
+  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
+  return running.output();
+}

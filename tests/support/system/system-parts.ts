@@ -1,0 +1,123 @@
+import { connectPool, type Pool } from '@corral/database';
+import { createTestDatabase, explainFailures, freePort } from '@corral/testing';
+import { type Program, type ProgramSpec, program } from './program.js';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+/** Clean-up functions, in the order in which the things were created. */
+export type Ends = (() => Promise<unknown>)[];
+
+export const ZONE = 'example.test';
+export const DEMO_ZONE = 'demos.test';
+/** A number of requests per time that no test reaches. */
+export const UNLIMITED = '100000000';
+
+/** Runs all clean-up functions, last first. It may be called repeatedly. */
+export async function undo(ends: Ends): Promise<void> {
+  for (const end of ends.splice(0).reverse()) await end();
+}
+
+export async function ownDatabase(ends: Ends): Promise<string> {
+  const database = await createTestDatabase();
+  ends.push(() => database.drop());
+  return database.url;
+}
+
+export function ownPool(databaseUrl: string, ends: Ends): Pool {
+  const pool = connectPool({ databaseUrl, applicationName: 'system test', onIdleError: () => undefined });
+  const callOff = explainFailures('last events', () => lastEvents(pool));
+  ends.push(() => {
+    callOff();
+    return pool.end();
+  });
+  return pool;
+}
+
+/** The latest events that the product itself records, newest last. */
+async function lastEvents(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ line: string }>(`
+    SELECT line FROM (
+      SELECT created_at AS at, concat_ws(' ', 'write', id, operation, name, type, state, upstream_status) AS line
+      FROM dns_audit_entry
+      UNION ALL
+      SELECT created_at, concat_ws(' ', 'audit', id, action, target_kind, target_name) FROM audit_entry
+      UNION ALL
+      SELECT updated_at, concat_ws(' ', 'operation', id, kind, target_name, state, progress || '%', nullif(error, '{}'))
+      FROM operation
+    ) AS event ORDER BY at DESC LIMIT 15`);
+  return rows
+    .map(({ line }) => line)
+    .reverse()
+    .join('\n');
+}
+
+/** @param make gets 1, 2, … */
+export async function many<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  for (let index = 1; index <= count; index += 1) made.push(await make(index));
+  return made;
+}
+
+/** Starts all programs concurrently and waits until each is ready. */
+export async function startAll(programs: readonly Program[], ends: Ends): Promise<void> {
+  ends.push(() => Promise.all(programs.map((each) => each.stop())));
+  await Promise.all(programs.map((each) => each.start()));
+  await Promise.all(programs.map((each) => each.untilReady()));
+}
+
+/** An API with its own address, which is `base`. */
+export async function api(
+  spec: Pick<ProgramSpec, 'name' | 'file' | 'env' | 'envAtStart' | 'nodeArgs'>,
+): Promise<Program & { base: string }> {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const ports = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' };
+  // All clients of a test share one address.
+  const env = { ...ports, CONNECTIONS_PER_ADDRESS: UNLIMITED, ...spec.env };
+  return Object.assign(program({ ...spec, env, readyUrl: `${base}/readyz` }), { base });
+}
+
+/** A worker, whose health checks are on its metrics port. */
+export async function reconciler(
+  index: number,
+  spec: Pick<ProgramSpec, 'env' | 'envAtStart' | 'nodeArgs'>,
+): Promise<Program & { metricsUrl: string }> {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const made = program({
+    name: `reconciler ${index}`,
+    file: 'apps/reconciler/dist/main.js',
+    ...spec,
+    env: { METRICS_PORT: String(port), ...spec.env },
+    readyUrl: `${base}/readyz`,
+  });
+  return Object.assign(made, { metricsUrl: `${base}/metrics` });
+}
+
+export interface Gateway extends Program {
+  /** The address without a path. */
+  readonly base: string;
+  /** The address, which ends in `/v1`. */
+  readonly url: string;
+}
+
+/** Intervals that are short enough for a test. */
+const shortTimes = { SETTLE_AFTER_MS: '700ms', SETTLE_WITHIN_MS: '1s', ACTION_POLL_MS: '100ms' } as const;
+/** How long a gateway waits at most: longer than any answer takes on a busy machine. */
+const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_WAIT_MS: '60s' } as const;
+/** For tests in which a gateway gives up: the same ratios as in production. */
+export const shortWaits = {
+  UPSTREAM_TIMEOUT_MS: '1s',
+  UPSTREAM_WAIT_MS: '1500ms',
+  WRITE_WAIT_MS: '2500ms',
+} as const;
+
+export async function gateway(index: number, env: Env, nodeArgs: readonly string[] = []): Promise<Gateway> {
+  const limits = { LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_TOKEN: UNLIMITED, LIMIT_PER_TEAM: UNLIMITED };
+  const made = await api({
+    name: `dns-gateway ${index}`,
+    file: 'apps/dns-gateway/dist/main.js',
+    env: { ...shortTimes, ...patient, ...limits, ...env },
+    nodeArgs,
+  });
+  return Object.assign(made, { url: `${made.base}/v1` });
+}

@@ -1,0 +1,229 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeNeeding, freePort, startProcess } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { askNameServer } from '../../support/clients/ask-name-server.js';
+import {
+  builtInAddress,
+  certifyUpstreamName,
+  tlsOfUpstreamName,
+  UPSTREAM_NAME,
+} from '../../support/clients/built-in-name.js';
+import {
+  hcloudGo,
+  hcloudPython,
+  lego,
+  lexicon,
+  missingCurl,
+  missingOf,
+  missingOpenssl,
+  walk,
+} from '../../support/clients/client-programs.js';
+import { type ForwardProxy, startForwardProxy } from '../../support/clients/forward-proxy.js';
+import { runCommand } from '../../support/clients/run-command.js';
+import { builtFile } from '../../support/system/program.js';
+import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+
+const [go, python] = [await hcloudGo(), await hcloudPython()];
+const [legoChallenge, lexiconRecords] = [await lego(), await lexicon()];
+const withoutOpenssl = missingOpenssl();
+
+let folder: string;
+let system: System;
+let acme: Team;
+let tlsPort: number;
+let proxy: ForwardProxy;
+const file = (name: string): string => join(folder, name);
+
+/** The commands of the guide that create an authority and then a certificate. */
+const guide = await readFile(builtFile('docs/clients.md'), 'utf8');
+const recipe = /```sh\n(openssl req -x509[^`]*?)(openssl req -new[^`]*)```/.exec(guide)?.slice(1) ?? [];
+
+/** Creates the certificates as the guide says, if openssl is installed. */
+const makeCertificate = () => (withoutOpenssl === null ? inFolder(recipe.join('')) : certifyUpstreamName(folder));
+
+/** @returns the output of the command */
+async function inFolder(command: string): Promise<string> {
+  const { code, stdout, stderr } = await runCommand(['bash', '-ec', command], { cwd: folder });
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-built-in-'));
+  await makeCertificate();
+  tlsPort = await freePort();
+  system = await startSystem({
+    gatewayEnv: tlsOfUpstreamName(folder, tlsPort),
+  });
+  acme = system.teams[0] as Team;
+  proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
+});
+afterAll(async () => {
+  await proxy?.stop();
+  await system?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const builtIn = () => builtInAddress(folder, { proxyUrl: proxy.url, token: acme.token });
+
+describe('a client in Node.js with a built-in address', () => {
+  it('writes and reads when the name of the upstream leads to the gateway', async () => {
+    const ca = await readFile(file('ca.pem'), 'utf8');
+    const call = (method: string, path: string, body?: object) =>
+      new Promise<{ status: number | undefined; json: unknown }>((resolve, reject) => {
+        const req = request(`https://${UPSTREAM_NAME}:${tlsPort}/v1${path}`, {
+          method,
+          ca,
+          headers: { authorization: `Bearer ${acme.token}`, 'content-type': 'application/json' },
+          lookup: (_name, { all }, done) =>
+            all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4),
+        });
+        req.on('error', reject).on('response', async (res) => {
+          let text = '';
+          for await (const part of res.setEncoding('utf8')) text += part;
+          resolve({ status: res.statusCode, json: JSON.parse(text) });
+        });
+        req.end(body === undefined ? undefined : JSON.stringify(body));
+      });
+
+    const rrset = { name: 'node.acme', type: 'A', ttl: 300, records: [{ value: '192.0.2.1' }] };
+    const created = await call('POST', `/zones/${ZONE}/rrsets`, rrset);
+    const read = await call('GET', `/zones/${ZONE}/rrsets/node.acme/A`);
+
+    expect(created).toMatchObject({ status: 201, json: { rrset: { id: 'node.acme/A' } } });
+    expect(read).toMatchObject({ status: 200, json: { rrset: { ttl: 300, records: [{ value: '192.0.2.1' }] } } });
+  });
+});
+
+describeNeeding(describe, missingCurl(), 'curl', () => {
+  const curl = (...args: string[]) =>
+    runCommand([
+      'curl',
+      '-sS',
+      '--connect-to',
+      `${UPSTREAM_NAME}:443:127.0.0.1:${tlsPort}`,
+      ...args,
+      '-H',
+      `Authorization: Bearer ${acme.token}`,
+      `https://${UPSTREAM_NAME}/v1/zones`,
+    ]);
+
+  it('trusts the gateway when it knows the authority', async () => {
+    const { stdout } = await curl('--cacert', file('ca.pem'));
+
+    expect(JSON.parse(stdout)).toMatchObject({ zones: [{ name: ZONE }] });
+  });
+
+  it('does not trust it otherwise', async () => {
+    expect(await curl()).toMatchObject({ code: 60, stdout: '' });
+  });
+});
+
+describeNeeding(describe, missingOf(go), 'hcloud-go at its default endpoint', () => {
+  it('can do everything that it does with record sets', async () => {
+    const steps = await walk(go, [ZONE, 'acme'], builtIn());
+
+    expect(steps).toMatchObject({
+      create: { id: 'go.acme/A', values: ['192.0.2.1'] },
+      update: { labels: { 'made-by': 'somebody' } },
+      delete: { absent: true },
+    });
+  });
+});
+
+describeNeeding(describe, missingOf(python), 'hcloud-python at its default endpoint', () => {
+  it('can do everything that it does with record sets', async () => {
+    const steps = await walk(python, [ZONE, 'acme'], builtIn());
+
+    expect(steps).toMatchObject({
+      create: { id: 'python.acme/TXT', values: ['"one"'] },
+      update: { labels: { 'made-by': 'somebody' } },
+      delete: { code: 'not_found' },
+    });
+  });
+});
+
+describeNeeding(describe, missingOf(legoChallenge), 'lego, whose address cannot be set', () => {
+  it.each(['acme', 'shop.acme'])('answers the challenge for %s, and removes it afterwards', async (at) => {
+    const subject = [`${at}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
+    const ask = () => askNameServer(system.cloud.dnsPort, `_acme-challenge.${at}.${ZONE}`, 'TXT');
+
+    const { present } = await walk(legoChallenge, ['present', ...subject], builtIn());
+    const during = await ask();
+    const { cleanup } = await walk(legoChallenge, ['cleanup', ...subject], builtIn());
+
+    expect(present).toMatchObject({ name: `_acme-challenge.${at}.${ZONE}.`, value: expect.any(String) });
+    expect(during).toEqual([present?.value]);
+    expect(cleanup).toMatchObject({ value: present?.value });
+    expect(await ask()).toEqual([]);
+  });
+
+  it('is refused the challenge of the zone itself', async () => {
+    const attempt = walk(legoChallenge, ['present', ZONE, `127.0.0.1:${system.cloud.dnsPort}`], builtIn());
+
+    await expect(attempt).rejects.toThrow('forbidden');
+  });
+});
+
+describeNeeding(describe, missingOf(lexiconRecords), 'lexicon, whose address cannot be set', () => {
+  it('creates and deletes records, and waits for each action', async () => {
+    const subject = ['lexicon.acme', `acme.${ZONE}`, String(system.cloud.dnsPort)];
+
+    const steps = await walk(lexiconRecords, subject, builtIn());
+
+    expect(steps).toEqual({
+      create: { step: 'create', done: true, contents: ['some text'] },
+      add: { step: 'add', done: true, contents: ['some text', 'another'] },
+      'delete one': { step: 'delete one', done: true, contents: ['another'] },
+      delete: { step: 'delete', done: true, contents: [] },
+    });
+  });
+});
+
+describeNeeding(describe, withoutOpenssl, 'the authority of the guide', () => {
+  it('can sign certificates for the name of the upstream and for no other', async () => {
+    const [, issue = ''] = recipe;
+    await inFolder(issue.replaceAll(UPSTREAM_NAME, 'other.example').replaceAll('tls.', 'other.'));
+
+    expect(await inFolder('openssl verify -x509_strict -CAfile ca.pem tls.crt')).toBe('tls.crt: OK\n');
+    await expect(inFolder('openssl verify -CAfile ca.pem other.crt')).rejects.toThrow('permitted subtree violation');
+  });
+});
+
+describe('a gateway whose key belongs to another certificate', () => {
+  it('does not start, and says why in one sentence', async () => {
+    const keyFile = file('other.key');
+    await writeFile(keyFile, generateKeyPairSync('ec', ecKey).privateKey);
+
+    const gateway = await startProcess({
+      command: process.execPath,
+      args: [builtFile('apps/dns-gateway/dist/main.js')],
+      env: {
+        DATABASE_URL: system.databaseUrl,
+        DNS_ZONE_NAME: ZONE,
+        LOG_LEVEL: 'warn',
+        HCLOUD_API_URL: system.cloud.apiUrl,
+        HCLOUD_TOKEN: system.cloud.token,
+        PORT: '0',
+        METRICS_PORT: '0',
+        TLS_CERT_FILE: file('tls.crt'),
+        TLS_KEY_FILE: keyFile,
+      },
+    });
+
+    expect(await gateway.exited).toEqual({ code: 1, signal: null });
+    expect(gateway.output()).toBe(
+      `dns-gateway cannot start. The key in ${keyFile} does not belong to the certificate in ${file('tls.crt')}\n`,
+    );
+  });
+});
+
+const ecKey = {
+  namedCurve: 'P-256',
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+} as const;

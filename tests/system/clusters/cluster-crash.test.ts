@@ -1,0 +1,81 @@
+import { isRedisInstalled, missingRedisServer, showsLessWithout } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { adoptionEnv, adoptions } from '../../support/cluster-crashes/adoptions.js';
+import { billingEnv, billingSystem } from '../../support/cluster-crashes/billing-system.js';
+import { runClusterChaos } from '../../support/cluster-crashes/chaos.js';
+import { keyRotation } from '../../support/cluster-crashes/key-rotation.js';
+import { newKey, serviceKeys } from '../../support/cluster-crashes/service-keys.js';
+import { findContradictions, untilSettled } from '../../support/cluster-crashes/settled.js';
+import { recordRowChanges } from '../../support/clusters/row-history.js';
+import { type ClusterSystem, shortTimeouts, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
+import { readCrashPlan } from '../../support/crashes/crash-plan.js';
+import { type Disturbance, forgetfulRedis, restartedPostgres } from '../../support/crashes/disturb.js';
+import { restartablePostgres } from '../../support/system/postgres.js';
+import { restartableRedis } from '../../support/system/redis.js';
+
+const { seed, minutes } = readCrashPlan({ minutes: 0 });
+const KILLS_MIN = 16;
+const HOUR_MS = 3_600_000;
+
+const ends: (() => Promise<unknown>)[] = [];
+const disturbances: Disturbance[] = [];
+const firstKey = newKey(1);
+const keys = serviceKeys(firstKey);
+let system: ClusterSystem;
+
+showsLessWithout(missingRedisServer());
+
+beforeAll(async () => {
+  const postgres = await restartablePostgres();
+  ends.push(postgres.remove);
+  disturbances.push(restartedPostgres(postgres, seed + 1_000));
+  let redisUrl: string | undefined;
+  if (isRedisInstalled()) {
+    const redis = await restartableRedis();
+    await redis.start();
+    ends.push(redis.kill);
+    disturbances.push(forgetfulRedis(redis, seed + 2_000));
+    redisUrl = redis.url;
+  }
+  system = await startClusterSystem({
+    apis: 2,
+    reconcilers: 2,
+    teams: ['acme', 'globex'],
+    redisUrl,
+    databaseUrl: postgres.url,
+    clockShiftsMs: [-3 * HOUR_MS, 5 * HOUR_MS],
+    apiEnv: { LOG_LEVEL: 'error', ...shortTimeouts, ...billingEnv },
+    reconcilerEnv: { LOG_LEVEL: 'error', ...shortTimeouts, ...adoptionEnv },
+    secretKeys: keys.valueFor,
+  });
+  ends.push(system.stop);
+  await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry', 'adopted_server', 'billing_event']);
+});
+afterEach(() => system?.cloud.clearFaults());
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+it(
+  `clusters keep every promise, whatever is killed, restarted or forgotten, and however wrong the clocks are (seed ${seed})`,
+  async () => {
+    process.stderr.write(`Crash test of clusters: CORRAL_CRASH_SEED=${seed}\n`);
+    const sidelines = [
+      adoptions(system, seed + 400),
+      billingSystem(system, seed + 500),
+      keyRotation(system, { keys, first: firstKey, seed: seed + 600 }),
+    ];
+
+    const chaos = await runClusterChaos(system, { seed, minutes, kills: KILLS_MIN, disturbances, sidelines });
+    await Promise.all([...system.apis, ...system.reconcilers].map((program) => program.untilReady()));
+    await untilSettled(system);
+
+    process.stderr.write(
+      `${chaos.kills} kills, ${chaos.requests} requests, ${chaos.told.length} operations, ` +
+        `accepted: ${JSON.stringify(chaos.accepted)}\n`,
+    );
+    expect(await findContradictions(system, chaos, sidelines)).toEqual([]);
+    expect(chaos.kills).toBeGreaterThanOrEqual(KILLS_MIN);
+  },
+  1_200_000 + minutes * 2 * 60_000,
+);

@@ -1,0 +1,311 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Answer } from '../../support/clients/answer.js';
+import { callDns, type DnsCall } from '../../support/clients/dns-api.js';
+import { readEntries, writesIn } from '../../support/crashes/crash-judge.js';
+import { findUnmatched, replay } from '../../support/crashes/upstream-history.js';
+import { untilSettled } from '../../support/system/mirror.js';
+import { restartableRedis } from '../../support/system/redis.js';
+import { type RoundRobin, startRoundRobin } from '../../support/system/round-robin.js';
+import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import { shortWaits, UNLIMITED } from '../../support/system/system-parts.js';
+
+const PER_TOKEN = 120;
+const POLL_MS = 500;
+/** How often a revoked token is tried: far more often than once within the promised time. */
+const RETRY_MS = 50;
+/** Upstream requests per hour, few enough that a test can use them up. */
+const BUDGET = 400;
+const RECORDS = `/zones/${ZONE}/rrsets`;
+
+const missing = missingRedisServer();
+const ends: (() => Promise<unknown>)[] = [];
+let system: System;
+let proxy: RoundRobin;
+let redis: Awaited<ReturnType<typeof restartableRedis>>;
+
+/** Three gateways behind the proxy, a reconciler, one Redis and one Postgres. */
+async function start(options: {
+  limitPerToken: string;
+  actionMs: number;
+  gateways: number;
+  requestsPerHour?: number;
+  requestsInFlightMax?: string;
+  /** How long a gateway waits. The default is longer than a test takes. */
+  waits?: typeof shortWaits;
+  reconcilerEnv?: Record<string, string>;
+}): Promise<void> {
+  redis = await restartableRedis();
+  await redis.start();
+  ends.push(redis.kill);
+  const { limitPerToken, requestsInFlightMax, waits, ...rest } = options;
+  system = await startSystem({
+    teams: ['acme', 'globex', 'initech'],
+    redisUrl: redis.url,
+    ...rest,
+    gatewayEnv: {
+      LIMIT_PER_TOKEN: limitPerToken,
+      ACTION_POLL_MS: String(POLL_MS),
+      REQUESTS_IN_FLIGHT_MAX: requestsInFlightMax,
+      ...waits,
+    },
+  });
+  ends.push(system.stop);
+  proxy = await startRoundRobin(system.gateways.map(({ url }) => new URL(url).origin));
+  ends.push(proxy.stop);
+}
+
+async function stopAll(): Promise<void> {
+  for (const end of ends.splice(0).reverse()) await end();
+}
+
+const call = (token: string, method: string, path: string, body?: object): Promise<Answer> =>
+  callDns(`${proxy.base}/v1`, { method, path, token, ...(body && { body }) } satisfies DnsCall);
+const setRecords = (token: string, name: string, value: string): Promise<Answer> =>
+  call(token, 'POST', `${RECORDS}/${name}/A/actions/set_records`, { records: [{ value }] });
+const create = (token: string, name: string): Promise<Answer> =>
+  call(token, 'POST', RECORDS, { name, type: 'A', records: [{ value: '192.0.2.1' }] });
+const team = (at: number): Team => system.teams[at] as Team;
+const many = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
+describeNeeding(describe, missing, 'three gateways behind a plain round-robin proxy', () => {
+  beforeAll(() =>
+    start({
+      limitPerToken: String(PER_TOKEN),
+      actionMs: 1_200,
+      gateways: 3,
+      // The tests count how many of hundreds of requests the token is granted, so the gateway must not refuse any as overload.
+      requestsInFlightMax: UNLIMITED,
+      // The tests count the requests for actions. The reconciler would ask for those without a waiting client.
+      reconcilerEnv: { DNS_ACTION_INTERVAL_MS: '1h' },
+    }),
+  );
+  afterAll(stopAll);
+
+  it('count the requests of a token together: of many concurrent ones, only the burst passes', async () => {
+    const token = await system.issueToken(team(2));
+    const startedAt = performance.now();
+
+    const answers = await Promise.all(many(3 * PER_TOKEN).map(() => call(token, 'GET', RECORDS)));
+
+    const refilled = ((performance.now() - startedAt) / 60_000) * PER_TOKEN;
+    const passed = answers.filter(({ status }) => status === 200).length;
+    expect(passed).toBeLessThanOrEqual(PER_TOKEN + refilled);
+    // What one replica may have fetched in advance and the others could have used: a twentieth each, for a second.
+    expect(passed).toBeGreaterThanOrEqual(PER_TOKEN - 2 * (PER_TOKEN / 20));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
+      refused.map(() => [429, 'rate_limit_exceeded']),
+    );
+    for (const served of proxy.served) expect(served).toBeGreaterThanOrEqual(PER_TOKEN);
+    expect((await call(team(2).token, 'GET', RECORDS)).status).toBe(200);
+  });
+
+  it('keep writes to one record set in order, whichever gateways receive them', async () => {
+    const { token } = team(0);
+    expect((await create(token, 'acme')).status).toBe(201);
+    await system.cloud.addFaults({
+      match: { method: 'POST', path: 'set_records$' },
+      times: null,
+      probability: 0.5,
+      effect: { delayMs: 60 },
+    });
+    const told: { value: string; sentAt: number; answeredAt: number }[] = [];
+    const client = async (number: number): Promise<void> => {
+      for (const round of many(8)) {
+        const value = `192.0.2.${number * 10 + round + 10}`;
+        const sentAt = performance.now();
+        const { status } = await setRecords(token, 'acme', value);
+        expect(status).toBe(201);
+        told.push({ value, sentAt, answeredAt: performance.now() });
+      }
+    };
+
+    await Promise.all(many(4).map(client));
+    await system.cloud.clearFaults();
+
+    const writes = (await writesIn(system, ZONE)).filter(({ name }) => name === 'acme');
+    const place = ({ value }: { value: string }): number =>
+      writes.findIndex(({ body }) => (body as { records: { value: string }[] }).records[0]?.value === value);
+    expect(writes).toHaveLength(1 + told.length);
+    expect(
+      findUnmatched(
+        writes,
+        (await readEntries(system, ZONE)).filter(({ name }) => name === 'acme'),
+      ),
+    ).toEqual([]);
+    for (const one of told) {
+      for (const later of told.filter(({ sentAt }) => sentAt > one.answeredAt)) {
+        expect(place(one)).toBeLessThan(place(later));
+      }
+    }
+    const last = replay(writes)
+      .sets.get('acme/A')
+      ?.records.map(({ value }) => value);
+    const shown = await Promise.all(many(3).map(() => call(token, 'GET', `${RECORDS}/acme/A`)));
+    for (const { json } of shown) expect(json.rrset.records.map((one: { value: string }) => one.value)).toEqual(last);
+    expect(JSON.parse((await system.cloud.stated()).get('acme/A') as string).records).toMatchObject([
+      { value: last?.[0] },
+    ]);
+  });
+
+  it('ask for a running action once per interval, however many clients wait for it at any gateway', async () => {
+    const { token } = team(1);
+    const clients = many(12).map(() => token);
+    const { json } = await create(token, 'globex');
+    const id: number = json.action.id;
+    const before = await actionCalls();
+    const startedAt = performance.now();
+
+    const waitForEnd = async (own: string): Promise<void> => {
+      for (let status = 'running'; status === 'running'; ) {
+        const answer = await call(own, 'GET', `/actions/${id}`);
+        expect(answer.status).toBe(200);
+        ({ status } = answer.json.action);
+      }
+    };
+    await Promise.all(clients.map(waitForEnd));
+    const intervals = (performance.now() - startedAt) / POLL_MS;
+
+    const calls = (await actionCalls()) - before;
+    expect(calls).toBeGreaterThanOrEqual(1);
+    expect(calls).toBeLessThanOrEqual(intervals + 1);
+  });
+
+  it('refuse a revoked token everywhere within 2 s', async () => {
+    const token = await system.issueToken(team(1));
+    const gateways = system.gateways.map(({ url }) => url);
+    const list = (url: string) => callDns(url, { method: 'GET', path: RECORDS, token });
+    for (const url of gateways) expect((await list(url)).status).toBe(200);
+
+    const refusedBy = async (url: string): Promise<number> => {
+      let lastAcceptedAt = Number.NEGATIVE_INFINITY;
+      for (;;) {
+        const sentAt = Date.now();
+        const { status } = await list(url);
+        if (status === 401) return lastAcceptedAt;
+        expect([200, 429]).toContain(status); // a refused token is not answered with its limit
+        lastAcceptedAt = sentAt;
+        await pause(RETRY_MS);
+      }
+    };
+    const accepted = Promise.all(gateways.map(refusedBy));
+    const { rows } = await system.pool.query<{ id: string }>(
+      'SELECT id FROM dns_token WHERE team_id = $1 ORDER BY created_at DESC LIMIT 1',
+      [team(1).id],
+    );
+    await system.admin('token', 'revoke', team(1).slug, (rows[0] as { id: string }).id);
+
+    // The time in the row is from before the commit, by any amount on a busy machine.
+    const revokedAt = Date.now();
+    for (const at of await accepted) expect(at - revokedAt).toBeLessThan(2_000);
+    expect((await call(token, 'GET', RECORDS)).status).toBe(401);
+  });
+
+  it('grant each its part of a limit while Redis is unavailable, and count together again when it is back', async () => {
+    const token = await system.issueToken(team(0));
+    await knowEachOther();
+    await redis.kill();
+    const startedAt = performance.now();
+
+    const crowd = (url: string) =>
+      many(PER_TOKEN + 60).map(() => callDns(url, { method: 'GET', path: RECORDS, token }));
+    const answers = await Promise.all(system.gateways.map(({ url }) => Promise.all(crowd(url))));
+
+    const refilled = ((performance.now() - startedAt) / 60_000) * PER_TOKEN;
+    const part = PER_TOKEN / system.gateways.length;
+    await redis.start();
+    await waitFor('them to count together', countTogether);
+    const passed = answers.map((own) => own.filter(({ status }) => status === 200).length);
+    for (const count of passed) expect(count).toBeLessThanOrEqual(part + refilled);
+    expect(Math.max(...passed)).toBeGreaterThanOrEqual(part);
+    for (const { status } of answers.flat()) expect([200, 429]).toContain(status);
+  });
+});
+
+describeNeeding(describe, missing, 'an upstream with a small budget', () => {
+  beforeAll(() =>
+    start({ limitPerToken: UNLIMITED, actionMs: 0, gateways: 2, requestsPerHour: BUDGET, waits: shortWaits }),
+  );
+  afterAll(stopAll);
+
+  it('never gets more requests from gateways and reconciler than it grants, and every team gets a part', async () => {
+    const outcomes = await Promise.all(
+      system.teams.map(async ({ token, slug }) => {
+        // The first write of a team may find the budget used up by the others.
+        await waitFor('the first write to be accepted', async () => {
+          expect((await create(token, slug)).status).toBe(201);
+          return true;
+        });
+        const accepted: string[] = [];
+        let refused = 0;
+        const client = async (number: number): Promise<void> => {
+          for (let round = 0; refused < 20; round += 1) {
+            const value = `10.${number}.${Math.floor(round / 250)}.${round % 250}`;
+            const { status, json } = await setRecords(token, slug, value);
+            if (status === 201) accepted.push(value);
+            // 409 for a write that waited for its turn at the set, behind others that waited for the budget.
+            else expect(['429 rate_limit_exceeded', '409 conflict']).toContain(`${status} ${json.error.code}`);
+            if (status !== 201) refused += 1;
+          }
+        };
+        await Promise.all(many(4).map(client));
+        return accepted;
+      }),
+    );
+
+    await untilSettled(system);
+    const { refused } = await system.cloud.budget();
+    expect(refused).toBe(0);
+    const total = outcomes.reduce((sum, accepted) => sum + accepted.length, 0);
+    expect(total).toBeGreaterThan(BUDGET / 10);
+    for (const accepted of outcomes) expect(accepted.length).toBeGreaterThan(total / 10);
+    const writes = await writesIn(system, ZONE);
+    expect(writes).toHaveLength(total + system.teams.length);
+    for (const { token, slug } of system.teams) {
+      await waitFor('the mirror to show the last accepted write', async () => {
+        const { json } = await call(token, 'GET', `${RECORDS}/${slug}/A`);
+        const shown = json.rrset.records.map(({ value }: { value: string }) => value);
+        const own = replay(writes.filter(({ name }) => name === slug)).sets.get(`${slug}/A`);
+        expect(shown).toEqual(own?.records.map(({ value }) => value));
+        return true;
+      });
+    }
+  });
+});
+
+/** Waits until each gateway has had a heartbeat since all of them have been running. */
+async function knowEachOther(): Promise<void> {
+  const { rows } = await system.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+  await waitFor('the gateways to know how many they are', async () => {
+    const { rowCount } = await system.pool.query(
+      `SELECT FROM service_process WHERE service = 'dns-gateway' AND seen_at > $1`,
+      [rows[0]?.now],
+    );
+    return rowCount === system.gateways.length;
+  });
+}
+
+/** Whether each gateway knows the requests that the earlier ones got with an unused token. */
+async function countTogether(): Promise<boolean> {
+  const token = await system.issueToken(team(0));
+  const left: number[] = [];
+  for (const { url } of system.gateways) {
+    const { headers } = await callDns(url, { method: 'GET', path: RECORDS, token });
+    left.push(Number(headers.get('ratelimit-remaining')));
+  }
+  await system.pool.query(
+    `UPDATE dns_token SET revoked_at = clock_timestamp() WHERE id =
+       (SELECT id FROM dns_token WHERE team_id = $1 ORDER BY created_at DESC LIMIT 1)`,
+    [team(0).id],
+  );
+  // A gateway that counts alone has as much left as the one before, which fetched more than it used.
+  return left.every((own, at) => at === 0 || own < (left[at - 1] as number) - 1);
+}
+
+/** The number of requests for actions that reached the upstream. */
+async function actionCalls(): Promise<number> {
+  const calls = Object.entries(await system.cloud.calls());
+  return calls.filter(([route]) => /^GET .*actions/.test(route)).reduce((sum, [, count]) => sum + count, 0);
+}

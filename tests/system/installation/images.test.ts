@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { validate } from 'dockerfile-utils';
+import { parse } from 'yaml';
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const read = (path: string): string => readFileSync(join(repository, path), 'utf8');
+const dockerfile = read('infra/Dockerfile');
+const images = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'];
+
+describe('the Dockerfile', () => {
+  it('passes the linter', () => {
+    expect(validate(dockerfile)).toEqual([]);
+  });
+
+  it('builds images that do not run as root', () => {
+    const runtime = dockerfile.slice(dockerfile.indexOf('AS runtime'), dockerfile.indexOf('AS dns-gateway'));
+
+    expect(runtime).toMatch(/^USER [1-9]\d*$/m);
+    expect(images.every((image) => dockerfile.includes(`FROM runtime AS ${image}`))).toBe(true);
+  });
+
+  it('copies the manifest of every package before it installs', () => {
+    const listed = spawnSync('git', ['ls-files', '*package.json'], { cwd: repository, encoding: 'utf8' }).stdout;
+    const manifests = listed.split('\n').filter((path) => path !== '' && !path.startsWith('tests/clients'));
+
+    const missing = manifests.filter((path) => path !== 'package.json' && !dockerfile.includes(`COPY ${path} `));
+
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('docker-compose.yml', () => {
+  const compose = parse(read('docker-compose.yml'), { merge: true });
+
+  it('runs Postgres, Redis, both APIs and the reconciler, and migrates before they start', () => {
+    expect(Object.keys(compose.services)).toEqual(
+      expect.arrayContaining(['postgres', 'redis', 'migrate', 'dns-gateway', 'cluster-api', 'reconciler']),
+    );
+    for (const service of ['dns-gateway', 'cluster-api', 'reconciler']) {
+      expect(compose.services[service].depends_on.migrate.condition).toBe('service_completed_successfully');
+    }
+  });
+
+  it('builds targets that the Dockerfile has', () => {
+    const targets = Object.values<{ build?: { target: string } }>(compose.services).flatMap(({ build }) =>
+      build === undefined ? [] : [build.target],
+    );
+
+    expect(targets.filter((target) => !dockerfile.includes(` AS ${target}\n`))).toEqual([]);
+  });
+
+  it('asks for exactly the variables of .env.example', () => {
+    const asked = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1]));
+    const offered = new Set([...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map((match) => match[1]));
+
+    expect([...asked].sort()).toEqual([...offered].sort());
+  });
+});

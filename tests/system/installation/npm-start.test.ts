@@ -1,0 +1,254 @@
+import { chmod, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { describeNeeding, type RunningProcess, showsLessWithout, startProcess, waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { askNameServer } from '../../support/clients/ask-name-server.js';
+import {
+  hcloudCli,
+  missingCurl,
+  missingDig,
+  missingKubectl,
+  missingOf,
+} from '../../support/clients/client-programs.js';
+import { callDns } from '../../support/clients/dns-api.js';
+import { runCommand } from '../../support/clients/run-command.js';
+import { canListProcesses, descendantsOf, type RunningPid, stillRunning } from '../../support/system/process-tree.js';
+import { builtFile } from '../../support/system/program.js';
+
+const cli = await hcloudCli();
+const withoutDig = missingDig();
+showsLessWithout(withoutDig);
+
+const noProc = { what: 'to list processes', how: 'run them on Linux, which has /proc' };
+
+interface DevFile {
+  readonly dnsUrl: string;
+  readonly caFile: string;
+  readonly zoneName: string;
+  readonly demoZoneName: string;
+  readonly dnsServerPort: number;
+  readonly baseUrl: string;
+  readonly upstream: { readonly hcloudUrl: string; readonly hcloudToken: string; readonly adminUrl: string };
+  readonly teams: readonly {
+    readonly slug: string;
+    readonly dnsToken: string;
+    readonly connectionRef: string;
+    readonly admin: { readonly email: string; readonly sessionid: string };
+    readonly member: { readonly email: string; readonly sessionid: string };
+  }[];
+}
+
+let folder: string;
+let running: RunningProcess;
+
+/** What `npm start` runs once everything is built, with a state folder for this test. */
+async function start(): Promise<void> {
+  running = await startProcess({
+    command: process.execPath,
+    args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
+    env: { ...withoutSettings, CORRAL_STATE_DIR: join(folder, 'state') },
+    readyLine: 'Ctrl-C stops everything',
+    readyTimeoutMs: 200_000,
+  });
+}
+const withoutSettings = Object.fromEntries(
+  ['DATABASE_URL', 'REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT', 'GARDEN_KUBECONFIG'].map(
+    (name) => [name, undefined],
+  ),
+);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-start-'));
+  // Under root, Postgres runs as another user, who must be able to reach its data.
+  await runCommand(['mkdir', '-m', '755', join(folder, 'state')]);
+  await chmod(folder, 0o755);
+  await start();
+});
+afterAll(async () => {
+  await running?.stop({ timeoutMs: 60_000 });
+  await rm(folder, { recursive: true, force: true });
+});
+
+const stateFile = (name: string): string => join(folder, 'state', name);
+const readDevFile = async (): Promise<DevFile> => JSON.parse(await readFile(stateFile('dev.json'), 'utf8'));
+
+const listNames = async ({ dnsUrl, zoneName, teams }: DevFile): Promise<string[]> => {
+  const token = teams[0]?.dnsToken as string;
+  const { json } = await callDns(dnsUrl, { method: 'GET', path: `/zones/${zoneName}/rrsets`, token });
+  return json.rrsets.map(({ id }: { id: string }) => id);
+};
+
+/** The printed commands, each of one line or more, after the `export` that all of them need. */
+function printedCommands(): { exported: string; curl: string; hcloud: string; dig: string } {
+  const tried = running.output().split('Try, in another shell:')[1] ?? '';
+  const find = (pattern: RegExp): string => pattern.exec(tried)?.[0].trim() ?? `there is no ${pattern}`;
+  return {
+    exported: find(/^ {2}export .*$/m),
+    curl: find(/^ {2}curl .*\\\n.*$/m),
+    hcloud: find(/^ {2}hcloud .*$/m),
+    dig: find(/^ {2}dig .*$/m),
+  };
+}
+
+const inShell = (command: string, path = process.env.PATH) =>
+  runCommand(['bash', '-c', `${printedCommands().exported}\n${command}`], {
+    env: { PATH: path, HCLOUD_CONFIG: join(folder, 'cli.toml') },
+  });
+
+describe('npm start', () => {
+  it('describes in dev.json what runs, readable only for its user', async () => {
+    const dev = await readDevFile();
+
+    expect(dev).toEqual({
+      dnsUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+      dnsTlsUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+\/v1$/),
+      caFile: stateFile('tls/ca.pem'),
+      zoneName: 'example.test',
+      demoZoneName: 'demo.example.test',
+      dnsServerPort: expect.any(Number),
+      baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      upstream: {
+        hcloudUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+        hcloudToken: expect.any(String),
+        gardenUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
+        gardenKubeconfig: stateFile('local-cloud/garden.kubeconfig'),
+        adminUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      },
+      teams: ['acme', 'globex'].map((slug) => ({
+        slug,
+        dnsToken: expect.stringMatching(/^[A-Za-z0-9]{64}$/),
+        connectionRef: 'main',
+        admin: { email: `admin@${slug}.test`, sessionid: expect.any(String) },
+        member: { email: `member@${slug}.test`, sessionid: expect.any(String) },
+        servers: ['amd64', 'arm64'].map((architecture) => ({
+          serverID: expect.any(Number),
+          serverType: expect.any(String),
+          location: expect.any(String),
+          architecture,
+          serverKind: 'cloud',
+        })),
+      })),
+      defaults: { region: 'hel1', kubernetesVersion: '1.34', machineType: 'cpx31' },
+    });
+    for (const name of ['dev.json', 'admin.json', 'secrets.json', 'tls/tls.key'])
+      expect((await stat(stateFile(name))).mode & 0o777).toBe(0o600);
+  });
+
+  it('serves both teams with the tokens that it printed', async () => {
+    const { dnsUrl, teams } = await readDevFile();
+
+    for (const { dnsToken } of teams) {
+      expect(running.output()).toContain(dnsToken);
+      expect((await callDns(dnsUrl, { method: 'GET', path: '/zones', token: dnsToken })).status).toBe(200);
+    }
+  });
+});
+
+describe('the teams of npm start', () => {
+  it('are signed in, each in its own team, and connected to a cloud project that is verified', async () => {
+    const { baseUrl, teams } = await readDevFile();
+
+    for (const { slug, connectionRef, admin, member } of teams) {
+      for (const [{ sessionid, email }, role] of [[admin, 'admin'] as const, [member, 'member'] as const]) {
+        const me = await getJson(`${baseUrl}/api/v1/me/`, sessionid);
+        expect(me).toMatchObject({ email, teams: [{ slug, role }] });
+      }
+      const connection = await getJson(
+        `${baseUrl}/api/v1/teams/${slug}/connections/${connectionRef}/`,
+        member.sessionid,
+      );
+      expect(connection).toMatchObject({ status: { phase: 'Ready' } });
+    }
+  });
+});
+
+const getJson = async (url: string, sessionid: string): Promise<unknown> =>
+  (await fetch(url, { headers: { Cookie: `sessionid=${sessionid}` } })).json();
+
+describeNeeding(describe, missingCurl() ?? missingKubectl(), 'the cluster commands that npm start prints', () => {
+  it('declare a cluster, wait for it, and list its nodes', async () => {
+    const printed = running.output().split('export CLUSTERS')[1]?.split('Ctrl-C')[0] ?? 'false';
+
+    const shell = await runCommand(['bash', '-ec', `export CLUSTERS${printed}`], { cwd: folder });
+
+    expect(shell.stdout).toContain('"kind":"cluster.create"');
+    expect(shell.stdout.match(/^shoot--\S+ +Ready /gm)).toHaveLength(2);
+  });
+});
+
+describeNeeding(describe, missingCurl(), 'the DNS commands that npm start prints', () => {
+  it('create a name, and resolve it if dig is installed', async () => {
+    const { curl, dig } = printedCommands();
+    const { dnsServerPort, zoneName } = await readDevFile();
+
+    const created = await inShell(curl);
+
+    expect(JSON.parse(created.stdout)).toMatchObject({ rrset: { id: 'api.acme/A' } });
+    expect(dig).toBe(`dig @127.0.0.1 -p ${dnsServerPort} api.acme.${zoneName} +short`);
+    expect(await askNameServer(dnsServerPort, `api.acme.${zoneName}`, 'A')).toEqual(['192.0.2.10']);
+    if (withoutDig === null) expect((await inShell(dig)).stdout).toBe('192.0.2.10\n');
+  });
+});
+
+describeNeeding(describe, missingCurl(), 'the commands for clients with a built-in address', () => {
+  it('lead from the name of the upstream to the gateway, over TLS that they trust', async () => {
+    const block = /^ {2}export SSL_CERT_FILE=.*?(?=^ {2}#)/ms.exec(running.output())?.[0] ?? 'false';
+
+    const shell = await inShell(`set -e\n${block}`);
+
+    expect(block).toContain('https://api.hetzner.cloud/v1/zones');
+    expect(shell).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(shell.stdout)).toMatchObject({ zones: [{ name: (await readDevFile()).zoneName }] });
+  });
+});
+
+describeNeeding(describe, missingOf(cli), 'the hcloud command that npm start prints', () => {
+  it('lists the record sets of the team', async () => {
+    const program = cli.kind === 'found' ? (cli.command[0] as string) : '';
+    await symlink((await runCommand(['which', program])).stdout.trim(), join(folder, 'hcloud'));
+
+    const listed = await inShell(printedCommands().hcloud, `${folder}${delimiter}${process.env.PATH}`);
+
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/NAME +TYPE/) });
+  });
+});
+
+describeNeeding(describe, canListProcesses() ? null : noProc, 'the processes of npm start', () => {
+  const findGateway = async (): Promise<RunningPid | undefined> =>
+    (await descendantsOf(running.pid)).find(({ command }) => command.includes('dns-gateway/dist/main.js'));
+
+  it('start again when they are killed, end on Ctrl-C, and come back in the same state', async () => {
+    const dev = await readDevFile();
+    const authority = await readFile(dev.caFile, 'utf8');
+    const body = { name: 'kept.acme', type: 'A', records: [{ value: '192.0.2.40' }] };
+    const path = `/zones/${dev.zoneName}/rrsets`;
+    await callDns(dev.dnsUrl, { method: 'POST', path, body, token: dev.teams[0]?.dnsToken as string });
+    const kept = await listNames(dev);
+
+    const gateway = await findGateway();
+    process.kill(gateway?.pid as number, 'SIGKILL');
+    await waitFor('the gateway to be replaced', async () => (await listNames(dev)).length > 0);
+    expect(await listNames(dev)).toEqual(kept);
+    expect((await findGateway())?.pid).not.toBe(gateway?.pid);
+    expect(running.output()).toContain('dns-gateway exited (SIGKILL). Restarting it');
+
+    const all = await descendantsOf(running.pid);
+    const programs = ['local-cloud', 'reconciler', 'dns-gateway', 'cluster-api'].map((name) => `${name}/dist/main.js`);
+    for (const program of [...programs, 'postgres']) {
+      expect(all.map(({ command }) => command)).toContainEqual(expect.stringContaining(program));
+    }
+    running.kill('SIGINT');
+    expect(await running.exited).toEqual({ code: 0, signal: null });
+    await waitFor('all processes to be gone', async () => {
+      expect(await stillRunning(all)).toEqual([]);
+      return true;
+    });
+
+    await start();
+    expect(await readDevFile()).toEqual(dev);
+    expect(await readFile(dev.caFile, 'utf8')).toBe(authority);
+    expect(await listNames(dev)).toEqual(kept);
+    for (const { dnsToken } of dev.teams) expect(running.output()).toContain(dnsToken);
+  });
+});

@@ -1,0 +1,214 @@
+import type { Cluster } from '@corral/contracts';
+import type { Shoot } from '@corral/garden';
+import { waitFor } from '@corral/testing';
+import { atRate, percentile } from '../load/load.js';
+import { say, table } from '../load/report.js';
+import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
+
+export interface ReconcileBenchOptions {
+  /** The duration of the latency measurement. */
+  readonly seconds: number;
+  /** The number of steady clusters in the last part. */
+  readonly clusters: number;
+}
+
+const CHANGES_PER_SECOND = 20;
+/** Enough clusters that none is changed again before its last change has converged. */
+const CHANGED_CLUSTERS = 200;
+const RELIST_MS = 20_000;
+const STEADY_MS = 65_000;
+const MINUTES = 60_000;
+
+/** Measures the time from a change to the garden, changes to convergence with 1, 2 and 4 workers, and the cost of steady clusters. */
+export async function benchReconcile({ seconds, clusters }: ReconcileBenchOptions): Promise<void> {
+  const rig = await startClusterRig({ relistMs: RELIST_MS });
+  try {
+    await rig.startReconcilers(1);
+    await declareClusters(rig);
+    await measureLatency(rig, seconds);
+    await measureThroughput(rig);
+    await measureSteady(rig, clusters);
+  } finally {
+    await rig.stop();
+  }
+}
+
+const nameOf = (index: number): string => `c${index % CHANGED_CLUSTERS}`;
+
+/** @returns the ID of the cluster and the generation of the change */
+async function change(rig: ClusterRig, index: number, maximum: number): Promise<string> {
+  const { status, body } = await rig.call('PUT', `/clusters/${nameOf(index)}/`, { spec: clusterSpec(maximum) });
+  if (status !== 202) throw new Error(`A change of ${nameOf(index)} was answered ${status}`);
+  const { metadata } = (body as { resource: Cluster }).resource;
+  return `${metadata.id}/${metadata.generation}`;
+}
+
+async function declareClusters(rig: ClusterRig): Promise<void> {
+  for (let index = 0; index < CHANGED_CLUSTERS; index += 1) await change(rig, index, 2);
+  await untilConverged(rig);
+}
+
+async function measureLatency(rig: ClusterRig, seconds: number): Promise<void> {
+  const seenAt = new Map<string, number>();
+  const watching = new AbortController();
+  const note = ({ metadata: { labels, annotations } }: Shoot) => {
+    const key = `${labels?.['corral.dev/cluster-id']}/${annotations?.['corral.dev/generation']}`;
+    if (!seenAt.has(key)) seenAt.set(key, performance.now());
+  };
+  const watched = watchShoots(rig, watching.signal, note);
+  const answeredAt = new Map<string, number>();
+  await atRate(CHANGES_PER_SECOND, seconds, async (index) => {
+    const key = await change(rig, index, 3 + (Math.floor(index / CHANGED_CLUSTERS) % 5));
+    answeredAt.set(key, performance.now());
+  });
+  await waitFor('all changes to be seen at the garden', () => [...answeredAt.keys()].every((key) => seenAt.has(key)), {
+    timeoutMs: MINUTES,
+  });
+  watching.abort();
+  await watched;
+  // A write may even arrive before the client has read its answer.
+  const waits = [...answeredAt].map(([key, at]) => Math.max(0, (seenAt.get(key) as number) - at)).sort((a, b) => a - b);
+  const [p50, p99] = [percentile(waits, 0.5), percentile(waits, 0.99)];
+  say(
+    table(
+      [`from 202 to the garden, ${CHANGES_PER_SECOND}/s`, 'p50 ms', 'p99 ms'],
+      [
+        ['1 worker, as seen by a watch', p50.toFixed(1), p99.toFixed(1)],
+        ['aim', '50', '250'],
+      ],
+    ),
+  );
+  await untilConverged(rig);
+}
+
+async function measureThroughput(rig: ClusterRig): Promise<void> {
+  const bare = await bareLoop(rig);
+  const rows = [['bare loop on the garden, 16 at a time', bare.toFixed(0), '']];
+  for (const [round, workers] of [1, 2, 4].entries()) {
+    await rig.stopReconcilers();
+    const since = await databaseTime(rig);
+    for (let index = 0; index < CHANGED_CLUSTERS; index += 1) await change(rig, index, 10 + round);
+    await rig.startReconcilers(workers);
+    await untilConverged(rig);
+    const perSecond = await operationsPerSecond(rig, since);
+    rows.push([
+      `${workers} ${workers === 1 ? 'worker' : 'workers'}`,
+      perSecond.toFixed(0),
+      (perSecond / bare).toFixed(2),
+    ]);
+  }
+  say(table([`${CHANGED_CLUSTERS} changes to convergence`, 'per second', 'ratio'], rows));
+}
+
+/** Reconciles the same clusters directly on the garden and waits for each, which shows the limit of the garden itself. */
+async function bareLoop({ garden }: ClusterRig): Promise<number> {
+  const { shoots } = await garden.listShoots({ labelSelector: 'corral.dev/managed=true' });
+  const waiting = [...shoots];
+  const startedAt = performance.now();
+  const annotations = { 'gardener.cloud/operation': 'reconcile' };
+  const work = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { namespace, name, uid } = next.metadata;
+      const told = await garden.annotateShoot({ namespace, name, uid, annotations });
+      const generation = told.metadata.generation;
+      await waitFor(`${name} to be reconciled`, async () => {
+        const status = (await garden.readShoot({ namespace, name }))?.status;
+        return (status?.observedGeneration ?? 0) >= generation && status?.lastOperation?.state === 'Succeeded';
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, work));
+  return shoots.length / ((performance.now() - startedAt) / 1_000);
+}
+
+async function measureSteady(rig: ClusterRig, clusters: number): Promise<void> {
+  await rig.stopReconcilers();
+  await rig.startReconcilers(2);
+  const startedAt = performance.now();
+  await insertClusters(rig, clusters - CHANGED_CLUSTERS);
+  await untilConverged(rig, 60 * MINUTES);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  say(
+    `${clusters.toLocaleString('en')} clusters made by 2 workers: ${((clusters - CHANGED_CLUSTERS) / seconds).toFixed(0)} per second.`,
+  );
+  await rig.resetCalls();
+  await new Promise((resolve) => setTimeout(resolve, STEADY_MS));
+  const calls = await rig.gardenCalls();
+  const count = (pattern: RegExp) =>
+    Object.entries(calls).reduce((sum, [key, times]) => (pattern.test(key) ? sum + times : sum), 0);
+  const lists = count(/GET \/apis\/core.gardener.cloud\/v1beta1\/shoots$/);
+  const watches = count(/WATCH /);
+  const relists = Math.floor(STEADY_MS / RELIST_MS);
+  const rest = Object.values(calls).reduce((sum, times) => sum + times, 0) - lists - watches;
+  say(
+    table(
+      [`steady for ${STEADY_MS / 1_000} s, a relist each ${RELIST_MS / 1_000} s`, 'calls', 'aim at most'],
+      [
+        ['list calls', String(lists), String((relists + 1) * Math.ceil(clusters / 500))],
+        ['watches', String(watches), ''],
+        ['all other calls, the catalogue included', String(rest), ''],
+      ],
+    ),
+  );
+  const memory = Object.entries(await rig.memory()).map(([name, mebibytes]) => [name, String(mebibytes)]);
+  say(table([`memory at ${clusters.toLocaleString('en')} clusters`, 'MiB'], memory));
+}
+
+/** Copies the first cluster, as accepted changes would leave the copies: due immediately. */
+async function insertClusters({ pool }: ClusterRig, count: number): Promise<void> {
+  await pool.query(
+    `WITH model AS (SELECT * FROM cluster WHERE name = $1),
+     made AS (
+       INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, phase, conditions, due_at)
+       SELECT team_id, 's' || n, connection_id, spec, desired_hash, 'Pending', '[]', now()
+       FROM model, generate_series(1, $2::int) AS n
+       RETURNING id, team_id
+     )
+     INSERT INTO node_pool (team_id, cluster_id, name, position, source, machine_type, image, minimum, maximum, public_ip)
+     SELECT made.team_id, made.id, pool.name, pool.position, pool.source, pool.machine_type, pool.image, pool.minimum,
+            pool.maximum, pool.public_ip
+     FROM made, model JOIN node_pool pool ON pool.cluster_id = model.id`,
+    [nameOf(0), count],
+  );
+  await pool.query('ANALYZE cluster, node_pool');
+}
+
+async function untilConverged({ pool }: ClusterRig, timeoutMs = 5 * MINUTES): Promise<void> {
+  await waitFor(
+    'every cluster to converge',
+    async () => {
+      const { rows } = await pool.query<{ open: number }>(
+        'SELECT count(*)::int AS open FROM cluster WHERE observed_generation < generation OR due_at IS NOT NULL',
+      );
+      return rows[0]?.open === 0;
+    },
+    { timeoutMs },
+  );
+}
+
+async function databaseTime({ pool }: ClusterRig): Promise<Date> {
+  const { rows } = await pool.query<{ now: Date }>('SELECT now()');
+  return (rows[0] as { now: Date }).now;
+}
+
+/** Measures from the first end to the last, without the start of the workers. */
+async function operationsPerSecond({ pool }: ClusterRig, since: Date): Promise<number> {
+  const { rows } = await pool.query<{ ended: number; seconds: number }>(
+    `SELECT count(*)::int AS ended, extract(epoch FROM max(finished_at) - min(finished_at))::float8 AS seconds
+     FROM operation WHERE created_at >= $1 AND state = 'succeeded'`,
+    [since],
+  );
+  const { ended, seconds } = rows[0] as { ended: number; seconds: number };
+  return (ended - 1) / seconds;
+}
+
+function watchShoots({ garden }: ClusterRig, signal: AbortSignal, onShoot: (shoot: Shoot) => void): Promise<void> {
+  return garden.watchShoots({
+    labelSelector: 'corral.dev/managed=true',
+    onPage: () => undefined,
+    onListed: () => undefined,
+    onEvent: ({ shoot }) => onShoot(shoot),
+    relistEveryMs: 60 * MINUTES,
+    signal,
+  });
+}

@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { dnsTokenStore, teamStore } from '@corral/auth';
+import { connectPrisma, type Pool } from '@corral/database';
+import { zoneSyncStore } from '@corral/dns-data';
+import { freePort, redisForTests } from '@corral/testing';
+import { type Rig, startRig, UNLIMITED } from '../rig.js';
+
+export const ZONE = 'bench.test';
+const UPSTREAM_TOKEN = 'upstream-token-of-the-benchmark-0123456789';
+
+/** Request limits that are never reached, as they are not measured here. */
+const gatewaySettings = {
+  DNS_ZONE_NAME: ZONE,
+  HCLOUD_TOKEN: UPSTREAM_TOKEN,
+  METRICS_PORT: '0',
+  HOST: '127.0.0.1',
+  LIMIT_PER_ADDRESS: UNLIMITED,
+  LIMIT_PER_TOKEN: UNLIMITED,
+  LIMIT_PER_TEAM: UNLIMITED,
+  CONNECTIONS_PER_ADDRESS: UNLIMITED,
+  DNS_RECORDS_PER_TEAM: '100000',
+};
+
+export interface DnsRig {
+  readonly gatewayUrl: string;
+  readonly cloudUrl: string;
+  readonly cloudToken: string;
+  readonly zoneId: number;
+  readonly token: string;
+  readonly pool: Pool;
+  /** The number of calls that the upstream has got so far. */
+  upstreamCalls(): Promise<number>;
+  startBareExpress(bodies: Record<string, string>): Promise<string>;
+  /** More gateways, which share limits and budget over a Redis. Null if redis-server is not installed. */
+  startReplicas(count: number): Promise<string[] | null>;
+  /** The parts that every benchmark needs. */
+  readonly base: Rig;
+  stop(): Promise<void>;
+}
+
+/** Starts real processes on their own durable Postgres. */
+export async function startDnsRig(): Promise<DnsRig> {
+  const rig = await startRig();
+  const { folder, pool, databaseUrl, run } = rig;
+  const [apiPort, adminPort] = [await freePort(), await freePort()];
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  const cloudUrl = `http://127.0.0.1:${apiPort}/v1`;
+  await run(
+    'tools/local-cloud/dist/main.js',
+    {
+      LOCAL_CLOUD_API_PORT: String(apiPort),
+      LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
+      LOCAL_CLOUD_TOKENS: UPSTREAM_TOKEN,
+      LOCAL_CLOUD_ZONES: ZONE,
+      LOCAL_CLOUD_REQUESTS_PER_HOUR: UNLIMITED,
+      LOCAL_CLOUD_DATA_DIR: join(folder, 'local-cloud'),
+    },
+    `${adminUrl}/admin/calls`,
+  );
+  const zoneId = await mirrorZone(pool, cloudUrl);
+  const token = await issueToken(databaseUrl);
+  const startGateway = async (env: Record<string, string> = {}): Promise<string> => {
+    const port = await freePort();
+    const settings = { ...gatewaySettings, DATABASE_URL: databaseUrl, HCLOUD_API_URL: cloudUrl, PORT: String(port) };
+    await run('apps/dns-gateway/dist/main.js', { ...settings, ...env }, `http://127.0.0.1:${port}/readyz`);
+    return `http://127.0.0.1:${port}/v1`;
+  };
+  const gatewayUrl = await startGateway();
+
+  return {
+    cloudUrl,
+    zoneId,
+    token,
+    pool,
+    cloudToken: UPSTREAM_TOKEN,
+    gatewayUrl,
+    base: rig,
+    upstreamCalls: async () => ((await (await fetch(`${adminUrl}/admin/calls`)).json()) as { total: number }).total,
+    async startBareExpress(bodies) {
+      const port = await freePort();
+      const env = { PORT: String(port), BODIES: JSON.stringify(bodies) };
+      const [firstPath] = Object.keys(bodies);
+      await run('tools/dist/bench/dns/bare-express.js', env, `http://127.0.0.1:${port}${firstPath}`);
+      return `http://127.0.0.1:${port}`;
+    },
+    async startReplicas(count) {
+      const redis = await redisForTests();
+      if (redis === null) return null;
+      rig.onStop(redis.stop);
+      const urls: string[] = [];
+      while (urls.length < count) urls.push(await startGateway({ REDIS_URL: redis.url }));
+      return urls;
+    },
+    stop: rig.stop,
+  };
+}
+
+async function mirrorZone(pool: Pool, cloudUrl: string): Promise<number> {
+  const response = await fetch(`${cloudUrl}/zones/${ZONE}`, { headers: { authorization: `Bearer ${UPSTREAM_TOKEN}` } });
+  const { zone } = (await response.json()) as { zone: { id: number; name: string } };
+  await zoneSyncStore(pool).saveZone({ ...zone, body: JSON.stringify(zone) });
+  return zone.id;
+}
+
+async function issueToken(databaseUrl: string): Promise<string> {
+  const prisma = connectPrisma(databaseUrl);
+  const team = await teamStore(prisma).createTeam('acme');
+  const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'bench' });
+  await prisma.$disconnect();
+  return token;
+}
