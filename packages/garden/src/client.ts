@@ -1,9 +1,9 @@
 /* The interface of the garden client. */
-import type { GardenCall, GardenLog } from './call.js';
-import type { CloudProfile } from './cloud-profile.js';
+import type { GardenCall, GardenLog } from './calls/call.js';
+import type { Named } from './calls/paths.js';
+import type { CloudProfile } from './catalogue/cloud-profile.js';
 import type { NodeReading, ShootNodes } from './nodes/client.js';
-import type { Named } from './paths.js';
-import type { Shoot } from './shoot.js';
+import type { Shoot } from './shoots/shoot.js';
 
 export interface GardenOptions {
   /** a kubeconfig file. Without it and `kubeconfigText`, the pod's service account is used */
@@ -61,7 +61,7 @@ export interface AppliedShoot {
 }
 
 /** A Shoot, and when it was read by the garden's clock; null when the garden does not state it. */
-export interface OwnedShoot {
+export interface TimedShoot {
   shoot: Shoot;
   at: Date | null;
 }
@@ -141,7 +141,7 @@ export interface GardenClient {
   /** @returns null only when the garden reports that this Shoot is absent */
   readShoot(shoot: Named, signal?: AbortSignal): Promise<Shoot | null>;
   /** As `readShoot`, with the time of the reading, to order it against other events. */
-  readHeld(shoot: Named, signal?: AbortSignal): Promise<OwnedShoot | null>;
+  readTimedShoot(shoot: Named, signal?: AbortSignal): Promise<TimedShoot | null>;
   /**
    * Reads the certificate authority of a Shoot's API server, which the garden stores beside the Shoot.
    *

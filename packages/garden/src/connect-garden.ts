@@ -1,25 +1,25 @@
 import type { Metrics } from '@corral/service';
-import type { CallDeps, GardenCall } from './call.js';
+import type { CallDeps, GardenCall } from './calls/call.js';
+import { ping, readCloudProfile } from './catalogue/cloud-profile.js';
 import type { GardenClient, GardenOptions } from './client.js';
-import { ping, readCloudProfile } from './cloud-profile.js';
-import { openCredentials } from './credentials.js';
-import { defaultFieldManager } from './field-managers.js';
-import { listShoots } from './list-shoots.js';
+import { openCredentials } from './credentials/credentials.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
 import { listNodes, nodeListBytesMax, shootNodes } from './nodes/shoot-nodes.js';
 import { ensureProject } from './projects.js';
 import { applyCredentials, deleteCredentials } from './provider-credentials.js';
+import { defaultFieldManager } from './shoots/field-managers.js';
+import { listShoots } from './shoots/list-shoots.js';
 import {
   annotateShoot,
   applyShoot,
   deleteShoot,
   issueKubeconfig,
   readAuthority,
-  readHeld,
   readShoot,
+  readTimedShoot,
   replaceWorkers,
-} from './shoots.js';
-import { watchShoots } from './watch.js';
+} from './shoots/shoot-calls.js';
+import { watchShoots } from './shoots/watch-shoots.js';
 
 /**
  * Wires a client of a garden cluster; makes no call.
@@ -38,7 +38,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     fieldManager: options.fieldManager ?? defaultFieldManager,
     log,
     onCall: options.onCall ?? (() => {}),
-    onLockedOut: ({ verb, resource }, error) => log.error('garden does not let us in', { verb, resource, error }),
+    onAccessDenied: ({ verb, resource }, error) => log.error('garden denies access', { verb, resource, error }),
   };
   const keptMax = options.shootKubeconfigsMax ?? 500;
   const accesses = openShootAccesses(deps, 'admin', keptMax);
@@ -53,7 +53,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     readShoot: (shoot, signal) => readShoot(deps, shoot, signal),
     readAuthority: (shoot, signal) => readAuthority(deps, shoot, signal),
     applyShoot: (manifest, signal) => applyShoot(deps, manifest, signal),
-    readHeld: (shoot, signal) => readHeld(deps, shoot, signal),
+    readTimedShoot: (shoot, signal) => readTimedShoot(deps, shoot, signal),
     overrideShoot: (manifest, signal) => applyShoot(deps, manifest, signal, { force: true }),
     replaceWorkers: (shoot, signal) => replaceWorkers(deps, shoot, signal),
     annotateShoot: (shoot, signal) => annotateShoot(deps, shoot, signal),

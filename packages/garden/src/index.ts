@@ -1,39 +1,45 @@
-export type { GardenCall, GardenLog } from './call.js';
-export type { Verb } from './call-errors.js';
+export type { GardenCall, GardenLog } from './calls/call.js';
+export type { Verb } from './calls/call-errors.js';
+export {
+  type FieldConflict,
+  type FieldProblem,
+  GardenError,
+  type GardenErrorKind,
+  isGardenError,
+} from './calls/garden-error.js';
+export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './catalogue/cloud-profile.js';
+export { type GardenFeature, gardenFeatures, gardenFeaturesVariable } from './catalogue/garden-features.js';
+export { isUsable, newestPatch, usableVersions } from './catalogue/kubernetes-version.js';
 export type {
   AdminKubeconfig,
   AppliedShoot,
   CredentialsDeclaration,
   GardenClient,
   GardenOptions,
-  OwnedShoot,
   ProjectDeclaration,
   ShootEvent,
   ShootIdentity,
   ShootManifest,
   ShootPage,
   ShootWatch,
+  TimedShoot,
   WatchState,
 } from './client.js';
-export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './cloud-profile.js';
 export { connectGarden, gardenCallMetrics } from './connect-garden.js';
-export { type FieldConflict, type FieldProblem, GardenError, type GardenErrorKind, isGardenError } from './errors.js';
+export { nameContexts } from './credentials/name-contexts.js';
+export type { JoinData, JoinRequest, NodePatch, NodeReading, ShootNodes } from './nodes/client.js';
+export { isHostName } from './nodes/join-rules.js';
+export { renderJoinCommand, renderJoinUserData } from './nodes/render-join-command.js';
 export {
+  beforeFirstApply,
   defaultFieldManager,
   type FieldManager,
   type FieldPathPart,
-  fieldSteps,
+  fieldPathParts,
   isAppliedBy,
   isRemovable,
-  nobodysManager,
-  othersHolding,
-} from './field-managers.js';
-export { type GardenFeature, gardenFeatures, gardenFeaturesVariable } from './garden-features.js';
-export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
-export { nameContexts } from './name-contexts.js';
-export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
-export { isHostName } from './nodes/join-rules.js';
-export { renderJoinCommand, renderJoinUserData } from './nodes/render-join-command.js';
+  otherManagersOf,
+} from './shoots/field-managers.js';
 export {
   type LastError,
   type LastOperation,
@@ -42,4 +48,4 @@ export {
   type Shoot,
   type ShootCondition,
   type ShootStatus,
-} from './shoot.js';
+} from './shoots/shoot.js';

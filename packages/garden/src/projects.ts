@@ -1,9 +1,9 @@
-import { type CallDeps, perform } from './call.js';
+import { type CallDeps, perform } from './calls/call.js';
+import { isGardenError } from './calls/garden-error.js';
+import { objectIn, textIn } from './calls/json.js';
+import { namespacePath, projectPath } from './calls/paths.js';
+import { applyCall, mergePatchCall } from './calls/requests.js';
 import type { ProjectDeclaration } from './client.js';
-import { isGardenError } from './errors.js';
-import { objectIn, textIn } from './json.js';
-import { namespacePath, projectPath } from './paths.js';
-import { applyCall, mergePatchCall } from './requests.js';
 
 /** @param kept namespaces that have the annotation already: it costs one call per process and Project */
 export async function ensureProject(

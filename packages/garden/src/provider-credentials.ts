@@ -1,8 +1,8 @@
-import { type Call, type CallDeps, perform } from './call.js';
+import { type Call, type CallDeps, perform } from './calls/call.js';
+import { isGardenError } from './calls/garden-error.js';
+import { credentialsBindingPath, type Named, secretPath } from './calls/paths.js';
+import { applyCall, confidential, deleteCall } from './calls/requests.js';
 import type { CredentialsDeclaration } from './client.js';
-import { isGardenError } from './errors.js';
-import { credentialsBindingPath, type Named, secretPath } from './paths.js';
-import { applyCall, confidential, deleteCall } from './requests.js';
 
 const providerType = 'hcloud';
 

@@ -116,7 +116,7 @@ describe('a token file', () => {
       message: 'credentials: our own cannot be read (ENOENT)',
     });
     expect(server.requests).toEqual([]);
-    expect(logged.join()).toContain('garden does not let us in');
+    expect(logged.join()).toContain('garden denies access');
   });
 });
 

@@ -50,15 +50,15 @@ describe('a node', () => {
 
     expect(await nodes.readNode(aShootName, 'web-1')).toBeNull();
     await nodes.deleteNode(aShootName, 'web-1');
-    await expect(nodes.markNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(nodes.patchNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: 'not_found' });
   });
 
   it('is marked with what is named, and nothing else of it is touched', async () => {
     shoot.routes[`PATCH ${nodeAt}`] = saying(200, aNode());
     const marks = { labels: { pool: 'blue' }, annotations: { note: '1' }, isUnschedulable: true };
 
-    await shoot.client.nodes.markNode(aShootName, 'web-1', marks);
-    await shoot.client.nodes.markNode(aShootName, 'web-1', { isUnschedulable: false });
+    await shoot.client.nodes.patchNode(aShootName, 'web-1', marks);
+    await shoot.client.nodes.patchNode(aShootName, 'web-1', { isUnschedulable: false });
 
     expect(shoot.requests.map(({ type, body }) => [type, body])).toEqual([
       [
@@ -124,7 +124,7 @@ describe('a shoot that is not well', () => {
 
     await expect(nodes.readNode(aShootName, 'web-1')).rejects.toMatchObject({ kind: ofRead, fromShoot: true });
     if (ofWrite === null) return;
-    await expect(nodes.markNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: ofWrite, fromShoot: true });
+    await expect(nodes.patchNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: ofWrite, fromShoot: true });
   });
 
   it('and does not answer at all is unreachable, and a write uncertain', async () => {
@@ -135,7 +135,7 @@ describe('a shoot that is not well', () => {
     const { nodes } = shoot.client;
 
     await expect(nodes.readNode(aShootName, 'web-1')).rejects.toMatchObject({ kind: 'unreachable' });
-    await expect(nodes.markNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: 'uncertain' });
+    await expect(nodes.patchNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: 'uncertain' });
   });
 
   it('and to which there is no connection is unreachable in every call, and no other kubeconfig is asked for', async () => {
@@ -147,7 +147,7 @@ describe('a shoot that is not well', () => {
     const join = { nodeName: 'web-1', architecture: 'amd64', tokenSeconds: 3_600 } as const;
     const unreachable = { kind: 'unreachable', untrusted: false, fromShoot: true };
     await expect(nodes.readNode(aShootName, 'web-1')).rejects.toMatchObject(unreachable);
-    await expect(nodes.markNode(aShootName, 'web-1', {})).rejects.toMatchObject(unreachable);
+    await expect(nodes.patchNode(aShootName, 'web-1', {})).rejects.toMatchObject(unreachable);
     await expect(nodes.deleteNode(aShootName, 'web-1')).rejects.toMatchObject(unreachable);
     await expect(nodes.evictPods(aShootName, 'web-1')).rejects.toMatchObject(unreachable);
     await expect(nodes.joinData(aShootName, join)).rejects.toMatchObject(unreachable);

@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const read = (name = aShootName.name) => shoot.client.nodes.readNode({ ...aShootName, name }, 'web-1');
-const write = () => shoot.client.nodes.markNode(aShootName, 'web-1', { labels: {} });
+const write = () => shoot.client.nodes.patchNode(aShootName, 'web-1', { labels: {} });
 const users = () => shoot.requests.map(({ user }) => user);
 
 /** Sets all clocks ahead. What waits goes on waiting by the real time. */
@@ -127,8 +127,8 @@ describe('the kubeconfig of a shoot', () => {
     expect(shoot.issued).toHaveLength(2);
     await expect(write()).rejects.toMatchObject({ kind: 'credentials' });
     expect(shoot.issued).toHaveLength(3);
-    expect(shoot.logged.join()).toContain('shoot does not let us in');
-    expect(shoot.logged.join()).not.toContain('garden does not let us in');
+    expect(shoot.logged.join()).toContain('shoot denies access');
+    expect(shoot.logged.join()).not.toContain('garden denies access');
   });
 
   it('is forgotten when many other shoots were called since', async () => {

@@ -208,8 +208,10 @@ describe('annotating a Shoot', () => {
       .reply(409, { ...uidMismatch, message: 'the object has been modified; please apply your changes' });
 
     const annotated = aClient().client.annotateShoot({
-      ...{ ...aShootName, uid: 'uid-1' },
-      ...{ resourceVersion: '7', annotations },
+      ...aShootName,
+      uid: 'uid-1',
+      resourceVersion: '7',
+      annotations,
     });
 
     await expect(annotated).rejects.toMatchObject({ kind: 'conflict', uidMismatch: false });

@@ -1,4 +1,4 @@
-import { othersHolding } from '@corral/garden';
+import { otherManagersOf } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import {
   addPool,
@@ -40,8 +40,8 @@ export const probesOfPools: readonly Probe[] = [
     name: 'names the manager of a field, and the time',
     expected: 'kubectl-edit, with times',
     async run({ garden, namespace }) {
-      const held = await garden.readHeld({ namespace, name: 'held' });
-      const holders = othersHolding(held?.shoot.managers ?? [], `${WORKER}.maximum`);
+      const held = await garden.readTimedShoot({ namespace, name: 'held' });
+      const holders = otherManagersOf(held?.shoot.managers ?? [], `${WORKER}.maximum`);
       const isTimed = held?.at instanceof Date && holders.every(({ time }) => time !== null);
       return `${holders.map(({ manager }) => manager).join(' ')}, ${isTimed ? 'with' : 'without'} times`;
     },
@@ -65,7 +65,7 @@ export const probesOfPools: readonly Probe[] = [
         });
       });
       const shoot = await present(garden, namespace, 'held');
-      const others = othersHolding(shoot.managers, `${WORKER}.maximum`).map(({ manager }) => manager);
+      const others = otherManagersOf(shoot.managers, `${WORKER}.maximum`).map(({ manager }) => manager);
       return `${old}, then ${shownPools(shoot)} held by ${others.join(' ') || 'no other manager'}`;
     },
   },
@@ -109,7 +109,7 @@ export const probesOfPools: readonly Probe[] = [
     async run({ garden, namespace }) {
       const { managers } = await present(garden, namespace, 'joined');
       const holders = (pool: string): string =>
-        othersHolding(managers, `.spec.provider.workers[name="${pool}"].name`)
+        otherManagersOf(managers, `.spec.provider.workers[name="${pool}"].name`)
           .map(({ manager }) => manager)
           .join(' ') || 'no other manager';
       return `p9 of ${holders('p9')}, p1 of ${holders('p1')}`;

@@ -71,7 +71,7 @@ const others = fc.constantFrom<Event[]>(
   named('hibernated by a schedule', (world) => world.garden.hibernate()),
   named('version raised', (world) => world.garden.raiseVersion()),
   named('scaled by an operator', (world) => world.garden.scale(9)),
-  named('marks taken away', (world) => world.garden.unmark()),
+  named('labels and annotations removed', (world) => world.garden.unmark()),
   named('managers forgotten', (world) => world.garden.forgetManagers()),
   named('workers removed', (world) => world.garden.removeWorkers()),
 );

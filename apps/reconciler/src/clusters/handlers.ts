@@ -34,7 +34,7 @@ export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, l
     try {
       result = await pass(clusterId, signal);
     } finally {
-      leave(result?.word ?? null);
+      leave(result?.report ?? null);
     }
     const { end, steps } = result;
     const outcome = outcomeOf(end);
@@ -43,7 +43,7 @@ export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, l
       const seconds = (performance.now() - startedAt) / 1_000;
       metrics.passSeconds.observe({ outcome }, seconds);
       if (foundBy === 'sweep') metrics.sweepFound.inc();
-      tell(log, clusterId, end, { steps, ms: Math.round(seconds * 1_000) });
+      logEnd(log, clusterId, end, { steps, ms: Math.round(seconds * 1_000) });
     }
     await planNext(wakeUps, clusterId, end);
     if (result.isGardenBack) await onGardenBack();
@@ -55,9 +55,9 @@ const outcomeOf = (end: PassEnd): string =>
 
 const didWork = ({ kind }: PassEnd): boolean => kind !== 'busy' && kind !== 'idle' && kind !== 'not due';
 
-function tell(log: Log, clusterId: ClusterId, end: PassEnd, fields: { steps: readonly string[]; ms: number }): void {
+function logEnd(log: Log, clusterId: ClusterId, end: PassEnd, fields: { steps: readonly string[]; ms: number }): void {
   if (end.kind !== 'failed') {
-    const inMs = end.kind === 'settled' ? { inMs: end.inMs } : {};
+    const inMs = end.kind === 'finished' ? { inMs: end.inMs } : {};
     log.info('pass done', { clusterId, end: end.kind, ...fields, ...inMs });
     return;
   }

@@ -43,13 +43,13 @@ export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources
     pauses: metrics.counter({
       name: 'corral_reconcile_pauses_total',
       help: 'Pauses of all work on the garden, by reason',
-      labelNames: ['word'],
+      labelNames: ['reason'],
     }),
     sweepFound: metrics.counter({
       name: 'corral_reconcile_sweep_found_total',
       help: 'Due clusters found by the sweep because their wake-up was lost',
     }),
-    news: metrics.counter({
+    changes: metrics.counter({
       name: 'corral_reconcile_news_total',
       help: 'Clusters made due by a change in the garden, by source',
       labelNames: ['source'],

@@ -36,7 +36,7 @@ export interface Desired extends ClusterDeclaration {
   /** Of the team's Project; null until the Project has stated it. */
   readonly namespace: string | null;
   readonly shootName: string;
-  /** When this generation was accepted; null when nobody knows any more. */
+  /** When this generation was accepted; null when no longer known. */
   readonly declaredAt: Date | null;
   /** When node pools were last declared, by this or an earlier generation. Hibernating or resuming declares none. */
   readonly poolsDeclaredAt: Date | null;
@@ -106,9 +106,9 @@ export type Step =
   /** The cluster is gone, so its row is deleted. */
   | { readonly do: 'forget' }
   /** Nothing to do in the garden: record the verdict of `judge`. */
-  | { readonly do: 'settle' };
+  | { readonly do: 'finish' };
 
-/** What clients see, and when to look again. */
+/** What clients see, and when the next pass is due. */
 export interface Verdict {
   readonly phase: ClusterPhase;
   readonly conditions: readonly Condition[];
@@ -118,8 +118,8 @@ export interface Verdict {
   readonly observed: ObservedCluster | null;
   readonly observedGeneration: number;
   readonly operation: OperationVerdict;
-  /** Milliseconds, or null when no look is needed before the next event. */
-  readonly lookAgainMs: number | null;
+  /** Milliseconds, or null when no pass is needed before the next event. */
+  readonly nextPassMs: number | null;
 }
 
 export type OperationVerdict = OperationVerdictOf<ClusterErrorCode>;

@@ -5,13 +5,13 @@ import { type ProviderProblem, problemOf } from './judge/provider-problems.js';
 import type { Desired, Observed } from './model.js';
 import {
   clusterIdLabel,
+  corralPrefix,
   desiredHashAnnotation,
   generationAnnotation,
   managedLabel,
-  markPrefix,
   operationAnnotation,
   poolLabel,
-} from './shoot-marks.js';
+} from './shoot-labels.js';
 
 /**
  * Everything that decisions and verdicts use from a Shoot. The digest that wakes clusters is built from it, so other fields
@@ -24,15 +24,15 @@ export interface ShootFacts {
   /** Generation and hash of our last apply, from annotations. Null when they are missing. */
   readonly applied: { readonly generation: number; readonly hash: string } | null;
   /** Labels and annotations of Corral, with their current values. */
-  readonly marks: Readonly<Record<string, string>>;
+  readonly corralMetadata: Readonly<Record<string, string>>;
   /** Whether the garden knows which fields we applied. A restore from a backup may have lost that. */
-  readonly isHeld: boolean;
+  readonly isAppliedByUs: boolean;
   /** Which manager owns which field. */
   readonly managers: readonly FieldManager[];
   /** Operation annotation that the garden has not processed yet. */
   readonly pendingOperation: string | null;
-  readonly seed: { readonly wished: string | null; readonly actual: string | null };
-  readonly hibernation: { readonly wished: boolean; readonly actual: boolean };
+  readonly seed: { readonly desired: string | null; readonly actual: string | null };
+  readonly hibernation: { readonly desired: boolean; readonly actual: boolean };
   /** Null when missing or not a semantic version. */
   readonly kubernetesVersion: string | null;
   readonly isHighlyAvailable: boolean;
@@ -101,12 +101,12 @@ export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts
     generation: metadata.generation,
     isDeleting: metadata.deletionTimestamp !== null,
     applied: appliedFacts(metadata),
-    marks: marksIn(metadata),
-    isHeld: isAppliedBy(managers),
+    corralMetadata: corralMetadataIn(metadata),
+    isAppliedByUs: isAppliedBy(managers),
     managers,
     pendingOperation: metadata.annotations[operationAnnotation] ?? null,
-    seed: { wished: textIn(spec, 'seedName'), actual: status.seedName },
-    hibernation: { wished: objectIn(spec, 'hibernation').enabled === true, actual: status.hibernated },
+    seed: { desired: textIn(spec, 'seedName'), actual: status.seedName },
+    hibernation: { desired: objectIn(spec, 'hibernation').enabled === true, actual: status.hibernated },
     kubernetesVersion: semver.valid(textIn(objectIn(spec, 'kubernetes'), 'version')),
     isHighlyAvailable: textIn(failureTolerance(spec), 'type') !== null,
     connection: textIn(spec, 'credentialsBindingName'),
@@ -149,9 +149,9 @@ function appliedFacts({ labels, annotations }: Shoot['metadata']): ShootFacts['a
   return Number.isSafeInteger(generation) && hash !== undefined && isLabelled ? { generation, hash } : null;
 }
 
-function marksIn({ labels, annotations }: Shoot['metadata']): Record<string, string> {
+function corralMetadataIn({ labels, annotations }: Shoot['metadata']): Record<string, string> {
   const all = Object.entries({ ...labels, ...annotations });
-  return Object.fromEntries(all.filter(([key]) => key.startsWith(markPrefix)));
+  return Object.fromEntries(all.filter(([key]) => key.startsWith(corralPrefix)));
 }
 
 function maintenanceFacts(maintenance: JsonObject, status: ShootStatus): MaintenanceFacts {

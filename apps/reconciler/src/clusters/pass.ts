@@ -3,13 +3,13 @@ import { isDatabaseAway } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
 import type { Authorities } from '../garden/authorities.js';
-import { type GardenWord, gardenWordOf } from '../garden/gate.js';
-import { ABSENT } from '../garden/news-store.js';
+import { ABSENT } from '../garden/due-store.js';
+import { type GardenReport, gardenReportOf } from '../garden/gate.js';
 import type { LeaseStore, PassLease, Released } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
-import type { TurnOutcome } from '../loop/wake-ups.js';
-import { classifyFailure, type Failure } from './classify-failure.js';
-import { decide } from './decide.js';
+import type { PassOutcome } from '../loop/wake-ups.js';
+import { classifyFailure, type Failure } from './classify.js';
+import { decide } from './decide/decide.js';
 import type { DesiredStore } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
@@ -17,7 +17,7 @@ import { unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './judg
 import type { Desired, Observed, Step, Verdict } from './model.js';
 import { factsOf, observedFrom, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
-import type { RecordStore } from './record-store.js';
+import type { RecordStore } from './record.js';
 
 export interface PassDeps extends PerformDeps {
   readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;
@@ -30,9 +30,9 @@ export interface PassDeps extends PerformDeps {
   readonly log: Log;
 }
 
-/** How a pass ended. `inMs`: milliseconds until the next look, or null when none is needed before the next event. */
+/** How a pass ended. `inMs`: milliseconds until the next pass, or null when none is needed before the next event. */
 export type PassEnd =
-  | TurnOutcome
+  | PassOutcome
   | {
       readonly kind: 'failed';
       readonly failure: Failure['kind'];
@@ -45,14 +45,14 @@ export interface PassResult {
   /** Steps taken in the garden, in order. */
   readonly steps: readonly Step['do'][];
   /** What the calls revealed about the garden's health. Null without a call. */
-  readonly word: GardenWord | null;
+  readonly report: GardenReport | null;
   /** The cluster had waited for the garden, and the garden has answered. */
   readonly isGardenBack: boolean;
 }
 
 /** Enough to create a cluster in one pass. More means that steps undo each other. */
 const STEPS_MAX = 8;
-/** Delay of the next pass after one that did not settle, so that other clusters run first. */
+/** Delay of the next pass after one that did not finish, so that other clusters run first. */
 const RESTLESS_MS = 1_000;
 
 /**
@@ -65,10 +65,10 @@ export const clusterPass =
   (deps: PassDeps) =>
   async (clusterId: ClusterId, stop: AbortSignal): Promise<PassResult> => {
     const answer = await deps.leases.takeLease(clusterId, deps.leaseMs);
-    if (answer.kind !== 'taken') return { end: answer, steps: [], word: null, isGardenBack: false };
+    if (answer.kind !== 'taken') return { end: answer, steps: [], report: null, isGardenBack: false };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {
-      return await runTurn(deps, answer.lease, kept);
+      return await runPass(deps, answer.lease, kept);
     } finally {
       kept.end();
     }
@@ -82,16 +82,21 @@ interface PassState {
   readonly steps: Step['do'][];
 }
 
-async function runTurn(deps: PassDeps, lease: PassLease<ClusterId>, kept: KeptPassLease): Promise<PassResult> {
-  const stand: PassState = { wanted: null, seen: null, now: new Date(0), steps: [] };
+async function runPass(deps: PassDeps, lease: PassLease<ClusterId>, kept: KeptPassLease): Promise<PassResult> {
+  const state: PassState = { wanted: null, seen: null, now: new Date(0), steps: [] };
   try {
-    const end = await takeSteps(deps, lease, kept.signal, stand);
-    const wasAsked = stand.steps.length > 0 || stand.wanted?.namespace !== null;
-    const isGardenBack = wasAsked && hasWaitedForGarden(stand.wanted);
-    return { end, steps: stand.steps, word: wasAsked ? { kind: 'fine' } : null, isGardenBack };
+    const end = await takeSteps(deps, lease, kept.signal, state);
+    const wasAsked = state.steps.length > 0 || state.wanted?.namespace !== null;
+    const isGardenBack = wasAsked && hasWaitedForGarden(state.wanted);
+    return { end, steps: state.steps, report: wasAsked ? { kind: 'fine' } : null, isGardenBack };
   } catch (error) {
-    const end = await endFailed(deps, lease, kept, stand, error);
-    return { end, steps: stand.steps, word: end.kind === 'failed' ? gardenWordOf(error) : null, isGardenBack: false };
+    const end = await endFailed(deps, lease, kept, state, error);
+    return {
+      end,
+      steps: state.steps,
+      report: end.kind === 'failed' ? gardenReportOf(error) : null,
+      isGardenBack: false,
+    };
   }
 }
 
@@ -102,34 +107,34 @@ async function takeSteps(
   deps: PassDeps,
   lease: PassLease<ClusterId>,
   signal: AbortSignal,
-  stand: PassState,
+  state: PassState,
 ): Promise<PassEnd> {
   for (;;) {
     signal.throwIfAborted();
     const read = await deps.desired.readDesired(lease);
     if (read === null) return { kind: 'overtaken' };
-    stand.now = read.now;
-    stand.wanted = read.wanted;
-    const seen = stand.seen ?? (await observe(deps, read.wanted, signal));
-    stand.seen = seen;
+    state.now = read.now;
+    state.wanted = read.wanted;
+    const seen = state.seen ?? (await observe(deps, read.wanted, signal));
+    state.seen = seen;
     const wanted = await recognised(deps, lease, read.wanted, seen);
     if (wanted === null) return { kind: 'overtaken' };
-    stand.wanted = wanted;
+    state.wanted = wanted;
 
     const step = decide(wanted, seen, read.now);
-    if (step.do === 'settle') return settle(deps, lease, signal, stand, judge(wanted, seen, read.now));
-    if (stand.steps.length === STEPS_MAX) {
-      deps.log.error('pass finds no rest', { clusterId: wanted.id, steps: stand.steps });
-      return settle(deps, lease, signal, stand, { ...judge(wanted, seen, read.now), lookAgainMs: RESTLESS_MS });
+    if (step.do === 'finish') return finish(deps, lease, signal, state, judge(wanted, seen, read.now));
+    if (state.steps.length === STEPS_MAX) {
+      deps.log.error('pass does not converge', { clusterId: wanted.id, steps: state.steps });
+      return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: RESTLESS_MS });
     }
-    stand.steps.push(step.do);
+    state.steps.push(step.do);
     const performed = await performStep(deps)({ lease, wanted, seen, now: read.now, signal }, step);
     switch (performed.kind) {
       case 'done':
-        stand.seen = performed.seen;
+        state.seen = performed.seen;
         break;
       case 'waiting':
-        return settle(deps, lease, signal, stand, { ...judge(wanted, seen, read.now), lookAgainMs: performed.ms });
+        return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: performed.ms });
       case 'overtaken':
       case 'forgotten':
         return performed;
@@ -156,18 +161,18 @@ async function recognised(
   return { ...wanted, known: { ...wanted.known, shootUid } };
 }
 
-async function settle(
+async function finish(
   deps: PassDeps,
   lease: PassLease<ClusterId>,
   signal: AbortSignal,
-  stand: PassState,
+  state: PassState,
   verdict: Verdict,
 ): Promise<PassEnd> {
   const { records } = deps;
-  await doubtToken(records, lease, stand, verdict);
-  const told = await withAuthority(deps, stand, await withSupport(deps, verdict, signal), signal);
-  const released = await records.recordPass(lease, { ...recordOf(stand, told), failures: 0, waiting: null });
-  return endOf(released, { kind: 'settled', inMs: verdict.lookAgainMs });
+  await doubtToken(records, lease, state, verdict);
+  const completed = await withAuthority(deps, state, await withSupport(deps, verdict, signal), signal);
+  const released = await records.recordPass(lease, { ...recordOf(state, completed), failures: 0, waiting: null });
+  return endOf(released, { kind: 'finished', inMs: verdict.nextPassMs });
 }
 
 /** Adds the version's end of support. Passes share a catalogue. If it cannot be read, the known value stays. */
@@ -202,7 +207,7 @@ async function withAuthority(
   return { ...verdict, observed: { ...observed, apiServer: { ...observed.apiServer, certificateAuthorityData } } };
 }
 
-/** What the garden learnt of a token, the connection shall tell as well. */
+/** Requests a verification when the garden reports that the provider refuses the token. */
 async function doubtToken(
   records: RecordStore,
   lease: PassLease<ClusterId>,
@@ -229,8 +234,8 @@ function hashOf(seen: Observed | null): string | null {
   return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind === 'absent' ? ABSENT : 'foreign';
 }
 
-/** A cluster that became due during the pass is looked at again immediately. */
-function endOf<E extends { kind: 'settled' | 'failed'; inMs: number | null }>(released: Released, end: E) {
+/** A cluster that became due during the pass gets the next pass immediately. */
+function endOf<E extends { kind: 'finished' | 'failed'; inMs: number | null }>(released: Released, end: E) {
   if (released.kind === 'overtaken') return { kind: 'overtaken' } as const;
   return released.again ? { ...end, inMs: 0 } : end;
 }
@@ -239,17 +244,17 @@ async function endFailed(
   deps: PassDeps,
   lease: PassLease<ClusterId>,
   kept: KeptPassLease,
-  stand: PassState,
+  state: PassState,
   error: unknown,
 ): Promise<PassEnd> {
   if (kept.isOvertaken()) return { kind: 'overtaken' };
   if (kept.signal.aborted) {
-    const released = await deps.leases.release(lease, { lookAgainMs: 0 });
+    const released = await deps.leases.release(lease, { nextPassMs: 0 });
     return { kind: released.kind === 'overtaken' ? 'overtaken' : 'stopped' };
   }
-  const { wanted, seen, now, steps } = stand;
+  const { wanted, seen, now, steps } = state;
   if (wanted === null || isDatabaseAway(error)) throw error;
-  const step = steps.at(-1) ?? 'settle';
+  const step = steps.at(-1) ?? 'finish';
   if (isNamespaceGone(error, step, wanted)) await deps.records.forgetNamespace(lease);
   const failure = classifyFailure(error, { desired: wanted, step, random: deps.random ?? Math.random });
   // An error that only the team can fix is retried with the next change or a better observation.
@@ -257,8 +262,8 @@ async function endFailed(
   const failures = failure.kind === 'needsUser' ? 0 : wanted.known.failures + 1;
   const waiting = waitingOf(error, failure, wanted, now);
   const judged = judgeFailure(wanted, seen, failure, now) ?? unchangedVerdict(wanted, inMs);
-  const verdict = { ...withWaiting(judged, waiting, wanted, now), lookAgainMs: inMs };
-  const released = await deps.records.recordPass(lease, { ...recordOf(stand, verdict), failures, waiting });
+  const verdict = { ...withWaiting(judged, waiting, wanted, now), nextPassMs: inMs };
+  const released = await deps.records.recordPass(lease, { ...recordOf(state, verdict), failures, waiting });
   return endOf(released, { kind: 'failed', failure: failure.kind, inMs, error });
 }
 

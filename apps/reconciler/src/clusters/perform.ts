@@ -1,26 +1,26 @@
 import type { ClusterId } from '@corral/contracts';
 import {
   type AppliedShoot,
+  beforeFirstApply,
   type GardenClient,
   type GardenError,
   isGardenError,
-  nobodysManager,
   type Shoot,
   type ShootManifest,
 } from '@corral/garden';
 import type { Catalogue } from '../garden/catalogue.js';
 import type { PassLease } from '../loop/leases.js';
 import type { OpenToken } from '../loop/provider-token.js';
+import { resolveVersion } from './decide/resolve-version.js';
+import { learnedFrom } from './decide/shoot-runs.js';
 import type { DesiredStore } from './desired-store.js';
 import { shownName } from './drift/drift.js';
 import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './drift/field-owners.js';
 import type { Desired, Observed, Step } from './model.js';
 import { observedFrom, runningVersion } from './observe.js';
-import type { RecordStore } from './record-store.js';
-import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from './render-shoot.js';
-import { resolveVersion } from './resolve-version.js';
-import { managedLabel, operationAnnotation, teamAnnotation } from './shoot-marks.js';
-import { learnedFrom } from './shoot-runs.js';
+import type { RecordStore } from './record.js';
+import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from './render.js';
+import { managedLabel, operationAnnotation, teamAnnotation } from './shoot-labels.js';
 
 export interface PerformDeps {
   readonly garden: Pick<
@@ -29,7 +29,7 @@ export interface PerformDeps {
     | 'applyCredentials'
     | 'applyShoot'
     | 'overrideShoot'
-    | 'readHeld'
+    | 'readTimedShoot'
     | 'replaceWorkers'
     | 'annotateShoot'
     | 'deleteShoot'
@@ -54,7 +54,7 @@ export type Performed =
 const PROJECT_MS = 1_000;
 
 /** Input of a step. */
-interface Turn {
+interface StepContext {
   readonly lease: PassLease<ClusterId>;
   readonly wanted: Desired;
   readonly seen: Observed;
@@ -70,29 +70,32 @@ interface Turn {
  */
 export const performStep =
   (deps: PerformDeps) =>
-  async (turn: Turn, step: Exclude<Step, { do: 'settle' }>): Promise<Performed> => {
+  async (context: StepContext, step: Exclude<Step, { do: 'finish' }>): Promise<Performed> => {
     switch (step.do) {
       case 'ensureProject':
-        return ensureProject(deps, turn);
+        return ensureProject(deps, context);
       case 'applyCredentials':
-        return applyCredentials(deps, turn);
+        return applyCredentials(deps, context);
       case 'pinVersion':
-        return pinVersion(deps, turn);
+        return pinVersion(deps, context);
       case 'applyShoot':
-        return applyShoot(deps, turn);
+        return applyShoot(deps, context);
       case 'reconcileShoot':
-        return order(deps, turn, step.do, 'reconcile');
+        return requestOperation(deps, context, step.do, 'reconcile');
       case 'retryShoot':
-        return order(deps, turn, step.do, 'retry');
+        return requestOperation(deps, context, step.do, 'retry');
       case 'deleteShoot':
-        await deps.garden.deleteShoot({ ...nameOf(turn.wanted), uid: step.uid }, turn.signal);
+        await deps.garden.deleteShoot({ ...nameOf(context.wanted), uid: step.uid }, context.signal);
         return { kind: 'done', seen: null };
       case 'forget':
-        return { kind: (await deps.records.forget(turn.lease)) ? 'forgotten' : 'overtaken' };
+        return { kind: (await deps.records.forget(context.lease)) ? 'forgotten' : 'overtaken' };
     }
   };
 
-async function ensureProject({ garden, records }: PerformDeps, { lease, wanted, signal }: Turn): Promise<Performed> {
+async function ensureProject(
+  { garden, records }: PerformDeps,
+  { lease, wanted, signal }: StepContext,
+): Promise<Performed> {
   const { team } = wanted;
   const { namespace, ready } = await garden.ensureProject(
     {
@@ -107,7 +110,7 @@ async function ensureProject({ garden, records }: PerformDeps, { lease, wanted, 
   return recorded(records.recordNamespace(lease, namespace), null);
 }
 
-async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal }: Turn): Promise<Performed> {
+async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal }: StepContext): Promise<Performed> {
   const { garden, desired, records, openToken } = deps;
   const { id, ref, gardenName, gardenTokenVersion } = wanted.connection;
   const token = await desired.readToken(lease, id);
@@ -123,7 +126,9 @@ async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal
   } catch (error) {
     if (!isFieldConflict(error)) throw error;
     // Only a declared token is written, so any value that another manager set is older.
-    const managers = error.causes.map(({ manager }) => manager ?? 'unknown').filter((each) => each !== nobodysManager);
+    const managers = error.causes
+      .map(({ manager }) => manager ?? 'unknown')
+      .filter((each) => each !== beforeFirstApply);
     const fields = [...new Set(managers)].map((manager) => ({
       field: 'connectionRef',
       manager: shownName(manager),
@@ -138,19 +143,19 @@ async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal
 
 async function pinVersion(
   { catalogue, records }: PerformDeps,
-  { lease, wanted, seen, now, signal }: Turn,
+  { lease, wanted, seen, now, signal }: StepContext,
 ): Promise<Performed> {
   const { kubernetesVersions } = await catalogue.read(signal);
   const version = resolveVersion(wanted.spec.kubernetesVersion, kubernetesVersions, runningVersion(seen), now);
   return recorded(records.recordPinnedVersion(lease, version), seen);
 }
 
-async function applyShoot(deps: PerformDeps, turn: Turn): Promise<Performed> {
+async function applyShoot(deps: PerformDeps, context: StepContext): Promise<Performed> {
   const { catalogue, records, own } = deps;
-  const { lease, wanted, signal } = turn;
+  const { lease, wanted, signal } = context;
   const manifest = renderShoot(wanted, gardenSettings(await catalogue.read(signal), own));
-  if (!(await removeLeftovers(deps, turn))) return { kind: 'overtaken' };
-  const applied = await applyOverOthers(deps, turn, manifest);
+  if (!(await removeLeftovers(deps, context))) return { kind: 'overtaken' };
+  const applied = await applyOverOthers(deps, context, manifest);
   if (applied === null) return { kind: 'overtaken' };
   const { shoot, appliedAt } = applied;
   const learned = learnedFrom('applyShoot', wanted, shoot, appliedAt);
@@ -160,20 +165,20 @@ async function applyShoot(deps: PerformDeps, turn: Turn): Promise<Performed> {
 /** Applies the manifest. Where other managers own fields, the latest change wins. Null when overtaken. */
 async function applyOverOthers(
   { garden, records }: PerformDeps,
-  { lease, wanted, now, signal }: Turn,
+  { lease, wanted, now, signal }: StepContext,
   manifest: ShootManifest,
 ): Promise<AppliedShoot | null> {
   try {
     return await garden.applyShoot(manifest, signal);
   } catch (error) {
     if (!isFieldConflict(error)) throw error;
-    const held = await garden.readHeld(nameOf(wanted), signal);
-    if (held === null) throw error;
-    const { overridden, kept } = arbitrate(wanted, held, error.causes, now);
+    const owned = await garden.readTimedShoot(nameOf(wanted), signal);
+    if (owned === null) throw error;
+    const { overridden, kept } = arbitrate(wanted, owned, error.causes, now);
     const override = { generation: wanted.generation, fields: overridden };
     if (overridden.length > 0 && !(await records.recordOverride(lease, override))) return null;
     const { metadata, spec } = withoutFields(manifest, kept);
-    const { resourceVersion } = held.shoot.metadata;
+    const { resourceVersion } = owned.shoot.metadata;
     return garden.overrideShoot({ metadata: { ...metadata, resourceVersion }, spec }, signal);
   }
 }
@@ -181,14 +186,14 @@ async function applyOverOthers(
 /** @returns false when overtaken */
 async function removeLeftovers(
   { garden, records }: PerformDeps,
-  { lease, wanted, seen, now, signal }: Turn,
+  { lease, wanted, seen, now, signal }: StepContext,
 ): Promise<boolean> {
   if (seen.kind !== 'present') return true;
   const rendered = renderedPools(wanted.pools).map(({ workerName }) => workerName);
   const hasAdditions = additionsIn(seen.shoot, rendered).length > 0;
-  const held = hasAdditions ? await garden.readHeld(nameOf(wanted), signal) : null;
-  const { shoot } = held ?? seen;
-  const found = leftovers({ shoot }, rendered, held === null ? [] : outdatedAdditions(wanted, held, rendered, now));
+  const owned = hasAdditions ? await garden.readTimedShoot(nameOf(wanted), signal) : null;
+  const { shoot } = owned ?? seen;
+  const found = leftovers({ shoot }, rendered, owned === null ? [] : outdatedAdditions(wanted, owned, rendered, now));
   if (found === null) return true;
   const override = { generation: wanted.generation, fields: found.removed };
   if (found.removed.length > 0 && !(await records.recordOverride(lease, override))) return false;
@@ -202,9 +207,9 @@ function isFieldConflict(error: unknown): error is GardenError {
   return isGardenError(error, 'conflict') && !error.uidMismatch && error.causes.length > 0;
 }
 
-async function order(
+async function requestOperation(
   { garden, records }: PerformDeps,
-  { lease, wanted, seen, signal }: Turn,
+  { lease, wanted, seen, signal }: StepContext,
   step: 'reconcileShoot' | 'retryShoot',
   operation: 'reconcile' | 'retry',
 ): Promise<Performed> {
@@ -213,7 +218,7 @@ async function order(
   const annotations = { [operationAnnotation]: operation };
   // There is one operation annotation: one that was set since the read must not be overwritten.
   const shoot = await garden.annotateShoot({ ...nameOf(wanted), uid, resourceVersion, annotations }, signal);
-  // The response to a patch has no usable time. The Shoot's generation tells that the run starts after it.
+  // The response to a patch has no usable time. The Shoot's generation shows that the run starts after it.
   const learned = learnedFrom(step, wanted, shoot, null);
   return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
 }

@@ -10,10 +10,10 @@ import { authorities } from '../garden/authorities.js';
 import { catalogue } from '../garden/catalogue.js';
 import { cleanUpGarden, cleanupStore } from '../garden/clean-up.js';
 import { countNodes, countStore } from '../garden/count-nodes.js';
+import { dueStore } from '../garden/due-store.js';
+import { followShoots } from '../garden/follow-shoots.js';
 import { gardenGate } from '../garden/gate.js';
-import { newsStore } from '../garden/news-store.js';
 import { probeGarden } from '../garden/probe-garden.js';
-import { followShoots } from '../garden/shoot-news.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
@@ -29,7 +29,7 @@ import { reconcileHandler, upkeepHandlers } from './handlers.js';
 import { waitsForGarden } from './judge/waiting.js';
 import { clusterMetrics } from './metrics.js';
 import { clusterPass, type PassResult } from './pass.js';
-import { recordStore } from './record-store.js';
+import { recordStore } from './record.js';
 
 export interface ClusterSettings {
   /** Maximum number of clusters that this process works on concurrently while the garden is healthy. */
@@ -86,12 +86,12 @@ const CLEAN_UP_INTERVAL_MS = 15_000;
 export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
-  const news = newsStore(pool);
+  const dueTimes = dueStore(pool);
   const wakeUps = clusterWakeUps(queue);
   const gate = gardenGate({
     places: settings.concurrency,
     onPause(pause) {
-      metrics.pauses.inc({ word: pause.word });
+      metrics.pauses.inc({ reason: pause.reason });
       log.warn('garden left alone', pause);
     },
   });
@@ -117,7 +117,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const onVerified = (outcome: string) => metrics.verifications.inc({ outcome });
   const verify = verifyConnections({
     store: verificationStore(pool),
-    news,
+    dueTimes,
     wakeUps,
     openToken,
     verifyToken,
@@ -145,18 +145,18 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   });
   const onGardenBack = wakeWaiting({
     waiters: [
-      { mark: (withinMs) => news.markWaiting(waitsForGarden, withinMs), wake: wakeUps.lookAgain },
-      { mark: news.markWaitingServers, wake: serverWakeUps(queue).lookAgain },
+      { makeDue: (withinMs) => dueTimes.makeWaitingDue(waitsForGarden, withinMs), wake: wakeUps.wakeLater },
+      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakeUps(queue).wakeLater },
     ],
     log,
   });
-  const probe = probeGarden({ garden, news, onReturn: onGardenBack, log });
+  const probe = probeGarden({ garden, dueTimes, onReturn: onGardenBack, log });
   const follow = followShoots({
     garden,
-    news,
+    dueTimes,
     wakeUps,
     relistEveryMs: settings.relistIntervalMs,
-    onNews: (source, clusters) => metrics.news.inc({ source }, clusters),
+    onChanges: (source, clusters) => metrics.changes.inc({ source }, clusters),
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
     onReturn: onGardenBack,
   });

@@ -14,7 +14,7 @@ export interface ExpireResult {
   readonly released: number;
 }
 
-/** Thousands of demos may expire at once. Short transactions keep writes of other demos from waiting. */
+/** Thousands of demos may expire at the same time. Short transactions keep writes of other demos from waiting. */
 const PER_TRANSACTION = 500;
 
 /**

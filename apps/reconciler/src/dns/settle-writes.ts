@@ -49,7 +49,7 @@ const FAILURES_MAX = 3;
 
 /**
  * One pass: settles writes with an unknown outcome by reading their record sets, and performs due rechecks. It starts with one
- * entry, and works on several at once after a successful read. While the upstream is away, only a few calls are spent. After a
+ * entry, and works on several concurrently after a successful read. While the upstream is away, only a few calls are spent. After a
  * crash at any point, the entries are claimed again when their lease ends.
  */
 export const settleWrites =

@@ -55,7 +55,7 @@ class SyncRefused extends Error {
 /**
  * One walk over the zone: updates the mirror to the upstream state. Never writes upstream. At most one runs per zone across all
  * processes. The row in `dns_sync_run` holds its progress and position. An unfinished walk is resumed first, regardless of who
- * requested it. A request then gets a run of its own, which sees later changes.
+ * requested it. A request then gets its own run, which sees later changes.
  */
 export const zoneSync =
   (deps: ZoneSyncDeps) =>

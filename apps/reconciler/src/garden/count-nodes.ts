@@ -3,7 +3,7 @@ import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/cont
 import { type Pool, rowClock } from '@corral/database';
 import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
 import { spreadMs } from '@corral/wire';
-import { poolLabel } from '../clusters/shoot-marks.js';
+import { poolLabel } from '../clusters/shoot-labels.js';
 import { inBatches } from '../loop/run-bounds.js';
 
 interface CountDeps {
@@ -27,7 +27,7 @@ const AGAIN_MS = 60_000;
  * Counts the nodes of clusters that changed in the garden, or that are due by the interval. A Shoot does not contain its nodes,
  * so the cluster's own API server is asked. This is separate from passes, which wait for the garden's API server only.
  *
- * @returns the number of clusters asked
+ * @returns the number of clusters counted
  */
 export const countNodes =
   (deps: CountDeps) =>
@@ -70,7 +70,7 @@ function countsOf(nodes: readonly NodeReading[], poolNames: readonly string[]): 
 interface DueCount {
   readonly teamId: TeamId;
   readonly id: ClusterId;
-  /** Null when there is no API server that could be asked. */
+  /** Null when there is no API server to list nodes from. */
   readonly shoot: { readonly namespace: string; readonly name: string } | null;
   /** Names of all pools of the cluster. */
   readonly poolNames: readonly string[];

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Stopped } from '../loop/run-bounds.js';
-import { type GardenWord, gardenGate } from './gate.js';
+import { type GardenReport, gardenGate } from './gate.js';
 
 const running = () => new AbortController().signal;
 
@@ -8,11 +8,11 @@ function aGate(places = 4) {
   jest.useFakeTimers({ now: 0 });
   const pauses: object[] = [];
   const gate = gardenGate({ places, now: () => Date.now(), random: () => 0, onPause: (pause) => pauses.push(pause) });
-  /** Enters once and leaves with a word. */
-  const say = async (word: GardenWord, key = 'web') => (await gate.enter(key, running()))(word);
+  /** Enters once and leaves with a report. */
+  const say = async (report: GardenReport, key = 'web') => (await gate.enter(key, running()))(report);
   /** How many of `count` callers are inside after all pending work is done. */
   const enterMany = async (count: number) => {
-    const leaves: ((word: GardenWord | null) => void)[] = [];
+    const leaves: ((report: GardenReport | null) => void)[] = [];
     for (let index = 0; index < count; index += 1)
       void gate.enter(`c${index}`, running()).then((leave) => leaves.push(leave));
     await jest.advanceTimersByTimeAsync(0);
@@ -46,7 +46,7 @@ describe('the garden gate', () => {
     expect(inside).toHaveLength(2);
   });
 
-  it('counts the same word from concurrent callers once', async () => {
+  it('counts the same report from concurrent callers once', async () => {
     const { gate, pauses, enterMany } = aGate(8);
     const inside = await enterMany(8);
 
@@ -129,7 +129,7 @@ describe('the garden gate', () => {
     expect(gate.state()).toEqual({ places: 4, pausedMs: 0 });
   });
 
-  it('learns nothing from a caller that leaves without a word', async () => {
+  it('learns nothing from a caller that leaves without a report', async () => {
     const { gate, enterMany } = aGate();
     const [leave] = await enterMany(1);
 

@@ -3,7 +3,7 @@ import { backoffMs, spreadMs } from '@corral/wire';
 import { Stopped } from '../loop/run-bounds.js';
 
 /** What a call revealed about the garden itself, independent of its subject. */
-export type GardenWord =
+export type GardenReport =
   | { readonly kind: 'fine' }
   /** The garden throttles: no call before the Retry-After time, and fewer afterwards. */
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | null }
@@ -13,7 +13,7 @@ export type GardenWord =
   | { readonly kind: 'locked' };
 
 /** What a failed call says about the garden itself. Null for errors that are not the garden's. Any definite answer is `fine`. */
-export function gardenWordOf(error: unknown): GardenWord | null {
+export function gardenReportOf(error: unknown): GardenReport | null {
   if (!(error instanceof GardenError)) return null;
   switch (error.kind) {
     case 'throttled':
@@ -47,7 +47,7 @@ export interface GardenGate {
    * @returns a function to call once with what was learned, or null for nothing
    * @throws Stopped when the signal aborts first
    */
-  enter(key: string, signal: AbortSignal): Promise<(word: GardenWord | null) => void>;
+  enter(key: string, signal: AbortSignal): Promise<(report: GardenReport | null) => void>;
   state(): GateState;
 }
 
@@ -59,7 +59,7 @@ export interface GateOptions {
   /** In [0, 1]. */
   readonly random?: () => number;
   readonly onPause?: (pause: {
-    readonly word: GardenWord['kind'];
+    readonly reason: GardenReport['kind'];
     readonly ms: number;
     readonly places: number;
   }) => void;
@@ -102,21 +102,21 @@ export function gardenGate(options: GateOptions): GardenGate {
       admit();
     }
   };
-  const pause = (word: GardenWord['kind'], ms: number): void => {
+  const pause = (reason: GardenReport['kind'], ms: number): void => {
     // Concurrent callers report the same problem, which counts once.
     if (pausedUntil > now()) return;
     const jittered = spreadMs(ms, random());
     pausedUntil = now() + jittered;
     pauses += 1;
-    onPause?.({ word, ms: Math.round(jittered), places: Math.floor(places) });
+    onPause?.({ reason, ms: Math.round(jittered), places: Math.floor(places) });
   };
-  const closeForOne = (word: 'away' | 'locked'): void => {
+  const closeForOne = (reason: 'away' | 'locked'): void => {
     places = 1;
-    pause(word, backoffMs(pauses, awayRange));
+    pause(reason, backoffMs(pauses, awayRange));
   };
 
-  const learn = (key: string, word: GardenWord): void => {
-    switch (word.kind) {
+  const learn = (key: string, report: GardenReport): void => {
+    switch (report.kind) {
       case 'fine':
         withoutAnswer.clear();
         if (pausedUntil > now()) return;
@@ -126,20 +126,20 @@ export function gardenGate(options: GateOptions): GardenGate {
         return;
       case 'throttled':
         if (pausedUntil <= now()) places = Math.max(1, places / 2);
-        pause(word.kind, Math.min(RETRY_AFTER_MS_MAX, word.retryAfterMs ?? backoffMs(pauses, throttledRange)));
+        pause(report.kind, Math.min(RETRY_AFTER_MS_MAX, report.retryAfterMs ?? backoffMs(pauses, throttledRange)));
         return;
       case 'away':
         if (withoutAnswer.size < AWAY_MAX) withoutAnswer.add(key);
-        if (withoutAnswer.size >= AWAY_MAX) closeForOne(word.kind);
+        if (withoutAnswer.size >= AWAY_MAX) closeForOne(report.kind);
         return;
       case 'locked':
-        closeForOne(word.kind);
+        closeForOne(report.kind);
         return;
     }
   };
-  const leave = (key: string, word: GardenWord | null): void => {
+  const leave = (key: string, report: GardenReport | null): void => {
     inside -= 1;
-    if (word !== null) learn(key, word);
+    if (report !== null) learn(key, report);
     admitWaiting();
   };
 
@@ -160,7 +160,7 @@ export function gardenGate(options: GateOptions): GardenGate {
         waiting.add(admit);
         admitWaiting();
       });
-      return (word) => leave(key, word);
+      return (report) => leave(key, report);
     },
     state: () => ({ places: Math.floor(places), pausedMs: Math.max(0, pausedUntil - now()) }),
   };

@@ -1,7 +1,7 @@
 import { GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { WaitingShoot } from './news-store.js';
+import type { WaitingShoot } from './due-store.js';
 import { probeGarden } from './probe-garden.js';
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
@@ -35,7 +35,7 @@ async function probe(
       readShoot: async ({ name }, signal) => (await ask(name, signal)) as Shoot,
       listShoots: async (_, signal) => (await ask('a list', signal)) as never,
     },
-    news: { findWaiting: async () => withSince(waiting(Date.now())) },
+    dueTimes: { findWaiting: async () => withSince(waiting(Date.now())) },
     onReturn: async () => void returns.push(Date.now()),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     log: silentLog,

@@ -2,14 +2,14 @@ import type { GardenClient } from '@corral/garden';
 import type { Log } from '@corral/service';
 import { sleep, startDeadline } from '@corral/wire';
 import { waitsForGarden } from '../clusters/judge/waiting.js';
-import { managedSelector } from '../clusters/shoot-marks.js';
+import { managedSelector } from '../clusters/shoot-labels.js';
 import { unlessStopped } from '../loop/run-bounds.js';
-import { gardenWordOf } from './gate.js';
-import type { NewsStore, WaitingShoot } from './news-store.js';
+import type { DueStore, WaitingShoot } from './due-store.js';
+import { gardenReportOf } from './gate.js';
 
 export interface ProbeDeps {
   readonly garden: Pick<GardenClient, 'readShoot' | 'listShoots'>;
-  readonly news: Pick<NewsStore, 'findWaiting'>;
+  readonly dueTimes: Pick<DueStore, 'findWaiting'>;
   /** Wakes the waiting clusters. Never rejects. */
   readonly onReturn: () => Promise<void>;
   readonly log: Log;
@@ -19,7 +19,7 @@ export interface ProbeDeps {
 /** Probe interval while the garden does not answer, in milliseconds. */
 const AWAY_MS = 1_000;
 /** Check interval while no cluster waits. A cluster that starts to wait retries earlier by itself. */
-const NOBODY_WAITS_MS = 2_000;
+const IDLE_MS = 2_000;
 /** Probe interval while the garden answers. Clusters that still wait have another problem. */
 const WELL_MS = 5_000;
 /** Deadline of a probe. A call may hang although the garden has recovered. */
@@ -31,23 +31,23 @@ const ANSWER_MS_MAX = 1_500;
  * clusters retry with growing delays. Runs until the signal aborts. Never rejects.
  */
 export const probeGarden =
-  ({ garden, news, onReturn, log, pause = sleep }: ProbeDeps) =>
+  ({ garden, dueTimes, onReturn, log, pause = sleep }: ProbeDeps) =>
   async (signal: AbortSignal): Promise<void> => {
-    /** The newest wait at the last look that found the garden well. Empty when the last look found anything else. */
+    /** The newest wait at the last probe that got an answer. Empty after any other probe. */
     let wokenUpTo = '';
     while (!signal.aborted) {
-      const state = await look();
-      await pause({ away: AWAY_MS, well: WELL_MS, idle: NOBODY_WAITS_MS }[state], signal);
+      const state = await probe();
+      await pause({ away: AWAY_MS, well: WELL_MS, idle: IDLE_MS }[state], signal);
     }
 
-    async function look(): Promise<'away' | 'well' | 'idle'> {
+    async function probe(): Promise<'away' | 'well' | 'idle'> {
       const known = wokenUpTo;
       wokenUpTo = '';
       try {
-        const waiting = await news.findWaiting(waitsForGarden);
+        const waiting = await dueTimes.findWaiting(waitsForGarden);
         if (waiting === null) return 'idle';
         if (!(await isAnswering(waiting))) return 'away';
-        // A newer wait than at the last look means an outage between the two that no probe saw.
+        // A newer wait than at the last probe means an outage between the two that no probe saw.
         if (waiting.newestSince > known) await onReturn();
         wokenUpTo = waiting.newestSince;
         return 'well';
@@ -67,7 +67,7 @@ export const probeGarden =
         await unlessStopped(ask, signal);
         return true;
       } catch (error) {
-        return gardenWordOf(error)?.kind === 'fine';
+        return gardenReportOf(error)?.kind === 'fine';
       } finally {
         limit.end();
       }

@@ -12,19 +12,19 @@ beforeEach(() => {
 afterEach(() => void jest.useRealTimers());
 
 describe('the return of the garden', () => {
-  function aWaker(...marks: Waiters['mark'][]) {
+  function aWaker(...makersDue: Waiters['makeDue'][]) {
     const woken: [string, number][] = [];
     const wake = async (id: string, inMs: number) => void woken.push([id, inMs]);
-    const waiters = marks.map((mark) => ({ mark, wake }));
+    const waiters = makersDue.map((makeDue) => ({ makeDue, wake }));
     return { woken, wake: wakeWaiting({ waiters, log: silentLog, now }) };
   }
   const counted = () => {
     const calls = { count: 0 };
-    const mark = async (): Promise<Woken[]> => {
+    const makeDue = async (): Promise<Woken[]> => {
       calls.count += 1;
       return [];
     };
-    return { calls, mark };
+    return { calls, makeDue };
   };
 
   it('wakes all waiting rows, each with its own delay', async () => {
@@ -44,8 +44,8 @@ describe('the return of the garden', () => {
   });
 
   it('is processed once for concurrent calls, and once more after the window', async () => {
-    const { calls, mark } = counted();
-    const { wake } = aWaker(mark);
+    const { calls, makeDue } = counted();
+    const { wake } = aWaker(makeDue);
 
     await Promise.all(Array.from({ length: 50 }, wake));
     expect(calls.count).toBe(1);
@@ -59,8 +59,8 @@ describe('the return of the garden', () => {
   });
 
   it('is processed after the window although the timer fires before the clock shows its end', async () => {
-    const { calls, mark } = counted();
-    const { wake } = aWaker(mark);
+    const { calls, makeDue } = counted();
+    const { wake } = aWaker(makeDue);
 
     await wake();
     await wake();
@@ -71,8 +71,8 @@ describe('the return of the garden', () => {
   });
 
   it('is not processed again after a single call', async () => {
-    const { calls, mark } = counted();
-    const { wake } = aWaker(mark);
+    const { calls, makeDue } = counted();
+    const { wake } = aWaker(makeDue);
 
     await wake();
     await jest.advanceTimersByTimeAsync(60_000);
@@ -82,7 +82,7 @@ describe('the return of the garden', () => {
     expect(calls.count).toBe(2);
   });
 
-  it('does not reject when rows cannot be marked, and wakes the others', async () => {
+  it('does not reject when rows cannot be made due, and wakes the others', async () => {
     const { wake, woken } = aWaker(
       () => Promise.reject(new Error('the database is away')),
       async () => [{ id: asServerId('server'), inMs: 1 }],

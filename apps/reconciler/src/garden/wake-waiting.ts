@@ -1,10 +1,10 @@
 import type { Log } from '@corral/service';
-import type { TurnId } from '../loop/leases.js';
+import type { LeasedId } from '../loop/leases.js';
 import { eachOf } from '../loop/wake-ups.js';
 
 /** A row that waited and is due now. */
 export interface Woken {
-  readonly id: TurnId;
+  readonly id: LeasedId;
   /** Milliseconds until then. */
   readonly inMs: number;
 }
@@ -12,9 +12,9 @@ export interface Woken {
 /** Rows that may wait for the garden: clusters, or servers that are nodes of clusters. */
 export interface Waiters {
   /** Makes all of them due within the given milliseconds, spread over that time. */
-  readonly mark: (withinMs: number) => Promise<Woken[]>;
-  /** Gets only what `mark` gave. A method, so that the wakers of clusters and of servers fit one list. */
-  wake(id: TurnId, inMs: number): Promise<void>;
+  readonly makeDue: (withinMs: number) => Promise<Woken[]>;
+  /** Receives only results of `makeDue`. A method, so that the wakers of clusters and of servers fit one list. */
+  wake(id: LeasedId, inMs: number): Promise<void>;
 }
 
 export interface WakeWaitingDeps {
@@ -28,7 +28,7 @@ export interface WakeWaitingDeps {
 const WITHIN_MS = 2_000;
 
 /**
- * Wakes all rows that wait for the garden after its return, spread over time so that the garden is not hit by all at once. For
+ * Wakes all rows that wait for the garden after its return, spread over time so that the garden does not get all calls at the same time. For
  * concurrent calls, this process wakes once immediately and once more after the window, for rows that started to wait in the
  * meantime. Never rejects: rows that are not woken retry by themselves.
  */
@@ -36,9 +36,9 @@ export function wakeWaiting({ waiters, log, now = () => performance.now() }: Wak
   let againAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
-  const wakeAll = async ({ mark, wake }: Waiters): Promise<void> => {
+  const wakeAll = async ({ makeDue, wake }: Waiters): Promise<void> => {
     try {
-      const woken = await mark(WITHIN_MS);
+      const woken = await makeDue(WITHIN_MS);
       if (woken.length > 0) log.info('garden is back', { woken: woken.length });
       await eachOf(woken, ({ id, inMs }) => wake(id, inMs));
     } catch (error) {

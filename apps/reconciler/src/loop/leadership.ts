@@ -25,7 +25,7 @@ export interface Leading {
 const BROKEN_PAUSE_MS = 1_000;
 
 /**
- * Performs a task while this process is its leader. Two processes may briefly perform it at once, when one hangs and does not
+ * Performs a task while this process is its leader. Two processes may briefly perform it concurrently, when one hangs and does not
  * notice that its lease has ended. The task must tolerate that.
  */
 export function lead({ store, name, holder, leaseMs, work, log }: LeadOptions): Leading {

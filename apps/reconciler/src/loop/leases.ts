@@ -3,19 +3,19 @@ import { type Pool, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
 
 /** Names a row that is worked on in turns. */
-export type TurnId = ClusterId | ServerId;
+export type LeasedId = ClusterId | ServerId;
 
-/** One turn with a row. Its writes count only while no later turn was given out. */
-export interface PassLease<Id extends TurnId = TurnId> {
+/** The right to run one pass over a row. Writes take effect only while no later lease was granted. */
+export interface PassLease<Id extends LeasedId = LeasedId> {
   readonly teamId: TeamId;
   readonly id: Id;
   readonly fence: number;
 }
 
-/** What came of asking for a turn with a row. */
-export type LeaseAnswer<Id extends TurnId = TurnId> =
+/** The result of taking the lease of a row. */
+export type LeaseAnswer<Id extends LeasedId = LeasedId> =
   | { readonly kind: 'taken'; readonly lease: PassLease<Id> }
-  /** Another pass has it. What made the row due meanwhile is served by that one or after it. */
+  /** Another pass has it. Work that became due in the meantime is done by that pass or the one after it. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'not due'; readonly inMs: number }
   /** The row is gone, not ready for work, or waits for an event only. */
@@ -26,24 +26,24 @@ export const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_unt
 export const leaseValues = ({ teamId, id, fence }: PassLease): [string, string, number] => [teamId, id, fence];
 
 /** How a pass releases its lease. */
-interface TurnEnd {
-  /** Milliseconds until the next look unless the row becomes due earlier. Null when no look is needed before the next event. */
-  readonly lookAgainMs: number | null;
+interface PassDelay {
+  /** Milliseconds until the next pass unless the row becomes due earlier. Null when no pass is needed before the next event. */
+  readonly nextPassMs: number | null;
 }
 
 /** `again`: the row became due during the pass, so it is due now. */
 export type Released = { readonly kind: 'released'; readonly again: boolean } | { readonly kind: 'overtaken' };
 
-/** A row that the sweep found, with where the sweep goes on after it. */
-export interface Due<Id extends TurnId = TurnId> {
+/** A row that the sweep found, with the position after which the sweep continues. */
+export interface Due<Id extends LeasedId = LeasedId> {
   readonly id: Id;
   readonly dueAt: Date;
 }
 
 /** What is worked on in turns: rows with `due_at`, `lease_until` and `lease_fence`. The texts are SQL of ours. */
-export interface LeasedTable<Id extends TurnId> {
+export interface LeasedTable<Id extends LeasedId> {
   readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
-  /** A condition that tells which rows are worked on at all. */
+  /** SQL condition for the rows that get passes at all. */
   readonly isWorkedOn: string;
   /** SQL assignments when a lease is taken. Empty, or starting with a comma. */
   readonly onTaken: string;
@@ -60,7 +60,7 @@ const inMs = (parameter: string): string => `clock_timestamp() + make_interval(s
  */
 const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
 
-export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, onTaken }: LeasedTable<Id>) => {
+export const leaseStore = <Id extends LeasedId>(pool: Pool, { table, isWorkedOn, onTaken }: LeasedTable<Id>) => {
   const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
     const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
       `SELECT ${isFree} AS is_free, ${isWorkedOn} AS is_worked_on,
@@ -75,12 +75,12 @@ export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, o
   };
 
   return {
-    /** Takes the turn of a row that is due. If the process dies, the row is due again when the lease ends. */
+    /** Takes the lease of a row that is due. If the process dies, the row is due again when the lease ends. */
     async takeLease(id: Id, leaseMs: number): Promise<LeaseAnswer<Id>> {
       const { rows } = await pool.query<{ team_id: string; lease_fence: number }>(
         `UPDATE ${table}
-         SET lease_fence = lease_fence + 1, lease_until = turn.ends_at, due_at = turn.ends_at ${onTaken}
-         FROM (SELECT ${inMs('$2')} AS ends_at) turn
+         SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
+         FROM (SELECT ${inMs('$2')} AS ends_at) leased
          WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
          RETURNING team_id, lease_fence`,
         [id, leaseMs],
@@ -90,31 +90,31 @@ export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, o
       return { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
     },
 
-    /** @returns false when a later turn was given out: the pass must stop */
+    /** @returns false when a later lease was granted: the pass must stop */
     async renewLease(lease: PassLease<Id>, leaseMs: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `UPDATE ${table}
-         SET lease_until = turn.ends_at, due_at = CASE WHEN ${untouched} THEN turn.ends_at ELSE due_at END
-         FROM (SELECT ${inMs('$4')} AS ends_at) turn
+         SET lease_until = leased.ends_at, due_at = CASE WHEN ${untouched} THEN leased.ends_at ELSE due_at END
+         FROM (SELECT ${inMs('$4')} AS ends_at) leased
          WHERE ${ours}`,
         [...leaseValues(lease), leaseMs],
       );
       return rowCount === 1;
     },
 
-    /** Gives the turn back without a word about the row, as when it is the other side that is away. */
-    async release({ teamId, id, fence }: PassLease<Id>, { lookAgainMs }: TurnEnd): Promise<Released> {
+    /** Frees the lease without a verdict, for example when the process shuts down. */
+    async release({ teamId, id, fence }: PassLease<Id>, { nextPassMs }: PassDelay): Promise<Released> {
       const { rows } = await pool.query<{ again: boolean }>(
-        `UPDATE ${table} SET due_at = CASE WHEN turn.again THEN due_at ELSE ${inMs('$4')} END, lease_until = NULL
-         FROM (SELECT id, NOT (${untouched}) AS again FROM ${table} WHERE id = $2 FOR UPDATE) turn
-         WHERE ${table}.id = turn.id AND team_id = $1 AND lease_fence = $3 AND lease_until IS NOT NULL
+        `UPDATE ${table} SET due_at = CASE WHEN leased.again THEN due_at ELSE ${inMs('$4')} END, lease_until = NULL
+         FROM (SELECT id, NOT (${untouched}) AS again FROM ${table} WHERE id = $2 FOR UPDATE) leased
+         WHERE ${table}.id = leased.id AND team_id = $1 AND lease_fence = $3 AND lease_until IS NOT NULL
          RETURNING again`,
-        [teamId, id, fence, lookAgainMs],
+        [teamId, id, fence, nextPassMs],
       );
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
     },
 
-    /** Rows that have been due for `forMs` and that nobody works on, those due longest first. */
+    /** Rows that have been due for `forMs` and have no lease, those due longest first. */
     async findDue({ limit, forMs }: { limit: number; forMs: number }, after: Due<Id> | null): Promise<Due<Id>[]> {
       const { rows } = await pool.query<{ id: Id; due_at: Date }>(
         `SELECT id, due_at FROM ${table}
@@ -136,7 +136,7 @@ export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, o
     },
   };
 };
-export type LeaseStore<Id extends TurnId> = ReturnType<typeof leaseStore<Id>>;
+export type LeaseStore<Id extends LeasedId> = ReturnType<typeof leaseStore<Id>>;
 
 export interface KeptPassLease {
   /** Aborted when the pass must stop: on shutdown, or when a later lease was granted. */
@@ -149,7 +149,7 @@ export interface KeptPassLease {
  * Renews a lease during a pass. Leases are short, so that another process soon takes over after a crash, while a single call
  * may take longer.
  */
-export function keepLease<Id extends TurnId>(
+export function keepLease<Id extends LeasedId>(
   { leases, log }: { leases: Pick<LeaseStore<Id>, 'renewLease'>; log: Log },
   lease: PassLease<Id>,
   leaseMs: number,

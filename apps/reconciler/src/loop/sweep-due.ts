@@ -1,9 +1,9 @@
 import { QueueUnavailable } from '@corral/queue';
 import type { Log } from '@corral/service';
-import type { Due, LeaseStore, TurnId } from './leases.js';
+import type { Due, LeasedId, LeaseStore } from './leases.js';
 import { eachOf } from './wake-ups.js';
 
-export interface SweepDeps<Id extends TurnId> {
+export interface SweepDeps<Id extends LeasedId> {
   readonly leases: Pick<LeaseStore<Id>, 'findDue'>;
   /** Sends the wake-up of a row. */
   readonly send: (id: Id) => Promise<void>;
@@ -21,7 +21,7 @@ const DUE_FOR_MS = 1_000;
  * @returns the number of rows sent. When the queue is unavailable, the next sweep finds the rest
  */
 export const sweepDue =
-  <Id extends TurnId>({ leases, send, log }: SweepDeps<Id>) =>
+  <Id extends LeasedId>({ leases, send, log }: SweepDeps<Id>) =>
   async (signal: AbortSignal): Promise<number> => {
     let due = 0;
     for (let after: Due<Id> | null = null; !signal.aborted; ) {

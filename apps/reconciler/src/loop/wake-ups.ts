@@ -1,29 +1,29 @@
 import type { ClusterId, ServerId } from '@corral/contracts';
 import type { Queue } from '@corral/queue';
-import type { LeaseAnswer, TurnId } from './leases.js';
+import type { LeaseAnswer, LeasedId } from './leases.js';
 
 /** Sends hints that clusters or servers may need a pass. A hint that is lost is found by the sweep. */
-export interface WakeUps<Id extends TurnId> {
+export interface WakeUps<Id extends LeasedId> {
   /** Never rejects. */
   wake(id: Id): Promise<void>;
   wakeAll(ids: readonly Id[]): Promise<void>;
-  /** Takes the place of a look that was planned before. Never rejects. */
-  lookAgain(id: Id, inMs: number): Promise<void>;
+  /** Replaces the pass that was planned before. Never rejects. */
+  wakeLater(id: Id, inMs: number): Promise<void>;
 }
 
 const AT_ONCE = 16;
-/** Due times are the database's and delays are not, so a look slightly too early would be wasted. */
+/** Due times are the database's and delays are not, so a pass slightly too early would be wasted. */
 const LATE_MS = 20;
 
 type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
 
-const wakeUps = <Id extends TurnId>(nudge: Nudge<Id>): WakeUps<Id> => {
+const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>): WakeUps<Id> => {
   const wake = (id: Id) => nudge(id, { jobId: id });
   return {
     wake,
     wakeAll: (ids) => eachOf(ids, wake),
-    // A separate job id, so that it does not delay a wake-up sent meanwhile.
-    lookAgain: (id, inMs) =>
+    // A separate job id, so that it does not delay a wake-up sent in the meantime.
+    wakeLater: (id, inMs) =>
       nudge(id, { jobId: `${id}-timer`, delayMs: Math.max(0, Math.ceil(inMs)) + LATE_MS, delayed: 'replace' }),
   };
 };
@@ -43,10 +43,10 @@ export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<
   await Promise.all(lanes);
 }
 
-/** How a pass over a row ended. `inMs`: milliseconds until the next look, or null for none before the next event. */
-export type TurnOutcome =
+/** How a pass over a row ended. `inMs`: milliseconds until the next pass, or null for none before the next event. */
+export type PassOutcome =
   | Exclude<LeaseAnswer, { kind: 'taken' }>
-  | { readonly kind: 'settled'; readonly inMs: number | null }
+  | { readonly kind: 'finished'; readonly inMs: number | null }
   /** The process is shutting down. The lease was released. */
   | { readonly kind: 'stopped' }
   | { readonly kind: 'overtaken' }
@@ -57,18 +57,18 @@ export type TurnOutcome =
  *
  * @param delayMsMax longer delays are left to the sweep, so that the queue need not keep them
  */
-export async function planNext<Id extends TurnId>(
+export async function planNext<Id extends LeasedId>(
   wakeUps: WakeUps<Id>,
   id: Id,
-  end: TurnOutcome | { readonly kind: 'failed'; readonly inMs: number | null },
+  end: PassOutcome | { readonly kind: 'failed'; readonly inMs: number | null },
   { delayMsMax = Number.POSITIVE_INFINITY }: { readonly delayMsMax?: number } = {},
 ): Promise<void> {
   switch (end.kind) {
-    case 'settled':
+    case 'finished':
     case 'failed':
     case 'not due':
       if (end.inMs === 0) await wakeUps.wake(id);
-      else if (end.inMs !== null && end.inMs <= delayMsMax) await wakeUps.lookAgain(id, end.inMs);
+      else if (end.inMs !== null && end.inMs <= delayMsMax) await wakeUps.wakeLater(id, end.inMs);
       return;
     case 'stopped':
       // For another process: this one takes no more jobs.

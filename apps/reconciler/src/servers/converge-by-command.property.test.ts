@@ -1,7 +1,7 @@
 import { asClusterId, asNodePoolId } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { marks } from '../../test/support/a-server.js';
+import { nodePatch } from '../../test/support/a-server.js';
 import { serverWorld, troubleArbitrary } from '../../test/support/server-world.js';
 import type { NodeCluster } from './model.js';
 
@@ -49,7 +49,7 @@ function aWorldOfMachines(plan: Plan) {
         id: asClusterId(name),
         shoot: { namespace: 'garden-t', name },
         isDeleting: false,
-        isAsleep: false,
+        isHibernated: false,
         canTakeNodes: true,
       },
     ]),
@@ -71,8 +71,8 @@ function aWorldOfMachines(plan: Plan) {
   for (const name of names) world.shoots.add(name);
 
   const claim = (name: ClusterName): void => {
-    const { phase, claim: held, nodeName } = world.row();
-    if (!['Ready', 'Adopting'].includes(phase) || held !== null || nodeName !== null) return;
+    const { phase, claim: currentClaim, nodeName } = world.row();
+    if (!['Ready', 'Adopting'].includes(phase) || currentClaim !== null || nodeName !== null) return;
     const cluster = clusters.get(name) as NodeCluster;
     world.change({ claim: { poolId: asNodePoolId(`pool-${name}`), poolName: 'metal', cluster } });
     world.makeDue();
@@ -82,21 +82,30 @@ function aWorldOfMachines(plan: Plan) {
     world.change({ claim: null });
     world.makeDue();
   };
-  const sleep = (name: ClusterName, isAsleep: boolean): void => {
-    const cluster = { ...(clusters.get(name) as NodeCluster), isAsleep, canTakeNodes: !isAsleep };
+  const sleep = (name: ClusterName, isHibernated: boolean): void => {
+    const cluster = { ...(clusters.get(name) as NodeCluster), isHibernated, canTakeNodes: !isHibernated };
     clusters.set(name, cluster);
-    world.shoots.of(name).isUp = !isAsleep;
-    const { claim: held, member } = world.row();
+    world.shoots.of(name).isUp = !isHibernated;
+    const { claim: currentClaim, currentCluster } = world.row();
     world.change({
-      claim: held && { ...held, cluster: clusters.get(held.cluster.id as ClusterName) as NodeCluster },
-      member: member && (clusters.get(member.id as ClusterName) as NodeCluster),
+      claim: currentClaim && {
+        ...currentClaim,
+        cluster: clusters.get(currentClaim.cluster.id as ClusterName) as NodeCluster,
+      },
+      currentCluster: currentCluster && (clusters.get(currentCluster.id as ClusterName) as NodeCluster),
     });
   };
   /** Like the API: only when the row allows the machine to join. */
   const issue = (): void => {
-    const { phase, claim: held, member } = world.row();
-    if (phase !== 'Joining' || member === null || held?.cluster.id !== member.id || member.isAsleep) return;
-    world.shoots.of(member.id).tokens.add(NODE);
+    const { phase, claim: currentClaim, currentCluster } = world.row();
+    if (
+      phase !== 'Joining' ||
+      currentCluster === null ||
+      currentClaim?.cluster.id !== currentCluster.id ||
+      currentCluster.isHibernated
+    )
+      return;
+    world.shoots.of(currentCluster.id).tokens.add(NODE);
     world.change({ generation: world.row().generation + 1, begunAt: new Date(world.nowMs()) });
     world.makeDue();
   };
@@ -150,7 +159,7 @@ async function convergeTo(world: WorldOfMachines, wish: ClusterName | null): Pro
     world.advance(Math.max(0, (dueMs ?? 0) - world.nowMs()) + 10);
     await world.pass();
   }
-  throw new Error(`It does not settle: ${JSON.stringify(world.row())}`);
+  throw new Error(`It does not finish: ${JSON.stringify(world.row())}`);
 }
 
 describe('a machine that joins by command, under crashes and lost responses', () => {
@@ -166,14 +175,15 @@ describe('a machine that joins by command, under crashes and lost responses', ()
 
         await convergeTo(world, plan.wish);
 
-        const { phase, isAdopting, member } = world.row();
+        const { phase, isAdopting, currentCluster } = world.row();
         expect(world.rebuilds).toEqual([]);
         expect(world.shoots.undrained()).toBe(0);
         expect(names.filter((name) => world.shoots.of(name).tokens.size > 0)).toEqual([]);
         const found = world.shoots.nodesNamed(NODE);
         expect(found.map(({ shoot }) => shoot)).toEqual(plan.wish === null ? [] : [plan.wish]);
-        for (const { node } of found) expect(node).toMatchObject({ isReady: true, isUnschedulable: false, ...marks });
-        expect(member?.id ?? null).toBe(plan.wish);
+        for (const { node } of found)
+          expect(node).toMatchObject({ isReady: true, isUnschedulable: false, ...nodePatch });
+        expect(currentCluster?.id ?? null).toBe(plan.wish);
         if (plan.wish !== null) expect(isAdopting).toBe(false);
         else expect(phase).toBe(isAdopting ? 'Adopting' : 'Ready');
       }),
@@ -181,7 +191,7 @@ describe('a machine that joins by command, under crashes and lost responses', ()
     );
   });
 
-  it('fails when nobody runs its command in time', async () => {
+  it('fails when its command is not run in time', async () => {
     const world = aWorldOfMachines({ troubles: [], changes: [], gapsMs: [0], startMs: 0, wish: 'a' });
     world.claim('a');
     await world.pass();

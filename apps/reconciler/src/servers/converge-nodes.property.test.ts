@@ -1,7 +1,7 @@
 import { asClusterId, asNodePoolId, serverLabels } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { marks } from '../../test/support/a-server.js';
+import { nodePatch } from '../../test/support/a-server.js';
 import { shootIn } from '../../test/support/fake-shoots.js';
 import { rebuildTroubleArbitrary, serverWorld, troubleArbitrary, worldTimes } from '../../test/support/server-world.js';
 import type { NodeCluster } from './model.js';
@@ -66,7 +66,7 @@ function aWorldOfClusters(plan: Plan) {
         id: asClusterId(name),
         shoot: { namespace: 'garden-t', name },
         isDeleting: false,
-        isAsleep: false,
+        isHibernated: false,
         canTakeNodes: true,
       },
     ]),
@@ -78,7 +78,7 @@ function aWorldOfClusters(plan: Plan) {
     rebuildTroubles: plan.rebuildTroubles,
     startMs: plan.startMs,
     failsRebuild: false,
-    row: { phase: 'Ready', claimedAt: new Date(), observedAt: null },
+    row: { phase: 'Ready', labelledAt: new Date(), observedAt: null },
     labels: { [serverLabels.claim]: 'token' },
     onCall() {
       runAgent();
@@ -97,7 +97,7 @@ function aWorldOfClusters(plan: Plan) {
       const joins = shootIn(userData);
       expect(row.purpose).toBe(joins === null ? 'leave' : 'join');
       // A cluster that is gone has no members.
-      if (joins !== null && row.member !== null) expect(row.member.id).toBe(joins);
+      if (joins !== null && row.currentCluster !== null) expect(row.currentCluster.id).toBe(joins);
     },
     onAsk() {
       // A node that registered during the pass is found after the rebuild.
@@ -111,14 +111,14 @@ function aWorldOfClusters(plan: Plan) {
     const known = clusters.get(name);
     if (known === undefined) return;
     const merged = { ...known, ...next };
-    clusters.set(name, { ...merged, canTakeNodes: !merged.isAsleep && !merged.isDeleting });
+    clusters.set(name, { ...merged, canTakeNodes: !merged.isHibernated && !merged.isDeleting });
     refresh();
   };
   const refresh = (): void => {
-    const { claim, member } = world.row();
+    const { claim, currentCluster } = world.row();
     world.change({
       claim: claim && { ...claim, cluster: clusters.get(claim.cluster.id) as NodeCluster },
-      member: member && (clusters.get(member.id) ?? null),
+      currentCluster: currentCluster && (clusters.get(currentCluster.id) ?? null),
     });
   };
   const release = (): void => {
@@ -134,10 +134,10 @@ function aWorldOfClusters(plan: Plan) {
     world.change({ claim: { poolId: asNodePoolId(`pool-${name}`), poolName: 'metal', cluster } });
     world.makeDue();
   };
-  const sleep = (name: ClusterName, isAsleep: boolean): void => {
+  const sleep = (name: ClusterName, isHibernated: boolean): void => {
     if (!clusters.has(name)) return;
-    world.shoots.of(name).isUp = !isAsleep;
-    setCluster(name, { isAsleep });
+    world.shoots.of(name).isUp = !isHibernated;
+    setCluster(name, { isHibernated });
   };
   const remove = (name: ClusterName): void => {
     if (world.row().claim?.cluster.id === name) release();
@@ -222,7 +222,7 @@ async function convergeTo(world: WorldOfClusters, wish: ClusterName | null): Pro
     world.runAgent();
     await world.pass();
   }
-  throw new Error(`It does not settle: ${JSON.stringify(world.row())}`);
+  throw new Error(`It does not finish: ${JSON.stringify(world.row())}`);
 }
 
 describe('a server that clusters claim and release, under crashes and lost responses', () => {
@@ -245,10 +245,11 @@ describe('a server that clusters claim and release, under crashes and lost respo
         expect(world.shoots.undrained()).toBe(0);
         const found = world.livingNodes();
         expect(found.map(({ shoot }) => shoot)).toEqual(wish === null ? [] : [wish]);
-        for (const { node } of found) expect(node).toMatchObject({ isReady: true, isUnschedulable: false, ...marks });
+        for (const { node } of found)
+          expect(node).toMatchObject({ isReady: true, isUnschedulable: false, ...nodePatch });
         const last = world.rebuilds.at(-1);
         expect(shootIn(last?.userData ?? null)).toBe(wish);
-        expect(world.row().member?.id ?? null).toBe(wish);
+        expect(world.row().currentCluster?.id ?? null).toBe(wish);
       }),
       { numRuns: 300 },
     );

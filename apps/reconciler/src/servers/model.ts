@@ -10,7 +10,7 @@ import type {
   ServerKind,
   ServerPhase,
 } from '@corral/contracts';
-import type { NodeMarks, NodeReading } from '@corral/garden';
+import type { NodePatch, NodeReading } from '@corral/garden';
 import type { Architecture, ImageReading, ServerAction, ServerReading } from '@corral/hcloud';
 
 /** Why a server's operation makes no progress, for programs. */
@@ -58,7 +58,7 @@ export interface WantedServer extends ServerState {
   /** The operation of its adoption has not ended. */
   readonly isAdopting: boolean;
   /** When the label was read back. */
-  readonly claimedAt: Date | null;
+  readonly labelledAt: Date | null;
   readonly imageId: number | null;
   /** The provider's clock just before the rebuild request. Once set, the actions are read before anything else. */
   readonly rebuildAskedAt: Date | null;
@@ -71,7 +71,7 @@ export interface WantedServer extends ServerState {
   /** What is wanted of it: to be a node of that pool. */
   readonly claim: { readonly poolId: NodePoolId; readonly poolName: string; readonly cluster: NodeCluster } | null;
   /** What it is: the cluster whose node it is, or may be. Null also when that cluster is gone. */
-  readonly member: NodeCluster | null;
+  readonly currentCluster: NodeCluster | null;
 }
 
 /** The facts of a cluster that its nodes depend on. */
@@ -81,7 +81,7 @@ export interface NodeCluster {
   readonly shoot: ShootName | null;
   readonly isDeleting: boolean;
   /** Hibernated, or declared to be. */
-  readonly isAsleep: boolean;
+  readonly isHibernated: boolean;
   /** Its control plane answers, and it has a worker pool whose configuration a node can take. */
   readonly canTakeNodes: boolean;
 }
@@ -133,15 +133,15 @@ export type Step =
   | { readonly do: 'readActions' }
   | { readonly do: 'readAction'; readonly actionId: number }
   | { readonly do: 'findImage' }
-  | { readonly do: 'putClaim'; readonly labels: Readonly<Record<string, string>> }
-  | { readonly do: 'recordClaim' }
+  | { readonly do: 'putLabel'; readonly labels: Readonly<Record<string, string>> }
+  | { readonly do: 'recordLabel' }
   /** Records the intent and requests the rebuild. The only step that cannot be undone. */
-  | { readonly do: 'askRebuild'; readonly askedAt: Date; readonly imageId: number }
+  | { readonly do: 'requestRebuild'; readonly askedAt: Date; readonly imageId: number }
   /** The response was lost, and the action was found at the provider. */
   | { readonly do: 'recordAction'; readonly actionId: number }
   /** The request had no effect, and can no longer have one. */
-  | { readonly do: 'forgetAsk' }
-  /** A new generation: records the membership. The server may join from now on. */
+  | { readonly do: 'forgetRequest' }
+  /** A new generation: records the current cluster. The server may join from now on. */
   | { readonly do: 'beginJoin'; readonly cluster: NodeCluster; readonly nodeName: string }
   /** A new generation, without join data. */
   | { readonly do: 'beginLeave' }
@@ -150,31 +150,31 @@ export type Step =
   /** Deletes the tokens of the join data. */
   | { readonly do: 'endJoin'; readonly node: NodeOf }
   | { readonly do: 'readNode'; readonly node: NodeOf }
-  | { readonly do: 'markNode'; readonly node: NodeOf; readonly marks: NodeMarks }
+  | { readonly do: 'patchNode'; readonly node: NodeOf; readonly patch: NodePatch }
   | { readonly do: 'cordon'; readonly node: NodeOf }
   | { readonly do: 'evict'; readonly node: NodeOf }
   | { readonly do: 'deleteNode'; readonly node: NodeOf }
-  | { readonly do: 'removeClaim'; readonly labels: Readonly<Record<string, string>> }
+  | { readonly do: 'removeLabel'; readonly labels: Readonly<Record<string, string>> }
   /** The server is detached, so its row is deleted. */
   | { readonly do: 'forget' }
-  | { readonly do: 'settle'; readonly verdict: Verdict };
+  | { readonly do: 'finish'; readonly verdict: Verdict };
 
-/** What clients see, and when to look again. */
+/** What clients see, and when the next pass is due. */
 export interface Verdict {
   readonly phase: ServerPhase;
   readonly message: string;
   readonly operation: OperationVerdict;
   /** Why the operation makes no progress, or null. */
   readonly waiting: Wait | null;
-  /** Milliseconds, or null when no look is needed before the next event. */
-  readonly lookAgainMs: number | null;
+  /** Milliseconds, or null when no pass is needed before the next event. */
+  readonly nextPassMs: number | null;
   /** The provider refused the token, which must be verified again. */
   readonly doubtsToken: boolean;
   readonly failures: number;
   /** Null keeps the last observation. */
   readonly nodeReady: boolean | null;
-  /** The server is no longer a node. */
-  readonly endsMembership: boolean;
+  /** The server is no longer a node of its current cluster. */
+  readonly hasLeftCluster: boolean;
 }
 
 export type OperationVerdict = OperationVerdictOf<ServerErrorCode>;

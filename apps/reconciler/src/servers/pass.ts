@@ -4,10 +4,9 @@ import type { Log } from '@corral/service';
 import type { LeaseStore, PassLease } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import { type OpenToken, openOrTell } from '../loop/provider-token.js';
-import type { TurnOutcome } from '../loop/wake-ups.js';
-import { decide } from './decide.js';
-import { judgeFailure } from './judge-failure.js';
-import { judgeGarden, type PassState } from './judge-garden.js';
+import type { PassOutcome } from '../loop/wake-ups.js';
+import { decide } from './decide/decide.js';
+import { type FailureContext, judgeClusterFailure, judgeProviderFailure } from './judge.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type Wait, type WantedServer } from './model.js';
 import { type PerformDeps, type Performed, performStep } from './perform.js';
 import type { ServerStore } from './store.js';
@@ -24,7 +23,7 @@ export interface ServerPassDeps extends PerformDeps {
 }
 
 export interface ServerPassResult {
-  readonly end: TurnOutcome;
+  readonly end: PassOutcome;
   readonly steps: readonly Step['do'][];
 }
 
@@ -46,13 +45,13 @@ export const serverPass =
     if (answer.kind !== 'taken') return { end: answer, steps: [] };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {
-      return await runTurn(deps, answer.lease, kept);
+      return await runPass(deps, answer.lease, kept);
     } finally {
       kept.end();
     }
   };
 
-async function runTurn(
+async function runPass(
   deps: ServerPassDeps,
   lease: PassLease<ServerId>,
   kept: KeptPassLease,
@@ -60,27 +59,27 @@ async function runTurn(
   const steps: Step['do'][] = [];
   const read = await deps.store.read(lease);
   if (read === null) return { end: { kind: 'overtaken' }, steps };
-  const turn = { lease, kept, steps };
+  const running = { lease, kept, steps };
   // A machine that joins by command involves no provider, so no token is needed.
-  if (joinsByCommand(read.wanted.kind)) return { end: await takeSteps(deps, { ...turn, project: null }), steps };
+  if (joinsByCommand(read.wanted.kind)) return { end: await takeSteps(deps, { ...running, project: null }), steps };
   const token = openOrTell(deps, read.token);
   if (token === null) {
-    return { end: await settle(deps, lease, read, nothingSeen, unreadable(read.wanted)), steps };
+    return { end: await finish(deps, lease, read, nothingSeen, unreadable(read.wanted)), steps };
   }
-  const end = await deps.projects.within(token, (project) => takeSteps(deps, { ...turn, project }));
+  const end = await deps.projects.within(token, (project) => takeSteps(deps, { ...running, project }));
   return { end, steps };
 }
 
 type Failed = Extract<Performed, { kind: 'failed' | 'unanswered' | 'paused' }>;
 
-interface Turn {
+interface RunningPass {
   readonly lease: PassLease<ServerId>;
   readonly kept: KeptPassLease;
   readonly steps: Step['do'][];
   readonly project: ProjectClient | null;
 }
 
-async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: Turn): Promise<TurnOutcome> {
+async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: RunningPass): Promise<PassOutcome> {
   const { times, random = Math.random } = deps;
   for (let seen: Seen = nothingSeen; ; ) {
     if (kept.isOvertaken()) return { kind: 'overtaken' };
@@ -89,10 +88,10 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
     if (read === null) return { kind: 'overtaken' };
     const { wanted, now } = read;
     const step = decide(wanted, seen, now, times);
-    if (step.do === 'settle') return settle(deps, lease, read, seen, step.verdict);
+    if (step.do === 'finish') return finish(deps, lease, read, seen, step.verdict);
     if (steps.length === STEPS_MAX) {
-      deps.log.warn('server pass finds no rest', { id: wanted.id, steps });
-      return settle(deps, lease, read, seen, restless(wanted));
+      deps.log.warn('server pass does not converge', { id: wanted.id, steps });
+      return finish(deps, lease, read, seen, restless(wanted));
     }
     steps.push(step.do);
     const performed = await performStep(deps)({ lease, wanted, seen, project, signal: kept.signal }, step);
@@ -113,45 +112,45 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
         // Read the row again, because the step may have written to it.
         const after = await deps.store.read(lease);
         if (after === null) return { kind: 'overtaken' };
-        const stand = { wanted: after.wanted, now: after.now, times, random: random() };
-        return settle(deps, lease, after, seen, judged(deps, stand, step.do, performed));
+        const context = { wanted: after.wanted, now: after.now, times, random: random() };
+        return finish(deps, lease, after, seen, judged(deps, context, step.do, performed));
       }
     }
   }
 }
 
-function judged({ log }: ServerPassDeps, stand: PassState, step: Step['do'], failed: Failed): Verdict {
-  const { id } = stand.wanted;
+function judged({ log }: ServerPassDeps, context: FailureContext, step: Step['do'], failed: Failed): Verdict {
+  const { id } = context.wanted;
   if (failed.kind === 'failed') {
-    log.warn('provider did not do it', { id, step, ...failed.failure });
-    return judgeFailure(stand, step, failed.failure);
+    log.warn('provider failed a step', { id, step, ...failed.failure });
+    return judgeProviderFailure(context, step, failed.failure);
   }
-  if (failed.kind === 'unanswered') log.warn('cluster did not do it', { id, step, error: failed.error });
-  return judgeGarden(stand, step, failed);
+  if (failed.kind === 'unanswered') log.warn('cluster failed a step', { id, step, error: failed.error });
+  return judgeClusterFailure(context, step, failed);
 }
 
-async function settle(
+async function finish(
   { store }: ServerPassDeps,
   lease: PassLease<ServerId>,
-  { wanted, now }: Pick<PassState, 'wanted' | 'now'>,
+  { wanted, now }: Pick<FailureContext, 'wanted' | 'now'>,
   seen: Seen,
   verdict: Verdict,
-): Promise<TurnOutcome> {
+): Promise<PassOutcome> {
   if (verdict.doubtsToken) await store.requestVerification(lease, wanted.connection.id);
   const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
   // A node that is joining or leaving does not count as ready.
   const nodeReady = verdict.nodeReady ?? (verdict.phase === 'Joined' ? nodeReadyIn(seen) : null);
   const waiting = waitingSince(verdict.waiting, wanted.waiting, now);
-  const released = await store.settle(lease, wanted, { ...verdict, nodeReady }, { name, waiting });
+  const released = await store.recordPass(lease, wanted, { ...verdict, nodeReady }, { name, waiting });
   if (released.kind === 'overtaken') return released;
-  return { kind: 'settled', inMs: released.again ? 0 : verdict.lookAgainMs };
+  return { kind: 'finished', inMs: released.again ? 0 : verdict.nextPassMs };
 }
 
 /** Null when the node was not read. */
 const nodeReadyIn = ({ node }: Seen): boolean | null => (node === null ? null : node !== 'absent' && node.isReady);
 
-async function stopped({ leases }: ServerPassDeps, lease: PassLease<ServerId>): Promise<TurnOutcome> {
-  const released = await leases.release(lease, { lookAgainMs: 0 });
+async function stopped({ leases }: ServerPassDeps, lease: PassLease<ServerId>): Promise<PassOutcome> {
+  const released = await leases.release(lease, { nextPassMs: 0 });
   return released.kind === 'overtaken' ? released : { kind: 'stopped' };
 }
 
@@ -160,14 +159,14 @@ function unreadable(wanted: WantedServer): Verdict {
   const message = 'The stored token of the connection cannot be decrypted. Enter it in the connection again.';
   const isUnasked = wanted.phase === 'Adopting' && wanted.rebuildAskedAt === null;
   if (isUnasked && wanted.deregisterRequestedAt === null) return failed(wanted, 'server_token_rejected', message);
-  return held(wanted, { reason: 'TokenUnreadable', message }, UNREADABLE_MS);
+  return postponed(wanted, { reason: 'TokenUnreadable', message }, UNREADABLE_MS);
 }
 
 const restlessSentence = 'Another party is changing the server, or its provider is slow. The service retries.';
 const restless = (wanted: WantedServer): Verdict =>
-  held(wanted, { reason: 'Retrying', message: restlessSentence }, RESTLESS_MS);
+  postponed(wanted, { reason: 'Retrying', message: restlessSentence }, RESTLESS_MS);
 
-const held = ({ phase }: WantedServer, waiting: Wait, inMs: number): Verdict => ({
+const postponed = ({ phase }: WantedServer, waiting: Wait, inMs: number): Verdict => ({
   ...resting(phase, waiting.message, { to: 'stay' }, inMs),
   waiting,
 });

@@ -2,7 +2,7 @@ import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { aMember, aNode, ready } from '../../test/support/a-server.js';
 import { fakeShoots } from '../../test/support/fake-shoots.js';
-import { type GardenWord, gardenGate } from '../garden/gate.js';
+import { type GardenReport, gardenGate } from '../garden/gate.js';
 import { nothingSeen, type Seen } from './model.js';
 import { performNodeStep } from './perform-node.js';
 
@@ -12,14 +12,14 @@ function aGarden() {
   const shoots = fakeShoots();
   const shoot = shoots.add('c1');
   const inner = gardenGate({ places: 4, random: () => 0 });
-  const words: (GardenWord | null)[] = [];
+  const words: (GardenReport | null)[] = [];
   const gate: typeof inner = {
     ...inner,
     async enter(key, signal) {
       const leave = await inner.enter(key, signal);
-      return (word) => {
-        words.push(word);
-        leave(word);
+      return (report) => {
+        words.push(report);
+        leave(report);
       };
     },
   };
@@ -69,16 +69,16 @@ describe('a node step', () => {
     expect(performed).toMatchObject({ kind: 'done', seen: { node: null, podsLeft: null } });
   });
 
-  it.each<[GardenErrorKind, GardenWord | null]>([
+  it.each<[GardenErrorKind, GardenReport | null]>([
     ['throttled', { kind: 'throttled', retryAfterMs: null }],
     ['credentials', { kind: 'locked' }],
     ['unreachable', null],
     ['server_error', null],
-  ])('reports %s to the garden gate as far as it concerns the garden', async (kind, word) => {
+  ])('reports %s to the garden gate as far as it concerns the garden', async (kind, report) => {
     const { deps, context, words } = aGarden();
     const nodes = { ...deps.nodes, readNode: throwing(kind) };
     await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
-    expect(words).toEqual([word]);
+    expect(words).toEqual([report]);
   });
 
   it('does not report a Shoot’s own answer to the garden gate', async () => {

@@ -1,5 +1,5 @@
 import { GardenError, isGardenError, type JoinData, type ShootNodes } from '@corral/garden';
-import { type GardenGate, type GardenWord, gardenWordOf } from '../garden/gate.js';
+import { type GardenGate, type GardenReport, gardenReportOf } from '../garden/gate.js';
 import { Stopped } from '../loop/run-bounds.js';
 import type { NodeOf, Seen, Step, WantedServer } from './model.js';
 import { JOIN_TOKEN_MS } from './verdicts.js';
@@ -35,20 +35,20 @@ export async function performNodeStep(
   if (pausedMs > 0) return { kind: 'paused', inMs: pausedMs };
   const leave = await enter(deps.gate, step.node, context.signal);
   if (leave === null) return { kind: 'paused', inMs: 0 };
-  let word: GardenWord | null = null;
+  let report: GardenReport | null = null;
   try {
     const seen = await take(deps, context, step);
-    word = { kind: 'fine' };
+    report = { kind: 'fine' };
     return { kind: 'done', seen };
   } catch (error) {
     if (!isGardenError(error)) throw error;
-    word = wordOf(error);
-    const isGone = error.kind === 'not_found' && ['markNode', 'cordon', 'evict'].includes(step.do);
+    report = reportOf(error);
+    const isGone = error.kind === 'not_found' && ['patchNode', 'cordon', 'evict'].includes(step.do);
     // A Node that disappeared between two calls is read again before the next decision.
     if (isGone) return { kind: 'done', seen: { ...context.seen, node: null, podsLeft: null } };
     return { kind: 'unanswered', error };
   } finally {
-    leave(word);
+    leave(report);
   }
 }
 
@@ -69,11 +69,11 @@ async function take({ nodes, renderJoinUserData }: NodeDeps, context: NodeContex
       return { ...seen, joinEndedIn: wanted.generation, node: wanted.phase === 'Leaving' ? null : seen.node };
     case 'readNode':
       return { ...seen, node: (await nodes.readNode(shoot, name, signal)) ?? 'absent' };
-    case 'markNode':
-      await nodes.markNode(shoot, name, step.marks, signal);
+    case 'patchNode':
+      await nodes.patchNode(shoot, name, step.patch, signal);
       return { ...seen, node: null };
     case 'cordon':
-      await nodes.markNode(shoot, name, { isUnschedulable: true }, signal);
+      await nodes.patchNode(shoot, name, { isUnschedulable: true }, signal);
       return { ...seen, node: null };
     case 'evict':
       return { ...seen, podsLeft: await nodes.evictPods(shoot, name, signal) };
@@ -104,11 +104,11 @@ async function enter(gate: GardenGate, { shoot }: NodeOf, signal: AbortSignal) {
 }
 
 /**
- * What a failure says about the garden itself. A control plane that is not up looks the same as an unreachable one, and a
+ * What a failure says about the garden itself. A control plane that is not up is indistinguishable from an unreachable one, and a
  * Shoot's own answer must not block work on others.
  */
-function wordOf(error: GardenError): GardenWord | null {
+function reportOf(error: GardenError): GardenReport | null {
   if (error.fromShoot) return null;
-  const word = gardenWordOf(error);
-  return word?.kind === 'throttled' || word?.kind === 'locked' ? word : null;
+  const report = gardenReportOf(error);
+  return report?.kind === 'throttled' || report?.kind === 'locked' ? report : null;
 }

@@ -8,7 +8,7 @@ import type { ServerStore } from './store.js';
 export interface PerformDeps extends NodeDeps {
   readonly store: Pick<
     ServerStore,
-    'recordClaim' | 'recordAsk' | 'recordAction' | 'forgetAsk' | 'beginJoin' | 'beginLeave' | 'forget'
+    'recordLabel' | 'recordRequest' | 'recordAction' | 'forgetRequest' | 'beginJoin' | 'beginLeave' | 'forget'
   >;
   /** Name of the system image for rebuilds. */
   readonly image: string;
@@ -38,7 +38,7 @@ export type Performed =
  * Fraction of the grace period within which the request must be sent after the actions were read, since the recorded time is
  * theirs. A process that was suspended in between must not send it after others have concluded that it had no effect.
  */
-const ASK_WITHIN = 1 / 12;
+const REQUEST_WITHIN = 1 / 12;
 
 /**
  * Sent with each rebuild, because the provider would otherwise reuse the previous user data. Contains no secret: any process
@@ -49,7 +49,7 @@ const plainUserData = ['#cloud-config', '# Rebuilt by Corral.', 'ssh_pwauth: fal
 /** Performs one step. Observations that it makes stale are dropped, so that they are read again. */
 export const performStep =
   (deps: PerformDeps) =>
-  async (context: StepContext, step: Exclude<Step, { do: 'settle' }>): Promise<Performed> => {
+  async (context: StepContext, step: Exclude<Step, { do: 'finish' }>): Promise<Performed> => {
     const { lease, wanted, seen } = context;
     const { serverId } = wanted;
     const { store } = deps;
@@ -69,20 +69,20 @@ export const performStep =
         if (outcome.kind !== 'ok') return { kind: 'failed', failure: outcome };
         return { kind: 'done', seen: { ...seen, image: outcome.value ?? 'absent' } };
       }
-      case 'putClaim':
-      case 'removeClaim': {
+      case 'putLabel':
+      case 'removeLabel': {
         // Read back, because another writer may have replaced all labels at the same time.
         const outcome = await projectOf(context).putLabels(serverId, step.labels);
         return outcome.kind === 'ok' ? { kind: 'done', seen: { ...seen, server: null } } : gone(outcome, seen);
       }
-      case 'recordClaim':
-        return recorded(await store.recordClaim(lease, wanted), seen);
+      case 'recordLabel':
+        return recorded(await store.recordLabel(lease, wanted), seen);
       case 'recordAction':
         return recorded(await store.recordAction(lease, wanted, step.actionId), seen);
-      case 'forgetAsk':
-        return recorded(await store.forgetAsk(lease, wanted), { ...seen, server: null });
-      case 'askRebuild':
-        return askRebuild(deps, context, step);
+      case 'forgetRequest':
+        return recorded(await store.forgetRequest(lease, wanted), { ...seen, server: null });
+      case 'requestRebuild':
+        return requestRebuild(deps, context, step);
       case 'beginJoin':
         return recorded(await store.beginJoin(lease, wanted, step), { ...nothingSeen, server: seen.server });
       case 'beginLeave':
@@ -90,7 +90,7 @@ export const performStep =
       case 'prepareJoin':
       case 'endJoin':
       case 'readNode':
-      case 'markNode':
+      case 'patchNode':
       case 'cordon':
       case 'evict':
       case 'deleteNode':
@@ -106,24 +106,25 @@ function projectOf({ project, wanted }: Pick<StepContext, 'project' | 'wanted'>)
   return project;
 }
 
-async function askRebuild(
+async function requestRebuild(
   { store, tick, times }: PerformDeps,
   { lease, wanted, seen, ...of }: StepContext,
   { askedAt, imageId }: { askedAt: Date; imageId: number },
 ): Promise<Performed> {
-  const isTooLate = () => seen.actionsTick === null || tick() - seen.actionsTick > times.rebuildGraceMs * ASK_WITHIN;
+  const isTooLate = () =>
+    seen.actionsTick === null || tick() - seen.actionsTick > times.rebuildGraceMs * REQUEST_WITHIN;
   // Only a joining server gets prepared join data.
   const userData = wanted.phase === 'Joining' ? seen.joinUserData : plainUserData;
   if (userData === null || isTooLate()) return { kind: 'changed' };
-  if (!(await store.recordAsk(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
+  if (!(await store.recordRequest(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
   const outcome = isTooLate()
     ? ({ kind: 'unreached', reason: 'it was not sent in time' } as const)
     : await projectOf({ wanted, ...of }).rebuild(wanted.serverId, { imageId, userData });
   if (outcome.kind === 'ok') {
     return recorded(await store.recordAction(lease, wanted, outcome.value.id), { ...seen, server: null });
   }
-  // Definitely not started. Only an uncertain outcome keeps the mark, and the next pass finds out.
-  if (outcome.kind !== 'uncertain' && !(await store.forgetAsk(lease, wanted))) return { kind: 'changed' };
+  // Definitely not started. Only after an uncertain outcome the request stays recorded, and the next pass finds out.
+  if (outcome.kind !== 'uncertain' && !(await store.forgetRequest(lease, wanted))) return { kind: 'changed' };
   return { kind: 'failed', failure: outcome };
 }
 

@@ -30,7 +30,6 @@ import {
 } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
-import { clusterFacts } from './membership.js';
 import type { NodeCluster, Verdict, WantedServer } from './model.js';
 
 /** The wish has not changed since it was read. `$4` is its generation. */
@@ -43,7 +42,7 @@ const begin = (purpose: RebuildPurpose, phase: ServerPhase): string =>
 
 const { spec, state, rebuild } = serverColumns;
 
-/** Of the statement that ends a turn. */
+/** Parameters of the statement that records a pass. */
 const operationParameters = {
   state: '$11',
   progress: '$12',
@@ -69,7 +68,7 @@ export const serverStore = (pool: Pool) => {
   };
 
   return {
-    /** @returns also the database's clock; null when a later turn was given out: the pass must stop */
+    /** @returns also the database's clock; null when a later lease was granted: the pass must stop */
     async read(
       lease: PassLease<ServerId>,
     ): Promise<{ wanted: WantedServer; token: ConnectionToken; now: Date } | null> {
@@ -80,7 +79,7 @@ export const serverStore = (pool: Pool) => {
                 coalesce(${isOpenIn('operation')} AND operation.kind = 'server.adopt', false) AS "isAdopting",
                 node_pool.id AS "poolId", node_pool.name AS "poolName",
                 CASE WHEN ${isOpenIn('operation')} THEN operation.waiting END AS waiting,
-                ${clusterFacts('claiming')} AS claiming, ${clusterFacts('member')} AS member
+                ${clusterFacts('claiming')} AS claiming, ${clusterFacts('joined')} AS "currentCluster"
          FROM adopted_server
          JOIN team ON team.id = adopted_server.team_id
          JOIN connection ON connection.id = adopted_server.connection_id AND connection.team_id = adopted_server.team_id
@@ -88,7 +87,7 @@ export const serverStore = (pool: Pool) => {
          LEFT JOIN node_pool ON node_pool.id = node_pool_id AND node_pool.team_id = adopted_server.team_id
          LEFT JOIN cluster claiming
                 ON claiming.id = node_pool.cluster_id AND claiming.team_id = adopted_server.team_id
-         LEFT JOIN cluster member ON member.id = member_of_id AND member.team_id = adopted_server.team_id
+         LEFT JOIN cluster joined ON joined.id = member_of_id AND joined.team_id = adopted_server.team_id
          WHERE adopted_server.team_id = $1 AND adopted_server.id = $2 AND adopted_server.lease_fence = $3
            AND adopted_server.lease_until IS NOT NULL`,
         leaseValues(lease),
@@ -99,7 +98,7 @@ export const serverStore = (pool: Pool) => {
     },
 
     /** The label was read back from the provider. */
-    recordClaim: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
+    recordLabel: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
       update(`UPDATE adopted_server SET claimed_at = clock_timestamp() WHERE ${stillWanted}`, [
         ...leaseValues(lease),
         generation,
@@ -110,7 +109,7 @@ export const serverStore = (pool: Pool) => {
      *
      * @returns false when nothing was written, and no request may be sent
      */
-    recordAsk: (
+    recordRequest: (
       lease: PassLease<ServerId>,
       { generation, claim }: WantedServer,
       ask: { askedAt: Date; imageId: number },
@@ -131,8 +130,8 @@ export const serverStore = (pool: Pool) => {
         [...leaseValues(lease), generation, ask.askedAt, ask.imageId, claim?.poolId ?? null],
       ),
 
-    /** Surely nothing came of the question: it may be asked again. */
-    forgetAsk: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
+    /** The request certainly had no effect, so it may be sent again. */
+    forgetRequest: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
       update(
         `UPDATE adopted_server SET rebuild_asked_at = NULL WHERE ${ours} AND generation = $4 AND rebuild_action_id IS NULL`,
         [...leaseValues(lease), generation],
@@ -161,7 +160,7 @@ export const serverStore = (pool: Pool) => {
         [...leaseValues(lease), generation, claim?.poolId ?? null, cluster.id, nodeName],
       ),
 
-    /** A new generation that is to be clean. Membership stays until it is. */
+    /** A new generation for the clean rebuild. The current cluster stays recorded until then. */
     beginLeave: (lease: PassLease<ServerId>, { generation, claim }: WantedServer): Promise<boolean> =>
       update(
         `UPDATE adopted_server SET ${begin('leave', 'Leaving')}
@@ -169,7 +168,7 @@ export const serverStore = (pool: Pool) => {
         [...leaseValues(lease), generation, claim?.poolId ?? null],
       ),
 
-    /** The provider refused the token: it is asked about it, unless it was just now. */
+    /** The provider refused the token. Requests a verification, unless one was made recently. */
     requestVerification: ({ teamId }: PassLease<ServerId>, connectionId: ConnectionId): Promise<void> =>
       requestVerification(pool, { teamId, connectionId }, 'provider'),
 
@@ -180,7 +179,7 @@ export const serverStore = (pool: Pool) => {
      * @param told name: the provider's server name, or null when it was not read. waiting: why its operation makes no progress, and
      *   since when
      */
-    async settle(
+    async recordPass(
       lease: PassLease<ServerId>,
       wanted: WantedServer,
       verdict: Verdict,
@@ -188,15 +187,15 @@ export const serverStore = (pool: Pool) => {
     ): Promise<Released> {
       const { operation } = verdict;
       const { rows } = await pool.query<{ again: boolean; counts_in: ClusterId | null }>(
-        `WITH turn AS (
+        `WITH leased AS (
            SELECT id, operation_id, node_ready AS was_ready, member_of_id AS was_member,
                   due_at IS DISTINCT FROM lease_until AS again,
                   generation = $4 AND (deregister_requested_at IS NOT NULL) = $5 AS is_current
            FROM adopted_server WHERE ${ours} FOR UPDATE
          ), operated AS (
            UPDATE operation SET ${verdictAssignments(operationParameters)}
-           FROM turn
-           WHERE is_current AND operation.id = turn.operation_id AND operation.team_id = $1
+           FROM leased
+           WHERE is_current AND operation.id = leased.operation_id AND operation.team_id = $1
              AND ${isNewsAbout(operationParameters)}
          )
          UPDATE adopted_server
@@ -215,14 +214,14 @@ export const serverStore = (pool: Pool) => {
              due_at = CASE WHEN again THEN due_at
                            ELSE clock_timestamp() + make_interval(secs => $9::float8 / 1000) END,
              lease_until = NULL
-         FROM turn WHERE adopted_server.id = turn.id
+         FROM leased WHERE adopted_server.id = leased.id
          RETURNING again, CASE WHEN node_ready <> was_ready OR member_of_id IS DISTINCT FROM was_member
                                THEN was_member END AS counts_in`,
         [
           ...leaseValues(lease),
           ...[wanted.generation, wanted.deregisterRequestedAt !== null, verdict.phase, verdict.message, name],
-          ...[verdict.lookAgainMs, operation.to !== 'stay', ...operationValues(operation), verdict.failures],
-          ...[verdict.endsMembership ? false : verdict.nodeReady, verdict.endsMembership],
+          ...[verdict.nextPassMs, operation.to !== 'stay', ...operationValues(operation), verdict.failures],
+          ...[verdict.hasLeftCluster ? false : verdict.nodeReady, verdict.hasLeftCluster],
           waiting && JSON.stringify(waiting),
         ],
       );
@@ -258,7 +257,7 @@ interface ServerRow extends ServerSpecRow, ServerStateRow, ServerRebuildRow, Sea
   readonly poolId: string | null;
   readonly poolName: string | null;
   readonly claiming: NodeCluster | null;
-  readonly member: NodeCluster | null;
+  readonly currentCluster: NodeCluster | null;
 }
 
 function wantedOf(row: ServerRow): WantedServer {
@@ -274,7 +273,7 @@ function wantedOf(row: ServerRow): WantedServer {
     purpose: row.purpose as RebuildPurpose,
     begunAt: row.begunAt,
     isAdopting: row.isAdopting,
-    claimedAt: row.claimedAt,
+    labelledAt: row.claimedAt,
     imageId: row.image === null ? null : Number(row.image),
     rebuildAskedAt: row.rebuildAskedAt,
     rebuildActionId: row.rebuildActionId,
@@ -282,7 +281,7 @@ function wantedOf(row: ServerRow): WantedServer {
     waiting: row.waiting,
     connection: { id: asConnectionId(row.connectionId), phase: row.connectionPhase },
     claim: claimOf(row),
-    member: row.member,
+    currentCluster: row.currentCluster,
   };
 }
 
@@ -290,3 +289,20 @@ function claimOf({ poolId, poolName, claiming: cluster }: ServerRow): WantedServ
   if (poolId === null || poolName === null || cluster === null) return null;
   return { poolId: asNodePoolId(poolId), poolName, cluster };
 }
+
+/** SQL expression of a `NodeCluster`, next to a row of `team`. @param cluster a trusted alias */
+const clusterFacts = (cluster: 'claiming' | 'joined'): string => `
+  CASE WHEN ${cluster}.id IS NOT NULL THEN json_build_object(
+    'id', ${cluster}.id,
+    'shoot', CASE WHEN team.project_namespace IS NOT NULL THEN
+      json_build_object('namespace', team.project_namespace, 'name', ${cluster}.shoot_name) END,
+    'isDeleting', ${cluster}.deletion_requested_at IS NOT NULL,
+    'isHibernated', ${isHibernated(cluster)},
+    'canTakeNodes', ${cluster}.started_at IS NOT NULL AND ${cluster}.deletion_requested_at IS NULL
+      AND ${cluster}.shoot_uid IS NOT NULL AND team.project_namespace IS NOT NULL AND NOT ${isHibernated(cluster)}
+      AND ${cluster}.conditions @> '[{"type": "ControlPlaneReady", "status": "True"}]'
+      AND EXISTS (SELECT FROM node_pool taking WHERE taking.cluster_id = ${cluster}.id
+                  AND taking.team_id = ${cluster}.team_id AND taking.source = 'managed' AND taking.maximum > 0)
+  ) END`;
+
+const isHibernated = (cluster: string): string => `coalesce(${cluster}.spec->>'hibernated' = 'true', false)`;

@@ -1,12 +1,12 @@
 import { joinsByCommand, type OperationWaiting, type ServerErrorCode, type ServerPhase } from '@corral/contracts';
-import { hasToJoin } from './membership.js';
 import type { OperationVerdict, ServerTimes, Step, Verdict, Wait, WaitReason, WantedServer } from './model.js';
+import { hasToJoin } from './node-cluster.js';
 
 export const DAY_MS = 86_400_000;
-/** Look interval while a token is rejected. A new token causes a look immediately. */
+/** Interval of passes while a token is rejected. A new token makes the server due immediately. */
 export const TOKEN_MS = 60_000;
-/** Look interval of a healthy node. */
-export const JOINED_LOOK_MS = 60_000;
+/** Interval of passes over a healthy node. */
+export const JOINED_CHECK_MS = 60_000;
 
 /** Lifetime of a join token: it must cover the rebuild and the first steps of the node agent. */
 export const JOIN_TOKEN_MS = 900_000;
@@ -25,15 +25,15 @@ interface Waiting {
 }
 
 /** Progress of an adoption at each milestone, in percent. */
-export const progressAt = { begun: 5, claimed: 20, asked: 30, rebuilding: 35 } as const;
+export const progressAt = { begun: 5, labelled: 20, requested: 30, rebuilding: 35 } as const;
 
-export const settle = (verdict: Verdict): Step => ({ do: 'settle', verdict });
+export const finish = (verdict: Verdict): Step => ({ do: 'finish', verdict });
 
 /** Joining and leaving are visible in the phase only, because the adoption's operation has ended before. */
 export const isAdoption = ({ phase }: WantedServer): boolean => phase === 'Adopting' || phase === 'Rebuilding';
 
 /** Whether the operation reports the outcome too. A machine that joins by command is adopted once it is a node. */
-const tellsOperation = (wanted: WantedServer): boolean =>
+const reportsOperation = (wanted: WantedServer): boolean =>
   joinsByCommand(wanted.kind) ? wanted.isAdopting : isAdoption(wanted);
 
 /** Continues later. At the time limit, an adoption fails with the code of the wait. */
@@ -66,7 +66,7 @@ function waitingForOwner(wanted: WantedServer, now: Date, times: ServerTimes, wa
 
 /** A command cannot be run for a hibernated cluster, so that time does not count. */
 function isPatienceOver(wanted: WantedServer, now: Date, { commandMsMax }: ServerTimes): boolean {
-  if (wanted.claim?.cluster.isAsleep === true) return false;
+  if (wanted.claim?.cluster.isHibernated === true) return false;
   if (wanted.phase === 'Joining') return hasToJoin(wanted) && now.getTime() - wanted.begunAt.getTime() > commandMsMax;
   return (
     wanted.phase === 'Adopting' && wanted.isAdopting && now.getTime() - wanted.acknowledgedAt.getTime() > commandMsMax
@@ -77,12 +77,12 @@ const patienceSentence = ({ commandMsMax }: ServerTimes): string =>
   `The machine did not become a node within ${Math.ceil(commandMsMax / 3_600_000)} hours.`;
 
 /**
- * Leaving has no time limit, because a remaining node helps nobody. The same holds for a joining that is no longer wanted, and
+ * Leaving has no time limit, because a remaining node has no use. The same applies to a joining that is no longer wanted, and
  * while the cluster is hibernated.
  */
 function isTimeOver(wanted: WantedServer, now: Date, times: ServerTimes): boolean {
   if (isAdoption(wanted)) return now.getTime() - wanted.acknowledgedAt.getTime() > times.adoptionMsMax;
-  if (wanted.phase !== 'Joining' || !hasToJoin(wanted) || wanted.member?.isAsleep === true) return false;
+  if (wanted.phase !== 'Joining' || !hasToJoin(wanted) || wanted.currentCluster?.isHibernated === true) return false;
   return now.getTime() - wanted.begunAt.getTime() > times.joinMsMax;
 }
 
@@ -91,19 +91,19 @@ const timeoutSentence = ({ joinMsMax }: ServerTimes): string =>
 
 /** Without an operation the message contains the code. */
 export function failed(wanted: WantedServer, code: ServerErrorCode, message: string): Verdict {
-  if (tellsOperation(wanted)) return resting('Failed', message, { to: 'failed', code, message }, null);
+  if (reportsOperation(wanted)) return resting('Failed', message, { to: 'failed', code, message }, null);
   return { ...resting('Failed', `${message} (${code})`, { to: 'stay' }, null), nodeReady: false };
 }
 
-/** @param lookAgainMs default about a day, because servers disappear without notice */
+/** @param nextPassMs default about a day, because servers disappear without notice */
 export function resting(
   phase: ServerPhase,
   message: string,
   operation: OperationVerdict,
-  lookAgainMs: number | null = DAY_MS,
+  nextPassMs: number | null = DAY_MS,
 ): Verdict {
-  const rest = { waiting: null, failures: 0, doubtsToken: false, nodeReady: null, endsMembership: false };
-  return { phase, message, operation, lookAgainMs, ...rest };
+  const rest = { waiting: null, failures: 0, doubtsToken: false, nodeReady: null, hasLeftCluster: false };
+  return { phase, message, operation, nextPassMs, ...rest };
 }
 
 /** Adds the time since when it waits for this reason, even when the message changes. */

@@ -20,7 +20,7 @@ export const serverTable: LeasedTable<ServerId> = { table: 'adopted_server', isW
 
 type ServerMetrics = ReturnType<typeof serverMetrics>;
 
-/** What the loop over adopted servers tells. The age is read from Postgres, so every replica tells the same. */
+/** Metrics of the loop over adopted servers. The age is read from Postgres, so every replica reports the same value. */
 function serverMetrics(metrics: Metrics, { leases }: { leases: Pick<LeaseStore<ServerId>, 'readDueAgeSeconds'> }) {
   metrics.gauge({
     name: 'corral_server_due_age_seconds',
@@ -45,7 +45,7 @@ interface ReconcileServerDeps {
   readonly log: Log;
 }
 
-/** Longer delays are left to the sweep, so that the queue need not keep jobs for a day. */
+/** Longer delays are left to the sweep, because the queue should not keep jobs for a day. */
 const SOON_MS = 300_000;
 
 /** Runs a pass and plans the next one. */
@@ -54,8 +54,8 @@ function reconcileServerHandler({ pass, wakeUps, metrics, log }: ReconcileServer
     const { end, steps } = await pass(serverId, signal);
     metrics.passes.inc({ outcome: end.kind.replaceAll(' ', '_') });
     // Nodes are read every minute, which is not worth a log line.
-    const isMereLook = steps.every((step) => step === 'readNode');
-    if (!isMereLook) log.info('server pass done', { serverId, end: end.kind, steps });
+    const isMereRead = steps.every((step) => step === 'readNode');
+    if (!isMereRead) log.info('server pass done', { serverId, end: end.kind, steps });
     await planNext(wakeUps, serverId, end, { delayMsMax: SOON_MS });
   };
 }
@@ -140,7 +140,7 @@ const noNodes: ShootNodes = {
   joinData: noGarden,
   endJoin: noGarden,
   readNode: noGarden,
-  markNode: noGarden,
+  patchNode: noGarden,
   evictPods: noGarden,
   deleteNode: noGarden,
 };

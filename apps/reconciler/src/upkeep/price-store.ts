@@ -72,7 +72,7 @@ export const priceStore = (pool: Pool) => ({
     { currency, prices, againMs }: { currency: string; prices: NodePrices; againMs: number },
   ): Promise<boolean> {
     const { rows } = await inTransaction(pool, async (tx) => {
-      // A token that is being replaced is waited for here, so that the statement that looks at its version sees the new one.
+      // A token that is being replaced is waited for here, so that the statement that compares its version sees the new one.
       await lockClustersOf(tx, connectionId);
       await keepConnection(tx, teamId, connectionId);
       return tx.query<{ has_changed: boolean }>(

@@ -7,7 +7,7 @@ import {
 } from '@corral/contracts';
 import type { Log } from '@corral/service';
 import { aroundMs, backoffMs, spreadMs } from '@corral/wire';
-import type { NewsStore } from '../garden/news-store.js';
+import type { DueStore } from '../garden/due-store.js';
 import { type OpenToken, openOrTell } from '../loop/provider-token.js';
 import { inBatches } from '../loop/run-bounds.js';
 import type { WakeUps } from '../loop/wake-ups.js';
@@ -15,7 +15,7 @@ import type { DueVerification, Verification, VerificationStore } from './verific
 
 export interface VerifyDeps {
   readonly store: VerificationStore;
-  readonly news: Pick<NewsStore, 'markUsersOf'>;
+  readonly dueTimes: Pick<DueStore, 'makeUsersDue'>;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
   /** @throws when the token cannot be read: the key that sealed it is not there */
   readonly openToken: OpenToken;
@@ -48,13 +48,13 @@ export const verifyConnections =
   };
 
 async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
-  const { store, news, wakeUps, onVerified, log, random = Math.random } = deps;
+  const { store, dueTimes, wakeUps, onVerified, log, random = Math.random } = deps;
   const verdict = await verdictOn(deps, due);
   onVerified(verdict);
   const hasChanged = await store.record(due, verificationOf(verdict, due.failures, random()));
   if (!hasChanged) return;
   log.info('connection stands differently', { connectionId: due.connectionId, verdict });
-  await wakeUps.wakeAll(await news.markUsersOf(due.connectionId));
+  await wakeUps.wakeAll(await dueTimes.makeUsersDue(due.connectionId));
 }
 
 async function verdictOn(deps: VerifyDeps, due: DueVerification) {

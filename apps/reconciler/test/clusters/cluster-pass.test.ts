@@ -27,7 +27,7 @@ describe('a pass', () => {
     const { end, steps } = await passOn(world)(world.cluster.id, running());
 
     expect(steps).toEqual(['ensureProject', 'applyCredentials', 'pinVersion', 'applyShoot']);
-    expect(end).toMatchObject({ kind: 'settled' });
+    expect(end).toMatchObject({ kind: 'finished' });
     expect(await at.row(world.cluster.id)).toMatchObject({
       applied_generation: 1,
       pinned_version: '1.33.7',
@@ -63,7 +63,7 @@ describe('a pass', () => {
 
     const passes = await Promise.all(Array.from({ length: 6 }, () => passOn(world)(world.cluster.id, running())));
 
-    expect(passes.filter(({ end }) => end.kind === 'settled')).toHaveLength(1);
+    expect(passes.filter(({ end }) => end.kind === 'finished')).toHaveLength(1);
     expect(world.garden.calls.filter((call) => call === 'applyShoot')).toHaveLength(1);
   });
 
@@ -138,7 +138,7 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
     await passOn(world)(world.cluster.id, running());
 
-    expect(end).toEqual({ kind: 'settled', inMs: 0 });
+    expect(end).toEqual({ kind: 'finished', inMs: 0 });
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Ready', due_at: null });
   });
 
@@ -176,7 +176,7 @@ describe('a pass', () => {
 
     const { end } = await passOn({ at, garden: { ...world.garden, client } })(world.cluster.id, running());
 
-    expect(end).toEqual({ kind: 'settled', inMs: 1_000 });
+    expect(end).toEqual({ kind: 'finished', inMs: 1_000 });
     expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Pending' });
   });
 
@@ -236,11 +236,11 @@ describe('a token that the provider rejects in the garden', () => {
   });
 });
 
-describe('the garden word of a pass after an error', () => {
-  const wordAfter = async (kind: GardenErrorKind): Promise<PassResult['word']> => {
+describe('the garden report of a pass after an error', () => {
+  const reportAfter = async (kind: GardenErrorKind): Promise<PassResult['report']> => {
     const world = await aWorld(at);
     world.garden.faults.set('applyShoot', [{ when: 'before', kind }]);
-    return (await passOn(world)(world.cluster.id, running())).word;
+    return (await passOn(world)(world.cluster.id, running())).report;
   };
 
   it.each([
@@ -251,8 +251,8 @@ describe('the garden word of a pass after an error', () => {
     ['unusable', { kind: 'away' }],
     ['refused', { kind: 'fine' }],
     ['conflict', { kind: 'fine' }],
-  ] as const)('%s', async (kind, word) => {
-    expect(await wordAfter(kind)).toEqual(word);
+  ] as const)('%s', async (kind, report) => {
+    expect(await reportAfter(kind)).toEqual(report);
   });
 });
 

@@ -25,7 +25,7 @@ afterAll(() => at.close());
 const age = (operationId: string) =>
   at.pool.query("UPDATE operation SET created_at = created_at - interval '10 s' WHERE id = $1", [operationId]);
 
-/** A Ready cluster whose reconciler has settled. */
+/** A Ready cluster that needs no more steps. */
 async function aReadyCluster(pools: readonly { name: string }[] = [{ name: 'general' }]): Promise<TestCluster> {
   const { team, connectionId } = await at.addTeamWithConnection();
   const cluster = await at.declare(team, connectionId, { pools });

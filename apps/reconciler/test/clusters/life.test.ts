@@ -18,7 +18,7 @@ describe('a declared cluster', () => {
     await reconciler.wake(cluster.id);
     expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
     // A late observation of the last run may cause one more pass, which finds nothing to do.
-    await waitFor('a settled cluster', async () => {
+    await waitFor('a steady cluster', async () => {
       expect(await at.row(cluster.id)).toMatchObject({ phase: 'Ready', observed_generation: 1, due_at: null });
       return true;
     });

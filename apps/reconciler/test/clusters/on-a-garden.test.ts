@@ -42,7 +42,7 @@ async function declareOne(): Promise<TestCluster> {
   return cluster as TestCluster;
 }
 
-/** A Ready cluster whose reconciler has settled. */
+/** A Ready cluster that needs no more steps. */
 async function aReadyCluster(reconciler: Reconciler): Promise<TestCluster> {
   const cluster = await declareOne();
   await reconciler.wake(cluster.id);

@@ -65,7 +65,7 @@ describe('the reconciler as a process with a garden', () => {
     expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
 
     const metrics = await (await fetch(reconciler.metricsUrl)).text();
-    expect(metrics).toMatch(/corral_reconcile_passes_total\{.*outcome="settled".*\} \d/);
+    expect(metrics).toMatch(/corral_reconcile_passes_total\{.*outcome="finished".*\} \d/);
     expect(metrics).toMatch(/corral_reconcile_due_age_seconds\{.*\} 0/);
     expect(metrics).toMatch(/corral_reconcile_sweep_found_total\{.*\} \d/);
     expect(await reconciler.stop()).toEqual({ code: 0, signal: null });

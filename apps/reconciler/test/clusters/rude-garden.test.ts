@@ -25,7 +25,7 @@ async function declared(): Promise<TestCluster> {
   return at.declare(team, connectionId);
 }
 /** Lets time pass for the cluster and wakes it. */
-async function lookAgain({ id }: TestCluster): Promise<void> {
+async function requestPass({ id }: TestCluster): Promise<void> {
   await at.pass(id, 3_600_000);
   await reconciler.wake(id);
 }
@@ -43,7 +43,7 @@ describe('a quota of the garden', () => {
       const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformQuotaExceeded');
       const waiting = await at.operation(cluster.operationId);
       at.cloud.admin.garden.changeSettings({ [quota]: null });
-      await lookAgain(cluster);
+      await requestPass(cluster);
       const { state } = await untilEnded(at, cluster.operationId);
 
       expect([waiting.state, state]).toEqual(['running', 'succeeded']);
@@ -73,7 +73,7 @@ describe('a Secret that the garden refuses', () => {
     await reconciler.wake(cluster.id);
 
     const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformFault');
-    await lookAgain(cluster);
+    await requestPass(cluster);
     const { state } = await untilEnded(at, cluster.operationId);
 
     expect(state).toBe('succeeded');
@@ -92,7 +92,7 @@ describe('a garden that has just started', () => {
 
       const waiting = await at.operation(cluster.operationId);
       at.cloud.admin.garden.changeSettings({ startUp: 'over' });
-      await lookAgain(cluster);
+      await requestPass(cluster);
       const { state } = await untilEnded(at, cluster.operationId);
 
       expect([['queued', 'running'].includes(waiting.state), state]).toEqual([true, 'succeeded']);
@@ -116,7 +116,7 @@ describe('a field that the garden does not support', () => {
       });
     }
     const pauses = await reconciler.metrics.registry.getSingleMetric('corral_reconcile_pauses_total')?.get();
-    const away = pauses?.values.find(({ labels }) => labels.word === 'away');
+    const away = pauses?.values.find(({ labels }) => labels.reason === 'away');
     at.cloud.admin.garden.changeSettings({ undeclaredFields: [] });
     const other = await declared();
     await reconciler.wake(other.id);

@@ -1,11 +1,11 @@
 import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Learned } from '../../src/clusters/decide/shoot-runs.js';
 import { desiredStore } from '../../src/clusters/desired-store.js';
 import type { Verdict } from '../../src/clusters/model.js';
-import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record-store.js';
-import type { Learned } from '../../src/clusters/shoot-runs.js';
+import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record.js';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { newsStore } from '../../src/garden/news-store.js';
+import { dueStore } from '../../src/garden/due-store.js';
 import type { PassLease } from '../../src/loop/leases.js';
 import { type LeaseStore, leaseStore } from '../../src/loop/leases.js';
 import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
@@ -43,7 +43,7 @@ const aVerdict: Verdict = {
   observed: null,
   observedGeneration: 0,
   operation: { to: 'running', progress: 10 },
-  lookAgainMs: HOUR_MS,
+  nextPassMs: HOUR_MS,
 };
 const aRecord = (cluster: TestCluster, more: Partial<PassRecord> & { says?: Partial<Verdict> } = {}): PassRecord => {
   const { says, ...rest } = more;
@@ -96,7 +96,7 @@ describe('a lease', () => {
     const onServers = await declare();
     await at.pool.query(`UPDATE node_pool SET source = 'pooled' WHERE cluster_id = $1`, [onServers.id]);
     const steady = await declare();
-    await records.recordPass(await take(steady), aRecord(steady, { says: { lookAgainMs: null } }));
+    await records.recordPass(await take(steady), aRecord(steady, { says: { nextPassMs: null } }));
     const waiting = await declare();
     await records.recordPass(await take(waiting), aRecord(waiting));
 
@@ -120,8 +120,8 @@ describe('a lease', () => {
     expect(await leases.renewLease(quietLease, 2 * LEASE_MS)).toBe(true);
     expect(await leases.renewLease(busyLease, 2 * LEASE_MS)).toBe(true);
 
-    expect(await leases.release(quietLease, { lookAgainMs: null })).toEqual({ kind: 'released', again: false });
-    expect(await leases.release(busyLease, { lookAgainMs: null })).toEqual({ kind: 'released', again: true });
+    expect(await leases.release(quietLease, { nextPassMs: null })).toEqual({ kind: 'released', again: false });
+    expect(await leases.release(busyLease, { nextPassMs: null })).toEqual({ kind: 'released', again: true });
     expect((await at.row(busy.id)).is_due).toBe(true);
   });
 });
@@ -143,7 +143,7 @@ describe('a stale pass', () => {
       await records.recordGardenToken(stale, { connectionId, version: 1, before: 0 }),
       await records.forget(stale),
     ];
-    const ends = [await records.recordPass(stale, aRecord(cluster)), await leases.release(stale, { lookAgainMs: 1 })];
+    const ends = [await records.recordPass(stale, aRecord(cluster)), await leases.release(stale, { nextPassMs: 1 })];
 
     expect(answers).toEqual(answers.map(() => false));
     expect(ends).toEqual(ends.map(() => ({ kind: 'overtaken' })));
@@ -184,7 +184,7 @@ describe('the record of a pass', () => {
 
   it('leaves the entity tag alone when nothing visible has changed', async () => {
     const cluster = await declare();
-    await records.recordPass(await take(cluster), aRecord(cluster, { says: { lookAgainMs: 0 } }));
+    await records.recordPass(await take(cluster), aRecord(cluster, { says: { nextPassMs: 0 } }));
     const before = await at.row(cluster.id);
 
     await records.recordPass(await take(cluster), aRecord(cluster, { observedHash: 'h2', failures: 3 }));
@@ -202,7 +202,7 @@ describe('the record of a pass', () => {
     const released = await records.recordPass(
       lease,
       aRecord(cluster, {
-        says: { phase: 'Ready', observedGeneration: 1, operation: { to: 'succeeded' }, lookAgainMs: null },
+        says: { phase: 'Ready', observedGeneration: 1, operation: { to: 'succeeded' }, nextPassMs: null },
       }),
     );
 
@@ -216,14 +216,14 @@ describe('the record of a pass', () => {
     const cluster = await declare();
     const states: unknown[] = [];
     for (const progress of [40, 20, 100]) {
-      const says = { operation: { to: 'running', progress }, lookAgainMs: 0 } as const;
+      const says = { operation: { to: 'running', progress }, nextPassMs: 0 } as const;
       await records.recordPass(await take(cluster), aRecord(cluster, { says }));
       states.push((await at.operation(cluster.operationId)).progress);
     }
 
-    const done = { operation: { to: 'succeeded' }, observedGeneration: 1, phase: 'Ready', lookAgainMs: 0 } as const;
+    const done = { operation: { to: 'succeeded' }, observedGeneration: 1, phase: 'Ready', nextPassMs: 0 } as const;
     await records.recordPass(await take(cluster), aRecord(cluster, { says: done }));
-    await records.recordPass(await take(cluster), aRecord(cluster, { says: { lookAgainMs: 0 } }));
+    await records.recordPass(await take(cluster), aRecord(cluster, { says: { nextPassMs: 0 } }));
 
     expect(states).toEqual([40, 40, 99]);
     expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
@@ -254,7 +254,7 @@ describe('the record of a pass', () => {
   it('contains why an operation makes no progress, until it does', async () => {
     const cluster = await declare();
     const waiting = { reason: 'GardenUnavailable', message: 'Away.', since: '2026-11-22T00:00:00.000Z' };
-    const says = { operation: { to: 'stay' }, lookAgainMs: 0 } as const;
+    const says = { operation: { to: 'stay' }, nextPassMs: 0 } as const;
 
     await records.recordPass(await take(cluster), aRecord(cluster, { says, waiting, failures: 1 }));
     expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'queued', progress: 0, error: {}, waiting });
@@ -298,7 +298,7 @@ describe('the record of a pass', () => {
     const cluster = await declare();
     const kept = await take(cluster);
     expect(await records.forget(kept)).toBe(false);
-    await leases.release(kept, { lookAgainMs: 0 });
+    await leases.release(kept, { nextPassMs: 0 });
     const operationId = await at.requestDeletion(cluster);
 
     expect(await records.forget(await take(cluster))).toBe(true);
@@ -339,14 +339,14 @@ describe('a change in the garden', () => {
     const lease = await take(cluster);
     await records.recordNamespace(lease, `garden-${team.slug}`);
     await records.recordLearned(lease, aLearned);
-    await records.recordPass(lease, aRecord(cluster, { says: { lookAgainMs: null } }));
+    await records.recordPass(lease, aRecord(cluster, { says: { nextPassMs: null } }));
     return { id: cluster.id, shootName: (await at.row(cluster.id)).shoot_name, namespace: `garden-${team.slug}` };
   }
 
   it('makes only changed clusters due', async () => {
     const [same, changed] = [await steady(), await steady()];
 
-    const ids = await newsStore(at.pool).markChanged([
+    const ids = await dueStore(at.pool).makeChangedDue([
       seen(same.namespace, same.shootName, 'h1'),
       seen(changed.namespace, changed.shootName, 'h2'),
       seen('garden-elsewhere', same.shootName, 'h3'),
@@ -364,13 +364,13 @@ describe('a change in the garden', () => {
     await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [gone.id]);
     const turns = [await take(back), await take(gone)];
 
-    const changed = await newsStore(at.pool).markChanged([seen(back.namespace, back.shootName, 'h1')]);
-    const missing = await newsStore(at.pool).markMissing({ seenNames: new Set(), limit: 1_000 }, null);
+    const changed = await dueStore(at.pool).makeChangedDue([seen(back.namespace, back.shootName, 'h1')]);
+    const missing = await dueStore(at.pool).makeMissingDue({ seenNames: new Set(), limit: 1_000 }, null);
 
     expect(changed).toEqual([back.id]);
     expect(missing.ids).toContain(gone.id);
     for (const turn of turns) {
-      expect(await leases.release(turn, { lookAgainMs: null })).toEqual({ kind: 'released', again: true });
+      expect(await leases.release(turn, { nextPassMs: null })).toEqual({ kind: 'released', again: true });
     }
   });
 
@@ -383,7 +383,7 @@ describe('a change in the garden', () => {
 
     const ids: string[] = [];
     for (let after: ClusterId | null = null; ; ) {
-      const page = await newsStore(at.pool).markMissing(query, after);
+      const page = await dueStore(at.pool).makeMissingDue(query, after);
       ids.push(...page.ids);
       after = page.next;
       if (after === null) break;
@@ -398,7 +398,7 @@ describe('a change in the garden', () => {
     const other = await steady();
     const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [user.id]);
 
-    expect(await newsStore(at.pool).markUsersOf(rows[0].connection_id)).toEqual([user.id]);
+    expect(await dueStore(at.pool).makeUsersDue(rows[0].connection_id)).toEqual([user.id]);
 
     expect(await at.row(other.id)).toMatchObject({ due_at: null });
   });

@@ -3,7 +3,7 @@ import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { newsStore } from '../../src/garden/news-store.js';
+import { dueStore } from '../../src/garden/due-store.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { verificationStore } from '../../src/upkeep/verification-store.js';
 import { verificationOf, verifyConnections } from '../../src/upkeep/verify-connections.js';
@@ -41,7 +41,7 @@ describe('the verification of connections', () => {
   const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
       store: verificationStore(at.pool),
-      news: newsStore(at.pool),
+      dueTimes: dueStore(at.pool),
       log: silentLog,
       onVerified: () => undefined,
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },

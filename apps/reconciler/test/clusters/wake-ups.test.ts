@@ -6,8 +6,8 @@ import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { newsStore } from '../../src/garden/news-store.js';
-import { followShoots } from '../../src/garden/shoot-news.js';
+import { dueStore } from '../../src/garden/due-store.js';
+import { followShoots } from '../../src/garden/follow-shoots.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { sweepDue } from '../../src/loop/sweep-due.js';
 import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
@@ -91,10 +91,10 @@ describe('a list of all Shoots', () => {
 
     await followShoots({
       garden: { watchShoots },
-      news: newsStore(at.pool),
+      dueTimes: dueStore(at.pool),
       relistEveryMs: HOUR_MS,
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
-      onNews: () => undefined,
+      onChanges: () => undefined,
       onWatching: () => undefined,
       onReturn: async () => undefined,
     })(running());
@@ -120,16 +120,16 @@ describe('the return of the garden', () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
     const newestSince = '2026-01-01T00:00:01.000Z';
     waiting.push(await waitsFor('GardenUnavailable', '1 minute', newestSince));
-    expect(await newsStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
+    expect(await dueStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
       namespace: null,
       name: expect.stringMatching(/^c/),
       newestSince,
     });
-    expect(await newsStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
+    expect(await dueStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
     await waitsFor('UpstreamThrottled', '1 minute');
     await waitsFor('GardenUnavailable', '1 second');
 
-    const woken = await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000);
+    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
 
     expect(woken.map(({ id }) => id).toSorted()).toEqual(waiting.toSorted());
     expect(new Set(woken.map(({ inMs }) => inMs)).size).toBe(waiting.length);
@@ -139,7 +139,7 @@ describe('the return of the garden', () => {
       [waiting],
     );
     expect(rows).toEqual([{ count: waiting.length }]);
-    expect(await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000)).toEqual([]);
+    expect(await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000)).toEqual([]);
   });
 
   it('makes leased clusters due too, since their pass may have started earlier', async () => {
@@ -148,10 +148,10 @@ describe('the return of the garden', () => {
     const answer = await leases.takeLease(id, 1_000);
     if (answer.kind !== 'taken') throw new Error(answer.kind);
 
-    const woken = await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000);
+    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
 
     expect(woken.map((each) => each.id)).toEqual([id]);
-    expect(await leases.release(answer.lease, { lookAgainMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
+    expect(await leases.release(answer.lease, { nextPassMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
   });
 
   it('is reported by a watch that opens after an interruption only', async () => {
@@ -163,10 +163,10 @@ describe('the return of the garden', () => {
 
     await followShoots({
       garden: { watchShoots },
-      news: newsStore(at.pool),
+      dueTimes: dueStore(at.pool),
       wakeUps: { wakeAll: async () => undefined },
       relistEveryMs: HOUR_MS,
-      onNews: () => undefined,
+      onChanges: () => undefined,
       onWatching: () => undefined,
       onReturn: async () => {
         returns += 1;

@@ -33,7 +33,7 @@ describe('an adoption', () => {
     async (architecture, imageId) => {
       const { id, serverId } = await at.acknowledge({ architecture, name: 'web', labels: { env: 'prod' } });
 
-      const row = await at.settle(id);
+      const row = await at.untilIdle(id);
 
       expect(row).toMatchObject({
         phase: 'Ready',
@@ -67,7 +67,7 @@ describe('an adoption', () => {
 
   it('does not rebuild again in later passes', async () => {
     const { id, serverId } = await at.acknowledge();
-    await at.settle(id);
+    await at.untilIdle(id);
 
     for (let passes = 0; passes < 5; passes += 1) await at.passNow(id);
 
@@ -87,7 +87,7 @@ describe('an adoption', () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, effect);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
 
     expect(at.atProvider(serverId).rebuilds).toBe(1);
   });
@@ -102,7 +102,7 @@ describe('an adoption', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Rebuilding', rebuild_asked_at: asked });
     expect(at.atProvider(serverId).rebuilds).toBe(0);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
 
     expect(at.atProvider(serverId).rebuilds).toBe(1);
     expect(await auditOf(id)).toEqual(['server.rebuild', 'server.rebuild']);
@@ -114,7 +114,7 @@ describe('an adoption', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Adopting', message: expect.stringContaining('locked') });
     at.cloud.admin.changeServer(serverId, { locked: false });
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
   });
 
   it.each<[string, ServerOptions, string]>([
@@ -127,7 +127,7 @@ describe('an adoption', () => {
   ])('fails without touching a server that is %s', async (_what, options, code) => {
     const { id, serverId } = await at.acknowledge(options);
 
-    const row = await at.settle(id);
+    const row = await at.untilIdle(id);
 
     expect(row).toMatchObject({ phase: 'Failed', due_at: null, operation: { state: 'failed', error: { code } } });
     expect(row?.message).not.toBe('');
@@ -138,7 +138,7 @@ describe('an adoption', () => {
     const { id, serverId } = await at.acknowledge();
     at.cloud.admin.changeServer(serverId, { serverType: 'cx52' });
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_changed' } } });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_changed' } } });
     expect(at.atProvider(serverId).rebuilds).toBe(0);
   });
 
@@ -146,13 +146,13 @@ describe('an adoption', () => {
     const { id, serverId } = await at.acknowledge();
     at.cloud.admin.vanishServer(serverId);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_gone' } } });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_gone' } } });
   });
 
   it('fails with its rebuild, and can be acknowledged again for another one', async () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
-    expect(await at.settle(id)).toMatchObject({
+    expect(await at.untilIdle(id)).toMatchObject({
       phase: 'Failed',
       message: expect.stringContaining('(action_failed)'),
       operation: { error: { code: 'server_rebuild_failed' } },
@@ -160,18 +160,18 @@ describe('an adoption', () => {
 
     await at.acknowledgeAgain(id);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', generation: 2, operation: { state: 'succeeded' } });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', generation: 2, operation: { state: 'succeeded' } });
     expect(at.atProvider(serverId).rebuilds).toBe(2);
   });
 
   it('does not adopt the rebuild of an earlier acknowledgement after a lost response', async () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
-    await at.settle(id);
+    await at.untilIdle(id);
     await at.acknowledgeAgain(id);
     faultAt(serverId, { status: 503 });
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
 
     expect(at.atProvider(serverId).rebuilds).toBe(2);
   });
@@ -184,7 +184,7 @@ describe('an adoption', () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, effect);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code } } });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code } } });
     expect(at.atProvider(serverId).rebuilds).toBe(0);
   });
 
@@ -192,7 +192,7 @@ describe('an adoption', () => {
     const { id } = await at.acknowledge();
     at.cloud.admin.addProjectToken(PROJECT_TOKEN, { readOnly: true });
 
-    expect(await at.settle(id)).toMatchObject({
+    expect(await at.untilIdle(id)).toMatchObject({
       phase: 'Failed',
       operation: { error: { code: 'server_token_rejected' } },
     });
@@ -210,7 +210,7 @@ describe('an adoption', () => {
 
     await at.pool.query("UPDATE connection SET phase = 'Rejected' WHERE id = $1", [at.connectionId]);
 
-    expect(await at.settle(id)).toMatchObject({ operation: { error: { code: 'server_token_rejected' } } });
+    expect(await at.untilIdle(id)).toMatchObject({ operation: { error: { code: 'server_token_rejected' } } });
   });
 
   it('waits without calls while the project’s request limit is used up', async () => {
@@ -223,19 +223,19 @@ describe('an adoption', () => {
 
     expect(at.cloud.admin.calls().total).toBe(total);
     expect(await at.server(id)).toMatchObject({ phase: 'Adopting', message: expect.stringContaining('used up') });
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
   });
 
   it('fails at its time limit with the code of the wait', async () => {
     const { id } = await at.acknowledge({ locked: true });
     await at.pool.query("UPDATE adopted_server SET acknowledged_at = now() - interval '2 hours' WHERE id = $1", [id]);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_locked' } } });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_locked' } } });
   });
 
   it('never stores the root password of a server without SSH keys', async () => {
     const { id } = await at.acknowledge({ hasSshKeys: false });
-    await at.settle(id);
+    await at.untilIdle(id);
 
     const { rows } = await at.pool.query(
       'SELECT s.*, o.*, a.detail FROM adopted_server s JOIN operation o ON o.target_id = s.id JOIN audit_entry a ON a.target_id = s.id WHERE s.id = $1',
@@ -277,7 +277,7 @@ describe('the operation of a server without progress', () => {
 
     expect(waiting).toEqual({ ...told, since: expect.stringMatching(seconds) });
     at.cloud.admin.changeServer(serverId, { locked: false });
-    expect((await at.settle(id))?.operation).toMatchObject({ state: 'succeeded', waiting: null });
+    expect((await at.untilIdle(id))?.operation).toMatchObject({ state: 'succeeded', waiting: null });
   });
 
   it('keeps the start time of a reason, and resets it for another one', async () => {
@@ -316,7 +316,7 @@ describe('the operation of a server without progress', () => {
 
   it('reports the reason for a deregistration as well', async () => {
     const { id } = await at.acknowledge();
-    await at.settle(id);
+    await at.untilIdle(id);
     await at.deregister(id);
     at.cloud.admin.addFaults({ effect: { status: 500 }, times: 3 });
 
@@ -326,7 +326,7 @@ describe('the operation of a server without progress', () => {
       state: 'queued',
       waiting: { reason: 'ProviderUnavailable' },
     });
-    expect(await at.settle(id)).toBeUndefined();
+    expect(await at.untilIdle(id)).toBeUndefined();
     const { rows } = await at.pool.query(
       `SELECT state, waiting FROM operation WHERE target_id = $1 AND kind = 'server.deregister'`,
       [id],
@@ -356,7 +356,7 @@ describe('the operation of a server without progress', () => {
 describe('an adopted server', () => {
   it('is Missing when it is gone, and Ready when it is back', async () => {
     const { id, serverId } = await at.acknowledge();
-    await at.settle(id);
+    await at.untilIdle(id);
     const { rows } = await at.pool.query(
       "SELECT due_at > now() + interval '12 hours' AS rests FROM adopted_server WHERE id = $1",
       [id],
@@ -375,7 +375,7 @@ describe('an adopted server', () => {
 
   it('keeps its phase while the provider does not answer', async () => {
     const { id } = await at.acknowledge();
-    await at.settle(id);
+    await at.untilIdle(id);
     at.cloud.admin.addFaults({ effect: { status: 500 }, times: null });
 
     await at.passNow(id);
@@ -392,11 +392,11 @@ describe('a deregistration', () => {
 
   it('removes our label and changes nothing else', async () => {
     const { id, serverId } = await at.acknowledge({ labels: { env: 'prod' } });
-    await at.settle(id);
+    await at.untilIdle(id);
     const before = at.atProvider(serverId);
     await at.deregister(id);
 
-    expect(await at.settle(id)).toBeUndefined();
+    expect(await at.untilIdle(id)).toBeUndefined();
 
     // The time of the machine's first boot does not depend on us.
     const { firstBoot, ...after } = at.atProvider(serverId);
@@ -410,7 +410,7 @@ describe('a deregistration', () => {
     await at.passNow(id);
     await at.deregister(id);
 
-    expect(await at.settle(id)).toBeUndefined();
+    expect(await at.untilIdle(id)).toBeUndefined();
 
     expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 0, labels: {} });
     expect(await operationsOf(id)).toEqual(['server.adopt superseded', 'server.deregister succeeded']);
@@ -428,12 +428,12 @@ describe('a deregistration', () => {
     ],
   ])('succeeds when %s', async (_what, happens) => {
     const { id, serverId } = await at.acknowledge();
-    await at.settle(id);
+    await at.untilIdle(id);
     await happens(serverId);
     const labels = at.atProvider(serverId).labels;
     await at.deregister(id);
 
-    expect(await at.settle(id)).toBeUndefined();
+    expect(await at.untilIdle(id)).toBeUndefined();
 
     expect(at.atProvider(serverId)).toMatchObject({ labels, powerOffs: 0 });
     expect(at.atProvider(serverId).deletedBy).not.toBe('api');
@@ -442,12 +442,12 @@ describe('a deregistration', () => {
 
   it('waits for a provider that does not answer', async () => {
     const { id } = await at.acknowledge();
-    await at.settle(id);
+    await at.untilIdle(id);
     await at.deregister(id);
     at.cloud.admin.addFaults({ effect: { status: 500 }, times: 3 });
     await at.passNow(id);
     expect(await at.server(id)).toMatchObject({ phase: 'Deregistering', operation: { state: 'queued' } });
 
-    expect(await at.settle(id)).toBeUndefined();
+    expect(await at.untilIdle(id)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import type { ServerId } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { marks } from '../support/a-server.js';
+import { nodePatch } from '../support/a-server.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
 import { type Servers, startServers } from '../support/start-servers.js';
 
@@ -62,7 +62,7 @@ describe('the adoption of a machine that joins by command', () => {
       adopted_at: expect.any(Date),
       operation: { state: 'succeeded', progress: 100, waiting: null },
     });
-    expect(cluster.shoot.nodes.get(nodeName)).toMatchObject({ isReady: true, ...marks });
+    expect(cluster.shoot.nodes.get(nodeName)).toMatchObject({ isReady: true, ...nodePatch });
     expect(await audit()).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import type { ServerId } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newsStore } from '../../src/garden/news-store.js';
+import { dueStore } from '../../src/garden/due-store.js';
 import type { PassLease } from '../../src/loop/leases.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import type { Verdict, WantedServer } from '../../src/servers/model.js';
@@ -57,7 +57,7 @@ describe('the return of the garden', () => {
       [id, failures],
     );
   const markedWithin = async (ms: number) =>
-    (await newsStore(at.pool).markWaitingServers(ms)).filter((woken) => woken.id === id);
+    (await dueStore(at.pool).makeWaitingServersDue(ms)).filter((woken) => woken.id === id);
 
   it('makes servers due whose cluster did not answer', async () => {
     await endedWith(3);
@@ -92,18 +92,18 @@ describe('the cluster data of a pass', () => {
           id: cluster.id,
           shoot: { namespace: `garden-${cluster.team.slug}`, name: cluster.shootName },
           isDeleting: false,
-          isAsleep: false,
+          isHibernated: false,
           canTakeNodes: true,
         },
       },
-      member: null,
+      currentCluster: null,
       nodeName: null,
       purpose: 'adopt',
     });
 
     await join(await read());
 
-    expect(await read()).toMatchObject({ member: { id: cluster.id }, nodeName: 'web', purpose: 'join' });
+    expect(await read()).toMatchObject({ currentCluster: { id: cluster.id }, nodeName: 'web', purpose: 'join' });
   });
 
   it.each<[string, () => Promise<unknown>]>([
@@ -141,7 +141,7 @@ describe('the cluster data of a pass', () => {
       theirs.id,
     ]);
 
-    expect(await read()).toMatchObject({ claim: null, member: null });
+    expect(await read()).toMatchObject({ claim: null, currentCluster: null });
   });
 });
 
@@ -172,7 +172,7 @@ describe('the start of joining and leaving', () => {
       phase: 'Leaving',
       purpose: 'leave',
       nodeName: 'web',
-      member: { id: cluster.id },
+      currentCluster: { id: cluster.id },
     });
   });
 
@@ -204,10 +204,10 @@ describe('the start of joining and leaving', () => {
     await claim(at, id, null);
     const ask = { askedAt: new Date(), imageId: 7 };
 
-    expect(await store.recordAsk(lease, wanted, ask)).toBe(false);
+    expect(await store.recordRequest(lease, wanted, ask)).toBe(false);
 
     await store.beginLeave(lease, await read());
-    expect(await store.recordAsk(lease, await read(), ask)).toBe(true);
+    expect(await store.recordRequest(lease, await read(), ask)).toBe(true);
     expect(await read()).toMatchObject({ phase: 'Leaving' });
   });
 });
@@ -216,9 +216,9 @@ describe('the record of a pass', () => {
   it('ends the membership in the same statement as it becomes Ready', async () => {
     await join(await read());
     await at.pool.query('UPDATE adopted_server SET node_ready = true WHERE id = $1', [id]);
-    const left = { ...resting('Ready', '', { to: 'stay' }), endsMembership: true };
+    const left = { ...resting('Ready', '', { to: 'stay' }), hasLeftCluster: true };
 
-    await store.settle(lease, await read(), left, untold);
+    await store.recordPass(lease, await read(), left, untold);
 
     expect(await at.server(id)).toMatchObject({
       phase: 'Ready',
@@ -232,9 +232,9 @@ describe('the record of a pass', () => {
     await join(await read());
     const wanted = await read();
     await at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]);
-    const left = { ...resting('Ready', '', { to: 'stay' }), endsMembership: true };
+    const left = { ...resting('Ready', '', { to: 'stay' }), hasLeftCluster: true };
 
-    await store.settle(lease, wanted, left, untold);
+    await store.recordPass(lease, wanted, left, untold);
 
     expect(await at.server(id)).toMatchObject({ phase: 'Joining', node_name: 'web', member_of_id: cluster.id });
   });
@@ -242,11 +242,11 @@ describe('the record of a pass', () => {
   it('records whether the node is ready, and keeps the value when it was not read', async () => {
     await join(await read());
     const joined = resting('Joined', '', { to: 'stay' });
-    await store.settle(lease, await read(), { ...joined, nodeReady: true }, untold);
+    await store.recordPass(lease, await read(), { ...joined, nodeReady: true }, untold);
     expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, operation: { state: 'queued' } });
 
     lease = await turn();
-    await store.settle(lease, await read(), joined, untold);
+    await store.recordPass(lease, await read(), joined, untold);
 
     expect(await at.server(id)).toMatchObject({ node_ready: true });
   });
@@ -254,14 +254,14 @@ describe('the record of a pass', () => {
   it.each<[string, boolean, Partial<Verdict>, boolean]>([
     ['when its node has become ready', false, { nodeReady: true }, true],
     ['when its node is no longer ready', true, { nodeReady: false }, true],
-    ['when it is no longer a node', false, { endsMembership: true }, true],
+    ['when it is no longer a node', false, { hasLeftCluster: true }, true],
     ['but not when nothing has changed', true, { nodeReady: true }, false],
     ['but not when the node was not read', true, { nodeReady: null }, false],
   ])('requests a node count of the cluster %s', async (_what, wasReady, verdict, isDue) => {
     await join(await read());
     await at.pool.query('UPDATE adopted_server SET node_ready = $2 WHERE id = $1', [id, wasReady]);
 
-    await store.settle(
+    await store.recordPass(
       lease,
       await read(),
       { ...resting('Joined', '', { to: 'stay' }), ...verdict },

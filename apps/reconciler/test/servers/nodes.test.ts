@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { marks } from '../support/a-server.js';
+import { nodePatch } from '../support/a-server.js';
 import { shootIn } from '../support/fake-shoots.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
 import { OTHER_TOKEN, PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
@@ -18,13 +18,13 @@ beforeEach(async () => {
 
 const adopted = async (name: string) => {
   const made = await at.acknowledge({ name });
-  await at.settle(made.id);
+  await at.untilIdle(made.id);
   return made;
 };
 const joined = async (name: string) => {
   const made = await adopted(name);
   await claim(at, made.id, cluster.poolId);
-  await at.settle(made.id);
+  await at.untilIdle(made.id);
   return made;
 };
 const rebuildPath = (serverId: number) => `/v1/servers/${serverId}/actions/rebuild`;
@@ -48,7 +48,7 @@ describe('a server claimed by a pool', () => {
     const before = (await at.server(id))?.operation;
     await claim(at, id, cluster.poolId);
 
-    const row = await at.settle(id);
+    const row = await at.untilIdle(id);
 
     expect(row).toMatchObject({
       phase: 'Joined',
@@ -62,7 +62,7 @@ describe('a server claimed by a pool', () => {
     });
     expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 2, labels: { 'corral.dev/claim': row?.claim_token } });
     expect(shootIn(at.atProvider(serverId).userData)).toBe(cluster.shootName);
-    expect(cluster.shoot.nodes.get('web-1')).toMatchObject({ isReady: true, isUnschedulable: false, ...marks });
+    expect(cluster.shoot.nodes.get('web-1')).toMatchObject({ isReady: true, isUnschedulable: false, ...nodePatch });
     expect(await dueInMs(id)).toBeGreaterThan(50_000);
     expect(await dueInMs(id)).toBeLessThanOrEqual(60_000);
   });
@@ -95,7 +95,7 @@ describe('a server claimed by a pool', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(1);
 
     await hibernate(at, cluster, false);
-    expect(await at.settle(id)).toMatchObject({ phase: 'Joined' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
   });
 
   it('does not request a second rebuild after a lost response', async () => {
@@ -103,7 +103,7 @@ describe('a server claimed by a pool', () => {
     await claim(at, id, cluster.poolId);
     faultAt(serverId, { reset: 'after' });
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Joined' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
 
     expect(at.atProvider(serverId).rebuilds).toBe(2);
   });
@@ -122,7 +122,7 @@ describe('a server claimed by a pool', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(1);
 
     cluster.shoot.hasWorkerPool = true;
-    expect(await at.settle(id)).toMatchObject({ phase: 'Joined' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
   });
 
   it('fails when it is protected, and leaves when it is released', async () => {
@@ -130,7 +130,7 @@ describe('a server claimed by a pool', () => {
     at.cloud.admin.changeServer(serverId, { protection: { delete: true, rebuild: true } });
     await claim(at, id, cluster.poolId);
 
-    expect(await at.settle(id)).toMatchObject({
+    expect(await at.untilIdle(id)).toMatchObject({
       phase: 'Failed',
       message: expect.stringContaining('(server_protected)'),
       due_at: null,
@@ -139,7 +139,7 @@ describe('a server claimed by a pool', () => {
 
     at.cloud.admin.changeServer(serverId, { protection: { delete: false, rebuild: false } });
     await claim(at, id, null);
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', node_name: null, member_of_id: null });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null, member_of_id: null });
   });
 
   it('fails when its node does not register, and leaves when it is released', async () => {
@@ -159,7 +159,7 @@ describe('a server claimed by a pool', () => {
     });
 
     await claim(at, id, null);
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', node_name: null });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null });
     expect(at.atProvider(serverId).rebuilds).toBe(3);
   });
 
@@ -172,7 +172,7 @@ describe('a server claimed by a pool', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Joining' });
     expect(at.atProvider(serverId).rebuilds).toBe(2);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', generation: 3, member_of_id: null });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', generation: 3, member_of_id: null });
 
     expect(at.atProvider(serverId).rebuilds).toBe(3);
     expect(at.shoots.nodesNamed('regretted')).toEqual([]);
@@ -260,7 +260,7 @@ describe('a server released by its pool', () => {
     expect(cluster.shoot.nodes.get('leaving')).toMatchObject({ isUnschedulable: true, pods: 1 });
     expect(at.atProvider(serverId).rebuilds).toBe(2);
 
-    const row = await at.settle(id);
+    const row = await at.untilIdle(id);
 
     expect(row).toMatchObject({
       phase: 'Ready',
@@ -281,7 +281,7 @@ describe('a server released by its pool', () => {
     const other = await addNodeCluster(at);
     await claim(at, id, other.poolId);
 
-    for (let rounds = 0; rounds < 3; rounds += 1) await at.settle(id);
+    for (let rounds = 0; rounds < 3; rounds += 1) await at.untilIdle(id);
 
     expect(await at.server(id)).toMatchObject({ phase: 'Joined', member_of_id: other.id, generation: 4 });
     expect(at.shoots.nodesNamed('nomad').map(({ shoot }) => shoot)).toEqual([other.shootName]);
@@ -297,7 +297,7 @@ describe('a server released by its pool', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(2);
     await begunAgo(id, '10 minutes');
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
 
     expect(cluster.shoot.nodes.size).toBe(0);
   });
@@ -320,7 +320,7 @@ describe('a server released by its pool', () => {
 
     await change(true);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
     expect(cluster.shoot.nodes.size).toBe(0);
   });
 
@@ -332,11 +332,11 @@ describe('a server released by its pool', () => {
     await claim(at, other, null);
     await at.requestDeletion(cluster);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', node_name: null });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null });
 
     await at.pool.query('DELETE FROM cluster WHERE id = $1', [cluster.id]);
     expect(await at.server(other)).toMatchObject({ phase: 'Joined', member_of_id: null, node_name: 'orphan-too' });
-    expect(await at.settle(other)).toMatchObject({ phase: 'Ready', node_name: null });
+    expect(await at.untilIdle(other)).toMatchObject({ phase: 'Ready', node_name: null });
   });
 
   it('is Missing and no longer a node when it no longer exists', async () => {
@@ -344,10 +344,10 @@ describe('a server released by its pool', () => {
     at.cloud.admin.vanishServer(serverId);
     await claim(at, id, null);
 
-    expect(await at.settle(id)).toMatchObject({ phase: 'Missing', node_name: null, member_of_id: null });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Missing', node_name: null, member_of_id: null });
 
     expect(cluster.shoot.nodes.size).toBe(0);
     await at.deregister(id);
-    expect(await at.settle(id)).toBeUndefined();
+    expect(await at.untilIdle(id)).toBeUndefined();
   });
 });

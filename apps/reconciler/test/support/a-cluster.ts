@@ -1,8 +1,8 @@
 import { asClusterId, asConnectionId, asOperationId, asTeamId, type ClusterSpec } from '@corral/contracts';
 import { type FieldManager, gardenFeatures, type LastError, type Shoot, type ShootCondition } from '@corral/garden';
 import type { Desired, DesiredPool, Known, Observed } from '../../src/clusters/model.js';
-import type { GardenSettings } from '../../src/clusters/render-shoot.js';
-import { renderShoot } from '../../src/clusters/render-shoot.js';
+import type { GardenSettings } from '../../src/clusters/render.js';
+import { renderShoot } from '../../src/clusters/render.js';
 
 export const settings: GardenSettings = {
   cloudProfileName: 'hcloud',

@@ -38,7 +38,7 @@ export const aWanted = (more: Partial<WantedServer> = {}): WantedServer => ({
   message: '',
   observedAt: ago(60),
   claimToken: 'ours',
-  claimedAt: ago(5),
+  labelledAt: ago(5),
   imageId: null,
   rebuildAskedAt: null,
   rebuildActionId: null,
@@ -47,7 +47,7 @@ export const aWanted = (more: Partial<WantedServer> = {}): WantedServer => ({
   waiting: null,
   connection: { id: asConnectionId('connection'), phase: 'Ready' },
   claim: null,
-  member: null,
+  currentCluster: null,
   nodeName: null,
   ...more,
 });
@@ -56,7 +56,7 @@ export const aCluster = (more: Partial<NodeCluster> = {}): NodeCluster => ({
   id: asClusterId('web'),
   shoot: { namespace: 'garden-t1', name: 'c1' },
   isDeleting: false,
-  isAsleep: false,
+  isHibernated: false,
   canTakeNodes: true,
   ...more,
 });
@@ -67,7 +67,7 @@ export const aClaim = (cluster = aCluster(), poolName = 'metal') => ({
 });
 /** Claimed by a cluster, and a node of it. */
 export const aMember = (phase: WantedServer['phase'], more: Partial<WantedServer> = {}, cluster = aCluster()) =>
-  aWanted({ phase, purpose: 'join', claim: aClaim(cluster), member: cluster, nodeName: 'web', ...more });
+  aWanted({ phase, purpose: 'join', claim: aClaim(cluster), currentCluster: cluster, nodeName: 'web', ...more });
 
 export const aServer = (more: Partial<ServerReading> = {}): ServerReading => ({
   id: 4711,
@@ -103,7 +103,7 @@ export const ready: Seen = {
   actions: { list: [anAction()], at: second },
 };
 
-export const marks = {
+export const nodePatch = {
   annotations: { 'node.machine.sapcloud.io/not-managed-by-mcm': '1' },
   labels: { 'corral.dev/pool': 'metal' },
 };
@@ -112,13 +112,13 @@ export const aNode = (more: Partial<NodeReading> = {}): NodeReading => ({
   uid: 'u1',
   isReady: true,
   isUnschedulable: false,
-  ...marks,
+  ...nodePatch,
   ...more,
 });
 
-/** A step as a word, with the result of a settled one. */
+/** A step as text. For `finish` with its verdict. */
 export function said(step: Step): string {
-  if (step.do !== 'settle') return step.do;
+  if (step.do !== 'finish') return step.do;
   const { phase, operation } = step.verdict;
   return `${phase} ${operation.to}${operation.to === 'failed' ? ` ${operation.code}` : ''}`;
 }

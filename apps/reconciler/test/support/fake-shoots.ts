@@ -1,4 +1,4 @@
-import { GardenError, type NodeMarks, type NodeReading, type ShootNodes } from '@corral/garden';
+import { GardenError, type NodePatch, type NodeReading, type ShootNodes } from '@corral/garden';
 
 export interface FakeNode {
   readonly uid: string;
@@ -119,7 +119,7 @@ export function fakeShoots(): FakeShoots {
         const { pods: _pods, ...reading } = node;
         return { name, ...reading };
       },
-      async markNode({ name: shootName }, name, { labels, annotations, isUnschedulable }: NodeMarks) {
+      async patchNode({ name: shootName }, name, { labels, annotations, isUnschedulable }: NodePatch) {
         const node = nodeIn(shootName, name);
         node.labels = { ...node.labels, ...labels };
         node.annotations = { ...node.annotations, ...annotations };

@@ -39,10 +39,14 @@ export async function claim({ pool }: Servers, id: string, poolId: string | null
 }
 
 /** Hibernates or resumes a cluster, for the API and in the fake Shoot. */
-export async function hibernate({ pool }: Servers, { id, shoot }: NodeTestCluster, isAsleep: boolean): Promise<void> {
+export async function hibernate(
+  { pool }: Servers,
+  { id, shoot }: NodeTestCluster,
+  isHibernated: boolean,
+): Promise<void> {
   await pool.query(`UPDATE cluster SET spec = spec || jsonb_build_object('hibernated', $2::boolean) WHERE id = $1`, [
     id,
-    isAsleep,
+    isHibernated,
   ]);
-  shoot.isUp = !isAsleep;
+  shoot.isUp = !isHibernated;
 }

@@ -117,7 +117,7 @@ export function serverWorld(options: WorldOptions) {
     begunAt: new Date(nowMs),
     observedAt: null,
     claimToken: 'token',
-    claimedAt: null,
+    labelledAt: null,
     ...options.row,
   });
   let last: Verdict | null = null;
@@ -188,7 +188,7 @@ export function serverWorld(options: WorldOptions) {
     joinData: (...of) => askedNode(() => inner.joinData(...of)),
     endJoin: (...of) => askedNode(() => inner.endJoin(...of)),
     readNode: (...of) => askedNode(() => inner.readNode(...of)),
-    markNode: (...of) => askedNode(() => inner.markNode(...of)),
+    patchNode: (...of) => askedNode(() => inner.patchNode(...of)),
     evictPods: (...of) => askedNode(() => inner.evictPods(...of)),
     deleteNode: (...of) => askedNode(() => inner.deleteNode(...of)),
   };
@@ -263,15 +263,15 @@ export function serverWorld(options: WorldOptions) {
         token: { connectionId: asConnectionId('connection'), keyId: 'k', bytes: Buffer.alloc(0) },
         now: new Date(nowMs),
       })),
-    recordClaim: (_lease, wanted) => stored(() => isWanted(wanted) && change({ claimedAt: new Date(nowMs) })),
-    recordAsk: (_lease, wanted, { askedAt, imageId }) =>
+    recordLabel: (_lease, wanted) => stored(() => isWanted(wanted) && change({ labelledAt: new Date(nowMs) })),
+    recordRequest: (_lease, wanted, { askedAt, imageId }) =>
       stored(() => {
         const isAsked = row.rebuildAskedAt !== null || (row.phase === 'Joining' && !isSameClaim(wanted));
         if (!isWanted(wanted) || isAsked) return false;
         const phase = row.phase === 'Adopting' ? 'Rebuilding' : row.phase;
         return change({ rebuildAskedAt: askedAt, imageId, phase });
       }),
-    forgetAsk: (_lease, wanted) =>
+    forgetRequest: (_lease, wanted) =>
       stored(() => isWanted(wanted) && row.rebuildActionId === null && change({ rebuildAskedAt: null })),
     recordAction: (_lease, wanted, rebuildActionId) => stored(() => isWanted(wanted) && change({ rebuildActionId })),
     beginJoin: (_lease, wanted, { nodeName }) =>
@@ -280,12 +280,12 @@ export function serverWorld(options: WorldOptions) {
         const isIdle = phase === 'Ready' || (phase === 'Adopting' && row.kind !== 'cloud');
         const isReady = isIdle && row.nodeName === null && isSameClaim(wanted);
         if (!isWanted(wanted) || !isReady || claim === null) return false;
-        return begin({ phase: 'Joining', purpose: 'join', member: claim.cluster, nodeName });
+        return begin({ phase: 'Joining', purpose: 'join', currentCluster: claim.cluster, nodeName });
       }),
     beginLeave: (_lease, wanted) =>
       stored(() => isWanted(wanted) && isSameClaim(wanted) && begin({ phase: 'Leaving', purpose: 'leave' })),
     requestVerification: async () => undefined,
-    settle: (_lease, wanted, verdict, { name, waiting }) =>
+    recordPass: (_lease, wanted, verdict, { name, waiting }) =>
       stored(() => {
         const again = dueMs !== null && dueMs <= nowMs;
         if (isWanted(wanted)) {
@@ -293,10 +293,10 @@ export function serverWorld(options: WorldOptions) {
           const { to } = verdict.operation;
           const isAdopting = row.isAdopting && to !== 'succeeded' && to !== 'failed';
           change({ phase: verdict.phase, message: verdict.message, isAdopting, waiting });
-          if (verdict.endsMembership) change({ member: null, nodeName: null });
+          if (verdict.hasLeftCluster) change({ currentCluster: null, nodeName: null });
         }
         change({ failures: verdict.failures, ...(name === null ? {} : { observedAt: new Date(nowMs) }) });
-        if (!again) dueMs = verdict.lookAgainMs === null ? null : nowMs + verdict.lookAgainMs;
+        if (!again) dueMs = verdict.nextPassMs === null ? null : nowMs + verdict.nextPassMs;
         return { kind: 'released', again };
       }),
     forget: async () => false,

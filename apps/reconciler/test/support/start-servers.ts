@@ -62,7 +62,7 @@ export interface Servers extends ClusterRows {
   /** One pass, as if its time had come. */
   passNow(id: ServerId): Promise<void>;
   /** Passes until the server rests, however often that takes. @returns undefined when it was forgotten */
-  settle(id: ServerId): Promise<ServerRow | undefined>;
+  untilIdle(id: ServerId): Promise<ServerRow | undefined>;
   server(id: ServerId): Promise<ServerRow | undefined>;
   /** At the provider, with how often it was rebuilt. */
   atProvider(serverId: number): Server;
@@ -200,7 +200,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       );
       await beginOperation(id, 'server.deregister');
     },
-    async settle(id) {
+    async untilIdle(id) {
       for (let passes = 0; passes < 50; passes += 1) {
         await passNow(id);
         const row = await server(id);
@@ -210,7 +210,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
         cloud.admin.advanceClock(2_000);
         aheadMs += 2_000;
       }
-      throw new Error(`The server ${id} does not settle: ${JSON.stringify(await server(id))}`);
+      throw new Error(`The server ${id} does not become idle: ${JSON.stringify(await server(id))}`);
     },
     atProvider(serverId) {
       const found = cloud.admin.servers().find((each) => each.id === serverId);

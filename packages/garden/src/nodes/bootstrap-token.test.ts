@@ -19,7 +19,8 @@ describe('a bootstrap token', () => {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: {
-        ...{ namespace: 'kube-system', name: 'bootstrap-token-abc123' },
+        namespace: 'kube-system',
+        name: 'bootstrap-token-abc123',
         labels: { 'corral.dev/joins-as': 'web-1' },
       },
       type: 'bootstrap.kubernetes.io/token',

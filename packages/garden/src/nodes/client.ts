@@ -1,4 +1,4 @@
-import type { Named } from '../paths.js';
+import type { Named } from '../calls/paths.js';
 
 /**
  * What a machine needs to become a node of a Shoot. `renderJoinUserData` turns it into user data. It contains a
@@ -36,7 +36,7 @@ export interface NodeReading {
 }
 
 /** Changes to a Node. Absent members stay unchanged. */
-export interface NodeMarks {
+export interface NodePatch {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly isUnschedulable?: boolean;
@@ -62,7 +62,7 @@ export interface ShootNodes {
   /** @returns null when there is no such Node */
   readNode(shoot: Named, name: string, signal?: AbortSignal): Promise<NodeReading | null>;
   /** @throws GardenError `not_found` */
-  markNode(shoot: Named, name: string, marks: NodeMarks, signal?: AbortSignal): Promise<void>;
+  patchNode(shoot: Named, name: string, patch: NodePatch, signal?: AbortSignal): Promise<void>;
   /**
    * Requests the eviction of every pod on the node, except pods of DaemonSets, mirror pods and pods that have ended. A pod
    * stays while its disruption budget forbids the eviction.

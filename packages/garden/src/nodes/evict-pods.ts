@@ -1,9 +1,9 @@
 import type { JsonObject } from '@corral/wire';
-import { isGardenError } from '../errors.js';
-import { objectIn, objectsIn, textIn, textMapIn } from '../json.js';
-import { evictionPath, type Named, podsPath } from '../paths.js';
-import { createCall, ofShoot } from '../requests.js';
-import { orAbsent } from '../shoots.js';
+import { isGardenError } from '../calls/garden-error.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';
+import { evictionPath, type Named, podsPath } from '../calls/paths.js';
+import { createCall, ofShoot } from '../calls/requests.js';
+import { orAbsent } from '../shoots/shoot-calls.js';
 import { isHostName } from './join-rules.js';
 import { listAll } from './list-all.js';
 import type { ShootAccesses } from './shoot-access.js';

@@ -61,8 +61,14 @@ function run(environment: Record<string, string> = {}) {
   rmSync(calls, { force: true });
   const { status } = spawnSync('bash', ['-c', script], {
     env: {
-      ...{ PATH: `${bin}:/usr/bin:/bin`, BIN: bin, TMPDIR: join(root, 'tmp'), CALLS: calls },
-      ...{ AGENT: join(bin, 'agent'), AGENT_AT: 'gardener-node-agent', PULL_HELP: '', AGENT_HELP: '--config-dir' },
+      PATH: `${bin}:/usr/bin:/bin`,
+      BIN: bin,
+      TMPDIR: join(root, 'tmp'),
+      CALLS: calls,
+      AGENT: join(bin, 'agent'),
+      AGENT_AT: 'gardener-node-agent',
+      PULL_HELP: '',
+      AGENT_HELP: '--config-dir',
       ...environment,
     },
   });

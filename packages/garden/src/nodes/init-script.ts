@@ -1,5 +1,5 @@
 /**
- * Renders the script that a new machine runs until its node agent takes over. Agents look for a config with their version
+ * Renders the script that a new machine runs until its node agent takes over. Agents search for a config with their version
  * in its name; older ones take its path (gardener: cmd/gardener-node-agent/app/options.go). A server starts from a plain
  * distribution image, so the script also installs what Gardener's operating system extensions install
  * (gardener/gardener-extension-os-ubuntu: pkg/controller/operatingsystemconfig).

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@corral/wire';
-import type { CallDeps } from '../call.js';
-import { GardenError } from '../errors.js';
-import { objectIn, textIn } from '../json.js';
-import { type Named, secretPath, secretsPath } from '../paths.js';
-import { confidential, createCall, deleteCall, getCall, ofShoot } from '../requests.js';
-import { orAbsent, readShoot } from '../shoots.js';
+import type { CallDeps } from '../calls/call.js';
+import { GardenError } from '../calls/garden-error.js';
+import { objectIn, textIn } from '../calls/json.js';
+import { type Named, secretPath, secretsPath } from '../calls/paths.js';
+import { confidential, createCall, deleteCall, getCall, ofShoot } from '../calls/requests.js';
+import { orAbsent, readShoot } from '../shoots/shoot-calls.js';
 import { newBootstrapToken, nodeLabel, renderBootstrapToken } from './bootstrap-token.js';
 import type { JoinData, JoinRequest } from './client.js';
 import { flawOf } from './join-rules.js';

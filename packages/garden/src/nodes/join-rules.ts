@@ -1,4 +1,4 @@
-import { areCertificates } from '../certificates.js';
+import { areCertificates } from '../credentials/certificates.js';
 import type { JoinData } from './client.js';
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';

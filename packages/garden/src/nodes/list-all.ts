@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '@corral/wire';
-import { unusableError } from '../call-errors.js';
-import { objectIn, textIn } from '../json.js';
-import { type Named, query } from '../paths.js';
-import { listCall, ofShoot } from '../requests.js';
+import { unusableError } from '../calls/call-errors.js';
+import { objectIn, textIn } from '../calls/json.js';
+import { type Named, query } from '../calls/paths.js';
+import { listCall, ofShoot } from '../calls/requests.js';
 import type { ShootAccesses } from './shoot-access.js';
 
 export interface ListedResource {

@@ -37,7 +37,7 @@ const home = '/var/lib/gardener-node-agent';
 describe('the user data of a server that joins', () => {
   it('is what was agreed on', () => {
     const text = renderJoinUserData(aJoin, nodeName);
-    // Written anew for a person to read.
+    // Formatted for people.
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(golden, text);
 
     expect(text).toBe(readFileSync(golden, 'utf8'));
@@ -57,7 +57,7 @@ describe('the user data of a server that joins', () => {
     expect(contentOf(text, apiServer.caFile)).toBe(aJoin.certificateAuthority);
   });
 
-  it('shows the token to nobody but root', () => {
+  it('lets only root read the token', () => {
     const files = read(renderJoinUserData(aJoin, nodeName)).write_files;
 
     const open = files.filter(({ permissions }) => permissions !== '0600');

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { orAborted } from '@corral/wire';
 import { LRUCache } from 'lru-cache';
-import { type Answer, type Call, type CallDeps, perform } from '../call.js';
-import { type Credentials, openCredentials } from '../credentials.js';
-import { GardenError, isGardenError } from '../errors.js';
-import { loadKubeconfig } from '../kubeconfig.js';
-import type { Named } from '../paths.js';
-import { issueKubeconfig, type ShootRole } from '../shoots.js';
+import { type Answer, type Call, type CallDeps, perform } from '../calls/call.js';
+import { GardenError, isGardenError } from '../calls/garden-error.js';
+import type { Named } from '../calls/paths.js';
+import { type Credentials, openCredentials } from '../credentials/credentials.js';
+import { loadKubeconfig } from '../credentials/kubeconfig.js';
+import { issueKubeconfig, type ShootRole } from '../shoots/shoot-calls.js';
 
 /** The address of a Shoot's API server, from its kubeconfig. */
 export interface ShootServer {
@@ -84,7 +84,7 @@ export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: numb
         return { ...(await perform(access.deps, call, signal)), from: access.from };
       } catch (error) {
         if (isNew || !isRefusal(error)) throw error;
-        // Another call may have met the same refusal and replaced it.
+        // Another call may have been refused as well and replaced it.
         if (kept.get(key) === access) kept.delete(key);
       }
       const { access: newer } = await accessTo(shoot, key, signal);
@@ -107,10 +107,10 @@ async function issueAccess(deps: CallDeps, role: ShootRole, shoot: Named): Promi
   const grantedSeconds = (expiresAt.getTime() - Date.now()) / 1_000;
   const lifeMs = Math.min(askedSeconds, Math.max(grantedSecondsMin, grantedSeconds)) * 1_000;
   const { credentials, from } = openKubeconfig(role, kubeconfig);
-  const onLockedOut: CallDeps['onLockedOut'] = ({ verb, resource }, error) =>
-    deps.log.warn('shoot does not let us in', { verb, resource, shoot: `${shoot.namespace}/${shoot.name}`, error });
+  const onAccessDenied: CallDeps['onAccessDenied'] = ({ verb, resource }, error) =>
+    deps.log.warn('shoot denies access', { verb, resource, shoot: `${shoot.namespace}/${shoot.name}`, error });
   return {
-    deps: { ...deps, credentials, onLockedOut },
+    deps: { ...deps, credentials, onAccessDenied },
     from,
     freshUntil: askedAt + lifeMs / 2,
     goodUntil: askedAt + lifeMs,

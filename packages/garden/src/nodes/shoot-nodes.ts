@@ -1,11 +1,11 @@
 import type { JsonObject } from '@corral/wire';
-import type { CallDeps } from '../call.js';
-import { unusableError } from '../call-errors.js';
-import { objectIn, objectsIn, textIn, textMapIn } from '../json.js';
-import { type Named, nodePath, nodesPath } from '../paths.js';
-import { deleteCall, getCall, mergePatchCall, ofShoot } from '../requests.js';
-import { orAbsent } from '../shoots.js';
-import type { NodeMarks, NodeReading, ShootNodes } from './client.js';
+import type { CallDeps } from '../calls/call.js';
+import { unusableError } from '../calls/call-errors.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';
+import { type Named, nodePath, nodesPath } from '../calls/paths.js';
+import { deleteCall, getCall, mergePatchCall, ofShoot } from '../calls/requests.js';
+import { orAbsent } from '../shoots/shoot-calls.js';
+import type { NodePatch, NodeReading, ShootNodes } from './client.js';
 import { evictPods } from './evict-pods.js';
 import { endJoin, joinData } from './join-data.js';
 import { listAll } from './list-all.js';
@@ -19,8 +19,8 @@ export function shootNodes(deps: CallDeps, accesses: ShootAccesses): ShootNodes 
     joinData: (shoot, request, signal) => joinData(deps, accesses, shoot, request, signal),
     endJoin: (shoot, nodeName, signal) => endJoin(accesses, shoot, nodeName, signal),
     readNode: (shoot, name, signal) => readNode(accesses, shoot, name, signal),
-    async markNode(shoot, name, marks, signal) {
-      const call = ofShoot(mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(marks)));
+    async patchNode(shoot, name, patch, signal) {
+      const call = ofShoot(mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(patch)));
       await accesses.perform(shoot, call, signal);
     },
     evictPods: (shoot, name, signal) => evictPods(accesses, shoot, name, signal),
@@ -61,7 +61,7 @@ function parseNode(node: JsonObject): NodeReading | null {
   };
 }
 
-function patchOf({ labels, annotations, isUnschedulable }: NodeMarks): JsonObject {
+function patchOf({ labels, annotations, isUnschedulable }: NodePatch): JsonObject {
   return {
     metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
     ...(isUnschedulable !== undefined && { spec: { unschedulable: isUnschedulable } }),

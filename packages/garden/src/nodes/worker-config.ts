@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '@corral/wire';
 import { parse } from 'yaml';
-import { objectIn, objectsIn, textIn, textMapIn } from '../json.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';
 
 /** The Secret with the operating system config of a worker pool, from a Shoot. */
 export interface ConfigSecret {

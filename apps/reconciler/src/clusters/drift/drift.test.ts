@@ -12,7 +12,7 @@ import {
   ourHold,
   present,
 } from '../../../test/support/a-cluster.js';
-import { decide } from '../decide.js';
+import { decide } from '../decide/decide.js';
 import { judge } from '../judge/judge.js';
 import { factsOf } from '../observe.js';
 import { driftOf, driftSentence } from './drift.js';
@@ -87,7 +87,7 @@ describe('a declared field that another manager changed', () => {
     expect(driftOf(desired, factsOf(shoot)).map((each) => [each.field.name, each.manager])).toEqual([
       [field, 'kubectl-edit'],
     ]);
-    expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'settle' });
+    expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'finish' });
     expect(verdict.conditions).toContainEqual(
       expect.objectContaining({
         type: 'Reconciled',
@@ -105,12 +105,12 @@ describe('a declared field that another manager changed', () => {
     const wanting = aSteadyDesired({ pools: [aPool({ image })] });
     const [worker] = (aShoot(wanting).spec.provider as { workers: { machine: object }[] }).workers;
     const machine = { ...worker?.machine, image: { name: 'ubuntu', providerConfig: { hugePages: 4 } } };
-    const held = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
+    const owned = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
     const shoot = aShoot(wanting, {
       generation: 2,
       observedGeneration: 2,
       spec: { provider: { workers: [{ ...worker, machine }] } },
-      managers: [ourHold, aManager('kubectl-edit', held, minutesLater(3))],
+      managers: [ourHold, aManager('kubectl-edit', owned, minutesLater(3))],
     });
 
     expect(driftOf(wanting, factsOf(shoot))).toMatchObject([
@@ -124,8 +124,8 @@ describe('a declared field that another manager changed', () => {
     expect(driftOf(desired, factsOf({ ...scaled, managers }))).toMatchObject([{ manager: 'kubectl-edit' }]);
   });
 
-  it('causes no further look while no operation is open', () => {
-    expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', lookAgainMs: null });
+  it('plans no further pass while no operation is open', () => {
+    expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', nextPassMs: null });
   });
 
   it('is not drift when it only completes an image version', () => {
@@ -144,14 +144,20 @@ describe('a declared field that another manager changed', () => {
     expect(decide(desired, present(restored), minutesLater(9))).toEqual({ do: 'applyShoot' });
   });
 
-  it.each(['corral.dev/plan', 'corral.dev/team'])('is reverted when it is a mark of Corral: %s', (mark) => {
-    const annotations = { [mark]: 'theirs' };
-    const managers = [ourHold, aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${mark}`]: {} } } })];
+  it.each(['corral.dev/plan', 'corral.dev/team'])(
+    'is reverted when it is an annotation of Corral: %s',
+    (annotation) => {
+      const annotations = { [annotation]: 'theirs' };
+      const managers = [
+        ourHold,
+        aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } }),
+      ];
 
-    expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
-      do: 'applyShoot',
-    });
-  });
+      expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
+        do: 'applyShoot',
+      });
+    },
+  );
 });
 
 describe('a pool that another manager added', () => {
@@ -176,8 +182,8 @@ describe('a pool that another manager added', () => {
   it('is reported as undeclared with its manager, and left as it is', () => {
     const verdict = judge(desired, present(added), minutesLater(9));
 
-    expect(decide(desired, present(added), minutesLater(9))).toEqual({ do: 'settle' });
-    expect(verdict).toMatchObject({ phase: 'Degraded', lookAgainMs: null });
+    expect(decide(desired, present(added), minutesLater(9))).toEqual({ do: 'finish' });
+    expect(verdict).toMatchObject({ phase: 'Degraded', nextPassMs: null });
     for (const [type, status, reason] of [
       ['Reconciled', 'False', 'Drifted'],
       ['Drifted', 'True', 'ChangedByOthers'],
@@ -209,8 +215,8 @@ describe('a pool that another manager added', () => {
   it('is reported and left as it is when its manager is unknown', () => {
     const forgotten = withPool([]);
 
-    expect(driftOf(desired, factsOf(forgotten))).toMatchObject([{ manager: null, kind: 'beside' }]);
-    expect(decide(desired, present(forgotten), minutesLater(9))).toEqual({ do: 'settle' });
+    expect(driftOf(desired, factsOf(forgotten))).toMatchObject([{ manager: null, kind: 'added' }]);
+    expect(decide(desired, present(forgotten), minutesLater(9))).toEqual({ do: 'finish' });
   });
 
   it('leaves a hibernated cluster Hibernated', () => {

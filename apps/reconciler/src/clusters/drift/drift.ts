@@ -1,9 +1,9 @@
-import { type FieldManager, othersHolding } from '@corral/garden';
+import { type FieldManager, otherManagersOf } from '@corral/garden';
 import semver from 'semver';
+import { isApplied } from '../decide/shoot-runs.js';
 import type { Desired } from '../model.js';
 import type { ShootFacts, WorkerFacts } from '../observe.js';
-import { autoUpdate, imageOptions, renderedMinimum, renderedPools } from '../render-shoot.js';
-import { isApplied } from '../shoot-runs.js';
+import { autoUpdate, imageOptions, renderedMinimum, renderedPools } from '../render.js';
 import { type ApiField, apiFieldOf, ownField } from './garden-fields.js';
 
 /** A difference between the declaration and the Shoot after the declaration was applied. */
@@ -15,10 +15,10 @@ export interface Drift {
 }
 
 /**
- * `against`: a declared field has another value; an operation waits for it, and a field without an owner is reverted.
- * `final`: it cannot be reverted, so no operation waits. `beside`: an undeclared pool, next to all declared ones.
+ * `changed`: a declared field has another value; an operation waits for it, and a field without an owner is reverted.
+ * `irreversible`: it cannot be reverted, so no operation waits. `added`: an undeclared pool, next to all declared ones.
  */
-type DriftKind = 'against' | 'final' | 'beside';
+type DriftKind = 'changed' | 'irreversible' | 'added';
 
 interface Difference {
   /** Field path as the garden writes it. */
@@ -34,10 +34,10 @@ export function driftOf(desired: Desired, facts: ShootFacts): Drift[] {
   if (!isApplied(desired, facts)) return [];
   const isNewer = facts.generation > (desired.known.appliedShootGeneration ?? 0);
   const changed = differences(desired, facts).flatMap(({ path, isFinal = false }): Drift[] => {
-    const [holder] = othersHolding(facts.managers, path);
+    const [holder] = otherManagersOf(facts.managers, path);
     if (holder === undefined && !isNewer) return [];
     const field = apiFieldOf(path, desired) ?? ownField(path);
-    return [{ field, manager: managerOf(holder), kind: isFinal ? 'final' : 'against' }];
+    return [{ field, manager: managerOf(holder), kind: isFinal ? 'irreversible' : 'changed' }];
   });
   return [...changed, ...addedPools(desired, facts)];
 }
@@ -46,7 +46,7 @@ function addedPools({ pools }: Desired, { workers, managers }: ShootFacts): Drif
   const declared = new Set(renderedPools(pools).map(({ workerName }) => workerName));
   return workers
     .filter(({ name }) => !declared.has(name))
-    .map(({ name }) => ({ field: addedPool(name), manager: managerOf(adderOf(managers, name)), kind: 'beside' }));
+    .map(({ name }) => ({ field: addedPool(name), manager: managerOf(adderOf(managers, name)), kind: 'added' }));
 }
 
 /** Field of a pool that exists only in the garden, by its name there. */
@@ -61,23 +61,23 @@ export const workerPath = (worker: string): string => `.spec.provider.workers[na
 /** The manager that added a pool, or undefined when it is unknown. */
 export function adderOf(managers: readonly FieldManager[], worker: string): FieldManager | undefined {
   const path = workerPath(worker);
-  return othersHolding(managers, `${path}.name`)[0] ?? othersHolding(managers, path).at(-1);
+  return otherManagersOf(managers, `${path}.name`)[0] ?? otherManagersOf(managers, path).at(-1);
 }
 
 const managerOf = (holder: FieldManager | undefined): string | null =>
   holder === undefined ? null : shownName(holder.manager);
 
 /** Drift without an owner: the manager released the field, or no manager is known. */
-export const isLost = ({ manager, kind }: Drift): boolean => manager === null && kind === 'against';
+export const isUnowned = ({ manager, kind }: Drift): boolean => manager === null && kind === 'changed';
 
 /** Drift that keeps an operation from succeeding. */
-export const isInTheWay = ({ kind }: Drift): boolean => kind === 'against';
+export const blocksOperation = ({ kind }: Drift): boolean => kind === 'changed';
 
 /** Drift that the team's next declaration reverts. */
-export const isMendable = ({ kind }: Drift): boolean => kind !== 'final';
+export const isRevertible = ({ kind }: Drift): boolean => kind !== 'irreversible';
 
 export function driftSentence(drift: readonly Drift[]): string {
-  const [changed, added] = [namesOf(drift.filter(({ kind }) => kind !== 'beside')), namesOf(drift.filter(isBeside))];
+  const [changed, added] = [namesOf(drift.filter(({ kind }) => kind !== 'added')), namesOf(drift.filter(isAdded))];
   const said = [
     changed && `Another manager changed fields that are declared here: ${changed}.`,
     added && `Another manager added fields that are not declared here: ${added}.`,
@@ -85,7 +85,7 @@ export function driftSentence(drift: readonly Drift[]): string {
   return said.filter((each) => each !== '').join(' ');
 }
 
-const isBeside = ({ kind }: Drift): boolean => kind === 'beside';
+const isAdded = ({ kind }: Drift): boolean => kind === 'added';
 
 function namesOf(drift: readonly Drift[]): string {
   const named = drift.map(({ field, manager }) => (manager === null ? field.name : `${field.name} (${manager})`));
@@ -103,7 +103,7 @@ function differences(desired: Desired, facts: ShootFacts): Difference[] {
   const { kubernetesVersion, maintenance } = facts;
   const wanted = autoUpdate(pools);
   const found: (Difference | false)[] = [
-    facts.hibernation.wished !== spec.hibernated && { path: '.spec.hibernation.enabled' },
+    facts.hibernation.desired !== spec.hibernated && { path: '.spec.hibernation.enabled' },
     spec.controlPlaneHA &&
       !facts.isHighlyAvailable && { path: '.spec.controlPlane.highAvailability.failureTolerance.type' },
     facts.connection !== desired.connection.gardenName && { path: '.spec.credentialsBindingName' },

@@ -12,7 +12,7 @@ import {
   settings,
 } from '../../../test/support/a-cluster.js';
 import type { Desired } from '../model.js';
-import { renderShoot } from '../render-shoot.js';
+import { renderShoot } from '../render.js';
 import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
 
 const worker = (fields: object) => ({
@@ -20,14 +20,19 @@ const worker = (fields: object) => ({
 });
 const MAXIMUM = '.spec.provider.workers[name="p1a2b3"].maximum';
 const desired = aDesired({ declaredAt: minutesLater(10) });
-const held = (manager: string, fields: Record<string, unknown>, time: Date, at: Date | null = minutesLater(20)) => ({
+const readWith = (
+  manager: string,
+  fields: Record<string, unknown>,
+  time: Date,
+  at: Date | null = minutesLater(20),
+) => ({
   shoot: aShoot(aSteadyDesired(), { managers: [aManager(manager, fields, time)] }),
   at,
 });
 const conflictsOn = (...paths: string[]) => paths.map((field) => ({ field, manager: null }));
 
 describe('a field that another manager changed', () => {
-  const scaledAt = (time: Date, at?: Date | null) => held('kubectl-edit', worker({ 'f:maximum': {} }), time, at);
+  const scaledAt = (time: Date, at?: Date | null) => readWith('kubectl-edit', worker({ 'f:maximum': {} }), time, at);
 
   it('before the declaration is taken over, and reported by its API name with its manager', () => {
     expect(arbitrate(desired, scaledAt(minutesLater(9)), conflictsOn(MAXIMUM), minutesLater(20))).toEqual({
@@ -72,7 +77,7 @@ describe('a field that another manager changed', () => {
   ])('is always reverted when it is %s of Corral', (_, path, fields) => {
     const { overridden, kept } = arbitrate(
       desired,
-      held('kubectl', fields, minutesLater(15)),
+      readWith('kubectl', fields, minutesLater(15)),
       conflictsOn(path),
       minutesLater(20),
     );
@@ -81,13 +86,13 @@ describe('a field that another manager changed', () => {
   });
 
   it('is neither taken over nor kept when no manager owns it', () => {
-    const nobody = held('before-first-apply', worker({ 'f:maximum': {} }), minutesLater(15));
+    const unowned = readWith('before-first-apply', worker({ 'f:maximum': {} }), minutesLater(15));
 
-    expect(arbitrate(desired, nobody, conflictsOn(MAXIMUM), minutesLater(20))).toEqual({ overridden: [], kept: [] });
+    expect(arbitrate(desired, unowned, conflictsOn(MAXIMUM), minutesLater(20))).toEqual({ overridden: [], kept: [] });
   });
 
   it('shows only printable characters of a manager’s name, at most 64', () => {
-    const odd = held(`a\u202eb\n${'x'.repeat(99)}`, worker({ 'f:maximum': {} }), noon);
+    const odd = readWith(`a\u202eb\n${'x'.repeat(99)}`, worker({ 'f:maximum': {} }), noon);
 
     const [{ manager } = { manager: '' }] = arbitrate(desired, odd, conflictsOn(MAXIMUM), noon).overridden;
 

@@ -3,16 +3,16 @@ import {
   type FieldConflict,
   type FieldManager,
   type FieldPathPart,
-  fieldSteps,
+  fieldPathParts,
   isAppliedBy,
   isRemovable,
-  type OwnedShoot,
-  othersHolding,
+  otherManagersOf,
   type Shoot,
   type ShootManifest,
+  type TimedShoot,
 } from '@corral/garden';
 import type { Desired } from '../model.js';
-import { markPrefix, poolLabel } from '../shoot-marks.js';
+import { corralPrefix, poolLabel } from '../shoot-labels.js';
 import { addedPool, adderOf, shownName, workerPath } from './drift.js';
 import { apiFieldOf, ownField } from './garden-fields.js';
 
@@ -29,13 +29,13 @@ const toleranceMs = 2_000;
 
 /**
  * Decides each conflict by what came last: a declaration overrides an earlier change by another manager, and a later change
- * is kept. Marks of Corral are always reverted. Fields without an owner are neither.
+ * is kept. Labels and annotations of Corral are always reverted. Fields without an owner are neither.
  *
- * @param now time of `held` by the clock that timestamps declarations
+ * @param now time of the read by the clock that timestamps declarations
  */
 export function arbitrate(
   desired: Desired,
-  { shoot, at }: OwnedShoot,
+  { shoot, at }: TimedShoot,
   conflicts: readonly FieldConflict[],
   now: Date,
 ): Arbitration {
@@ -43,9 +43,9 @@ export function arbitrate(
   const overridden: { field: string; manager: string }[] = [];
   const kept: string[] = [];
   for (const { field: path } of conflicts) {
-    const [holder] = othersHolding(shoot.managers, path);
+    const [holder] = otherManagersOf(shoot.managers, path);
     if (holder === undefined) continue;
-    if (isLater(holder) && !isMark(path)) kept.push(path);
+    if (isLater(holder) && !isCorralMetadata(path)) kept.push(path);
     else overridden.push({ field: nameOf(path, desired), manager: shownName(holder.manager) });
   }
   return { overridden, kept };
@@ -58,14 +58,14 @@ function laterThan(declaredAt: Date | null, at: Date | null, now: Date): (holder
   return ({ time }) => Date.parse(time ?? '') > declaredMs + toleranceMs;
 }
 
-const isMark = (path: string): boolean => new RegExp(`\\.(labels|annotations)\\.${markPrefix}`).test(path);
+const isCorralMetadata = (path: string): boolean => new RegExp(`\\.(labels|annotations)\\.${corralPrefix}`).test(path);
 
 const nameOf = (path: string, desired: Desired): string => (apiFieldOf(path, desired) ?? ownField(path)).name;
 
 /** The manifest without fields that other managers keep. Releasing a field leaves it to its other managers. */
 export function withoutFields(manifest: ShootManifest, paths: readonly string[]): ShootManifest {
   const reduced = structuredClone(manifest) as unknown as JsonObject;
-  for (const path of paths) remove(reduced, fieldSteps(path));
+  for (const path of paths) remove(reduced, fieldPathParts(path));
   return reduced as unknown as ShootManifest;
 }
 
@@ -75,12 +75,12 @@ export function withoutFields(manifest: ShootManifest, paths: readonly string[])
  * pools removes it.
  *
  * @param rendered names of the declared workers
- * @param now time of `held` by the clock that timestamps declarations
+ * @param now time of the read by the clock that timestamps declarations
  * @returns names of the workers to remove
  */
 export function outdatedAdditions(
   { poolsDeclaredAt, declaredAt, known, generation }: Desired,
-  { shoot, at }: OwnedShoot,
+  { shoot, at }: TimedShoot,
   rendered: readonly string[],
   now: Date,
 ): string[] {
@@ -104,11 +104,11 @@ export function additionsIn(
   });
 }
 
-/** A copied pool carries the copied label. While applies are on record, Corral owns a field in each pool of its own. */
+/** A copied pool carries the copied label. While applies are on record, Corral owns a field in each of its own pools. */
 function isCopy(managers: readonly FieldManager[], name: string): boolean {
   const path = workerPath(name);
-  const isHeldByUs = othersHolding(managers, path, '').some(({ manager }) => manager === defaultFieldManager);
-  return isAppliedBy(managers) && !isHeldByUs && othersHolding(managers, `${path}.name`).length > 0;
+  const isOwnedByUs = otherManagersOf(managers, path, '').some(({ manager }) => manager === defaultFieldManager);
+  return isAppliedBy(managers) && !isOwnedByUs && otherManagersOf(managers, `${path}.name`).length > 0;
 }
 
 /**
@@ -120,7 +120,7 @@ function isCopy(managers: readonly FieldManager[], name: string): boolean {
  * @param outdated names of outdated workers that other managers added
  */
 export function leftovers(
-  { shoot }: Pick<OwnedShoot, 'shoot'>,
+  { shoot }: Pick<TimedShoot, 'shoot'>,
   rendered: readonly string[],
   outdated: readonly string[] = [],
 ): { readonly workers: readonly object[]; readonly removed: Arbitration['overridden'] } | null {
@@ -136,7 +136,7 @@ export function leftovers(
     const pool = labels?.[poolLabel];
     const path = workerPath(name);
     if (pool === undefined || additions.includes(name) || isRemovable(shoot.managers, path)) return [];
-    const removed = othersHolding(shoot.managers, path).slice(0, 1);
+    const removed = otherManagersOf(shoot.managers, path).slice(0, 1);
     return [
       { worker, removed: removed.map(({ manager }) => ({ field: `node pool ${pool}`, manager: shownName(manager) })) },
     ];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aDesired, aPool, settings } from '../../../test/support/a-cluster.js';
-import { renderShoot } from '../render-shoot.js';
+import { renderShoot } from '../render.js';
 import { apiFieldOf } from './garden-fields.js';
 
 const desired = aDesired({

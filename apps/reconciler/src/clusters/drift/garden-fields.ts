@@ -1,5 +1,5 @@
 import type { Desired } from '../model.js';
-import { renderedPools } from '../render-shoot.js';
+import { renderedPools } from '../render.js';
 
 /** The API field that a field of the Shoot was rendered from. */
 export interface ApiField {

@@ -1,9 +1,9 @@
 import { type Condition, driftConditionType } from '@corral/contracts';
-import { type Drift, driftSentence, isMendable } from '../drift/drift.js';
+import { tokenRefusal } from '../decide/token-readiness.js';
+import { type Drift, driftSentence, isRevertible } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { GardenCondition, ShootFacts } from '../observe.js';
-import { renderedPools } from '../render-shoot.js';
-import { tokenRefusal } from '../token-readiness.js';
+import { renderedPools } from '../render.js';
 import { poolsText, sentenceFor } from './provider-problems.js';
 
 export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;
@@ -75,7 +75,7 @@ const asleep = {
 } as const;
 
 export function drifted(drift: readonly Drift[]): ConditionDraft[] {
-  if (!drift.some(isMendable)) return [];
+  if (!drift.some(isRevertible)) return [];
   return [{ type: driftConditionType, status: 'True', reason: 'ChangedByOthers', message: driftSentence(drift) }];
 }
 
@@ -94,7 +94,7 @@ export function controlPlaneReady(facts: ShootFacts): ConditionDraft {
 
 export function nodesReady(desired: Desired, facts: ShootFacts): ConditionDraft {
   const type = 'NodesReady';
-  if (isAsleep(facts) && facts.hibernation.wished) return { type, ...asleep };
+  if (isAsleep(facts) && facts.hibernation.desired) return { type, ...asleep };
   // Reported for the pool and not only for the cluster: accepted pools may be out of stock when they grow or resume.
   const shortage = facts.problems.find(
     ({ code }) => code === 'provider_capacity' || code === 'provider_quota_exceeded',

@@ -1,9 +1,9 @@
 import type { ClusterErrorCode, ClusterPhase } from '@corral/contracts';
-import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from '../decide.js';
+import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from '../decide/decide.js';
+import { isOnHold, tokenRefusal } from '../decide/token-readiness.js';
 import type { Desired, OperationVerdict, Verdict } from '../model.js';
-import { isOnHold, tokenRefusal } from '../token-readiness.js';
 import { type ConditionDraft, connectionReady, noCluster, specAccepted, stamped } from './conditions.js';
-import { lookAgainMsFor, progressOf } from './progress.js';
+import { nextPassMsFor, progressOf } from './progress.js';
 import { sentenceFor } from './provider-problems.js';
 import { notReconciled } from './reconciled.js';
 
@@ -30,7 +30,7 @@ export function judgeAbsent(desired: Desired, now: Date): Verdict {
   return {
     ...verdict(desired, 'Pending', [why], now),
     operation: running(desired),
-    lookAgainMs: lookAgainMsFor(desired),
+    nextPassMs: nextPassMsFor(desired),
   };
 }
 
@@ -55,7 +55,7 @@ export function judgeLeaving(desired: Desired, now: Date): Verdict {
   return {
     ...verdict(desired, 'Deleting', drafts, now),
     operation: running(desired),
-    lookAgainMs: Math.max(0, certainAt.getTime() - now.getTime()),
+    nextPassMs: Math.max(0, certainAt.getTime() - now.getTime()),
   };
 }
 
@@ -75,7 +75,7 @@ function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly Conditi
     observed: null,
     observedGeneration: desired.known.observedGeneration,
     operation: { to: 'stay' },
-    lookAgainMs: null,
+    nextPassMs: null,
   };
 }
 

@@ -9,7 +9,7 @@ import {
   noon,
   present,
 } from '../../../test/support/a-cluster.js';
-import type { Failure } from '../classify-failure.js';
+import type { Failure } from '../classify.js';
 import type { Desired, Observed } from '../model.js';
 import { judgeFailure } from './judge-failure.js';
 
@@ -44,7 +44,7 @@ describe('a failure that the team must fix', () => {
     expect(verdict).toMatchObject({
       phase: 'Failed',
       operation: { to: 'failed', code: 'refused_by_garden', message: 'The specification was refused: see region.' },
-      lookAgainMs: null,
+      nextPassMs: null,
     });
     expect(verdict?.conditions[0]).toEqual({
       type: 'SpecAccepted',

@@ -1,5 +1,5 @@
 import type { ClusterErrorCode } from '@corral/contracts';
-import type { Failure } from '../classify-failure.js';
+import type { Failure } from '../classify.js';
 import type { Desired, Observed, Verdict } from '../model.js';
 import { type ConditionDraft, stamped } from './conditions.js';
 import { judge } from './judge.js';
@@ -27,7 +27,7 @@ export function judgeFailure(desired: Desired, seen: Observed | null, failure: F
     phase: verdict.phase === 'Pending' ? 'Failed' : verdict.phase,
     conditions,
     operation: desired.operation === null ? { to: 'stay' } : { to: 'failed', ...obstacle.end },
-    lookAgainMs: null,
+    nextPassMs: null,
   };
 }
 

@@ -12,10 +12,10 @@ import {
   noon,
   present,
 } from '../../../test/support/a-cluster.js';
-import { decide } from '../decide.js';
+import { decide } from '../decide/decide.js';
+import { learnedFrom } from '../decide/shoot-runs.js';
 import type { Desired, Known, OpenOperation, Verdict } from '../model.js';
 import { observedHash } from '../observe.js';
-import { learnedFrom } from '../shoot-runs.js';
 import { judge } from './judge.js';
 
 type LastErrors = Partial<LastError>[];
@@ -52,7 +52,7 @@ describe('an operation', () => {
       phase: 'Ready',
       observedGeneration: 2,
       operation: { to: 'succeeded' },
-      lookAgainMs: null,
+      nextPassMs: null,
     });
   });
 
@@ -69,7 +69,7 @@ describe('an operation', () => {
       phase: 'Ready',
       observedGeneration: 2,
       operation: { to: 'succeeded' },
-      lookAgainMs: null,
+      nextPassMs: null,
     });
     expect(observedHash(answered)).not.toBe(observedHash(seen));
   });
@@ -104,7 +104,7 @@ describe('an operation', () => {
 
     expect(verdict.operation.to).toBe('running');
     expect(verdict.observedGeneration).toBe(1);
-    expect(verdict.lookAgainMs).toBe(15_000);
+    expect(verdict.nextPassMs).toBe(15_000);
   });
 
   it('succeeds immediately when the declaration changes nothing in the Shoot', () => {
@@ -148,7 +148,7 @@ describe('an operation', () => {
         code: 'provider_quota_exceeded',
         message: 'A limit of the cloud project has been reached.',
       },
-      lookAgainMs: null,
+      nextPassMs: null,
     });
   });
 
@@ -159,7 +159,7 @@ describe('an operation', () => {
     expect(verdictOf(updated({ retriedGeneration: 1 }), ran('Failed', errors)).operation.to).toBe('running');
     expect(verdictOf(updated({ retriedGeneration: 1 }), ran('Failed', { ...errors, ...taken }))).toMatchObject({
       operation: { to: 'running' },
-      lookAgainMs: 15_000,
+      nextPassMs: 15_000,
     });
   });
 
@@ -169,7 +169,7 @@ describe('an operation', () => {
 
     expect(verdictOf(updated({ retriedGeneration: 2 }), shoot, now)).toMatchObject({
       operation: { to: 'running' },
-      lookAgainMs: 20_000,
+      nextPassMs: 20_000,
     });
   });
 
@@ -220,7 +220,7 @@ describe('an operation', () => {
     expect(verdictOf(rejected, aShoot(aSteadyDesired(), { generation: 5 }))).toMatchObject({
       phase: 'Degraded',
       operation: { to: 'failed', code: 'provider_token_rejected' },
-      lookAgainMs: null,
+      nextPassMs: null,
     });
   });
 
@@ -340,8 +340,8 @@ describe('the phase', () => {
   function sleeps(hibernated: boolean): Partial<Desired> {
     return { spec: { ...steady.spec, hibernated } };
   }
-  function asleep(wished: boolean, hibernated: boolean) {
-    return { spec: { hibernation: { enabled: wished } }, hibernated };
+  function asleep(desired: boolean, hibernated: boolean) {
+    return { spec: { hibernation: { enabled: desired } }, hibernated };
   }
   function going(state: string): Shoot {
     return aShoot(steady, { generation: 2, deletionTimestamp: noon.toISOString(), ...operating('Delete', state) });
@@ -402,9 +402,9 @@ describe('a deletion', () => {
       minutesLater(1),
     );
 
-    expect(first).toMatchObject({ phase: 'Deleting', operation: { to: 'running' }, lookAgainMs: 70_000 });
+    expect(first).toMatchObject({ phase: 'Deleting', operation: { to: 'running' }, nextPassMs: 70_000 });
     expect(reasonOf(first, 'AbsenceConfirmed')).toBe('Waiting');
-    expect(second.lookAgainMs).toBe(10_000);
+    expect(second.nextPassMs).toBe(10_000);
   });
 });
 
@@ -412,7 +412,7 @@ describe('a cluster without a Shoot', () => {
   it('is pending while it is prepared', () => {
     const verdict = judge(aDesired(), absent, later);
 
-    expect(verdict).toMatchObject({ phase: 'Pending', operation: { to: 'running', progress: 0 }, lookAgainMs: 15_000 });
+    expect(verdict).toMatchObject({ phase: 'Pending', operation: { to: 'running', progress: 0 }, nextPassMs: 15_000 });
     expect(reasonOf(verdict)).toBe('Pending');
   });
 
@@ -429,7 +429,7 @@ describe('a cluster without a Shoot', () => {
     expect(verdict).toMatchObject({
       phase: 'Failed',
       operation: { to: 'failed', code: 'provider_token_rejected' },
-      lookAgainMs: null,
+      nextPassMs: null,
     });
   });
 
@@ -465,7 +465,7 @@ describe('a verdict', () => {
       observedGeneration: 1,
       observed: null,
       operation: { to: 'stay' },
-      lookAgainMs: 5_000,
+      nextPassMs: 5_000,
     });
   });
 

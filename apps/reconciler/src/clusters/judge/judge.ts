@@ -1,10 +1,10 @@
 import { type ClusterErrorCode, type Condition, driftConditionType } from '@corral/contracts';
-import { driftOf, driftSentence, isInTheWay, isMendable } from '../drift/drift.js';
+import { type Retry, retryOf } from '../decide/retry-failed.js';
+import { convergedGeneration, hasFailed, isApplied, isRunDue, isStale } from '../decide/shoot-runs.js';
+import { isOnHold, tokenRefusal } from '../decide/token-readiness.js';
+import { blocksOperation, driftOf, driftSentence, isRevertible } from '../drift/drift.js';
 import type { Desired, Observed, OpenOperation, OperationVerdict, Verdict } from '../model.js';
 import { factsOf, type ShootFacts } from '../observe.js';
-import { type Retry, retryOf } from '../retry-failed.js';
-import { convergedGeneration, hasFailed, isApplied, isRunDue, isStale } from '../shoot-runs.js';
-import { isOnHold, tokenRefusal } from '../token-readiness.js';
 import {
   type ConditionDraft,
   connectionReady,
@@ -19,7 +19,7 @@ import {
 import { judgeAbsent, judgeForeign, judgeLeaving } from './judge-absent.js';
 import { observedCluster } from './observed-cluster.js';
 import { migrationOf, phaseOf, type ShootFindings } from './phase.js';
-import { lookAgainMsFor, progressOf } from './progress.js';
+import { nextPassMsFor, progressOf } from './progress.js';
 import type { ProviderProblem } from './provider-problems.js';
 import { sentenceFor } from './provider-problems.js';
 import { reconciled } from './reconciled.js';
@@ -29,7 +29,7 @@ import { unchangedVerdict } from './waiting.js';
 const staleLookAgainMs = 5_000;
 /** How long an error that only the team can fix may last before the operation fails, even if the garden still retries. */
 const userFaultMs = 10 * 60_000;
-/** How long another manager may hold a declared field before the operation fails, in milliseconds. */
+/** How long another manager may own a declared field before the operation fails, in milliseconds. */
 const conflictMs = 10 * 60_000;
 
 /**
@@ -61,7 +61,7 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
   const { known } = desired;
   const retry = retryOf(desired, facts, now);
   const drift = driftOf(desired, facts);
-  const isDrifted = drift.some(isInTheWay);
+  const isDrifted = drift.some(blocksOperation);
   const converged = isDrifted ? null : convergedGeneration(desired, facts);
   const observedGeneration = Math.max(known.observedGeneration, converged ?? 0);
   const connection = connectionReady(desired, facts);
@@ -75,7 +75,9 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     isOnHold: isObstructed || (isOnHold(desired) && !isApplied(desired, facts)),
     lacksToken: isFalse(connection),
     isImpaired:
-      drift.some(isMendable) || facts.problems.length > 0 || [connection, controlPlane, nodes, ...health].some(isFalse),
+      drift.some(isRevertible) ||
+      facts.problems.length > 0 ||
+      [connection, controlPlane, nodes, ...health].some(isFalse),
   };
   const phase = phaseOf(desired, facts, findings);
   const conditions = [
@@ -97,7 +99,7 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     observed: observedCluster(desired, facts, now),
     observedGeneration,
     operation: operationVerdict(desired, facts, findings, told, now),
-    lookAgainMs: lookAgain(desired, facts, findings, retry, now),
+    nextPassMs: nextPassMsOf(desired, facts, findings, retry, now),
   };
 }
 
@@ -124,8 +126,8 @@ function operationVerdict(
   if (waitsForToken(desired) && findings.isOnHold) {
     return failedOf(tokenRefusal(desired).code, desired);
   }
-  if (!isDeleting && findings.drift.some(isInTheWay) && lastsTooLong(operation, told, now)) {
-    return { to: 'failed', code: 'field_conflict', message: driftSentence(findings.drift.filter(isInTheWay)) };
+  if (!isDeleting && findings.drift.some(blocksOperation) && lastsTooLong(operation, told, now)) {
+    return { to: 'failed', code: 'field_conflict', message: driftSentence(findings.drift.filter(blocksOperation)) };
   }
   const problem = facts.problems[0];
   if (findings.hasGivenUp || isUserFaultForLong(problem, facts, now)) {
@@ -134,7 +136,7 @@ function operationVerdict(
   return { to: 'running', progress: progressOf(operation, isRunFor(desired, facts) ? facts : null) };
 }
 
-/** The condition holds the start of the conflict. Time before this operation was accepted does not count. */
+/** The condition contains the start of the conflict. Time before this operation was accepted does not count. */
 function lastsTooLong({ acceptedAt }: OpenOperation, told: readonly Condition[], now: Date): boolean {
   const drifted = told.find(({ type }) => type === driftConditionType);
   if (drifted === undefined) return false;
@@ -164,7 +166,7 @@ function failedOf(code: ClusterErrorCode, desired: Desired, workers?: readonly s
   return { to: 'failed', code, message: sentenceFor(code, desired, workers) };
 }
 
-function lookAgain(
+function nextPassMsOf(
   desired: Desired,
   facts: ShootFacts,
   findings: ShootFindings,
@@ -177,5 +179,5 @@ function lookAgain(
   const isSteady = (findings.isConverged || isLeft) && isAtRest;
   return isSteady || findings.hasGivenUp || (waitsForToken(desired) && findings.isOnHold)
     ? null
-    : lookAgainMsFor(desired);
+    : nextPassMsFor(desired);
 }

@@ -5,7 +5,7 @@ import { migrationOf } from './phase.js';
 
 type Row = [
   step: string,
-  wished: string | undefined,
+  desired: string | undefined,
   actual: string | null,
   type: string,
   state: string,
@@ -27,9 +27,9 @@ describe('the migration phase of a control plane that', () => {
     ['was live migrated', 'b', 'b', 'LiveMigrate', 'Succeeded', null],
     ['has no seed yet', undefined, null, 'Create', 'Pending', null],
     ['was given its first seed', 'a', null, 'Create', 'Pending', null],
-  ])('%s', (_, wished, actual, type, state, phase) => {
+  ])('%s', (_, desired, actual, type, state, phase) => {
     const shoot = aShoot(aSteadyDesired(), {
-      spec: { seedName: wished },
+      spec: { seedName: desired },
       seedName: actual,
       lastOperation: { type, state },
     });

@@ -1,8 +1,8 @@
 import type { ClusterPhase, MigrationPhase } from '@corral/contracts';
+import { isRunDue } from '../decide/shoot-runs.js';
 import type { Drift } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { ShootFacts } from '../observe.js';
-import { isRunDue } from '../shoot-runs.js';
 
 export interface ShootFindings {
   /** The Shoot matches the declaration, or did before a regular run of the garden. */
@@ -28,12 +28,12 @@ export function phaseOf(desired: Desired, facts: ShootFacts, findings: ShootFind
   if (lastOperation === null || (lastOperation.type === 'Create' && lastOperation.state === 'Pending'))
     return 'Pending';
   if (isKeptFromWork(desired, facts, findings))
-    return hibernation.actual && hibernation.wished ? 'Hibernated' : 'Degraded';
+    return hibernation.actual && hibernation.desired ? 'Hibernated' : 'Degraded';
   if (findings.hasGivenUp) return 'Failed';
   if (lastOperation.type === 'Create' && lastOperation.state !== 'Succeeded') return 'Provisioning';
   if (isChanging(desired, facts, findings)) {
-    if (hibernation.wished === hibernation.actual) return 'Updating';
-    return hibernation.wished ? 'Hibernating' : 'Resuming';
+    if (hibernation.desired === hibernation.actual) return 'Updating';
+    return hibernation.desired ? 'Hibernating' : 'Resuming';
   }
   if (hibernation.actual) return 'Hibernated';
   // A client that waits for `Ready` after a change waits for the change, even when it is blocked.
@@ -54,7 +54,7 @@ function isKeptFromWork({ known }: Desired, { lastOperation }: ShootFacts, findi
  * manager until its run has ended.
  */
 function isChanging(desired: Desired, facts: ShootFacts, { isConverged, isOnHold, drift }: ShootFindings): boolean {
-  if (facts.hibernation.wished !== facts.hibernation.actual || isRunDue(facts)) return true;
+  if (facts.hibernation.desired !== facts.hibernation.actual || isRunDue(facts)) return true;
   // Changes by other managers stay until the team's next declaration.
   if (!isConverged && desired.operation === null && drift.length > 0) return false;
   if (!isConverged) return !isOnHold;
@@ -69,10 +69,10 @@ function isChanging(desired: Desired, facts: ShootFacts, { isConverged, isOnHold
 export function migrationOf({ seed, lastOperation, isMoving }: ShootFacts): MigrationPhase | null {
   if (lastOperation?.type === 'Migrate' || lastOperation?.type === 'LiveMigrate') {
     if (lastOperation.state !== 'Succeeded') return 'Migrating';
-    return seed.actual === seed.wished && lastOperation.type === 'LiveMigrate' ? null : 'Restoring';
+    return seed.actual === seed.desired && lastOperation.type === 'LiveMigrate' ? null : 'Restoring';
   }
   if (lastOperation?.type === 'Restore' && lastOperation.state !== 'Succeeded') return 'Restoring';
-  if (seed.wished === null || seed.wished === seed.actual) return null;
+  if (seed.desired === null || seed.desired === seed.actual) return null;
   // A new Shoot has no previous seed, so there is nothing to migrate.
   if (seed.actual === null) return isMoving ? 'Restoring' : null;
   return 'Preparing';

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { aShoot, aSteadyDesired, noon } from '../../../test/support/a-cluster.js';
 import type { OpenOperation } from '../model.js';
 import { factsOf } from '../observe.js';
-import { lookAgainMsFor, progressOf } from './progress.js';
+import { nextPassMsFor, progressOf } from './progress.js';
 
 const operation = (progress: number): OpenOperation => ({
   id: asOperationId('o1'),
@@ -31,9 +31,9 @@ describe('progress', () => {
   });
 });
 
-describe('the next look', () => {
+describe('the next pass', () => {
   it('is sooner while an operation is open', () => {
-    expect(lookAgainMsFor({ ...aSteadyDesired(), operation: operation(3) })).toBe(15_000);
-    expect(lookAgainMsFor(aSteadyDesired())).toBe(60_000);
+    expect(nextPassMsFor({ ...aSteadyDesired(), operation: operation(3) })).toBe(15_000);
+    expect(nextPassMsFor(aSteadyDesired())).toBe(60_000);
   });
 });

@@ -15,11 +15,11 @@ export function progressOf(operation: OpenOperation, run: ShootFacts | null): nu
 }
 
 /**
- * When to look again at work in progress. The watch usually reports the end earlier. This is the safety net, and keeps the
+ * Delay of the next pass while work is in progress. The watch usually reports the end earlier. This is the safety net, and keeps the
  * displayed progress fresh.
  *
  * @returns milliseconds
  */
-export function lookAgainMsFor({ operation }: Desired): number {
+export function nextPassMsFor({ operation }: Desired): number {
   return operation === null ? 60_000 : 15_000;
 }

@@ -1,8 +1,8 @@
 import type { ClusterPhase } from '@corral/contracts';
+import { isApplied } from '../decide/shoot-runs.js';
 import { driftSentence } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { ShootFacts } from '../observe.js';
-import { isApplied } from '../shoot-runs.js';
 import type { ConditionDraft } from './conditions.js';
 import type { ShootFindings } from './phase.js';
 import { migrationOf } from './phase.js';

@@ -2,7 +2,7 @@ import type { Condition } from '@corral/contracts';
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { aDesired, aSteadyDesired, minutesLater, noon } from '../../../test/support/a-cluster.js';
-import { classifyFailure } from '../classify-failure.js';
+import { classifyFailure } from '../classify.js';
 import type { Desired } from '../model.js';
 import { unchangedVerdict, waitingOf, withWaiting } from './waiting.js';
 

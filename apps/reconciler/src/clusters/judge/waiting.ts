@@ -1,6 +1,6 @@
 import type { Condition, OperationWaiting } from '@corral/contracts';
-import { gardenWordOf } from '../../garden/gate.js';
-import type { Failure } from '../classify-failure.js';
+import { gardenReportOf } from '../../garden/gate.js';
+import type { Failure } from '../classify.js';
 import type { Desired, Verdict } from '../model.js';
 import { stamped } from './conditions.js';
 import { notReconciled } from './reconciled.js';
@@ -58,7 +58,7 @@ function reasonOf(error: unknown, failure: Failure, failures: number): Reason | 
     case 'bug':
       return fault;
     case 'pause':
-      return gardenWordOf(error)?.kind === 'locked' ? denied : unavailable;
+      return gardenReportOf(error)?.kind === 'locked' ? denied : unavailable;
     case 'platform':
       return failure.code === 'platform_quota_exceeded' ? quotaExceeded : fault;
     case 'retry':
@@ -67,17 +67,17 @@ function reasonOf(error: unknown, failure: Failure, failures: number): Reason | 
 }
 
 function reasonOfRetry(error: unknown, failures: number): Reason | null {
-  const word = gardenWordOf(error)?.kind;
-  if (word === 'throttled') return throttled;
-  if (word === 'away') return unavailable;
+  const report = gardenReportOf(error)?.kind;
+  if (report === 'throttled') return throttled;
+  if (report === 'away') return unavailable;
   return failures < quietTries ? null : overtaken;
 }
 
 /** The verdict on a cluster without a new observation: the previous verdict stays. */
-export function unchangedVerdict({ known }: Desired, lookAgainMs: number | null): Verdict {
+export function unchangedVerdict({ known }: Desired, nextPassMs: number | null): Verdict {
   const { phase, conditions, seedName, migrationPhase, observed, observedGeneration } = known;
   const operation = { to: 'stay' } as const;
-  return { phase, conditions, seedName, migrationPhase, observed, observedGeneration, operation, lookAgainMs };
+  return { phase, conditions, seedName, migrationPhase, observed, observedGeneration, operation, nextPassMs };
 }
 
 /**

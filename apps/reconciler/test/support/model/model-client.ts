@@ -14,7 +14,7 @@ export type GardenMethod =
   | 'readShoot'
   | 'applyShoot'
   | 'overrideShoot'
-  | 'readHeld'
+  | 'readTimedShoot'
   | 'replaceWorkers'
   | 'annotateShoot'
   | 'deleteShoot'
@@ -84,7 +84,7 @@ export function modelClient(): ModelClient {
           created: false,
           appliedAt: new Date(),
         })),
-      readHeld: () => met('readHeld', () => model.shoot && { shoot: model.shoot, at: new Date() }),
+      readTimedShoot: () => met('readTimedShoot', () => model.shoot && { shoot: model.shoot, at: new Date() }),
       replaceWorkers: () => met('replaceWorkers', () => model.shoot as Shoot),
       annotateShoot: ({ uid, resourceVersion, annotations }) =>
         met('annotateShoot', () => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldManager, GardenError, type Shoot, type ShootManifest } from '@corral/garden';
-import { clusterIdLabel } from '../../../src/clusters/shoot-marks.js';
+import { clusterIdLabel } from '../../../src/clusters/shoot-labels.js';
 
 type Spec = Record<string, unknown>;
 interface Worker {

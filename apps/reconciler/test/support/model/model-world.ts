@@ -1,16 +1,16 @@
 import { asOperationId, type OperationId, type OperationState } from '@corral/contracts';
 import { GardenError, type Shoot, type ShootManifest } from '@corral/garden';
 import semver from 'semver';
-import { classifyFailure } from '../../../src/clusters/classify-failure.js';
-import { decide } from '../../../src/clusters/decide.js';
+import { classifyFailure } from '../../../src/clusters/classify.js';
+import { decide } from '../../../src/clusters/decide/decide.js';
+import { resolveVersion } from '../../../src/clusters/decide/resolve-version.js';
+import { learnedFrom, learnedFromRead } from '../../../src/clusters/decide/shoot-runs.js';
 import { arbitrate, withoutFields } from '../../../src/clusters/drift/field-owners.js';
 import { judge } from '../../../src/clusters/judge/judge.js';
 import { judgeFailure } from '../../../src/clusters/judge/judge-failure.js';
 import type { Desired, DesiredPool, Observed, Step, Verdict } from '../../../src/clusters/model.js';
 import { observedFrom, observedHash, runningVersion } from '../../../src/clusters/observe.js';
-import { renderShoot } from '../../../src/clusters/render-shoot.js';
-import { resolveVersion } from '../../../src/clusters/resolve-version.js';
-import { learnedFrom, learnedFromRead } from '../../../src/clusters/shoot-runs.js';
+import { renderShoot } from '../../../src/clusters/render.js';
 import { aDesired, noon, settings } from '../a-cluster.js';
 import { at, holds, ModelGarden } from './model-garden.js';
 
@@ -144,7 +144,7 @@ export class ModelWorld {
       if (desired.known.shootUid !== null) this.hadUids.add(desired.known.shootUid);
       const step = decide(desired, seen, this.clock.now);
       if (faults.meanwhile !== null && taken === 0) this.act(faults.meanwhile);
-      if (step.do === 'settle') {
+      if (step.do === 'finish') {
         this.hasDied = false;
         this.record(desired, seen, judge(desired, seen, this.clock.now), 0);
         return;
@@ -167,7 +167,7 @@ export class ModelWorld {
     if (this.row === null || this.hasDied) return;
     const { known } = this.row;
     const error = new GardenError('unreachable', 'no connection');
-    const failure = classifyFailure(error, { desired: this.row, step: 'settle', random: () => 0.5 });
+    const failure = classifyFailure(error, { desired: this.row, step: 'finish', random: () => 0.5 });
     if (failure.kind !== 'pause') throw new Error('an outage is more than a pause');
     this.row = { ...this.row, known: { ...known, failures: known.failures + 1 } };
     this.dueAt = new Date(this.clock.now.getTime() + failure.afterMs);
@@ -266,7 +266,7 @@ export class ModelWorld {
         return null;
       case 'forget':
         return this.forget();
-      case 'settle':
+      case 'finish':
         throw new Error('nothing to perform');
     }
   }
@@ -334,14 +334,14 @@ export class ModelWorld {
     const failure = classifyFailure(error, { desired, step: step.do, random: () => 0.5 });
     if (failure.kind === 'bug') throw error;
     const verdict = judgeFailure(desired, seen, failure, this.clock.now);
-    const lookAgainMs = failure.kind === 'needsUser' ? null : failure.afterMs;
+    const nextPassMs = failure.kind === 'needsUser' ? null : failure.afterMs;
     const failures = this.row.known.failures + 1;
     if (verdict !== null) {
-      this.record(desired, seen, { ...verdict, lookAgainMs }, failures);
+      this.record(desired, seen, { ...verdict, nextPassMs }, failures);
       return;
     }
     this.row = { ...this.row, known: { ...this.row.known, failures } };
-    this.endTurn(seen, lookAgainMs);
+    this.endTurn(seen, nextPassMs);
   }
 
   /** Like the stores: a verdict on an older declaration only releases the lease. */
@@ -359,14 +359,14 @@ export class ModelWorld {
       if (told.to === 'running') operation.progress = told.progress;
       if (told.to === 'succeeded') operation.progress = 100;
     }
-    this.endTurn(seen, verdict.lookAgainMs);
+    this.endTurn(seen, verdict.nextPassMs);
   }
 
-  private endTurn(seen: Observed, lookAgainMs: number | null): void {
+  private endTurn(seen: Observed, nextPassMs: number | null): void {
     this.digest = digestOf(seen);
     // A cluster that became due during the pass is next.
     if (this.dueAt !== this.leaseEnd) return;
-    this.dueAt = lookAgainMs === null ? null : new Date(this.clock.now.getTime() + lookAgainMs);
+    this.dueAt = nextPassMs === null ? null : new Date(this.clock.now.getTime() + nextPassMs);
   }
 
   private check(desired: Desired, verdict: Verdict): void {

@@ -3,11 +3,11 @@ import { expect } from '@jest/globals';
 import { desiredStore } from '../../../src/clusters/desired-store.js';
 import { observedHash } from '../../../src/clusters/observe.js';
 import { clusterPass, type PassDeps } from '../../../src/clusters/pass.js';
-import { recordStore } from '../../../src/clusters/record-store.js';
+import { recordStore } from '../../../src/clusters/record.js';
 import { clusterTable } from '../../../src/clusters/workers.js';
 import { authorities } from '../../../src/garden/authorities.js';
 import { catalogue } from '../../../src/garden/catalogue.js';
-import { newsStore } from '../../../src/garden/news-store.js';
+import { dueStore } from '../../../src/garden/due-store.js';
 import { leaseStore } from '../../../src/loop/leases.js';
 import type { ClusterRows } from '../cluster-rows.js';
 import { modelClient } from './model-client.js';
@@ -75,9 +75,9 @@ export async function reportGarden({ at, cluster, garden }: World): Promise<void
     shootName: row.shoot_name,
     hash: shoot === null ? 'absent' : observedHash(shoot),
   };
-  await newsStore(at.pool).markChanged([sighting]);
+  await dueStore(at.pool).makeChangedDue([sighting]);
   if (shoot === null && row.shoot_uid !== null && row.observed_hash !== 'absent') {
-    await newsStore(at.pool).markMissing({ seenNames: new Set(), limit: 1_000 }, null);
+    await dueStore(at.pool).makeMissingDue({ seenNames: new Set(), limit: 1_000 }, null);
   }
 }
 
@@ -92,7 +92,7 @@ export async function untilSettled(world: World, operationId: string): Promise<v
     if (!['queued', 'running'].includes(state) && world.garden.model.isIdle()) return;
   }
   throw new Error(
-    `It does not settle: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
+    `Its passes do not end: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
   );
 }
 

@@ -1,0 +1,125 @@
+import type { Shoot } from '@corral/garden';
+import type { Desired, Known, Observed } from '../model.js';
+import { factsOf, type ShootFacts } from '../observe.js';
+import { renderedPools, shootMetadata } from '../render.js';
+
+/*
+ * What the garden's runs mean for a declared generation. A run starts by setting `observedGeneration` to the Shoot's own
+ * generation. That shows which run has started, and only together with `lastOperation` which one has ended.
+ */
+
+/** Operation types that bring about a specification. The others migrate or delete. */
+const converging = ['Create', 'Reconcile', 'Restore'];
+
+/** A read that is older than our last write. Generations never decrease. */
+export function isStale(known: Known, { generation }: ShootFacts): boolean {
+  return known.appliedShootGeneration !== null && generation < known.appliedShootGeneration;
+}
+
+/** A change of the specification, or a requested operation, that no run has started with. */
+export function isRunDue({ generation, observedGeneration }: ShootFacts): boolean {
+  return observedGeneration < generation;
+}
+
+/** The garden has given up on the current Shoot. A failure from before the last change does not count. */
+export function hasFailed(facts: ShootFacts): boolean {
+  return facts.lastOperation?.state === 'Failed' && !isRunDue(facts);
+}
+
+/**
+ * The declared generation that the Shoot has converged to, or null while a run is in progress.
+ *
+ * Our write must have been observed, and the run must have succeeded and ended after that write: directly after a write the
+ * Shoot still shows its previous success. Nothing may have changed since that run started, because the run could have included
+ * another manager's edit that was reverted since. Whether the Shoot matches the declaration is decided by drift.
+ */
+export function convergedGeneration(desired: Desired, facts: ShootFacts): number | null {
+  const { known } = desired;
+  const { applied, lastOperation } = facts;
+  if (applied === null || lastOperation === null || facts.isDeleting) return null;
+  if (isStale(known, facts) || isRunDue(facts)) return null;
+  if (applied.generation !== known.appliedGeneration || known.appliedShootGeneration === null) return null;
+  if (lastOperation.state !== 'Succeeded' || !converging.includes(lastOperation.type)) return null;
+  return endedBefore(lastOperation.updatedAt, known.appliedAt) ? null : applied.generation;
+}
+
+/** Compares times of the garden, which have a resolution of one second. */
+function endedBefore(end: Date | null, write: Date | null): boolean {
+  return end !== null && write !== null && end.getTime() < Math.floor(write.getTime() / 1_000) * 1_000;
+}
+
+/**
+ * Whether the Shoot carries the current declaration, confirmed by a response of the garden. After a lost response another
+ * apply is needed: it changes nothing if the first one succeeded, and repairs the Shoot otherwise.
+ */
+export function isApplied(desired: Desired, { applied, isAppliedByUs, ...facts }: ShootFacts): boolean {
+  const { generation, desiredHash, known } = desired;
+  if (applied === null || applied.generation !== generation || applied.hash !== desiredHash) return false;
+  if (!isAppliedByUs || !hasCorralMetadata(desired, facts)) return false;
+  return known.appliedGeneration === generation && known.appliedShootGeneration !== null;
+}
+
+/** Missing labels and annotations of Corral are set again. */
+function hasCorralMetadata(
+  desired: Desired,
+  { corralMetadata, workers }: Pick<ShootFacts, 'corralMetadata' | 'workers'>,
+): boolean {
+  const { labels, annotations } = shootMetadata(desired);
+  if (!Object.entries({ ...labels, ...annotations }).every(([key, value]) => corralMetadata[key] === value))
+    return false;
+  return renderedPools(desired.pools).every(({ workerName, name }) => {
+    const worker = workers.find((each) => each.name === workerName);
+    return worker === undefined || worker.pool === name;
+  });
+}
+
+export type Learned = Pick<
+  Known,
+  | 'shootUid'
+  | 'appliedGeneration'
+  | 'appliedShootGeneration'
+  | 'appliedAt'
+  | 'appliedTokenVersion'
+  | 'retriedGeneration'
+>;
+
+/**
+ * What to record after the garden's response to a write.
+ *
+ * `appliedAt` and the token version change only when a run follows. A write of annotations alone is complete immediately, and
+ * no later run would end after it.
+ *
+ * @param at time of the write by the garden's clock
+ */
+export function learnedFrom(
+  step: 'applyShoot' | 'reconcileShoot' | 'retryShoot',
+  desired: Desired,
+  answered: Shoot,
+  at: Date | null,
+): Learned {
+  const { known, connection, generation } = desired;
+  const facts = factsOf(answered);
+  const isFollowed = isRunDue(facts);
+  return {
+    shootUid: facts.uid,
+    appliedGeneration: step === 'applyShoot' ? generation : known.appliedGeneration,
+    appliedShootGeneration: Math.max(facts.generation, known.appliedShootGeneration ?? 0),
+    appliedAt: isFollowed ? at : known.appliedAt,
+    appliedTokenVersion: isFollowed ? connection.gardenTokenVersion : known.appliedTokenVersion,
+    retriedGeneration: step === 'retryShoot' ? generation : known.retriedGeneration,
+  };
+}
+
+/** What to record after a read: an apply with a lost response may have created the Shoot. */
+export function learnedFromRead({ known }: Desired, seen: Observed): Learned {
+  const { shootUid, appliedGeneration, appliedShootGeneration, appliedAt, appliedTokenVersion, retriedGeneration } =
+    known;
+  return {
+    shootUid: shootUid ?? (seen.kind === 'present' ? seen.shoot.metadata.uid : null),
+    appliedGeneration,
+    appliedShootGeneration,
+    appliedAt,
+    appliedTokenVersion,
+    retriedGeneration,
+  };
+}

@@ -1,0 +1,214 @@
+import {
+  isNewsAbout,
+  operationValues,
+  requestVerification,
+  succeedOperationsOf,
+  verdictAssignments,
+} from '@corral/cluster-data';
+import type { ClusterId, ConnectionId, OperationId, OperationWaiting } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
+import type { Learned } from './decide/shoot-runs.js';
+import type { Verdict } from './model.js';
+
+/** The result of a pass. */
+export interface PassRecord {
+  readonly verdict: Verdict;
+  /** Generation of the verdict. A newer one, accepted during the pass, is not affected. */
+  readonly generation: number;
+  /** The operation that is open. */
+  readonly operationId: OperationId | null;
+  /** Null: nothing was seen. */
+  readonly observedHash: string | null;
+  /** Number of consecutive failed passes. */
+  readonly failures: number;
+  /** Why the last pass failed, if that is reported. */
+  readonly waiting: OperationWaiting | null;
+}
+
+/** Of the statement that records a pass. */
+const operationParameters = {
+  state: '$14',
+  progress: '$15',
+  error: '$16',
+  isFinal: '$17',
+  changes: '$18',
+  waiting: '$19::jsonb',
+} as const;
+
+/** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
+export const recordStore = (pool: Pool) => {
+  /** @returns false when a later lease was granted: nothing was written, and the pass must stop */
+  const update = async (
+    lease: PassLease<ClusterId>,
+    assignments: string,
+    values: readonly unknown[],
+  ): Promise<boolean> => {
+    const { rowCount } = await pool.query(`UPDATE cluster SET ${assignments} WHERE ${ours}`, [
+      ...leaseValues(lease),
+      ...values,
+    ]);
+    return rowCount === 1;
+  };
+
+  return {
+    /** Records what the garden's answer to a write showed. A recorded Shoot UID stays. */
+    recordLearned: (lease: PassLease<ClusterId>, learned: Learned): Promise<boolean> =>
+      update(
+        lease,
+        `shoot_uid = coalesce(shoot_uid, $4), applied_generation = $5, applied_shoot_generation = $6, applied_at = $7,
+         applied_token_version = $8, retried_generation = $9`,
+        [
+          ...[learned.shootUid, learned.appliedGeneration, learned.appliedShootGeneration, learned.appliedAt],
+          ...[learned.appliedTokenVersion, learned.retriedGeneration],
+        ],
+      ),
+
+    /** The Shoot that was found under the name is ours, regardless of its creator. */
+    recordShootUid: (lease: PassLease<ClusterId>, shootUid: string): Promise<boolean> =>
+      update(lease, 'shoot_uid = coalesce(shoot_uid, $4)', [shootUid]),
+
+    /**
+     * Records that a declaration takes fields over from other managers. Written before the takeover, and once per declaration and
+     * field: a repeated pass finds its entry.
+     *
+     * @param override fields: API names with the previous manager of each
+     */
+    async recordOverride(
+      lease: PassLease<ClusterId>,
+      override: { generation: number; fields: readonly { field: string; manager: string }[] },
+    ): Promise<boolean> {
+      const { rows } = await pool.query(
+        `WITH leased AS (
+           SELECT id, team_id, name FROM cluster WHERE ${ours}
+         ), noted AS (
+           INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+           SELECT team_id, 'cluster.override', 'Cluster', id, name, $4::jsonb FROM leased
+           WHERE NOT EXISTS (SELECT FROM audit_entry entry WHERE entry.target_id = leased.id
+                             AND entry.action = 'cluster.override' AND entry.detail = $4::jsonb)
+         )
+         SELECT id FROM leased`,
+        [...leaseValues(lease), JSON.stringify(override)],
+      );
+      return rows.length === 1;
+    },
+
+    recordPinnedVersion: (lease: PassLease<ClusterId>, version: string): Promise<boolean> =>
+      update(lease, 'pinned_version = $4', [version]),
+
+    /** The team's namespace, as its Project states it. */
+    async recordNamespace(lease: PassLease<ClusterId>, namespace: string): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `UPDATE team SET project_namespace = $4
+         WHERE id = $1 AND EXISTS (SELECT FROM cluster WHERE ${ours})`,
+        [...leaseValues(lease), namespace],
+      );
+      return rowCount === 1;
+    },
+
+    /**
+     * The namespace is gone from the garden, with the Project and the team's credentials. Both are created again before the next
+     * Shoot.
+     */
+    async forgetNamespace(lease: PassLease<ClusterId>): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `WITH forgotten AS (
+           UPDATE team SET project_namespace = NULL
+           WHERE id = $1 AND EXISTS (SELECT FROM cluster WHERE ${ours}) RETURNING id
+         ), emptied AS (
+           UPDATE connection SET garden_token_version = 0 FROM forgotten WHERE team_id = forgotten.id
+         )
+         SELECT id FROM forgotten`,
+        leaseValues(lease),
+      );
+      return rowCount === 1;
+    },
+
+    /** The provider refused our token to the garden. Requests a verification, unless one was made recently. */
+    requestVerification: ({ teamId }: PassLease<ClusterId>, connectionId: ConnectionId): Promise<void> =>
+      requestVerification(pool, { teamId, connectionId }, 'garden'),
+
+    /**
+     * A token was written to the garden. Passes of two clusters may do so concurrently, one of them with a replaced token, and the
+     * order of the writes is unknown. The older version is recorded then, and the next pass writes the current token again.
+     *
+     * @param before the garden's token version at the start of the pass
+     */
+    async recordGardenToken(
+      lease: PassLease<ClusterId>,
+      { connectionId, version, before }: { connectionId: ConnectionId; version: number; before: number },
+    ): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `UPDATE connection SET garden_token_version = CASE WHEN garden_token_version = $6 THEN $5
+                                                           ELSE least(garden_token_version, $5) END
+         WHERE team_id = $1 AND id = $4 AND EXISTS (SELECT FROM cluster WHERE ${ours})`,
+        [...leaseValues(lease), connectionId, version, before],
+      );
+      return rowCount === 1;
+    },
+
+    /** Records the verdict in one statement: cluster, operation and time of the next pass. Frees the lease. */
+    async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
+      const { verdict, generation, operationId, observedHash, failures, waiting } = record;
+      const { operation } = verdict;
+      const { rows } = await pool.query<{ again: boolean }>(
+        `WITH leased AS (
+           SELECT id, due_at IS DISTINCT FROM lease_until AS again, generation = $4 AS is_current,
+                  generation = $4
+                    AND ((phase, seed_name, migration_phase, conditions, observed_generation, observed)
+                           IS DISTINCT FROM ($5, $6::text, $7::text, $8::jsonb, $9::int, $20::jsonb)
+                         OR $18 AND EXISTS (SELECT FROM operation
+                                            WHERE operation.id = $13 AND operation.team_id = $1
+                                              AND operation.state <> $14::operation_state)) AS reads_differently
+           FROM cluster WHERE ${ours} FOR UPDATE
+         ), operated AS (
+           UPDATE operation SET ${verdictAssignments(operationParameters)}
+           FROM leased
+           WHERE operation.id = $13 AND operation.team_id = $1 AND operation.target_id = $2
+             AND ${isNewsAbout(operationParameters)}
+         )
+         UPDATE cluster
+         SET phase = CASE WHEN is_current THEN $5 ELSE phase END,
+             seed_name = CASE WHEN is_current THEN $6 ELSE seed_name END,
+             migration_phase = CASE WHEN is_current THEN $7 ELSE migration_phase END,
+             conditions = CASE WHEN is_current THEN $8::jsonb ELSE conditions END,
+             observed_generation = CASE WHEN is_current THEN $9 ELSE observed_generation END,
+             observed = CASE WHEN is_current THEN $20::jsonb ELSE observed END,
+             revision = revision + reads_differently::int,
+             updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
+             nodes_due_at = CASE WHEN $10 <> coalesce(observed_hash, '') THEN clock_timestamp() ELSE nodes_due_at END,
+             observed_hash = coalesce($10, observed_hash), failures = $11, waiting = $19::jsonb,
+             due_at = CASE WHEN again THEN due_at
+                           ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
+             lease_until = NULL
+         FROM leased WHERE cluster.id = leased.id
+         RETURNING again`,
+        [
+          ...leaseValues(lease),
+          ...[generation, verdict.phase, verdict.seedName, verdict.migrationPhase],
+          ...[JSON.stringify(verdict.conditions), verdict.observedGeneration, observedHash, failures],
+          ...[verdict.nextPassMs, operationId, ...operationValues(operation), operation.to !== 'stay'],
+          waiting && JSON.stringify(waiting),
+          verdict.observed && JSON.stringify(verdict.observed),
+        ],
+      );
+      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
+    },
+
+    /** Deletes the row of a deleted cluster, in the statement that ends its operation. The name is free again. */
+    async forget(lease: PassLease<ClusterId>): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `WITH gone AS (
+           DELETE FROM cluster WHERE ${ours} AND deletion_requested_at IS NOT NULL RETURNING id, team_id, name, shoot_name
+         ), ended AS (
+           ${succeedOperationsOf('gone')}
+         )
+         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+         SELECT team_id, 'cluster.deleted', 'Cluster', id, name, jsonb_build_object('shootName', shoot_name) FROM gone`,
+        leaseValues(lease),
+      );
+      return rowCount === 1;
+    },
+  };
+};
+export type RecordStore = ReturnType<typeof recordStore>;

@@ -1,0 +1,125 @@
+import type { ClusterId, ConnectionId, ServerId } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+
+/** Used instead of a hash when the Shoot does not exist. */
+export const ABSENT = 'absent';
+
+/** An observation of one Shoot. */
+export interface Sighting {
+  readonly namespace: string;
+  readonly shootName: string;
+  /** `observedHash` of the Shoot, or `ABSENT`. */
+  readonly hash: string;
+}
+
+/** Where the Shoot of a cluster is, or will be. */
+export interface WaitingShoot {
+  /** Null until the Project is ready. */
+  readonly namespace: string | null;
+  readonly name: string;
+  /** Since when the one waits that started last, of all that wait: an ISO 8601 time. */
+  readonly newestSince: string;
+}
+
+/** Makes a row due now, and never later than before. */
+const dueNow = 'due_at = least(due_at, clock_timestamp())';
+
+/**
+ * Whether the last pass observed something else. A running pass may have read the Shoot before this observation without having
+ * recorded its own yet, so a match with the previous pass proves nothing.
+ */
+const isUnseen = (hash: string): string => `(observed_hash IS DISTINCT FROM ${hash} OR lease_until IS NOT NULL)`;
+
+/** Due later than in the given milliseconds, or leased by a pass after which it would be due later. */
+const isLaterThan = (ms: string): string =>
+  `(lease_until IS NOT NULL OR due_at > clock_timestamp() + make_interval(secs => ${ms}::float8 / 1000))`;
+
+/** Makes clusters due after changes outside the database. All functions return the ids to wake. */
+export const dueStore = (pool: Pool) => ({
+  /** Those whose last pass saw something else, or that one is looking at. A steady cluster costs nothing more. */
+  async makeChangedDue(seen: readonly Sighting[]): Promise<ClusterId[]> {
+    const { rows } = await pool.query<{ id: ClusterId }>(
+      `UPDATE cluster SET ${dueNow}
+       FROM unnest($1::text[], $2::text[], $3::text[]) AS seen (namespace, shoot_name, hash), team
+       WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
+         AND team.project_namespace = seen.namespace AND ${isUnseen('seen.hash')}
+       RETURNING cluster.id`,
+      [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName), seen.map(({ hash }) => hash)],
+    );
+    return rows.map(({ id }) => id);
+  },
+
+  /**
+   * Of the clusters after `after`, by id, those whose Shoot UID is recorded and that were not in the list.
+   *
+   * Clusters whose last pass found the Shoot absent are skipped, unless a pass is working on them.
+   *
+   * @returns with the position to continue after, or null at the end
+   */
+  async makeMissingDue(
+    { seenNames, limit }: { seenNames: ReadonlySet<string>; limit: number },
+    after: ClusterId | null,
+  ): Promise<{ ids: ClusterId[]; next: ClusterId | null }> {
+    const { rows } = await pool.query<{ id: ClusterId; shoot_name: string }>(
+      `SELECT id, shoot_name FROM cluster
+       WHERE shoot_uid IS NOT NULL AND ${isUnseen('$1')} AND ($2::uuid IS NULL OR id > $2)
+       ORDER BY id LIMIT $3`,
+      [ABSENT, after, limit],
+    );
+    const missing = rows.filter((row) => !seenNames.has(row.shoot_name)).map(({ id }) => id);
+    if (missing.length > 0) await pool.query(`UPDATE cluster SET ${dueNow} WHERE id = ANY ($1)`, [missing]);
+    return { ids: missing, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
+  },
+
+  /** Any cluster whose last pass failed for one of these reasons, or null. */
+  async findWaiting(reasons: readonly string[]): Promise<WaitingShoot | null> {
+    const { rows } = await pool.query<WaitingShoot>(
+      `SELECT team.project_namespace AS namespace, cluster.shoot_name AS name,
+              max(cluster.waiting->>'since') OVER () AS "newestSince"
+       FROM cluster JOIN team ON team.id = cluster.team_id
+       WHERE cluster.waiting->>'reason' = ANY ($1) ORDER BY random() LIMIT 1`,
+      [reasons],
+    );
+    return rows[0] ?? null;
+  },
+
+  /**
+   * Makes all clusters due whose last pass failed for one of these reasons, spread over the given time. This includes clusters that
+   * a pass is working on, because it may have started before the cause ended and fail for the same reason.
+   *
+   * @returns with the delay of each in milliseconds
+   */
+  async makeWaitingDue(reasons: readonly string[], withinMs: number): Promise<{ id: ClusterId; inMs: number }[]> {
+    const { rows } = await pool.query<{ id: ClusterId; in_ms: number }>(
+      `UPDATE cluster SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
+       FROM (SELECT id AS waiting_id, random() * $2::float8 AS in_ms FROM cluster
+             WHERE waiting->>'reason' = ANY ($1) AND ${isLaterThan('$2')}) spread
+       WHERE id = waiting_id RETURNING id, in_ms`,
+      [reasons, withinMs],
+    );
+    return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
+  },
+
+  /** As `makeWaitingDue`, of servers whose last pass failed and that are nodes of a cluster, or about to be. */
+  async makeWaitingServersDue(withinMs: number): Promise<{ id: ServerId; inMs: number }[]> {
+    const { rows } = await pool.query<{ id: ServerId; in_ms: number }>(
+      `UPDATE adopted_server SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
+       FROM (SELECT id AS waiting_id, random() * $1::float8 AS in_ms FROM adopted_server
+             WHERE failures > 0 AND (node_pool_id IS NOT NULL OR member_of_id IS NOT NULL)
+               AND ${isLaterThan('$1')}) spread
+       WHERE id = waiting_id RETURNING id, in_ms`,
+      [withinMs],
+    );
+    return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
+  },
+
+  /** Those that use a connection about which something has changed. */
+  async makeUsersDue(connectionId: ConnectionId): Promise<ClusterId[]> {
+    const { rows } = await pool.query<{ id: ClusterId }>(
+      `UPDATE cluster SET ${dueNow} WHERE connection_id = $1 AND started_at IS NOT NULL RETURNING id`,
+      [connectionId],
+    );
+    return rows.map(({ id }) => id);
+  },
+});
+export type DueStore = ReturnType<typeof dueStore>;

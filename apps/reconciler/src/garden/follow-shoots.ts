@@ -1,0 +1,79 @@
+import type { ClusterId } from '@corral/contracts';
+import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
+import { observedHash } from '../clusters/observe.js';
+import { managedSelector } from '../clusters/shoot-labels.js';
+import type { WakeUps } from '../loop/wake-ups.js';
+import { ABSENT, type DueStore, type Sighting } from './due-store.js';
+
+export interface FollowDeps {
+  readonly garden: Pick<GardenClient, 'watchShoots'>;
+  readonly dueTimes: DueStore;
+  readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
+  /** Time between two full lists. */
+  readonly relistEveryMs: number;
+  readonly onChanges: (source: 'list' | 'event' | 'missing', clusters: number) => void;
+  readonly onWatching: (isWatching: boolean) => void;
+  /** Called when a watch opens after an interruption. Never rejects. */
+  readonly onReturn: () => Promise<void>;
+}
+
+const ROWS_PER_PAGE = 500;
+
+/**
+ * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
+ * A list is compared page by page, so memory and calls do not grow with unchanged clusters. Only the names are kept, until the
+ * missing Shoots are known.
+ */
+export const followShoots =
+  ({ garden, dueTimes, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
+  (signal: AbortSignal): Promise<void> => {
+    let seenNames = new Set<string>();
+    let isInterrupted = true;
+
+    const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
+      const ids = await dueTimes.makeChangedDue(seen);
+      onChanges(source, ids.length);
+      await wakeUps.wakeAll(ids);
+    };
+    const wakeMissing = async (): Promise<void> => {
+      for (let after: ClusterId | null = null; !signal.aborted; ) {
+        const page = await dueTimes.makeMissingDue({ seenNames, limit: ROWS_PER_PAGE }, after);
+        onChanges('missing', page.ids.length);
+        await wakeUps.wakeAll(page.ids);
+        after = page.next;
+        if (after === null) return;
+      }
+    };
+    return garden.watchShoots({
+      labelSelector: managedSelector,
+      relistEveryMs,
+      signal,
+      async onPage(shoots) {
+        for (const { metadata } of shoots) seenNames.add(metadata.name);
+        await compare('list', shoots.map(sightingOf));
+      },
+      async onListed() {
+        await wakeMissing();
+        seenNames = new Set();
+      },
+      onEvent: (event) => compare('event', [eventSighting(event)]),
+      onState({ phase }) {
+        if (phase === 'listing') seenNames = new Set();
+        if (phase === 'waiting') isInterrupted = true;
+        if (phase === 'watching' && isInterrupted) {
+          isInterrupted = false;
+          void onReturn();
+        }
+        onWatching(phase === 'watching');
+      },
+    });
+  };
+
+function sightingOf(shoot: Shoot): Sighting {
+  const { namespace, name } = shoot.metadata;
+  return { namespace, shootName: name, hash: observedHash(shoot) };
+}
+
+function eventSighting({ type, shoot }: ShootEvent): Sighting {
+  return type === 'gone' ? { ...sightingOf(shoot), hash: ABSENT } : sightingOf(shoot);
+}

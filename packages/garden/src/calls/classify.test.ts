@@ -1,0 +1,384 @@
+import type { AnswerHeaders } from '@corral/wire';
+import { describe, expect, it } from '@jest/globals';
+import { type Access, classify } from './classify.js';
+import { parseStatus } from './status.js';
+
+const aStatus = (code: number, reason: string, message: string, details: object = {}, metadata: object = {}) =>
+  parseStatus({ kind: 'Status', apiVersion: 'v1', metadata, status: 'Failure', message, reason, details, code });
+
+const aShoot = { name: 'web', group: 'core.gardener.cloud', kind: 'shoots' };
+
+describe('the kind of a failure', () => {
+  const cases: [number, string, string, object, string, string][] = [
+    // status, reason, message, details, kind of a read, kind of a write
+    [400, 'BadRequest', 'strict decoding error: unknown field "spec.x"', {}, 'refused', 'refused'],
+    [401, 'Unauthorized', 'Unauthorized', {}, 'credentials', 'credentials'],
+    [
+      403,
+      'Forbidden',
+      'shoots.core.gardener.cloud "web" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "shoots" in API group "core.gardener.cloud" in the namespace "garden-a"',
+      aShoot,
+      'rbac',
+      'rbac',
+    ],
+    [403, 'Forbidden', 'forbidden: User "system:anonymous" cannot get path "/readyz"', {}, 'rbac', 'rbac'],
+    [
+      403,
+      'Forbidden',
+      'credentialsbindings.security.gardener.cloud "c" is forbidden: CredentialsBinding cannot reference a Secret you are not allowed to read',
+      {},
+      'rbac',
+      'rbac',
+    ],
+    [
+      403,
+      'Forbidden',
+      'shoots.core.gardener.cloud "web" is forbidden: you are not allowed to both confirm the deletion and send the actual DELETE request - another subject must perform the deletion',
+      aShoot,
+      'rbac',
+      'rbac',
+    ],
+    [
+      403,
+      'Forbidden',
+      'projects.core.gardener.cloud "a" is forbidden: user "b" is not allowed to manage-members for "projects"',
+      {},
+      'rbac',
+      'rbac',
+    ],
+    [
+      403,
+      'Forbidden',
+      'shoots.core.gardener.cloud "web" is forbidden: [spec.kubernetes.version: Unsupported value: "1.2.3"]',
+      aShoot,
+      'refused',
+      'refused',
+    ],
+    [
+      403,
+      'Forbidden',
+      'shoots.core.gardener.cloud "web" is forbidden: quota limits exceeded. Unable to allocate further cpu',
+      aShoot,
+      'quota_exceeded',
+      'quota_exceeded',
+    ],
+    [
+      403,
+      'Forbidden',
+      'shoots.core.gardener.cloud "web" is forbidden: credentialsbinding.security.gardener.cloud "conn-1" not found',
+      aShoot,
+      'stale_reference',
+      'stale_reference',
+    ],
+    [
+      403,
+      'Forbidden',
+      'shoots.core.gardener.cloud "web" is forbidden: not yet ready to handle request',
+      aShoot,
+      'server_error',
+      'server_error',
+    ],
+    [
+      403,
+      'Forbidden',
+      'secrets "conn-1" is forbidden: exceeded quota: gardener, requested: count/secrets=1, used: count/secrets=9, limited: count/secrets=9',
+      { name: 'conn-1', kind: 'secrets' },
+      'quota_exceeded',
+      'quota_exceeded',
+    ],
+    [
+      500,
+      '',
+      'failed to create typed patch object (garden-a/web; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.foo: field not declared in schema',
+      {},
+      'refused',
+      'refused',
+    ],
+    [404, 'NotFound', 'shoots.core.gardener.cloud "web" not found', aShoot, 'not_found', 'not_found'],
+    [
+      404,
+      'NotFound',
+      'namespaces "garden-a" not found',
+      { name: 'garden-a', kind: 'namespaces' },
+      'not_found',
+      'not_found',
+    ],
+    [404, 'NotFound', 'the server could not find the requested resource', {}, 'unusable', 'unusable'],
+    [405, 'MethodNotAllowed', 'the server does not allow this method', {}, 'unusable', 'unusable'],
+    [406, 'NotAcceptable', 'only the following media types are accepted', {}, 'unusable', 'unusable'],
+    [415, 'UnsupportedMediaType', 'the body of the request was in an unknown format', {}, 'unusable', 'unusable'],
+    [409, 'AlreadyExists', 'shoots.core.gardener.cloud "web" already exists', aShoot, 'exists', 'exists'],
+    [409, 'Conflict', 'Operation cannot be fulfilled: the object has been modified', aShoot, 'conflict', 'conflict'],
+    [410, 'Expired', 'too old resource version: 1 (2)', {}, 'expired', 'expired'],
+    [410, 'Gone', 'gone', {}, 'expired', 'expired'],
+    [413, 'RequestEntityTooLarge', 'Request entity too large', {}, 'refused', 'refused'],
+    [
+      422,
+      'Invalid',
+      'Shoot.core.gardener.cloud "web" is invalid: spec.region: Required value',
+      aShoot,
+      'refused',
+      'refused',
+    ],
+    [429, 'TooManyRequests', 'too many requests', {}, 'throttled', 'throttled'],
+    [
+      500,
+      'InternalError',
+      'Internal error occurred: could not find referenced credentials binding: not found',
+      {},
+      'stale_reference',
+      'stale_reference',
+    ],
+    [500, 'InternalError', 'Internal error occurred: failed calling webhook', {}, 'server_error', 'uncertain'],
+    [500, 'ServerTimeout', 'the operation could not be completed in time', {}, 'server_error', 'uncertain'],
+    [502, 'Unknown', 'bad gateway', {}, 'server_error', 'uncertain'],
+    [
+      503,
+      'ServiceUnavailable',
+      'the server is currently unable to handle the request',
+      {},
+      'server_error',
+      'uncertain',
+    ],
+    [504, 'Timeout', 'request did not complete within the allotted timeout', {}, 'server_error', 'uncertain'],
+  ];
+
+  it.each(cases)('of %i %s: %s', (code, reason, message, details, ofRead, ofWrite) => {
+    const status = aStatus(code, reason, message, details);
+
+    expect(classify(code, status, {}, 'read').kind).toBe(ofRead);
+    expect(classify(code, status, {}, 'write').kind).toBe(ofWrite);
+  });
+
+  it.each<[number, string, string]>([
+    [301, 'unusable', 'unusable'],
+    [400, 'unusable', 'unusable'],
+    [401, 'credentials', 'credentials'],
+    [403, 'unusable', 'unusable'],
+    [404, 'unusable', 'unusable'],
+    [409, 'unusable', 'unusable'],
+    [429, 'throttled', 'throttled'],
+    [500, 'server_error', 'uncertain'],
+    [502, 'server_error', 'uncertain'],
+    [504, 'server_error', 'uncertain'],
+  ])('of %i without a Status, as something on the way may give it', (code, ofRead, ofWrite) => {
+    expect(classify(code, null, {}, 'read').kind).toBe(ofRead);
+    expect(classify(code, null, {}, 'write').kind).toBe(ofWrite);
+  });
+});
+
+describe('a failed precondition on the uid', () => {
+  it.each([
+    [
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on shoots.core.gardener.cloud "web": Precondition failed: UID in precondition: a, UID in object meta: b',
+      aShoot,
+    ],
+    [
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on shoots "web": the UID in the precondition (a) does not match the UID in record (b)',
+      aShoot,
+    ],
+    [
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on shoots "web": uid mismatch: the provided object specified uid a, and no existing object was found',
+      aShoot,
+    ],
+    [
+      422,
+      'Invalid',
+      'Shoot.core.gardener.cloud "web" is invalid: metadata.uid: Invalid value: "a": field is immutable',
+      { ...aShoot, causes: [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message: 'field is immutable' }] },
+    ],
+  ])('is a conflict about the uid: %i %s %s', (code, reason, message, details) => {
+    const { kind, details: said } = classify(code, aStatus(code, reason, message, details), {}, 'write');
+
+    expect([kind, said.uidMismatch]).toEqual(['conflict', true]);
+  });
+
+  it('is not what any other conflict is', () => {
+    const status = aStatus(409, 'Conflict', 'Operation cannot be fulfilled: the object has been modified', aShoot);
+
+    expect(classify(409, status, {}, 'write').details.uidMismatch).toBe(false);
+  });
+
+  it('is not what a manifest with several faults meets', () => {
+    const causes = [
+      { reason: 'FieldValueInvalid', field: 'metadata.uid', message: 'field is immutable' },
+      { reason: 'FieldValueRequired', field: 'spec.region', message: 'Required value' },
+    ];
+
+    expect(classify(422, aStatus(422, 'Invalid', 'words', { causes }), {}, 'write').kind).toBe('refused');
+  });
+});
+
+describe('the details of a failure', () => {
+  it('is each field with its fault for 422', () => {
+    const causes = [
+      { reason: 'FieldValueInvalid', field: 'spec.region', message: 'Invalid value: "x": field is immutable' },
+      { reason: 'FieldValueForbidden', message: 'no field' },
+    ];
+    const message = 'Shoot.core.gardener.cloud "web" is invalid: [spec.region: …]';
+
+    const { details } = classify(422, aStatus(422, 'Invalid', message, { causes }), {}, 'write');
+
+    expect(details).toMatchObject({
+      status: 422,
+      reason: 'Invalid',
+      fields: [{ field: 'spec.region', message: 'Invalid value: "x": field is immutable' }],
+      sentences: ['spec.region: Invalid value: "x": field is immutable', 'no field'],
+    });
+  });
+
+  it.each([
+    ['shoots.core.gardener.cloud "web" is forbidden: one reason', 'one reason'],
+    [
+      'shoots.core.gardener.cloud "web" is forbidden: [a: Required value, b: Required value]',
+      'a: Required value, b: Required value',
+    ],
+    [
+      'admission webhook "validator.hcloud" denied the request: minimum value must be >= 1',
+      'minimum value must be >= 1',
+    ],
+    ['shoots.core.gardener.cloud "web" is forbidden: admission webhook "v" denied the request: no', 'no'],
+  ])('is the bare reason of %s', (message, sentence) => {
+    expect(classify(403, aStatus(403, 'Forbidden', message), {}, 'write').details.sentences).toEqual([sentence]);
+  });
+
+  it('is each field with its fault also where the validators of Gardener refuse with 403', () => {
+    const region = 'Unsupported value: "x": supported values: "fsn1", "nbg1"';
+    const message = `shoots.core.gardener.cloud "web" is forbidden: [spec.region: ${region}, spec.provider.workers[0].zones[0]: Invalid value: "x": no]`;
+
+    const { details } = classify(403, aStatus(403, 'Forbidden', message), {}, 'write');
+
+    expect(details).toMatchObject({
+      fields: [
+        { field: 'spec.region', message: region },
+        { field: 'spec.provider.workers[0].zones[0]', message: 'Invalid value: "x": no' },
+      ],
+      sentences: [`spec.region: ${region}`, 'spec.provider.workers[0].zones[0]: Invalid value: "x": no'],
+    });
+  });
+
+  it('is the field that the garden does not have, for an apply that it calls its own fault', () => {
+    const message = (path: string) =>
+      `failed to create typed patch object (garden-a/web; core.gardener.cloud/v1beta1, Kind=Shoot): ${path}: field not declared in schema`;
+    const fieldOf = (path: string) =>
+      classify(500, aStatus(500, '', message(path)), {}, 'write').details.fields?.map(({ field }) => field);
+
+    expect(fieldOf('.spec.maintenance.foo')).toEqual(['spec.maintenance.foo']);
+    expect(fieldOf('.spec.provider.workers[name="p1"].foo')).toEqual(['spec.provider.workers[name="p1"].foo']);
+  });
+
+  it('is bounded, however much the garden says', () => {
+    const causes = Array.from({ length: 500 }, (_, n) => ({ reason: 'R', field: `f${n}`, message: 'x'.repeat(5_000) }));
+
+    const { details } = classify(422, aStatus(422, 'Invalid', 'y'.repeat(100_000), { causes }), {}, 'write');
+
+    expect(JSON.stringify(details).length).toBeLessThan(30_000);
+  });
+
+  it('is who owns which field for a conflict of an apply', () => {
+    const causes = [
+      {
+        reason: 'FieldManagerConflict',
+        field: '.spec.kubernetes.version',
+        message: 'conflict with "gardener-controller-manager" using core.gardener.cloud/v1beta1',
+      },
+      {
+        reason: 'FieldManagerConflict',
+        field: '.spec.provider.workers[name="p12345"].maximum',
+        message:
+          'conflict with "dashboard" with subresource "x" using core.gardener.cloud/v1beta1 at 2026-08-01T10:00:00Z',
+      },
+      { reason: 'FieldManagerConflict', field: '.spec.region', message: 'words of tomorrow' },
+    ];
+
+    const { details } = classify(
+      409,
+      aStatus(409, 'Conflict', 'Apply failed with 3 conflicts', { causes }),
+      {},
+      'write',
+    );
+
+    expect(details.causes).toEqual([
+      { field: '.spec.kubernetes.version', manager: 'gardener-controller-manager' },
+      { field: '.spec.provider.workers[name="p12345"].maximum', manager: 'dashboard' },
+      { field: '.spec.region', manager: null },
+    ]);
+  });
+
+  it('contain the position from which an expired list may continue', () => {
+    const status = aStatus(410, 'Expired', 'The provided continue parameter is too old', {}, { continue: 'next' });
+
+    expect(classify(410, status, {}, 'read').details.continueToken).toBe('next');
+  });
+
+  it('contains no reason in an unknown format, because reasons are logged', () => {
+    expect(classify(500, aStatus(500, 'Bearer abc', 'm'), {}, 'read').details.reason).toBe('Unknown');
+  });
+});
+
+describe('how long to wait', () => {
+  const date = 'Sat, 01 Aug 2026 10:00:00 GMT';
+
+  it.each<[string, number, AnswerHeaders, object, number | null]>([
+    ['the header in seconds', 429, { 'retry-after': '7' }, { retryAfterSeconds: 3 }, 7],
+    [
+      'the header as a date, by the clock of the garden',
+      429,
+      { 'retry-after': 'Sat, 01 Aug 2026 10:00:30 GMT', date },
+      {},
+      30,
+    ],
+    ['a date that is over', 429, { 'retry-after': 'Sat, 01 Aug 2026 09:00:00 GMT', date }, {}, 0],
+    ['the details', 429, {}, { retryAfterSeconds: 3 }, 3],
+    ['the details when the header is odd', 429, { 'retry-after': 'soon' }, { retryAfterSeconds: 3 }, 3],
+    ['a second when a 429 names no time', 429, {}, {}, 1],
+    ['the header of a 503', 503, { 'retry-after': '20' }, {}, 20],
+    ['nothing when nothing else is said', 503, {}, {}, null],
+  ])('is %s', (_what, code, headers, details, seconds) => {
+    const access: Access = 'read';
+
+    expect(classify(code, aStatus(code, 'Any', 'm', details), headers, access).details.retryAfterSeconds).toBe(seconds);
+  });
+
+  it('is in a 429 in plain text too', () => {
+    expect(classify(429, null, { 'retry-after': '1' }, 'write').details.retryAfterSeconds).toBe(1);
+  });
+});
+
+describe('a Status', () => {
+  it.each([
+    ['text', 'Unauthorized'],
+    ['null', null],
+    ['an array', []],
+    ['another kind', { kind: 'Shoot', code: 404 }],
+    ['a success', { kind: 'Status', status: 'Success' }],
+  ])('is not %s', (_what, value) => {
+    expect(parseStatus(value)).toBeNull();
+  });
+
+  it('is read although its parts are of odd types', () => {
+    const odd = {
+      kind: 'Status',
+      code: '403',
+      reason: 5,
+      message: {},
+      details: { causes: 'x', name: 1 },
+      metadata: [],
+    };
+
+    expect(parseStatus(odd)).toEqual({
+      code: null,
+      reason: 'Unknown',
+      message: '',
+      details: { name: null, kind: null, retryAfterSeconds: null },
+      causes: [],
+      continueToken: null,
+    });
+  });
+});
