@@ -63,7 +63,7 @@ describe('a request over a limit', () => {
   });
 
   it('is refused before its body is read, and is never forwarded', async () => {
-    await start({ perTokenPerMinute: 1 });
+    await start({ perTokenPerMinute: 1 }, { writeWaitMs: 10_000 });
     await gateway.call('GET', LIST);
     const before = gateway.upstreamCalls();
 

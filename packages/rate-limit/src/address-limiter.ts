@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import type { Buckets } from './buckets.js';
-import { type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
+import { inOrder, type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
 
 /** Prefix length of one IPv6 client: a host or household gets a /64, which has 2^64 addresses. */
 const HOST_BITS = 64;
@@ -14,10 +14,10 @@ export const ADDRESSES_PER_SITE = 4;
 export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_BITS);
 
 /** The same for a request. */
-export const addressOf = (req: Request): string => peerOf(req.ip ?? '');
+export const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', HOST_BITS);
 
 export interface AddressLimit extends Pick<RequestLimit, 'perMinute'> {
-  /** Prefix of each bucket's key. */
+  /** Prefix of the limits' names. */
   readonly prefix: string;
   /** Creates the API's error for an address or its /48. */
   readonly refuse: (retryAfterSeconds: number, whose: 'address' | 'network') => Error;
@@ -29,21 +29,20 @@ export interface AddressLimit extends Pick<RequestLimit, 'perMinute'> {
  */
 export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: AddressLimit): RequestLimiter {
   const address = requestLimiter(buckets, {
+    name: `${prefix}address`,
     perMinute,
-    keyOf: (req) => `${prefix}address:${addressOf(req)}`,
+    keyOf: addressOf,
     refuse: (seconds) => refuse(seconds, 'address'),
   });
   const site = requestLimiter(buckets, {
+    name: `${prefix}site`,
     perMinute: perMinute * ADDRESSES_PER_SITE,
-    keyOf: (req) => `${prefix}site:${siteOf(req)}`,
+    keyOf: siteOf,
+    skip: (req) => !siteOf(req).includes(':'),
     refuse: (seconds) => refuse(seconds, 'network'),
   });
   return {
-    check: (req, res, next) =>
-      address.check(req, res, (error?: unknown) => {
-        if (error !== undefined || siteOf(req) === null) next(error);
-        else site.check(req, res, next);
-      }),
+    check: inOrder(address.check, site.check),
     giveBack(res) {
       address.giveBack(res);
       site.giveBack(res);
@@ -51,8 +50,5 @@ export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: 
   };
 }
 
-/** The client's /48; null for IPv4. */
-function siteOf(req: Request): string | null {
-  const site = ipKeyGenerator(req.ip ?? '', SITE_BITS);
-  return site.includes(':') ? site : null;
-}
+/** The client's /48, or its IPv4 address. */
+const siteOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', SITE_BITS);

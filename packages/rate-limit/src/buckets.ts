@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Bucket, type BucketRule, returnToken, type Taken, takeToken } from './token-bucket.js';
+import { type Bucket, type BucketRule, returnTokens, type Taken, takeToken } from './token-bucket.js';
 
 /** The state of token buckets. */
 export interface Buckets {
@@ -10,8 +10,13 @@ export interface Buckets {
    *   `waitMs` is the wait for it. Default: 0
    */
   take(key: string, rule: BucketRule, patienceMs?: number): Taken | Promise<Taken>;
-  /** Returns a token taken by `take`, as if it had never been taken. @returns the state afterwards */
-  giveBack(key: string, rule: BucketRule): Taken | Promise<Taken>;
+  /**
+   * Returns tokens taken by `take`, as if they had never been taken.
+   *
+   * @param tokens default: 1
+   * @returns the state afterwards
+   */
+  giveBack(key: string, rule: BucketRule, tokens?: number): Taken | Promise<Taken>;
 }
 
 /** Bounds memory. Evicts the least recently used bucket, which has refilled by then. */
@@ -26,7 +31,7 @@ export function memoryBuckets(now: () => number): Buckets {
   };
   return {
     take: (key, rule, patienceMs) => keep(key, takeToken(buckets.get(key), rule, now(), patienceMs)),
-    giveBack: (key, rule) => keep(key, returnToken(buckets.get(key), rule, now())),
+    giveBack: (key, rule, tokens) => keep(key, returnTokens(buckets.get(key), rule, now(), tokens)),
   };
 }
 
@@ -43,6 +48,6 @@ export function partOf(buckets: Buckets, processes: () => number): Buckets {
   });
   return {
     take: (key, rule, patienceMs) => buckets.take(key, part(rule), patienceMs),
-    giveBack: (key, rule) => buckets.giveBack(key, part(rule)),
+    giveBack: (key, rule, tokens) => buckets.giveBack(key, part(rule), tokens),
   };
 }

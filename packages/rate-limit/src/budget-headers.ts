@@ -1,5 +1,4 @@
 import type { Response } from 'express';
-import type { Taken } from './token-bucket.js';
 
 /** The reportable state of one limit. */
 export interface Budget {
@@ -28,10 +27,6 @@ export function tellOnly(res: Response, name: string, budget: Budget): void {
   const budgets = new Map([[name, budget]]);
   reported.set(res, budgets);
   state(res, budgets);
-}
-
-export function budgetOf(limit: number, { remaining, fullInMs }: Taken): Budget {
-  return { limit, remaining, resetAt: new Date(Date.now() + fullInMs) };
 }
 
 function state(res: Response, budgets: ReadonlyMap<string, Budget>): void {

@@ -118,17 +118,20 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
       if (leased !== null) return leased;
       return orElse(() => (patienceMs > 0 ? takeAhead(key, rule, patienceMs) : fetchAndTake(key, rule)), alone);
     },
-    giveBack(key, rule) {
-      const alone = () => fallback.giveBack(key, rule);
+    giveBack(key, rule, tokens = 1) {
+      const alone = () => fallback.giveBack(key, rule, tokens);
       if (now() < downUntil) return alone();
       const lease = leases.get(key);
       // Into the lease without a call to Redis, unless requests may be waiting for the token or this process would hold
       // too much.
-      if (lease !== undefined && lease.granted < shareOf(rule) && lease.rest >= 1) {
-        lease.granted += 1;
+      if (lease !== undefined && lease.granted + tokens <= shareOf(rule) && lease.rest >= 1) {
+        lease.granted += tokens;
         return describe(true, Math.min(rule.capacity, lease.granted + lease.rest), rule);
       }
-      return orElse(async () => describe(true, (await ask(key, rule, { amount: -1, ahead: 0 })).rest, rule), alone);
+      return orElse(
+        async () => describe(true, (await ask(key, rule, { amount: -tokens, ahead: 0 })).rest, rule),
+        alone,
+      );
     },
     close: async () => {
       clearInterval(timer);

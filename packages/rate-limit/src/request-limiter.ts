@@ -1,13 +1,17 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit, type Store } from 'express-rate-limit';
+import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
+import { BucketStore, type BucketTime } from './bucket-store.js';
 import type { Buckets } from './buckets.js';
-import { budgetOf, tellBudget, tellOnly } from './budget-headers.js';
-import type { BucketRule, Taken } from './token-bucket.js';
+import { type Budget, tellBudget, tellOnly } from './budget-headers.js';
 
 export interface RequestLimit {
+  /** Unique within the installation. Prefix of the buckets' keys. */
+  readonly name: string;
   readonly perMinute: number;
-  /** Key of the bucket for a request. Starts with a word that is unique to the limit within the installation. */
+  /** Whose bucket a request is charged to. */
   readonly keyOf: (req: Request, res: Response) => string;
+  /** Requests that the limit does not concern. Default: none. */
+  readonly skip?: (req: Request, res: Response) => boolean;
   /** Creates the API's error for a request that finds the bucket empty. */
   readonly refuse: (retryAfterSeconds: number) => Error;
 }
@@ -19,85 +23,100 @@ export interface RequestLimiter {
   giveBack(res: Response): void;
 }
 
-const MINUTE_MS = 60_000;
+/** What a request was charged, in the library's terms. */
+export interface Charge extends RateLimitInfo {
+  readonly resetTime: BucketTime;
+}
 
-export const ruleOf = ({ perMinute }: RequestLimit): BucketRule => ({ capacity: perMinute, periodMs: MINUTE_MS });
+const MINUTE_MS = 60_000;
 
 /**
  * A request limit as a token bucket: `n` per minute allows a burst of `n`, then `n / 60` per second. A fixed window
  * would lock a client out for up to a minute, and many clients give up sooner.
  */
 export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLimiter {
-  const rule = ruleOf(limit);
-  const charged = new WeakMap<Response, { readonly key: string; readonly taken: Taken }>();
+  const { check, takeBack } = bucketLimiter(buckets, limit);
+  return {
+    check,
+    giveBack(res) {
+      const charge = takeBack(res);
+      if (charge === null) return;
+      // Does not wait for Redis: the bucket's state can be predicted.
+      const resetAt = new Date(charge.resetTime.getTime() - MINUTE_MS / limit.perMinute);
+      tellBudget(res, limit.name, { limit: limit.perMinute, remaining: charge.remaining + 1, resetAt, isFree: true });
+    },
+  };
+}
+
+export interface BucketLimiter {
+  readonly check: RequestHandler;
+  chargeOf(res: Response): Charge | null;
+  /** Gives back a request's charge. @returns null when it has none */
+  takeBack(res: Response): Charge | null;
+}
+
+/** @param patienceMs how long a request would wait for its token; its charge says how long it must. Default: 0 */
+export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs = 0): BucketLimiter {
+  const store = new BucketStore(
+    buckets,
+    { capacity: limit.perMinute, periodMs: MINUTE_MS },
+    `${limit.name}:`,
+    patienceMs,
+  );
+  const charges = new WeakMap<Response, Charge>();
+  const property = `limit:${limit.name}`;
+  const chargeOf = (req: Request): Charge | undefined =>
+    (req as Request & Record<string, Charge | undefined>)[property];
   const middleware = rateLimit({
     windowMs: MINUTE_MS,
     limit: limit.perMinute,
-    store: bucketStore(buckets, rule),
+    store,
     keyGenerator: limit.keyOf,
+    skip: limit.skip ?? (() => false),
+    requestPropertyName: property,
     // The headers follow the DNS API's upstream, which the library does not support: see `tellBudget`.
     standardHeaders: false,
     legacyHeaders: false,
-    requestPropertyName: INFO,
-    validate: false,
-    handler: (req, res) => {
-      throw refusalOf(res, limit, infoOf(req));
-    },
+    handler: (req, res, next) => next(refusalOf(res, limit, chargeOf(req) as Charge)),
   });
+  const check: RequestHandler = (req, res, next) =>
+    middleware(req, res, (error?: unknown) => {
+      const charge = chargeOf(req);
+      if (error === undefined && charge !== undefined) {
+        charges.set(res, charge);
+        tellBudget(res, limit.name, budgetOf(charge));
+      }
+      next(error);
+    });
   return {
-    check: (req, res, next) =>
-      middleware(req, res, (error?: unknown) => {
-        if (error === undefined) {
-          const info = infoOf(req);
-          charged.set(res, info);
-          tellBudget(res, info.key, budgetOf(limit.perMinute, info.taken));
-        }
-        next(error);
-      }),
-    giveBack(res) {
-      const charge = charged.get(res);
-      if (charge === undefined) return;
-      charged.delete(res);
-      const { key, taken } = charge;
-      const left = buckets.giveBack(key, rule);
-      // Does not wait for Redis: the answer can be predicted well enough.
-      if (left instanceof Promise) left.catch(() => undefined);
-      const known = left instanceof Promise ? { ...taken, remaining: taken.remaining + 1 } : left;
-      tellBudget(res, key, { ...budgetOf(limit.perMinute, known), isFree: true });
+    check,
+    chargeOf: (res) => charges.get(res) ?? null,
+    takeBack(res) {
+      const charge = charges.get(res);
+      if (charge === undefined) return null;
+      charges.delete(res);
+      store.decrement(charge.key).catch(() => undefined);
+      return charge;
     },
   };
 }
 
 /** Reports the limit that refuses a request, in headers and as the API's error. */
-export function refusalOf(res: Response, limit: RequestLimit, { key, taken }: { key: string; taken: Taken }): Error {
-  tellOnly(res, key, budgetOf(limit.perMinute, taken));
-  return limit.refuse(Math.max(1, Math.ceil(taken.retryInMs / 1_000)));
+export function refusalOf(res: Response, { name, refuse }: RequestLimit, charge: Charge): Error {
+  tellOnly(res, name, budgetOf(charge));
+  return refuse(Math.max(1, Math.ceil(charge.resetTime.retryInMs / 1_000)));
 }
 
-const INFO = 'requestLimit';
+const budgetOf = ({ limit, remaining, resetTime }: Charge): Budget => ({ limit, remaining, resetAt: resetTime });
 
-/** Carries the bucket's state through `resetTime`, the only value that the library passes on unchanged. */
-class BucketTime extends Date {
-  constructor(readonly taken: Taken) {
-    super(Date.now() + taken.fullInMs);
-  }
-}
-
-function infoOf(req: Request): { key: string; taken: Taken } {
-  const { key, resetTime } = (req as Request & { [INFO]: { key: string; resetTime: BucketTime } })[INFO];
-  return { key, taken: resetTime.taken };
-}
-
-/** Adapts a bucket to express-rate-limit, which counts hits in a window: hits are the tokens used. */
-function bucketStore(buckets: Buckets, rule: BucketRule): Store {
-  return {
-    localKeys: false,
-    increment: async (key) => {
-      const taken = await buckets.take(key, rule);
-      const gone = Math.max(1, rule.capacity - taken.remaining);
-      return { totalHits: taken.allowed ? gone : rule.capacity + 1, resetTime: new BucketTime(taken) };
-    },
-    decrement: () => undefined,
-    resetKey: () => undefined,
+/** Runs middlewares one after the other, up to the first error. */
+export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler {
+  return (req, res, next) => {
+    const [first, ...rest] = handlers;
+    if (first === undefined) return next();
+    return first(req, res, (error?: unknown) => {
+      if (error === undefined) inOrder(...rest)(req, res, next);
+      else next(error);
+    });
   };
 }

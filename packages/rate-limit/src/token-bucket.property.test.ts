@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { memoryBuckets, partOf } from './buckets.js';
-import { type Bucket, type BucketRule, returnToken, type Taken, takeToken } from './token-bucket.js';
+import { type Bucket, type BucketRule, returnTokens, type Taken, takeToken } from './token-bucket.js';
 
 const rule: fc.Arbitrary<BucketRule> = fc.record({
   capacity: fc.integer({ min: 1, max: 50 }),
@@ -101,7 +101,7 @@ function walk(of: BucketRule, through: readonly { pause: number; gives: boolean;
   return through.map(({ pause, gives, patienceMs }) => {
     now += pause;
     const isReturn = gives && held > 0;
-    const next = isReturn ? returnToken(bucket, of, now) : takeToken(bucket, of, now, patienceMs);
+    const next = isReturn ? returnTokens(bucket, of, now) : takeToken(bucket, of, now, patienceMs);
     bucket = next.bucket;
     if (isReturn) held -= 1;
     else if (next.taken.allowed) held += 1;
@@ -127,7 +127,7 @@ describe('a token bucket with returned tokens', () => {
         const before = { tokens: Math.min(of.capacity, level), at: 0 };
         const { bucket } = takeToken(before, of, 0);
 
-        expect(returnToken(bucket, of, 0).bucket.tokens).toBeCloseTo(before.tokens, 6);
+        expect(returnTokens(bucket, of, 0).bucket.tokens).toBeCloseTo(before.tokens, 6);
       }),
     );
   });
@@ -136,8 +136,8 @@ describe('a token bucket with returned tokens', () => {
     const of = { capacity: 3, periodMs: 60_000 };
     const { bucket } = takeToken(undefined, of, 0);
 
-    expect(returnToken(bucket, of, 0).taken).toMatchObject({ allowed: true, remaining: 3, fullInMs: 0 });
-    expect(returnToken(undefined, of, 0).bucket.tokens).toBe(3);
+    expect(returnTokens(bucket, of, 0).taken).toMatchObject({ allowed: true, remaining: 3, fullInMs: 0 });
+    expect(returnTokens(undefined, of, 0).bucket.tokens).toBe(3);
   });
 });
 

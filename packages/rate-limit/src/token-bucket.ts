@@ -42,13 +42,14 @@ export function takeToken(
   return { bucket: { tokens, at: now }, taken: describe(allowed, tokens, rule) };
 }
 
-/** Returns one token, up to the bucket's capacity. */
-export function returnToken(
+/** Returns tokens, up to the bucket's capacity. */
+export function returnTokens(
   bucket: Bucket | undefined,
   rule: BucketRule,
   now: number,
+  count = 1,
 ): { bucket: Bucket; taken: Taken } {
-  const tokens = Math.min(rule.capacity, fill(bucket, rule, now) + 1);
+  const tokens = Math.min(rule.capacity, fill(bucket, rule, now) + count);
   return { bucket: { tokens, at: now }, taken: describe(true, tokens, rule) };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Clock } from './clock.js';
-import { type Bucket, type BucketRule, returnToken, takeToken } from './token-bucket.js';
+import { type Bucket, type BucketRule, returnTokens, takeToken } from './token-bucket.js';
 import { emptyLine, enter, leave, placesPerKey, serve, type WaitingLine, waitingLines } from './waiting-lines.js';
 
 const rule: BucketRule = { capacity: 4, periodMs: 4_000 };
@@ -54,7 +54,7 @@ function play(through: readonly Event[]) {
       if (id === undefined || after === null) continue;
       line = after;
       left.push(id);
-      bucket = returnToken(bucket, rule, now).bucket;
+      bucket = returnTokens(bucket, rule, now).bucket;
     }
   }
   pass(now + 2 * PATIENCE_MS);

@@ -18,13 +18,16 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
       refusal(`Too many requests from this ${whose}. Try again after the time in Retry-After.`)(seconds),
   });
   const perSession = requestLimiter(buckets, {
+    name: 'cluster-api/session',
     perMinute: limits.perSessionPerMinute,
-    keyOf: (_req, res) => `cluster-api/session:${sessionOf(res)?.id}`,
+    skip: (_req, res) => sessionOf(res) === null,
+    keyOf: (_req, res) => `${sessionOf(res)?.id}`,
     refuse: refusal('Too many requests from this session. Try again after the time in Retry-After.'),
   });
   const signInPerAddress = requestLimiter(buckets, {
+    name: 'cluster-api/sign-in',
     perMinute: limits.signInRequestsPerAddressPerMinute,
-    keyOf: (req) => `cluster-api/sign-in:${addressOf(req)}`,
+    keyOf: addressOf,
     refuse: refusal('Too many sign-ins from this address. Try again after the time in Retry-After.'),
   });
   return {
@@ -37,8 +40,8 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
       if (sessionOf(res) !== null) perAddress.giveBack(res);
       next();
     }) satisfies RequestHandler,
-    perSession: ((req, res, next) =>
-      sessionOf(res) === null ? next() : perSession.check(req, res, next)) satisfies RequestHandler,
+    /** Of requests that have a session. */
+    perSession: perSession.check,
   };
 }
 

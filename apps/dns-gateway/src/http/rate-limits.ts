@@ -5,6 +5,7 @@ import {
   addressLimiter,
   type Buckets,
   type Clock,
+  inOrder,
   type PlacesPerKey,
   patientLimiter,
   requestLimiter,
@@ -86,29 +87,35 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     refuse: (seconds, whose) => refusal(`from this ${whose}`)(seconds),
   });
   const tokenLimit = {
+    name: 'token',
     perMinute: limits.perTokenPerMinute,
-    keyOf: (_req: unknown, res: Response) => `token:${dnsCallerOf(res).tokenId}`,
+    keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).tokenId,
     refuse: refusal('with this token'),
   };
   const teamLimit = {
+    name: 'team',
     perMinute: limits.perTeamPerMinute,
-    keyOf: (_req: unknown, res: Response) => `team:${dnsCallerOf(res).accountId}`,
+    keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).accountId,
     refuse: refusal('of this team'),
   };
   const [perToken, perTeam] = [requestLimiter(buckets, tokenLimit), requestLimiter(buckets, teamLimit)];
+  const readAny = inOrder(perToken.check, perTeam.check);
   // One line for both: they wait for the same tokens.
   const lines = waitingLines(clock);
-  const patient = (places: PlacesPerKey) =>
+  const patient = (places: PlacesPerKey, patienceMs: number) =>
     patientLimiter({
-      ...{ buckets, places, lines, limits: [tokenLimit, teamLimit] },
+      buckets,
+      lines,
+      places,
+      limits: [tokenLimit, teamLimit],
       placeOf: (res) => dnsCallerOf(res).tokenId,
-      leftMs: (res) => Math.max(0, deadlineOf(res) - clock.now()),
+      patienceMs,
       goneOf: clientGone,
       setAside,
     });
   const patience = {
-    write: { limiter: patient(deps.places), waitMs: deps.writeWaitMs },
-    rrset: { limiter: patient(deps.readPlaces), waitMs: deps.readWaitMs },
+    write: { limiter: patient(deps.places, deps.writeWaitMs), waitMs: deps.writeWaitMs },
+    rrset: { limiter: patient(deps.readPlaces, deps.readWaitMs), waitMs: deps.readWaitMs },
   };
   return {
     perAddress: perAddress.check,
@@ -124,10 +131,7 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
         deadlines.set(res, clock.now() + waitMs);
         return limiter.check(req, res, next);
       }
-      return perToken.check(req, res, (error?: unknown) => {
-        if (error !== undefined) next(error);
-        else perTeam.check(req, res, next);
-      });
+      return readAny(req, res, next);
     },
     deadlineOf,
     giveBack(res) {
