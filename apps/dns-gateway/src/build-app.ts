@@ -77,7 +77,8 @@ export function buildApp(deps: AppDeps): Express {
     connections: config.databaseConnections,
     claimOf: ({ headers }) => headers.authorization ?? null,
     errors: dnsErrors,
-    ...{ log, metrics },
+    log,
+    metrics,
   });
   const { zones, demos } = buildHandlers({ ...deps, limits, clock, places, draining: health.draining });
   const served: readonly DnsRoute[] = demos === null ? dnsZoneRoutes : dnsRoutes;

@@ -1,42 +1,26 @@
 import { connectPool } from '@corral/database';
 import { patientPool } from '@corral/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ActionStore, actionStore, givenUp, type WriteLedger } from '../src/index.js';
-import {
-  addOf,
-  bodyOf,
-  type MirrorDatabase,
-  newWrite,
-  openMirrorDatabase,
-  type TestTeam,
-  writeAccepted,
-} from './mirror-database.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type ActionStore, actionStore, givenUp } from '../src/index.js';
+import { addOf, bodyOf, mirrorFixture, newWrite, writeAccepted } from './mirror-database.js';
 
-let database: MirrorDatabase;
-let ledger: WriteLedger;
+const given = mirrorFixture();
+
 let store: ActionStore;
-let team: TestTeam;
-
-beforeAll(async () => {
-  database = await openMirrorDatabase();
-  ledger = database.ledger();
-  store = actionStore(database.pool);
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  team = await database.createTeam();
+beforeAll(() => {
+  store = actionStore(given.database.pool);
 });
 
-async function startAction(name = `api.${team.slug}`): Promise<{ id: number; entryId: number }> {
-  return writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
+async function startAction(name = `api.${given.team.slug}`): Promise<{ id: number; entryId: number }> {
+  return writeAccepted(given.ledger, newWrite(given.team, name, addOf(1)), bodyOf(name, 1));
 }
 
 describe('the actions of a team', () => {
   it('include those of its own writes only', async () => {
     const mine = await startAction();
-    const stranger = await database.createTeam();
+    const stranger = await given.database.createTeam();
 
-    expect((await store.findActions(team.id, [1, mine.id, mine.id])).map(({ id }) => id)).toEqual([mine.id]);
+    expect((await store.findActions(given.team.id, [1, mine.id, mine.id])).map(({ id }) => id)).toEqual([mine.id]);
     expect(await store.findActions(stranger.id, [mine.id])).toEqual([]);
   });
 
@@ -45,7 +29,7 @@ describe('the actions of a team', () => {
 
     await store.recordActions([{ id: two.id, status: 'success', body: '{ "id": 2 }' }]);
 
-    const found = await store.findActions(team.id, [two.id, one.id]);
+    const found = await store.findActions(given.team.id, [two.id, one.id]);
     expect(found.map(({ id, status }) => ({ id, status }))).toEqual([
       { id: one.id, status: 'running' },
       { id: two.id, status: 'success' },
@@ -59,7 +43,7 @@ describe('the actions of a team', () => {
 
     await store.recordActions([{ id, status: 'running', body: '"late"' }]);
 
-    expect((await store.findActions(team.id, [id]))[0]).toMatchObject({ status: 'success', body: '"first"' });
+    expect((await store.findActions(given.team.id, [id]))[0]).toMatchObject({ status: 'success', body: '"first"' });
   });
 
   it('schedule a recheck of their set when they fail, and only then', async () => {
@@ -71,15 +55,20 @@ describe('the actions of a team', () => {
       { id: 1, status: 'error', body: '{}' },
     ]);
 
-    expect((await database.entry(failed.entryId)).recheck_at).toBeInstanceOf(Date);
-    expect((await database.entry(done.entryId)).recheck_at).toBeNull();
+    expect((await given.database.entry(failed.entryId)).recheck_at).toBeInstanceOf(Date);
+    expect((await given.database.entry(done.entryId)).recheck_at).toBeNull();
   });
 
   it('can be recorded by two processes at once without a deadlock', async () => {
     const ids: number[] = [];
-    for (let at = 0; at < 25; at += 1) ids.push((await startAction(`n${at}.${team.slug}`)).id);
+    for (let at = 0; at < 25; at += 1) ids.push((await startAction(`n${at}.${given.team.slug}`)).id);
     const open = () =>
-      connectPool({ databaseUrl: database.url, applicationName: 'test', ...patientPool, onIdleError: () => undefined });
+      connectPool({
+        databaseUrl: given.database.url,
+        applicationName: 'test',
+        ...patientPool,
+        onIdleError: () => undefined,
+      });
     const pools = [open(), open()];
 
     for (let round = 0; round < 40; round += 1) {
@@ -88,7 +77,7 @@ describe('the actions of a team', () => {
       await Promise.all(all);
     }
 
-    expect((await store.findActions(team.id, ids)).every(({ body }) => body === '{"round":39}')).toBe(true);
+    expect((await store.findActions(given.team.id, ids)).every(({ body }) => body === '{"round":39}')).toBe(true);
     await Promise.all(pools.map((pool) => pool.end()));
   });
 });

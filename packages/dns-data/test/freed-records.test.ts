@@ -1,58 +1,42 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ActionStore, actionStore, type RrsetWrite, type WriteLedger, zoneSyncStore } from '../src/index.js';
-import {
-  addOf,
-  bodyOf,
-  keyOf,
-  type MirrorDatabase,
-  neverDelivered,
-  newWrite,
-  openMirrorDatabase,
-  type TestTeam,
-  writeAccepted,
-} from './mirror-database.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type ActionStore, actionStore, type RrsetWrite, zoneSyncStore } from '../src/index.js';
+import { addOf, bodyOf, keyOf, mirrorFixture, neverDelivered, newWrite, writeAccepted } from './mirror-database.js';
 
-let database: MirrorDatabase;
-let ledger: WriteLedger;
+const given = mirrorFixture({ quota: { recordsPerTeam: 10, recordsPerDemo: 20, recordsPerRrset: 10 } });
+
 let actions: ActionStore;
-let team: TestTeam;
-
-beforeAll(async () => {
-  database = await openMirrorDatabase();
-  ledger = database.ledger({ quota: { recordsPerTeam: 10, recordsPerDemo: 20, recordsPerRrset: 10 } });
-  actions = actionStore(database.pool);
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  team = await database.createTeam();
+beforeAll(() => {
+  actions = actionStore(given.database.pool);
 });
 
 /** An accepted write that leaves `left` records in its set. @returns its action and its entry */
 async function write(name: string, of: RrsetWrite, left: number, status = 'running') {
-  return writeAccepted(ledger, newWrite(team, name, of), left === 0 ? null : bodyOf(name, left), { status });
+  return writeAccepted(given.ledger, newWrite(given.team, name, of), left === 0 ? null : bodyOf(name, left), {
+    status,
+  });
 }
 
 const grow = (name: string, count: number, from = 0) => write(name, addOf(count, from), count, 'success');
 const remove = (name: string) => write(name, { operation: 'delete' }, 0);
 /** Observes what the upstream states of a set, one second later. */
 async function read(name: string, found: string | null): Promise<void> {
-  await database.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '1 second'`);
-  await database.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 second'`);
-  const sync = zoneSyncStore(database.pool);
+  await given.database.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '1 second'`);
+  await given.database.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 second'`);
+  const sync = zoneSyncStore(given.database.pool);
   const reading = { key: keyOf(name), found, readAt: await sync.readClock() };
   await sync.observe(reading, { graceMs: 60_000, purpose: 'sync' });
 }
 const end = (id: number, status: string) => actions.recordActions([{ id, status, body: '{}' }]);
-const admits = async (count: number, name = `b.${team.slug}`) =>
-  (await ledger.begin(newWrite(team, name, addOf(count, 100)), neverDelivered)).kind === 'begun';
+const admits = async (count: number, name = `b.${given.team.slug}`) =>
+  (await given.ledger.begin(newWrite(given.team, name, addOf(count, 100)), neverDelivered)).kind === 'begun';
 
 describe('records freed by a write', () => {
   it("stay reserved while the write's action runs, because it may still fail", async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 10);
     const { id } = await remove(name);
 
-    const early = await ledger.begin(newWrite(team, `b.${team.slug}`, addOf(1)), neverDelivered);
+    const early = await given.ledger.begin(newWrite(given.team, `b.${given.team.slug}`, addOf(1)), neverDelivered);
 
     expect(early).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 10, heldByActions: true });
     await end(id, 'success');
@@ -60,7 +44,7 @@ describe('records freed by a write', () => {
   });
 
   it('are free at once when the upstream answers with a successful action', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 10);
     await write(name, { operation: 'delete' }, 0, 'success');
 
@@ -68,7 +52,7 @@ describe('records freed by a write', () => {
   });
 
   it('stay reserved after the action failed, until the set is read again', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 10);
     const { id } = await remove(name);
     await end(id, 'error');
@@ -80,30 +64,32 @@ describe('records freed by a write', () => {
   });
 
   it('can be reused by a write to the same set, which the upstream applies later', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 10);
     await remove(name);
 
     const again: RrsetWrite = { operation: 'set_records', records: [{ value: '192.0.2.77' }] };
-    expect(await ledger.begin(newWrite(team, name, again), neverDelivered)).toMatchObject({ kind: 'begun' });
+    expect(await given.ledger.begin(newWrite(given.team, name, again), neverDelivered)).toMatchObject({
+      kind: 'begun',
+    });
   });
 
   it('stay reserved by a pending write to the same set once they are free', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 6);
     const { id } = await remove(name);
     const records = [1, 2, 3, 4].map((host) => ({ value: `192.0.2.${host}` }));
-    await ledger.begin(newWrite(team, name, { operation: 'set_records', records }), neverDelivered);
+    await given.ledger.begin(newWrite(given.team, name, { operation: 'set_records', records }), neverDelivered);
     expect(await admits(5)).toBe(false);
 
     await end(id, 'success');
 
-    expect(await admits(7, `c.${team.slug}`)).toBe(false);
-    expect(await admits(6, `d.${team.slug}`)).toBe(true);
+    expect(await admits(7, `c.${given.team.slug}`)).toBe(false);
+    expect(await admits(6, `d.${given.team.slug}`)).toBe(true);
   });
 
   it('are not reused by records added to the same set, because both may remain', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 8);
     await write(name, { operation: 'remove_records', records: [{ value: '192.0.2.0' }, { value: '192.0.2.1' }] }, 6);
 
@@ -112,7 +98,7 @@ describe('records freed by a write', () => {
   });
 
   it('count once, however many writes to the set are in progress', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 8);
     const first = await remove(name);
     const second = await write(name, { operation: 'set_records', records: [{ value: '192.0.2.0' }] }, 1);
@@ -129,7 +115,7 @@ describe('records freed by a write', () => {
 
 describe('records added to a set whose deletion may fail', () => {
   it('count with the earlier ones until the deletion ends, even after their own action succeeded', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 6);
     const removal = await remove(name);
     const addition = await write(name, addOf(2, 100), 2);
@@ -141,7 +127,7 @@ describe('records added to a set whose deletion may fail', () => {
   });
 
   it('count with the earlier ones after the deletion failed, until the set is read', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 6);
     const removal = await remove(name);
     const addition = await write(name, addOf(2, 100), 2);
@@ -153,14 +139,16 @@ describe('records added to a set whose deletion may fail', () => {
 
     expect(await admits(3)).toBe(false);
     expect(await admits(2)).toBe(true);
-    const { rows } = await database.pool.query('SELECT records_ceiling FROM dns_audit_entry WHERE name = $1', [name]);
+    const { rows } = await given.database.pool.query('SELECT records_ceiling FROM dns_audit_entry WHERE name = $1', [
+      name,
+    ]);
     expect(rows.every((row) => row.records_ceiling === null)).toBe(true);
   });
 });
 
 describe('a failed action', () => {
   it('is reported once, with the set of its write', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     const { id, entryId } = await write(name, addOf(1), 1);
 
     expect(await end(id, 'error')).toEqual([{ entryId, key: keyOf(name) }]);
@@ -168,14 +156,15 @@ describe('a failed action', () => {
   });
 
   it('schedules no recheck when it began over an hour ago, since a zone sync followed', async () => {
-    const name = `a.${team.slug}`;
+    const name = `a.${given.team.slug}`;
     await grow(name, 10);
     const { id, entryId } = await remove(name);
-    await database.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 minutes' WHERE id = $1`, [
-      id,
-    ]);
+    await given.database.pool.query(
+      `UPDATE dns_action SET started_at = started_at - interval '61 minutes' WHERE id = $1`,
+      [id],
+    );
 
     expect(await end(id, 'error')).toEqual([]);
-    expect((await database.entry(entryId)).recheck_at).toBeNull();
+    expect((await given.database.entry(entryId)).recheck_at).toBeNull();
   });
 });

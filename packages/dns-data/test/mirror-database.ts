@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { TeamId } from '@corral/contracts';
 import { connectPool, type Pool } from '@corral/database';
 import { createTestDatabase, patientPool } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import {
   type BeginOutcome,
   type DeliveryCheck,
@@ -46,7 +47,7 @@ export interface EntryRow {
 }
 
 /** A database with one zone, for one test file. */
-export async function openMirrorDatabase(): Promise<MirrorDatabase> {
+async function openMirrorDatabase(): Promise<MirrorDatabase> {
   const database = await createTestDatabase();
   const pool = connectPool({
     databaseUrl: database.url,
@@ -86,6 +87,30 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
       await database.drop();
     },
   };
+}
+
+export interface MirrorFixture {
+  database: MirrorDatabase;
+  ledger: WriteLedger;
+  /** A new one for each test. */
+  team: TestTeam;
+  /** A name of the team. */
+  name: string;
+}
+
+/** Opens a database for the tests of a file, and closes it after them. */
+export function mirrorFixture(ledgerOptions?: Partial<LedgerOptions>): MirrorFixture {
+  const fixture = {} as MirrorFixture;
+  beforeAll(async () => {
+    fixture.database = await openMirrorDatabase();
+    fixture.ledger = fixture.database.ledger(ledgerOptions);
+  });
+  afterAll(() => fixture.database.close());
+  beforeEach(async () => {
+    fixture.team = await fixture.database.createTeam();
+    fixture.name = `api.${fixture.team.slug}`;
+  });
+  return fixture;
 }
 
 export const keyOf = (name: string): RrsetKey => ({ zoneId: ZONE_ID, name, type: 'A' });

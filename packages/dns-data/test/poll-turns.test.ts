@@ -1,41 +1,26 @@
 import { connectPool } from '@corral/database';
 import { patientPool, waitFor } from '@corral/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { actionStore, type PollTurn, type PollTurns, pollTurns, type WriteLedger } from '../src/index.js';
-import {
-  addOf,
-  bodyOf,
-  type MirrorDatabase,
-  newWrite,
-  openMirrorDatabase,
-  type TestTeam,
-  writeAccepted,
-} from './mirror-database.js';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { actionStore, type PollTurn, type PollTurns, pollTurns } from '../src/index.js';
+import { addOf, bodyOf, mirrorFixture, newWrite, writeAccepted } from './mirror-database.js';
+
+const given = mirrorFixture();
 
 const LONG = { intervalMs: 0, leaseMs: 60_000, wantedMs: 60_000 };
-
-let database: MirrorDatabase;
-let ledger: WriteLedger;
 let polls: PollTurns;
-let team: TestTeam;
-
-beforeAll(async () => {
-  database = await openMirrorDatabase();
-  ledger = database.ledger();
-  polls = pollTurns(database.pool);
-  team = await database.createTeam('acme');
+beforeAll(() => {
+  polls = pollTurns(given.database.pool);
 });
-afterAll(() => database.close());
 beforeEach(async () => {
-  await database.pool.query('DELETE FROM dns_action_poll');
-  await database.pool.query('DELETE FROM dns_action');
+  await given.database.pool.query('DELETE FROM dns_action_poll');
+  await given.database.pool.query('DELETE FROM dns_action');
 });
 
 let names = 0;
 async function startAction(): Promise<number> {
   names += 1;
-  const name = `n${names}.acme`;
-  return (await writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1))).id;
+  const name = `n${names}.${given.team.slug}`;
+  return (await writeAccepted(given.ledger, newWrite(given.team, name, addOf(1)), bodyOf(name, 1))).id;
 }
 
 const startActions = async (count: number): Promise<number[]> => {
@@ -66,7 +51,12 @@ describe('the turn to poll actions', () => {
   it('goes to one of many concurrent claims', async () => {
     const id = await startAction();
     const open = () =>
-      connectPool({ databaseUrl: database.url, applicationName: 'test', ...patientPool, onIdleError: () => undefined });
+      connectPool({
+        databaseUrl: given.database.url,
+        applicationName: 'test',
+        ...patientPool,
+        onIdleError: () => undefined,
+      });
     const pools = Array.from({ length: 6 }, open);
 
     const claims = await Promise.all(pools.map((pool) => pollTurns(pool).claimPoll([id], LONG)));
@@ -121,7 +111,7 @@ describe('the turn to poll actions', () => {
 
   it('skips actions that have ended or that no client waits for', async () => {
     const [ended, left, wanted] = (await startActions(3)) as [number, number, number];
-    await actionStore(database.pool).recordActions([{ id: ended, status: 'success', body: '{}' }]);
+    await actionStore(given.database.pool).recordActions([{ id: ended, status: 'success', body: '{}' }]);
     const { claim } = ours(await polls.claimPoll([ended, left], LONG));
     await polls.endPoll(claim, [], 0);
 
@@ -153,9 +143,10 @@ describe('the time of the last check', () => {
 describe('the turn to look up actions without waiting clients', () => {
   const startOld = async (): Promise<number> => {
     const id = await startAction();
-    await database.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '1 minute' WHERE id = $1`, [
-      id,
-    ]);
+    await given.database.pool.query(
+      `UPDATE dns_action SET checked_at = checked_at - interval '1 minute' WHERE id = $1`,
+      [id],
+    );
     return id;
   };
 
@@ -172,12 +163,14 @@ describe('the turn to look up actions without waiting clients', () => {
   it('covers 50 actions at most, the newest first, and marks the overdue ones', async () => {
     const ids: number[] = [];
     while (ids.length < 52) ids.push(await startOld());
-    await database.pool.query(`UPDATE dns_action SET started_at = started_at - interval '1 hour' WHERE id = $1`, [
+    await given.database.pool.query(`UPDATE dns_action SET started_at = started_at - interval '1 hour' WHERE id = $1`, [
       ids[51],
     ]);
 
     const found = await polls.claimLookUp(0, 60_000);
-    await actionStore(database.pool).recordActions(found.map(({ id, body }) => ({ id, status: 'success', body })));
+    await actionStore(given.database.pool).recordActions(
+      found.map(({ id, body }) => ({ id, status: 'success', body })),
+    );
     const rest = await polls.claimLookUp(0, 60_000);
 
     expect(found.map(({ id }) => id)).toEqual(ids.slice(1, 51).reverse());
@@ -192,7 +185,7 @@ describe('the turn to look up actions without waiting clients', () => {
     const fresh = await startAction();
 
     const found = await polls.claimLookUp(0, 60_000);
-    await actionStore(database.pool).recordActions([{ id: old, status: 'success', body: '{}' }]);
+    await actionStore(given.database.pool).recordActions([{ id: old, status: 'success', body: '{}' }]);
 
     expect(found.map(({ id }) => id)).toEqual([old, fresh]);
     expect(await polls.claimLookUp(0, 60_000)).toEqual([]);

@@ -1,37 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { WriteLedger } from '../src/index.js';
+import { describe, expect, it } from '@jest/globals';
 import {
   accepted,
   addOf,
   begin,
   bodyOf,
   keyOf,
-  type MirrorDatabase,
+  mirrorFixture,
   neverDelivered,
   newWrite,
-  openMirrorDatabase,
   type TestTeam,
   writeAccepted,
 } from './mirror-database.js';
 
-let database: MirrorDatabase;
-let ledger: WriteLedger;
-beforeAll(async () => {
-  database = await openMirrorDatabase();
-  ledger = database.ledger();
-});
-afterAll(() => database.close());
+const given = mirrorFixture();
 
 async function holding(team: TestTeam, count: number): Promise<void> {
   for (let left = count, at = 0; left > 0; left -= 50, at += 1) {
     const name = `held${at}.${team.slug}`;
     const size = Math.min(left, 50);
-    await writeAccepted(ledger, newWrite(team, name, addOf(size)), bodyOf(name, size));
+    await writeAccepted(given.ledger, newWrite(team, name, addOf(size)), bodyOf(name, size));
   }
 }
 
 async function recordsOfTeam(team: TestTeam): Promise<number> {
-  const { rows } = await database.pool.query<{ records: number }>(
+  const { rows } = await given.database.pool.query<{ records: number }>(
     'SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE owner_label = $1',
     [team.slug],
   );
@@ -40,14 +32,14 @@ async function recordsOfTeam(team: TestTeam): Promise<number> {
 
 describe('the records of a team', () => {
   it('reach 200 and never exceed it with 64 concurrent writes from 190', async () => {
-    const team = await database.createTeam('crowded');
+    const team = await given.database.createTeam('crowded');
     await holding(team, 190);
 
     const ends = await Promise.all(
       Array.from({ length: 64 }, async (_, at) => {
         const name = `n${at}.${team.slug}`;
-        const outcome = await ledger.begin(newWrite(team, name, addOf(1)), neverDelivered);
-        if (outcome.kind === 'begun') await ledger.finish(outcome.lease, keyOf(name), accepted(bodyOf(name, 1)));
+        const outcome = await given.ledger.begin(newWrite(team, name, addOf(1)), neverDelivered);
+        if (outcome.kind === 'begun') await given.ledger.finish(outcome.lease, keyOf(name), accepted(bodyOf(name, 1)));
         return outcome;
       }),
     );
@@ -61,32 +53,39 @@ describe('the records of a team', () => {
   });
 
   it('are reserved for a write whose outcome is unknown, until it is known', async () => {
-    const team = await database.createTeam('uncertain');
+    const team = await given.database.createTeam('uncertain');
     await holding(team, 195);
-    const lease = await begin(ledger, newWrite(team, `a.${team.slug}`, addOf(5)));
-    await ledger.release(lease, 60_000, null);
+    const lease = await begin(given.ledger, newWrite(team, `a.${team.slug}`, addOf(5)));
+    await given.ledger.release(lease, 60_000, null);
     const another = newWrite(team, `b.${team.slug}`, addOf(1));
 
-    expect(await ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'refused' });
-    await ledger.finish(lease, keyOf(`a.${team.slug}`), { state: 'refused', status: 409, body: '{}', recheck: false });
+    expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'refused' });
+    await given.ledger.finish(lease, keyOf(`a.${team.slug}`), {
+      state: 'refused',
+      status: 409,
+      body: '{}',
+      recheck: false,
+    });
 
-    expect(await ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'begun' });
+    expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'begun' });
   });
 
   it('do not count against another team', async () => {
-    const [full, other] = [await database.createTeam('full'), await database.createTeam('other')];
+    const [full, other] = [await given.database.createTeam('full'), await given.database.createTeam('other')];
     await holding(full, 200);
 
-    expect(await ledger.begin(newWrite(other, 'a.other', addOf(50)), neverDelivered)).toMatchObject({ kind: 'begun' });
+    expect(await given.ledger.begin(newWrite(other, 'a.other', addOf(50)), neverDelivered)).toMatchObject({
+      kind: 'begun',
+    });
   });
 
   it('leave no entry behind when they are refused', async () => {
-    const team = await database.createTeam('refused');
+    const team = await given.database.createTeam('refused');
 
-    const outcome = await ledger.begin(newWrite(team, 'a.refused', addOf(51)), neverDelivered);
+    const outcome = await given.ledger.begin(newWrite(team, 'a.refused', addOf(51)), neverDelivered);
 
     expect(outcome).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 50, heldByActions: false });
-    const { rowCount } = await database.pool.query('SELECT FROM dns_audit_entry WHERE team_id = $1', [team.id]);
+    const { rowCount } = await given.database.pool.query('SELECT FROM dns_audit_entry WHERE team_id = $1', [team.id]);
     expect(rowCount).toBe(0);
   });
 });

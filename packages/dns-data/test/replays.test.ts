@@ -1,60 +1,38 @@
 import { checkDnsAnswer } from '@corral/contracts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  type BeginOutcome,
-  copyStore,
-  type DeliveryCheck,
-  settlementStore,
-  type WriteEnd,
-  type WriteLedger,
-} from '../src/index.js';
+import { describe, expect, it } from '@jest/globals';
+import { type BeginOutcome, copyStore, type DeliveryCheck, settlementStore, type WriteEnd } from '../src/index.js';
 import {
   accepted,
   addOf,
   begin,
   bodyOf,
   keyOf,
-  type MirrorDatabase,
+  mirrorFixture,
   neverDelivered,
   newWrite,
-  openMirrorDatabase,
-  type TestTeam,
   writeAccepted,
 } from './mirror-database.js';
 
-let database: MirrorDatabase;
-let ledger: WriteLedger;
-let team: TestTeam;
-let name: string;
-
-beforeAll(async () => {
-  database = await openMirrorDatabase();
-  ledger = database.ledger();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  team = await database.createTeam();
-  name = `api.${team.slug}`;
-});
+const given = mirrorFixture();
 
 const sendAgain = (wasDelivered: DeliveryCheck = neverDelivered): Promise<BeginOutcome> =>
-  ledger.begin(newWrite(team, name, addOf(1)), wasDelivered);
+  given.ledger.begin(newWrite(given.team, given.name, addOf(1)), wasDelivered);
 
 async function ended(end: WriteEnd): Promise<number> {
-  const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-  await ledger.finish(lease, keyOf(name), end);
+  const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+  await given.ledger.finish(lease, keyOf(given.name), end);
   return lease.entryId;
 }
 
 const completedAgo = (entryId: number, seconds: number) =>
-  database.pool.query(
+  given.database.pool.query(
     'UPDATE dns_audit_entry SET completed_at = completed_at - make_interval(secs => $2) WHERE id = $1',
     [entryId, seconds],
   );
 
 describe('a repeated request', () => {
   it('gets the undelivered answer byte for byte', async () => {
-    const end = accepted(bodyOf(name, 1));
+    const end = accepted(bodyOf(given.name, 1));
     const entryId = await ended(end);
 
     const again = { kind: 'replayed', entryId, status: 201, body: end.body };
@@ -71,9 +49,9 @@ describe('a repeated request', () => {
 
   it.each([
     ['this process saw its answer delivered', async () => undefined, (() => true) as DeliveryCheck],
-    ['another process recorded the delivery', (id: number) => ledger.markAnswered([id]), neverDelivered],
+    ['another process recorded the delivery', (id: number) => given.ledger.markAnswered([id]), neverDelivered],
   ])('is a new write once %s', async (_what, deliver, wasDelivered) => {
-    await deliver(await ended(accepted(bodyOf(name, 1))));
+    await deliver(await ended(accepted(bodyOf(given.name, 1))));
 
     expect(await sendAgain(wasDelivered)).toMatchObject({ kind: 'begun' });
   });
@@ -85,29 +63,29 @@ describe('a repeated request', () => {
   });
 
   it('is a new write after another write to the set', async () => {
-    await ended(accepted(bodyOf(name, 1)));
-    await writeAccepted(ledger, newWrite(team, name, { operation: 'delete' }), null);
+    await ended(accepted(bodyOf(given.name, 1)));
+    await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
 
     expect(await sendAgain()).toMatchObject({ kind: 'begun' });
   });
 
   it('is unaffected by a write to another set', async () => {
-    const entryId = await ended(accepted(bodyOf(name, 1)));
-    const other = `b.${name}`;
-    await writeAccepted(ledger, newWrite(team, other, addOf(1)), bodyOf(other, 1));
+    const entryId = await ended(accepted(bodyOf(given.name, 1)));
+    const other = `b.${given.name}`;
+    await writeAccepted(given.ledger, newWrite(given.team, other, addOf(1)), bodyOf(other, 1));
 
     expect(await sendAgain()).toMatchObject({ kind: 'replayed', entryId });
   });
 
   it('is a new write with another token or body', async () => {
-    await ended(accepted(bodyOf(name, 1)));
+    await ended(accepted(bodyOf(given.name, 1)));
 
-    const asAnother = newWrite(team, name, addOf(1), 'with another token');
-    expect(await ledger.begin(asAnother, neverDelivered)).toMatchObject({ kind: 'begun' });
+    const asAnother = newWrite(given.team, given.name, addOf(1), 'with another token');
+    expect(await given.ledger.begin(asAnother, neverDelivered)).toMatchObject({ kind: 'begun' });
   });
 
   it('gets the first answer within a minute, and is a new write after that', async () => {
-    const entryId = await ended(accepted(bodyOf(name, 1)));
+    const entryId = await ended(accepted(bodyOf(given.name, 1)));
 
     await completedAgo(entryId, 55);
     expect(await sendAgain()).toMatchObject({ kind: 'replayed' });
@@ -119,9 +97,9 @@ describe('a repeated request', () => {
 
 describe('a repeated request whose first copy was settled', () => {
   async function settled(found: string | null, applied: boolean): Promise<number> {
-    const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-    await ledger.release(lease, -1_000, null);
-    const store = settlementStore(database.pool);
+    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+    await given.ledger.release(lease, -1_000, null);
+    const store = settlementStore(given.database.pool);
     const due = await store.claimPending(100, 10_000);
     const mine = due.find(({ entryId }) => entryId === lease.entryId);
     if (mine === undefined) throw new Error('The released write is not due');
@@ -130,7 +108,7 @@ describe('a repeated request whose first copy was settled', () => {
   }
 
   it("gets an answer in the upstream's shape when the effect was found", async () => {
-    const entryId = await settled(bodyOf(name, 1), true);
+    const entryId = await settled(bodyOf(given.name, 1), true);
 
     const again = await sendAgain();
 
@@ -148,11 +126,11 @@ describe('a repeated request whose first copy was settled', () => {
 });
 
 describe('the first copy of a request', () => {
-  const copies = () => copyStore(database.pool, 60_000);
-  const request = (of = addOf(1)) => newWrite(team, name, of);
+  const copies = () => copyStore(given.database.pool, 60_000);
+  const request = (of = addOf(1)) => newWrite(given.team, given.name, of);
 
   it('is found while in progress, and replayed once it has ended undelivered', async () => {
-    const lease = await begin(ledger, request());
+    const lease = await begin(given.ledger, request());
     expect(await copies().findCopy(request(), neverDelivered)).toEqual({
       kind: 'pending',
       entryId: lease.entryId,
@@ -160,8 +138,8 @@ describe('the first copy of a request', () => {
     });
     expect(await copies().findCopy(request(addOf(2)), neverDelivered)).toBeNull();
 
-    const end = accepted(bodyOf(name, 1));
-    await ledger.finish(lease, keyOf(name), end);
+    const end = accepted(bodyOf(given.name, 1));
+    await given.ledger.finish(lease, keyOf(given.name), end);
 
     const replayed = { kind: 'replayed', entryId: lease.entryId, status: 201, body: end.body };
     expect(await copies().findCopy(request(), neverDelivered)).toEqual(replayed);
@@ -169,26 +147,26 @@ describe('the first copy of a request', () => {
   });
 
   it('can be followed past later writes to the set, even when its client has the answer', async () => {
-    const lease = await begin(ledger, request());
-    const end = accepted(bodyOf(name, 1));
-    await ledger.finish(lease, keyOf(name), end);
-    await ledger.markAnswered([lease.entryId]);
-    await begin(ledger, request(addOf(2)));
+    const lease = await begin(given.ledger, request());
+    const end = accepted(bodyOf(given.name, 1));
+    await given.ledger.finish(lease, keyOf(given.name), end);
+    await given.ledger.markAnswered([lease.entryId]);
+    await begin(given.ledger, request(addOf(2)));
 
     expect(await copies().findCopy(request(), neverDelivered)).toBeNull();
     expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'replayed', body: end.body });
   });
 
   it('cannot be followed when it certainly had no effect', async () => {
-    const lease = await begin(ledger, request());
-    await ledger.finish(lease, keyOf(name), { state: 'unsent', code: 'upstream_unavailable' });
+    const lease = await begin(given.ledger, request());
+    await given.ledger.finish(lease, keyOf(given.name), { state: 'unsent', code: 'upstream_unavailable' });
 
     expect(await copies().followCopy(request(), lease.entryId)).toBeNull();
   });
 
   it('is due for settlement when its holder is gone', async () => {
-    const lease = await begin(ledger, request());
-    await ledger.release(lease, 0, null);
+    const lease = await begin(given.ledger, request());
+    await given.ledger.release(lease, 0, null);
 
     expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'pending', isDue: true });
   });

@@ -1,65 +1,38 @@
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  actionStore,
-  mirrorStore,
-  type ObserveResult,
-  settlementStore,
-  type WriteLedger,
-  zoneSyncStore,
-} from '../src/index.js';
-import {
-  addOf,
-  begin,
-  bodyOf,
-  keyOf,
-  type MirrorDatabase,
-  newWrite,
-  openMirrorDatabase,
-  type TestTeam,
-  writeAccepted,
-  ZONE_ID,
-} from './mirror-database.js';
+import { describe, expect, it } from '@jest/globals';
+import { actionStore, mirrorStore, type ObserveResult, settlementStore, zoneSyncStore } from '../src/index.js';
+import { addOf, begin, bodyOf, keyOf, mirrorFixture, newWrite, writeAccepted, ZONE_ID } from './mirror-database.js';
+
+const given = mirrorFixture();
 
 const GRACE_MS = 30_000;
 
-let database: MirrorDatabase;
-let ledger: WriteLedger;
-let team: TestTeam;
-let name: string;
-
-beforeAll(async () => {
-  database = await openMirrorDatabase();
-  ledger = database.ledger();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  team = await database.createTeam();
-  name = `api.${team.slug}`;
-});
-
 /** Observes a set at a time by the database's clock. */
 async function observe(found: string | null, { readAt, purpose }: { readAt?: Date; purpose?: 'import' } = {}) {
-  const store = zoneSyncStore(database.pool);
-  const read = { key: keyOf(name), found, readAt: readAt ?? (await store.readClock()) };
+  const store = zoneSyncStore(given.database.pool);
+  const read = { key: keyOf(given.name), found, readAt: readAt ?? (await store.readClock()) };
   return (await store.observe(read, { graceMs: GRACE_MS, purpose: purpose ?? 'sync' })).result;
 }
 
 const mirrored = (): Promise<string | null> =>
-  mirrorStore(database.pool).findRrset({ zoneId: ZONE_ID, ownerLabel: team.slug, root: team.slug }, name, 'A');
+  mirrorStore(given.database.pool).findRrset(
+    { zoneId: ZONE_ID, ownerLabel: given.team.slug, root: given.team.slug },
+    given.name,
+    'A',
+  );
 
 async function drift(): Promise<{ found_body: string | null; team_id: string }[]> {
-  const { rows } = await database.pool.query(
+  const { rows } = await given.database.pool.query(
     `SELECT found_body, team_id FROM dns_audit_entry WHERE name = $1 AND actor = 'upstream' ORDER BY id`,
-    [name],
+    [given.name],
   );
   return rows;
 }
 
-const write = () => writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
+const write = () => writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), bodyOf(given.name, 1));
 
 const completedAgo = (entryId: number, ms: number) =>
-  database.pool.query(
+  given.database.pool.query(
     'UPDATE dns_audit_entry SET completed_at = completed_at - make_interval(secs => $2::float8 / 1000) WHERE id = $1',
     [entryId, ms],
   );
@@ -67,19 +40,22 @@ const completedAgo = (entryId: number, ms: number) =>
 describe('a read of a set without concurrent writes', () => {
   it('updates the mirror and records each difference once', async () => {
     const ends: ObserveResult[] = [];
-    for (const found of [bodyOf(name, 1), bodyOf(name, 1), bodyOf(name, 2), null, null])
+    for (const found of [bodyOf(given.name, 1), bodyOf(given.name, 1), bodyOf(given.name, 2), null, null])
       ends.push(await observe(found));
 
     expect(ends).toEqual(['added', 'same', 'changed', 'removed', 'same']);
     expect(await drift()).toEqual(
-      [bodyOf(name, 1), bodyOf(name, 2), null].map((found_body) => ({ found_body, team_id: team.id })),
+      [bodyOf(given.name, 1), bodyOf(given.name, 2), null].map((found_body) => ({
+        found_body,
+        team_id: given.team.id,
+      })),
     );
     expect(await mirrored()).toBeNull();
   });
 
   it('records no drift for an import or an equivalent body', async () => {
-    expect(await observe(bodyOf(name, 1), { purpose: 'import' })).toBe('added');
-    const restated = `${bodyOf(name, 1).slice(0, -1)}, "tomorrow": 1.0}`;
+    expect(await observe(bodyOf(given.name, 1), { purpose: 'import' })).toBe('added');
+    const restated = `${bodyOf(given.name, 1).slice(0, -1)}, "tomorrow": 1.0}`;
     expect(await observe(restated)).toBe('restated');
 
     expect(await mirrored()).toBe(restated);
@@ -89,29 +65,29 @@ describe('a read of a set without concurrent writes', () => {
 
 describe('a read that one of our writes may have overtaken', () => {
   it('is skipped while the write is pending, with or without a holder', async () => {
-    const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-    expect(await observe(bodyOf(name, 3))).toBe('skipped');
-    await ledger.release(lease, -1_000, null);
-    expect(await observe(bodyOf(name, 3))).toBe('skipped');
+    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+    expect(await observe(bodyOf(given.name, 3))).toBe('skipped');
+    await given.ledger.release(lease, -1_000, null);
+    expect(await observe(bodyOf(given.name, 3))).toBe('skipped');
 
     expect(await mirrored()).toBeNull();
   });
 
   it('is skipped when the write ended after the read was sent', async () => {
-    const readAt = await zoneSyncStore(database.pool).readClock();
+    const readAt = await zoneSyncStore(given.database.pool).readClock();
     await write();
 
     expect(await observe(null, { readAt })).toBe('skipped');
-    expect(await mirrored()).toBe(bodyOf(name, 1));
+    expect(await mirrored()).toBe(bodyOf(given.name, 1));
   });
 
   it('is skipped when a settlement ended after the read was sent', async () => {
-    const readAt = await zoneSyncStore(database.pool).readClock();
-    const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-    await ledger.release(lease, -1_000, null);
-    const store = settlementStore(database.pool);
+    const readAt = await zoneSyncStore(given.database.pool).readClock();
+    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+    await given.ledger.release(lease, -1_000, null);
+    const store = settlementStore(given.database.pool);
     for (const due of await store.claimPending(100, 10_000)) {
-      await store.settle(due, { found: bodyOf(name, 1), applied: true, at: new Date(), recheckAfterMs: 60_000 });
+      await store.settle(due, { found: bodyOf(given.name, 1), applied: true, at: new Date(), recheckAfterMs: 60_000 });
     }
 
     expect(await observe(null, { readAt })).toBe('skipped');
@@ -130,8 +106,8 @@ describe('a read that one of our writes may have overtaken', () => {
 
   it('counts once the action was seen to have ended before the read', async () => {
     const { id: actionId } = await write();
-    const before = await zoneSyncStore(database.pool).readClock();
-    await actionStore(database.pool).recordActions([{ id: actionId, status: 'success', body: '{}' }]);
+    const before = await zoneSyncStore(given.database.pool).readClock();
+    await actionStore(given.database.pool).recordActions([{ id: actionId, status: 'success', body: '{}' }]);
 
     expect(await observe(null, { readAt: before })).toBe('skipped');
     // Times have millisecond resolution: within the same millisecond the order is unknown.
@@ -139,21 +115,21 @@ describe('a read that one of our writes may have overtaken', () => {
   });
 
   it('counts after a write that changed nothing', async () => {
-    const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-    await ledger.finish(lease, keyOf(name), { state: 'refused', status: 409, body: '{}', recheck: false });
+    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+    await given.ledger.finish(lease, keyOf(given.name), { state: 'refused', status: 409, body: '{}', recheck: false });
 
-    expect(await observe(bodyOf(name, 2))).toBe('added');
+    expect(await observe(bodyOf(given.name, 2))).toBe('added');
   });
 });
 
 describe('concurrent writes and reads of one set', () => {
   it('leave the mirror with one of the two, never a mixture, and without a deadlock', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const [, seen] = await Promise.all([write(), observe(bodyOf(name, 7))]);
+      const [, seen] = await Promise.all([write(), observe(bodyOf(given.name, 7))]);
 
       expect(['skipped', 'added', 'changed', 'same']).toContain(seen);
-      expect(await mirrored()).toBe(bodyOf(name, 1)); // the write ended last, or the read was skipped
-      await database.pool.query('UPDATE dns_audit_entry SET answered = true WHERE name = $1', [name]);
+      expect(await mirrored()).toBe(bodyOf(given.name, 1)); // the write ended last, or the read was skipped
+      await given.database.pool.query('UPDATE dns_audit_entry SET answered = true WHERE name = $1', [given.name]);
     }
   });
 });

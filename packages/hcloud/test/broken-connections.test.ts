@@ -147,7 +147,8 @@ describe('a write that finds no connection', () => {
     const gaveUp = new AbortController();
     const outcomes: string[] = [];
     const { client } = aClient({
-      ...{ baseUrl: await closedUrl(), ...PATIENT },
+      baseUrl: await closedUrl(),
+      ...PATIENT,
       onCall: ({ outcome }) => outcomes.push(outcome) === 3 && gaveUp.abort(),
     });
 

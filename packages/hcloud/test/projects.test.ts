@@ -1,37 +1,36 @@
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { connectProjects, type ProjectClient, type ProjectOutcome } from '../src/index.js';
-import { aBaseUrl, anError, aToken } from './a-client.js';
+import { aBaseUrl, anError, aToken, interceptRequests } from './a-client.js';
 
 const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
 const server = {
-  ...{ id: 4711, name: 'web', status: 'running', locked: false, labels: { env: 'prod' }, primary_disk_size: 40 },
-  ...{ server_type: { name: 'cax11', architecture: 'arm' }, location: { name: 'hel1' }, image: { id: 7 }, iso: null },
-  ...{ protection: { delete: false, rebuild: true }, rescue_enabled: false },
+  id: 4711,
+  name: 'web',
+  status: 'running',
+  locked: false,
+  labels: { env: 'prod' },
+  primary_disk_size: 40,
+  server_type: { name: 'cax11', architecture: 'arm' },
+  location: { name: 'hel1' },
+  image: { id: 7 },
+  iso: null,
+  protection: { delete: false, rebuild: true },
+  rescue_enabled: false,
 };
 const action = {
-  ...{
-    id: 99,
-    command: 'rebuild_server',
-    status: 'running',
-    progress: 30,
-    started: '2026-11-21T11:59:58Z',
-    error: null,
-  },
+  id: 99,
+  command: 'rebuild_server',
+  status: 'running',
+  progress: 30,
+  started: '2026-11-21T11:59:58Z',
+  error: null,
 };
 
 let upstream: RawServer | undefined;
-beforeAll(startIntercepting);
-beforeEach(() => {
-  nock.disableNetConnect();
-  nock.enableNetConnect('127.0.0.1');
-});
-afterAll(stopIntercepting);
+interceptRequests({ reachable: '127.0.0.1' });
 afterEach(async () => {
-  nock.cleanAll();
-  nock.enableNetConnect();
   await upstream?.close();
   upstream = undefined;
 });
@@ -48,9 +47,19 @@ describe('reads in a project', () => {
       kind: 'ok',
       at: new Date(date),
       value: {
-        ...{ id: 4711, name: 'web', status: 'running', isLocked: false, serverType: 'cax11', architecture: 'arm64' },
-        ...{ location: 'hel1', labels: { env: 'prod' }, imageId: 7, isRebuildProtected: true, isInRescue: false },
-        ...{ hasIso: false, diskGb: 40 },
+        id: 4711,
+        name: 'web',
+        status: 'running',
+        isLocked: false,
+        serverType: 'cax11',
+        architecture: 'arm64',
+        location: 'hel1',
+        labels: { env: 'prod' },
+        imageId: 7,
+        isRebuildProtected: true,
+        isInRescue: false,
+        hasIso: false,
+        diskGb: 40,
       },
     });
   });

@@ -1,16 +1,9 @@
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { readPrices } from '../src/index.js';
-import { aBaseUrl, anError, aToken } from './a-client.js';
+import { aBaseUrl, anError, aToken, interceptRequests } from './a-client.js';
 
-beforeAll(startIntercepting);
-beforeEach(() => nock.disableNetConnect());
-afterAll(stopIntercepting);
-afterEach(() => {
-  nock.cleanAll();
-  nock.enableNetConnect();
-});
+interceptRequests();
 
 const read = () => readPrices({ baseUrl: aBaseUrl, token: aToken });
 function theProvider(status: number, body: string, headers: Record<string, string> = {}): void {
@@ -19,8 +12,11 @@ function theProvider(status: number, body: string, headers: Record<string, strin
 }
 const money = (net: unknown) => ({ net, gross: '9.99' });
 const at = (location: unknown, hourly: unknown, monthly: unknown) => ({
-  ...{ location, included_traffic: 1, price_per_tb_traffic: money('1.0000') },
-  ...{ price_hourly: money(hourly), price_monthly: money(monthly) },
+  location,
+  included_traffic: 1,
+  price_per_tb_traffic: money('1.0000'),
+  price_hourly: money(hourly),
+  price_monthly: money(monthly),
 });
 
 describe('the price list', () => {
@@ -64,7 +60,8 @@ describe('the price list', () => {
     const reading = await read();
 
     expect(reading).toEqual({
-      ...{ kind: 'read', currency: 'EUR' },
+      kind: 'read',
+      currency: 'EUR',
       prices: { serverTypes: { cpx31: { fsn1: { hourly: '0.021', monthly: '13.1' } } }, primaryIpv4: {} },
     });
   });

@@ -1,24 +1,14 @@
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from '../src/index.js';
-import { aClient, anError } from './a-client.js';
+import { aClient, anError, interceptRequests } from './a-client.js';
 
 const upstream = () => nock('http://upstream.test');
 const zoneText = '{"id": 7001, "name": "example.net", "mode": "primary",  "ttl":3.6e3, "new": {"a":[ ]}}';
 const rrsetText =
   '{"id": "app/A", "name":"app", "type": "A",\n "ttl": null, "records": [ {"value":"192.0.2.1","comment":""} ]}';
 
-beforeAll(startIntercepting);
-beforeEach(() => {
-  nock.disableNetConnect();
-});
-
-afterAll(stopIntercepting);
-afterEach(() => {
-  nock.cleanAll();
-  nock.enableNetConnect();
-});
+interceptRequests();
 
 describe('readZone', () => {
   it.each([

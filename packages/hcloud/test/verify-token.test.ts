@@ -1,20 +1,12 @@
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { verifyToken } from '../src/index.js';
-import { aBaseUrl, anError, aToken } from './a-client.js';
+import { aBaseUrl, anError, aToken, interceptRequests } from './a-client.js';
 
 let upstream: RawServer | undefined;
-beforeAll(startIntercepting);
-beforeEach(() => {
-  nock.disableNetConnect();
-  nock.enableNetConnect('127.0.0.1');
-});
-afterAll(stopIntercepting);
+interceptRequests({ reachable: '127.0.0.1' });
 afterEach(async () => {
-  nock.cleanAll();
-  nock.enableNetConnect();
   await upstream?.close();
   upstream = undefined;
 });

@@ -1,22 +1,12 @@
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import nock from 'nock';
-import { aBaseUrl, aClient, anError, aToken, aWrite } from './a-client.js';
+import { aBaseUrl, aClient, anError, aToken, aWrite, interceptRequests } from './a-client.js';
 
 const path = '/v1/zones/7001/rrsets/app/A/actions/set_records';
 const upstream = () => nock('http://upstream.test');
 const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1_000) + seconds);
 
-beforeAll(startIntercepting);
-beforeEach(() => {
-  nock.disableNetConnect();
-});
-
-afterAll(stopIntercepting);
-afterEach(() => {
-  nock.cleanAll();
-  nock.enableNetConnect();
-});
+interceptRequests();
 
 describe('a write', () => {
   it('sends the body byte for byte with our token, and gives the answer back byte for byte', async () => {
@@ -146,7 +136,10 @@ describe('a write that meets 429', () => {
     const outcome = await client.write(aWrite());
 
     expect(outcome).toEqual({
-      ...{ kind: 'throttled', retryAfterSeconds: 17, resetAt: expect.any(Date), usedUp: 'budget' },
+      kind: 'throttled',
+      retryAfterSeconds: 17,
+      resetAt: expect.any(Date),
+      usedUp: 'budget',
     });
     const resetMs = outcome.kind === 'throttled' ? outcome.resetAt.getTime() - before : 0;
     expect(resetMs).toBeGreaterThanOrEqual(17_000);

@@ -283,7 +283,9 @@ describe('the budget as others see it', () => {
     });
 
     expect(readingOf(account.state())).toEqual({
-      ...{ limit: 3_600, remaining: 0, resetAt: new Date(START + 3_600_000) },
+      limit: 3_600,
+      remaining: 0,
+      resetAt: new Date(START + 3_600_000),
       waiting: { write: 2, cleanup: 0, settle: 0, recheck: 0, poll: 1, sync: 0 },
     });
   });

@@ -119,7 +119,11 @@ describe('a team with one request', () => {
         const meek = { at: 2 * MINUTE_MS, team: 'meek', replica: 1, class: callClass };
 
         const outcome = simulate({
-          ...{ arrivals: [...flood, meek], replicas: 2, limitPerHour: 3_600, remaining: 60, patienceMs: MINUTE_MS },
+          arrivals: [...flood, meek],
+          replicas: 2,
+          limitPerHour: 3_600,
+          remaining: 60,
+          patienceMs: MINUTE_MS,
           untilMs: 4 * MINUTE_MS,
         });
 

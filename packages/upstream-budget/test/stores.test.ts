@@ -87,7 +87,8 @@ for (const [name, place] of places) {
     it('shows the budgets of all projects to whoever asks, as they are now', async () => {
       const store = await at.connect();
       await store.update(project, (_state, now) => ({
-        ...{ state: freshState({ epoch: 'e', now: now - 10_000, limit: 3_600, level: 100 }), answer: null },
+        state: freshState({ epoch: 'e', now: now - 10_000, limit: 3_600, level: 100 }),
+        answer: null,
       }));
 
       const other = await at.connect();

@@ -42,8 +42,18 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 
 const reading = { limit: 3_600, remaining: 0, resetAt: null, waiting: {} as BudgetGrant['reading']['waiting'] };
 const plainLease: BudgetGrant = {
-  ...{ epoch: 'e', ended: 0, validMs: 1_000, free: 0, ahead: [], turns: [], forecasts: [], promised: [], pauseMs: 0 },
-  ...{ replicas: 1, level: 0, reading },
+  epoch: 'e',
+  ended: 0,
+  validMs: 1_000,
+  free: 0,
+  ahead: [],
+  turns: [],
+  forecasts: [],
+  promised: [],
+  pauseMs: 0,
+  replicas: 1,
+  level: 0,
+  reading,
 };
 
 interface Asking {
@@ -158,7 +168,10 @@ describe('what a replica reports', () => {
     keeper.end(three, { kind: 'unreached' }, 0);
 
     expect(keeper.report(100)).toMatchObject({
-      ...{ used: { acme: 3 }, ended: 2, answered: true, freeHeld: 1 },
+      used: { acme: 3 },
+      ended: 2,
+      answered: true,
+      freeHeld: 1,
       returned: [{ pool: 'common', flow: 'acme', count: 1 }],
       observed: { limit: 3_600, remaining: 90, endedBefore: 7 },
     });

@@ -1,22 +1,9 @@
-import type { DnsCaller } from '@corral/auth';
-import { asTeamId } from '@corral/contracts';
 import type { ActionRecord } from '@corral/dns-data';
 import { describe, expect, it } from '@jest/globals';
+import { aCaller } from '../../test/support/a-caller.js';
 import { actionProgress } from './action-progress.js';
 import type { FollowUntil } from './follow-actions.js';
 
-const caller: DnsCaller = {
-  tokenId: 't',
-  kind: 'team',
-  ownerId: 'team',
-  ownerLabel: 'acme',
-  teamId: asTeamId('team'),
-  accountId: 'team',
-  scopes: ['dns'],
-  withinName: null,
-  withinTypes: [],
-  expiresAt: null,
-};
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 const running: ActionRecord = {
   id: 880001,
@@ -51,7 +38,7 @@ function start(known: readonly ActionRecord[], { isHeld = true } = {}) {
     pollIntervalMs: 1_000,
     runningMsMax: 60_000,
   });
-  return { followed, find: () => progress.find(caller, [], waiting()) };
+  return { followed, find: () => progress.find(aCaller, [], waiting()) };
 }
 
 describe('following actions', () => {

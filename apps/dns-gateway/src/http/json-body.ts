@@ -14,7 +14,8 @@ export function jsonObjectBody(
   bounds: (typeof dnsBodyLimits)[keyof typeof dnsBodyLimits] = dnsBodyLimits.recordSets,
 ): { bytes: Buffer; value: object } {
   return jsonObjectOf(req, {
-    ...{ bounds, isRespelled },
+    bounds,
+    isRespelled,
     takesType: (type) => type === undefined || /^application\/json\s*(;|$)/i.test(type),
     refuseType: () =>
       new DnsError('invalid_input', 'The body must be JSON. Send it with Content-Type: application/json.'),

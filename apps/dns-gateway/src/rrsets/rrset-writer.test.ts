@@ -1,33 +1,19 @@
-import type { DnsCaller } from '@corral/auth';
-import { asTeamId } from '@corral/contracts';
 import type { BeginOutcome, FirstCopy, WriteEnd } from '@corral/dns-data';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { placesPerKey } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
+import { aCaller } from '../../test/support/a-caller.js';
 import { ClientGone, type DnsError } from '../dns-error.js';
 import type { CheckedWrite } from './checked-write.js';
 import { keyedQueue } from './keyed-queue.js';
 import { type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
-
-const caller: DnsCaller = {
-  tokenId: 'token',
-  kind: 'team',
-  ownerId: 'team',
-  ownerLabel: 'acme',
-  teamId: asTeamId('team'),
-  accountId: 'team',
-  scopes: ['dns'],
-  withinName: null,
-  withinTypes: [],
-  expiresAt: null,
-};
 
 function changeTtl(ttl: number, of: { name?: string; tokenId?: string; gone?: AbortSignal } = {}): CheckedWrite {
   const { name = 'api.acme', tokenId = 'token', gone = new AbortController().signal } = of;
   const bytes = Buffer.from(JSON.stringify({ ttl }));
   const segments = ['zones', '7001', 'rrsets', name, 'A', 'actions', 'change_ttl'];
   return {
-    caller: { ...caller, tokenId },
+    caller: { ...aCaller, tokenId },
     key: { zoneId: 7001, name, type: 'A' },
     write: { operation: 'change_ttl', ttl },
     bytes,

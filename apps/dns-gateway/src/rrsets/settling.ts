@@ -1,4 +1,3 @@
-import type { setTimeout } from 'node:timers/promises';
 import {
   type DriftReporter,
   type ReadRrset,
@@ -11,11 +10,12 @@ import {
   type WriteLease,
   type ZoneSyncStore,
 } from '@corral/dns-data';
+import { answerWithin } from '@corral/wire';
 
 export interface SettlingDeps {
   readonly settlements: Pick<SettlementStore, 'settle' | 'renew' | 'claimPendingOf' | 'postpone' | 'findSettled'>;
   readonly read: ReadRrset;
-  readonly pause: typeof setTimeout;
+  readonly pause: (ms: number) => Promise<unknown>;
   readonly now: () => number;
   readonly onError: (error: unknown) => void;
   /** Milliseconds during which the upstream may still be processing the write. */
@@ -54,14 +54,6 @@ const RETRY_MS = 500;
 export function settling(deps: SettlingDeps): Settling {
   const { settlements, now } = deps;
 
-  /** Waits for work for at most `ms`. Work that ends later still takes effect. */
-  const within = async <T>(work: Promise<T>, ms: number): Promise<T | 'late'> => {
-    const over = new AbortController();
-    const late = deps.pause(ms, 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
-    work.catch(() => undefined);
-    return Promise.race([work, late]).finally(() => over.abort());
-  };
-
   return {
     async settleOwn({ key, write, bytes, gone }, { entryId, fence }) {
       const requestBody = bytes === null ? null : bytes.toString('utf8');
@@ -69,7 +61,7 @@ export function settling(deps: SettlingDeps): Settling {
       await deps.pause(deps.settleAfterMs);
       for (const until = now() + deps.settleWithinMs; now() < until && !gone.aborted; ) {
         try {
-          const settled = await within(settleWrite(deps, due), until - now());
+          const settled = await answerWithin(settleWrite(deps, due), until - now(), 'late' as const);
           if (settled === 'late') return null;
           const outcome = settled ?? (await settlements.findSettled(entryId));
           if (outcome !== null) return outcome;
@@ -89,7 +81,7 @@ export function settling(deps: SettlingDeps): Settling {
           deps.onError(error);
           await settlements.postpone(due, RETRY_MS);
         });
-        await within(settle, waitMs);
+        await answerWithin(settle, waitMs, undefined);
       } catch (error) {
         deps.onError(error);
       }
@@ -103,7 +95,7 @@ interface LookAgainDeps {
   readonly read: ReadRrset;
   readonly reportDrift: DriftReporter;
   readonly onError: (error: unknown) => void;
-  readonly pause: (ms: number, value?: undefined, options?: { signal: AbortSignal }) => Promise<unknown>;
+  readonly pause: (ms: number) => Promise<unknown>;
   /** Milliseconds after an accepted write during which a read may not show it yet. */
   readonly graceMs: number;
   /** Milliseconds for which the answer waits for the read, which continues afterwards. */
@@ -119,11 +111,7 @@ export type LookAgain = (entryId: number, key: RrsetKey) => Promise<void>;
 export const lookAgain =
   (deps: LookAgainDeps): LookAgain =>
   async (entryId, key) => {
-    const waiting = new AbortController();
-    const looking = look(deps, entryId, key).catch(deps.onError);
-    const patience = deps.pause(deps.waitMsMax, undefined, { signal: waiting.signal }).catch(() => undefined);
-    await Promise.race([looking, patience]);
-    waiting.abort();
+    await answerWithin(look(deps, entryId, key).catch(deps.onError), deps.waitMsMax, undefined);
   };
 
 /** Timestamps have a resolution of one millisecond: the read must start in a later one than the write ended in. */
