@@ -39,12 +39,12 @@ describe('while there is plenty', () => {
   it('what was not used comes back, whoever it was for', () => {
     const account = startAccount();
     const { free, turns } = account.renew({ freeHeld: 0, waiting: [{ flow: 'acme', count: 2 }] });
-    expect(turns).toEqual([{ class: 'write', flow: 'acme', pool: 'common', count: 2 }]);
+    expect(turns).toEqual([{ class: 'write', flow: 'acme', bucket: 'common', count: 2 }]);
 
     account.renew({
       returned: [
-        { pool: 'common', flow: null, count: free },
-        { pool: 'common', flow: 'acme', count: 2 },
+        { bucket: 'common', flow: null, count: free },
+        { bucket: 'common', flow: 'acme', count: 2 },
       ],
     });
 
@@ -106,7 +106,7 @@ describe('while calls are short', () => {
     const lease = account.renew({ replica: 'two', waiting: [cleanup, polls, settlement, { flow: 'team 7' }] });
 
     expect(turnsIn(lease)).toEqual(['team 7 1', '~poll 1', '~settle 1']);
-    expect(lease.turns.map(({ pool }) => pool)).toContain('cleanup');
+    expect(lease.turns.map(({ bucket }) => bucket)).toContain('cleanup');
   });
 
   it('a sync leaves half of what is there to everybody else', () => {
@@ -115,8 +115,8 @@ describe('while calls are short', () => {
 
     account.renew({ waiting: [syncs] });
 
-    expect(account.state().pools.common.level).toBeGreaterThan(capacityOf(account.state(), 'common') / 2);
-    expect(account.state().pools.sync.level).toBeLessThan(1);
+    expect(account.state().buckets.common.level).toBeGreaterThan(capacityOf(account.state(), 'common') / 2);
+    expect(account.state().buckets.sync.level).toBeLessThan(1);
   });
 
   it('it is said when a request will have its turn, and when the one after it', () => {
@@ -149,7 +149,7 @@ describe('a replica that dies', () => {
     const { free } = account.renew({ freeHeld: 0 });
     account.pass(leaseMs + 1);
     account.renew({ replica: 'two', freeHeld: 0 });
-    account.renew({ replica: 'two', returned: [{ pool: 'common', flow: null, count: free }] });
+    account.renew({ replica: 'two', returned: [{ bucket: 'common', flow: null, count: free }] });
     const before = levelOf(account.state());
     expect(before).toBeLessThan(3_600 - 10);
 
@@ -180,7 +180,7 @@ describe('a replica that dies', () => {
     account.renew({ replica: 'two' });
     const before = levelOf(account.state());
 
-    account.renew({ returned: [{ pool: 'common', flow: null, count: free }] });
+    account.renew({ returned: [{ bucket: 'common', flow: null, count: free }] });
 
     expect(levelOf(account.state())).toBe(before);
   });
@@ -191,7 +191,7 @@ describe('a replica that leaves', () => {
     const account = startAccount();
     const { free } = account.renew({ freeHeld: 0 });
 
-    account.renew({ leaves: true, returned: [{ pool: 'common', flow: null, count: free }] });
+    account.renew({ leaves: true, returned: [{ bucket: 'common', flow: null, count: free }] });
 
     expect(account.state().replicas).toEqual({});
     expect(levelOf(account.state())).toBeCloseTo(3_600, 6);

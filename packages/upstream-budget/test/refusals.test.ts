@@ -21,7 +21,7 @@ describe('what the reserves hold', () => {
   it('is used by all while nobody claims it', () => {
     const { account } = drawnDown();
 
-    expect(account.state().pools.poll.level).toBeCloseTo(120, 0);
+    expect(account.state().buckets.poll.level).toBeCloseTo(120, 0);
     expect(levelOf(account.state())).toBeLessThan(0.05 * 1_200);
   });
 
@@ -35,7 +35,7 @@ describe('what the reserves hold', () => {
     const late = account.renew({ waiting: waiting.map((each) => ({ ...each, waitedMs: 60_000 })) });
 
     expect(turnsIn(lease)).toEqual(['~poll 3', '~settle 1']);
-    expect(lease.turns.map(({ pool }) => pool)).toEqual(expect.arrayContaining(['poll', 'settle']));
+    expect(lease.turns.map(({ bucket }) => bucket)).toEqual(expect.arrayContaining(['poll', 'settle']));
     expect(late.turns.length).toBeLessThanOrEqual(1);
   });
 });

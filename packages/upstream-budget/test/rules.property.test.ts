@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type BudgetState, capacityOf, levelOf, limitOf } from '../src/account/budget-state.js';
-import { callClasses, poolNames, poolsOf } from '../src/account/call-class.js';
+import { bucketNames, bucketsOf, callClasses } from '../src/account/call-class.js';
+import { admits } from '../src/account/debt-bucket.js';
 import { admissionsOf } from '../src/account/grant-turns.js';
-import { admits } from '../src/account/pool.js';
 import { type Arrival, simulate, type World } from './simulate.js';
 
 const MINUTE_MS = 60_000;
@@ -97,7 +97,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('no pool holds more than it may, and no account owes what was never drawn', () => {
+  it('no bucket holds more than it may, and no account owes what was never drawn', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const wrong: string[] = [];
@@ -147,9 +147,9 @@ function idleIn(state: BudgetState): string[] {
   const demands = Object.values(state.replicas).flatMap(({ waiting }) => waiting);
   const admissions = admissionsOf(state);
   const idle = demands.flatMap((demand) =>
-    poolsOf[demand.class].flatMap((pool) => {
-      const isAdmitted = admits(state.pools[pool], demand.flow, admissions(demand.class, pool));
-      return isAdmitted ? [`${demand.class} of ${demand.flow} waits beside ${pool}`] : [];
+    bucketsOf[demand.class].flatMap((bucket) => {
+      const isAdmitted = admits(state.buckets[bucket], demand.flow, admissions(demand.class, bucket));
+      return isAdmitted ? [`${demand.class} of ${demand.flow} waits beside ${bucket}`] : [];
     }),
   );
   const isFull = levelOf(state) >= limitOf(state) - ROUNDING;
@@ -157,8 +157,8 @@ function idleIn(state: BudgetState): string[] {
 }
 
 function imbalancesOf(state: BudgetState): string[] {
-  return poolNames.flatMap((name) => {
-    const { level, repaid, paidAt } = state.pools[name];
+  return bucketNames.flatMap((name) => {
+    const { level, repaid, paidAt } = state.buckets[name];
     const debts = Object.values(paidAt).map((at) => at - repaid);
     const owed = debts.reduce((sum, debt) => sum + debt, 0);
     const isBalanced =

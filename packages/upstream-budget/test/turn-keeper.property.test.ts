@@ -15,7 +15,7 @@ const want: fc.Arbitrary<Want> = fc.record({
 const turns = fc.record({
   class: someClass,
   flow: fc.constantFrom(...flows),
-  pool: fc.constant('common' as const),
+  bucket: fc.constant('common' as const),
   count: fc.integer({ min: 1, max: 4 }),
 });
 
@@ -172,7 +172,7 @@ describe('what a replica reports', () => {
       ended: 2,
       answered: true,
       freeHeld: 1,
-      returned: [{ pool: 'common', flow: 'acme', count: 1 }],
+      returned: [{ bucket: 'common', flow: 'acme', count: 1 }],
       observed: { limit: 3_600, remaining: 90, endedBefore: 7 },
     });
     expect(keeper.report(200)).toMatchObject({ used: {}, ended: 0, observed: null });
@@ -193,9 +193,9 @@ describe('what a replica reports', () => {
     const turn = ask(surprised);
     surprised.end(turn, { kind: 'answered', statement: { limit: 3_600, remaining: 0 } }, 0);
     expect(surprised.wakeAt(1).reportAt).toBe(1);
-    expect(surprised.report(1).returned).toEqual([{ pool: 'common', flow: null, count: 3 }]);
+    expect(surprised.report(1).returned).toEqual([{ bucket: 'common', flow: null, count: 3 }]);
 
-    expect(ready().report(1_000).returned).toEqual([{ pool: 'common', flow: null, count: 4 }]);
+    expect(ready().report(1_000).returned).toEqual([{ bucket: 'common', flow: null, count: 4 }]);
   });
 
   it('cannot wait while a request does, and hardly matters while nothing happens', () => {
@@ -284,7 +284,7 @@ describe('a request', () => {
     const ids = [false, true].map((again) => keeper.ask(write, { patienceMs: 8_000, again }, 0));
     keeper.report(0);
 
-    const [served] = keeper.takeUp({ ...plainLease, turns: [{ ...write, pool: 'common', count: 1 }] }, 0, 0);
+    const [served] = keeper.takeUp({ ...plainLease, turns: [{ ...write, bucket: 'common', count: 1 }] }, 0, 0);
 
     expect(served?.id).toBe(ids[1]?.kind === 'wait' ? ids[1].id : null);
   });

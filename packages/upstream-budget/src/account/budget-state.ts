@@ -1,5 +1,5 @@
-import { type CallClass, callClasses, type PoolName, poolNames, poolRules } from './call-class.js';
-import { type Pool, poolOf, refill, setLevel } from './pool.js';
+import { type BucketName, bucketNames, bucketRules, type CallClass, callClasses } from './call-class.js';
+import { bucketOf, type DebtBucket, refill, setLevel } from './debt-bucket.js';
 
 /**
  * What all processes that use one upstream project share. Plain data, so that it can be kept as JSON; times are in
@@ -14,7 +14,7 @@ export interface BudgetState {
   readonly at: number;
   /** Calls per hour as the upstream stated them; null before it said anything. */
   readonly limit: number | null;
-  readonly pools: Readonly<Record<PoolName, Pool>>;
+  readonly buckets: Readonly<Record<BucketName, DebtBucket>>;
   /** Calls that have ended since the epoch began. */
   readonly ended: number;
   /** After a 429 no replica calls until then. */
@@ -52,15 +52,15 @@ export interface Demand {
   readonly since: number;
 }
 
-/** Calls that a flow may make, and which pool they came out of. */
+/** Calls that a flow may make, and which bucket they came out of. */
 export interface Turns {
   readonly class: CallClass;
   readonly flow: string;
-  readonly pool: PoolName;
+  readonly bucket: BucketName;
   readonly count: number;
 }
 
-export const stateForm = 1;
+export const stateForm = 2;
 
 /** The upstream's published budget: one project, one hour. Assumed until it states its own. */
 export const usualLimit = 3_600;
@@ -71,23 +71,23 @@ export const limitOf = ({ limit }: Pick<BudgetState, 'limit'>): number => limit 
 /** What flows in per millisecond. */
 export const rateOf = (state: Pick<BudgetState, 'limit'>): number => limitOf(state) / hourMs;
 
-export const capacityOf = (state: Pick<BudgetState, 'limit'>, pool: PoolName): number =>
-  limitOf(state) * poolRules[pool].holds;
+export const capacityOf = (state: Pick<BudgetState, 'limit'>, bucket: BucketName): number =>
+  limitOf(state) * bucketRules[bucket].holds;
 
 /**
- * Calls that may be made and were not handed out. The common pool may be below zero: then others use what the reserves
+ * Calls that may be made and were not handed out. The common bucket may be below zero: then others use what the reserves
  * hold, until its class claims that.
  */
-export function levelOf({ pools }: Pick<BudgetState, 'pools'>): number {
-  return poolNames.reduce((sum, name) => sum + pools[name].level, 0);
+export function levelOf({ buckets }: Pick<BudgetState, 'buckets'>): number {
+  return bucketNames.reduce((sum, name) => sum + buckets[name].level, 0);
 }
 
-/** Below this part of the common pool every request waits for its turn. */
+/** Below this part of the common bucket every request waits for its turn. */
 const ampleShare = 1 / 4;
 
 /** Whether there is so much that no request has to wait. */
 export function isAmple(state: BudgetState): boolean {
-  return state.pools.common.level >= ampleShare * capacityOf(state, 'common') && state.at >= state.pausedUntil;
+  return state.buckets.common.level >= ampleShare * capacityOf(state, 'common') && state.at >= state.pausedUntil;
 }
 
 /** Calls that were handed out and whose end is not known. */
@@ -101,13 +101,13 @@ export function freshState(of: { epoch: string; now: number; limit: number | nul
   const { epoch, now, limit } = of;
   const full = limitOf({ limit });
   const part = Math.min(1, Math.max(0, of.level ?? full) / full);
-  const pools = mapPools((name) => poolOf(part * capacityOf({ limit }, name)));
+  const buckets = mapBuckets((name) => bucketOf(part * capacityOf({ limit }, name)));
   return {
     form: stateForm,
     epoch,
     at: now,
     limit,
-    pools,
+    buckets,
     ended: 0,
     pausedUntil: 0,
     refusals: 0,
@@ -121,56 +121,58 @@ export function refillUntil(state: BudgetState, now: number): BudgetState {
   const inflow = Math.max(0, now - state.at) * rateOf(state);
   const shares = inflowShares(state);
   let overflow = 0;
-  const pools = mapPools((name) => {
-    const filled = refill(state.pools[name], inflow * shares[name], capacityOf(state, name));
+  const buckets = mapBuckets((name) => {
+    const filled = refill(state.buckets[name], inflow * shares[name], capacityOf(state, name));
     overflow += filled.overflow;
-    return filled.pool;
+    return filled.bucket;
   });
-  if (overflow === 0) return { ...state, at: Math.max(state.at, now), pools };
-  // Seldom and little: a pool became full within this step.
-  const spread = mapPools((name) => {
-    const filled = refill(pools[name], overflow, capacityOf(state, name));
+  if (overflow === 0) return { ...state, at: Math.max(state.at, now), buckets };
+  // Seldom and little: a bucket became full within this step.
+  const spread = mapBuckets((name) => {
+    const filled = refill(buckets[name], overflow, capacityOf(state, name));
     overflow = filled.overflow;
-    return filled.pool;
+    return filled.bucket;
   });
-  return { ...state, at: Math.max(state.at, now), pools: spread };
+  return { ...state, at: Math.max(state.at, now), buckets: spread };
 }
 
-/** The part of the inflow that each pool gets now: what full reserves do not need goes to the common pool. */
-export function inflowShares(state: Pick<BudgetState, 'limit' | 'pools'>): Record<PoolName, number> {
-  const own = mapPools((name) => (state.pools[name].level < capacityOf(state, name) ? poolRules[name].inflow : 0));
-  const reserved = poolNames.reduce((sum, name) => (name === 'common' ? sum : sum + own[name]), 0);
+/** The part of the inflow that each bucket gets now: what full reserves do not need goes to the common bucket. */
+export function inflowShares(state: Pick<BudgetState, 'limit' | 'buckets'>): Record<BucketName, number> {
+  const own = mapBuckets((name) =>
+    state.buckets[name].level < capacityOf(state, name) ? bucketRules[name].inflow : 0,
+  );
+  const reserved = bucketNames.reduce((sum, name) => (name === 'common' ? sum : sum + own[name]), 0);
   return { ...own, common: 1 - reserved };
 }
 
-/** Sets the level of the whole: what lacks is taken from the common pool, what is too much goes where there is room. */
+/** Sets the level of the whole: what lacks is taken from the common bucket, what is too much goes where there is room. */
 export function setLevelOf(state: BudgetState, target: number): BudgetState {
   const level = levelOf(state);
-  const roomOf = (name: PoolName): number => capacityOf(state, name) - state.pools[name].level;
-  const room = poolNames.reduce((sum, name) => sum + roomOf(name), 0);
-  const levelAfter = (name: PoolName): number => {
-    const { level: before } = state.pools[name];
+  const roomOf = (name: BucketName): number => capacityOf(state, name) - state.buckets[name].level;
+  const room = bucketNames.reduce((sum, name) => sum + roomOf(name), 0);
+  const levelAfter = (name: BucketName): number => {
+    const { level: before } = state.buckets[name];
     if (target >= level) return room <= 0 ? before : before + roomOf(name) * Math.min(1, (target - level) / room);
     return name === 'common' ? before + target - level : before;
   };
   return {
     ...state,
-    pools: mapPools((name) => setLevel(state.pools[name], levelAfter(name), capacityOf(state, name))),
+    buckets: mapBuckets((name) => setLevel(state.buckets[name], levelAfter(name), capacityOf(state, name))),
   };
 }
 
 /** Takes a new limit: what does not fit into smaller reserves is everybody's, and what does not fit there is lost. */
 export function setLimit(state: BudgetState, limit: number): BudgetState {
-  const capacity = (name: PoolName): number => capacityOf({ limit }, name);
-  const reserved = mapPools((name) => (name === 'common' ? 0 : Math.min(state.pools[name].level, capacity(name))));
-  const common = levelOf(state) - poolNames.reduce((sum, name) => sum + reserved[name], 0);
+  const capacity = (name: BucketName): number => capacityOf({ limit }, name);
+  const reserved = mapBuckets((name) => (name === 'common' ? 0 : Math.min(state.buckets[name].level, capacity(name))));
+  const common = levelOf(state) - bucketNames.reduce((sum, name) => sum + reserved[name], 0);
   const levelAfter = { ...reserved, common: Math.min(common, capacity('common')) };
-  const pools = mapPools((name) => setLevel(state.pools[name], levelAfter[name], capacity(name)));
-  return { ...state, limit, pools };
+  const buckets = mapBuckets((name) => setLevel(state.buckets[name], levelAfter[name], capacity(name)));
+  return { ...state, limit, buckets };
 }
 
-export function mapPools<T>(of: (name: PoolName) => T): Record<PoolName, T> {
-  return Object.fromEntries(poolNames.map((name) => [name, of(name)])) as Record<PoolName, T>;
+export function mapBuckets<T>(of: (name: BucketName) => T): Record<BucketName, T> {
+  return Object.fromEntries(bucketNames.map((name) => [name, of(name)])) as Record<BucketName, T>;
 }
 
 /** The budget as others may see it. */

@@ -5,17 +5,17 @@
 export const callClasses = ['write', 'cleanup', 'settle', 'recheck', 'poll', 'sync'] as const;
 export type CallClass = (typeof callClasses)[number];
 
-/** The budget in parts: `common` serves all classes, every other pool is the reserve of one class. */
-export const poolNames = ['common', 'cleanup', 'poll', 'settle', 'recheck', 'sync'] as const;
-export type PoolName = (typeof poolNames)[number];
+/** The budget in parts: `common` serves all classes, every other bucket is the reserve of one class. */
+export const bucketNames = ['common', 'cleanup', 'poll', 'settle', 'recheck', 'sync'] as const;
+export type BucketName = (typeof bucketNames)[number];
 
-interface PoolRule {
-  /** Part of the limit that the pool holds when it is full. */
+interface BucketRule {
+  /** Part of the limit that the bucket holds when it is full. */
   readonly holds: number;
   /** Part of the refill that is its own while it is not full. */
   readonly inflow: number;
   /**
-   * How far one flow may be ahead of the others: its debt stays below this part of what the pool still holds. So one
+   * How far one flow may be ahead of the others: its debt stays below this part of what the bucket still holds. So one
    * flow alone uses up a tenth of all that is left at once, and the rest stays for the flows that come next.
    */
   readonly burst: number;
@@ -23,10 +23,10 @@ interface PoolRule {
 
 /**
  * Without reserves, clean-up would starve under a flood of writes, and clients would never learn how actions ended. A
- * reserve holds twenty minutes of its inflow; what it does not need flows into the common pool. What it holds and its
+ * reserve holds twenty minutes of its inflow; what it does not need flows into the common bucket. What it holds and its
  * class does not claim is lent to all: a claim of its class then comes before all calls but those that were promised.
  */
-export const poolRules: Readonly<Record<PoolName, PoolRule>> = {
+export const bucketRules: Readonly<Record<BucketName, BucketRule>> = {
   common: { holds: 0.9, inflow: 0.7, burst: 1 / 9 },
   cleanup: { ...reserve(0.1), burst: 1 / 2 },
   poll: { ...reserve(0.1), burst: Number.POSITIVE_INFINITY },
@@ -35,12 +35,12 @@ export const poolRules: Readonly<Record<PoolName, PoolRule>> = {
   sync: { ...reserve(0.02), burst: Number.POSITIVE_INFINITY },
 };
 
-function reserve(inflow: number): Pick<PoolRule, 'holds' | 'inflow'> {
+function reserve(inflow: number): Pick<BucketRule, 'holds' | 'inflow'> {
   return { holds: inflow / 3, inflow };
 }
 
-/** The pools a class draws from, in this order. */
-export const poolsOf: Readonly<Record<CallClass, readonly PoolName[]>> = {
+/** The buckets a class draws from, in this order. */
+export const bucketsOf: Readonly<Record<CallClass, readonly BucketName[]>> = {
   write: ['common'],
   cleanup: ['common', 'cleanup'],
   settle: ['common', 'settle'],
@@ -49,7 +49,7 @@ export const poolsOf: Readonly<Record<CallClass, readonly PoolName[]>> = {
   sync: ['common', 'sync'],
 };
 
-/** Part of the common pool that a class leaves alone: a sync comes after everything else. */
+/** Part of the common bucket that a class leaves alone: a sync comes after everything else. */
 export const commonLeft: Readonly<Record<CallClass, number>> = {
   write: 0,
   cleanup: 0,

@@ -1,7 +1,7 @@
-import { type BudgetState, type Demand, inflowShares, levelOf, mapPools, rateOf } from './budget-state.js';
-import { type CallClass, type PoolName, poolsOf } from './call-class.js';
+import { type BudgetState, type Demand, inflowShares, levelOf, mapBuckets, rateOf } from './budget-state.js';
+import { type BucketName, bucketsOf, type CallClass } from './call-class.js';
+import { debtOf, waitMs } from './debt-bucket.js';
 import { admissionsOf } from './grant-turns.js';
-import { debtOf, waitMs } from './pool.js';
 import { promisesOf, unpromisedMs } from './promises.js';
 
 /** When the requests of a flow that wait at one replica will have their turns, if no further requests arrive. */
@@ -14,7 +14,7 @@ export interface Forecast {
   readonly eachMs: number;
 }
 
-/** A demand beside its debt in one pool. */
+/** A demand beside its debt in one bucket. */
 export interface Waiter extends Demand {
   readonly replica: string;
   readonly debt: number;
@@ -26,15 +26,18 @@ export function forecast(state: BudgetState, replica: string): Forecast[] {
   if (demands.length === 0 || state.limit === null) return [];
   const shares = inflowShares(state);
   const pauseMs = Math.max(0, state.pausedUntil - state.at);
-  const waiters = waitersByPool(state);
+  const waiters = waitersByBucket(state);
   const admissions = admissionsOf(state);
 
   const turnMs = (demand: Demand, own: number): number => {
-    const waits = poolsOf[demand.class].map((pool) => {
-      const before = { own, others: othersBefore(waiters[pool], demand, debtOf(state.pools[pool], demand.flow) + own) };
-      const perMs = rateOf(state) * shares[pool];
+    const waits = bucketsOf[demand.class].map((bucket) => {
+      const before = {
+        own,
+        others: othersBefore(waiters[bucket], demand, debtOf(state.buckets[bucket], demand.flow) + own),
+      };
+      const perMs = rateOf(state) * shares[bucket];
       const spareMs = unpromisedMs(state, levelOf(state) - before.others - own, rateOf(state));
-      const turn = waitMs(state.pools[pool], demand.flow, before, admissions(demand.class, pool), perMs);
+      const turn = waitMs(state.buckets[bucket], demand.flow, before, admissions(demand.class, bucket), perMs);
       return Math.max(spareMs, turn);
     });
     const promised = promisesOf(state, demand.flow)[own];
@@ -53,14 +56,14 @@ export function forecast(state: BudgetState, replica: string): Forecast[] {
   });
 }
 
-export function waitersByPool(state: BudgetState): Record<PoolName, readonly Waiter[]> {
+export function waitersByBucket(state: BudgetState): Record<BucketName, readonly Waiter[]> {
   const all = Object.entries(state.replicas).flatMap(([replica, { waiting }]) =>
     waiting.map((demand) => ({ ...demand, replica })),
   );
-  return mapPools((pool) =>
+  return mapBuckets((bucket) =>
     all
-      .filter((demand) => poolsOf[demand.class].includes(pool))
-      .map((demand) => ({ ...demand, debt: debtOf(state.pools[pool], demand.flow) })),
+      .filter((demand) => bucketsOf[demand.class].includes(bucket))
+      .map((demand) => ({ ...demand, debt: debtOf(state.buckets[bucket], demand.flow) })),
   );
 }
 

@@ -8,8 +8,8 @@ import {
   type ReplicaState,
   type Turns,
 } from './budget-state.js';
-import { type CallClass, commonLeft, type PoolName, poolRules, poolsOf } from './call-class.js';
-import { type Admission, admits, charge, debtOf } from './pool.js';
+import { type BucketName, bucketRules, bucketsOf, type CallClass, commonLeft } from './call-class.js';
+import { type Admission, admits, charge, debtOf } from './debt-bucket.js';
 import { claim, heldFor, promiseCounts } from './promises.js';
 
 /**
@@ -17,7 +17,7 @@ import { claim, heldFor, promiseCounts } from './promises.js';
  * flow with the smallest debt is next, of equal ones the one that has waited longest. Debts are repaid evenly, so flows
  * that keep waiting have their turns one after the other, however many requests each has, and at however many replicas.
  *
- * A reserve serves its class while that class has no turn in the common pool; and before that one, while others use what
+ * A reserve serves its class while that class has no turn in the common bucket; and before that one, while others use what
  * the reserve holds.
  */
 export function grantTurns(state: BudgetState): BudgetState {
@@ -37,7 +37,7 @@ const underWayUnheard = 10;
 interface Turn {
   readonly replica: string;
   readonly demand: Demand;
-  readonly pool: PoolName;
+  readonly bucket: BucketName;
   /** Which it fulfils. */
   readonly promise?: PromisedTurn;
 }
@@ -57,17 +57,22 @@ function chooseTurn(state: BudgetState): Turn | null {
   const from = (rank: number): Turn | null => {
     let chosen: Candidate | null = null;
     for (const { replica, demand } of demands) {
-      const pool = poolsOf[demand.class][rank];
-      if (pool === undefined) continue;
-      if (!admits(state.pools[pool], demand.flow, admissions(demand.class, pool))) continue;
-      const turn = { replica, demand, pool, owed: debtOf(state.pools[pool], demand.flow) + promisesTo(demand.flow) };
+      const bucket = bucketsOf[demand.class][rank];
+      if (bucket === undefined) continue;
+      if (!admits(state.buckets[bucket], demand.flow, admissions(demand.class, bucket))) continue;
+      const turn = {
+        replica,
+        demand,
+        bucket,
+        owed: debtOf(state.buckets[bucket], demand.flow) + promisesTo(demand.flow),
+      };
       if (chosen === null || comesBefore(turn, chosen)) chosen = turn;
     }
     return chosen;
   };
   const promised = promisedTurn(state, demands);
   if (promised !== null) return promised;
-  return state.pools.common.level >= 1 ? (from(0) ?? from(1)) : (from(1) ?? from(0));
+  return state.buckets.common.level >= 1 ? (from(0) ?? from(1)) : (from(1) ?? from(0));
 }
 
 /** The turn that was promised for the earliest time that has come, to a flow that waits. */
@@ -78,7 +83,7 @@ function promisedTurn(state: BudgetState, demands: readonly Pick<Turn, 'replica'
     const [first] = demands
       .filter(({ demand }) => demand.flow === promise.flow)
       .sort((one, other) => one.demand.since - other.demand.since);
-    if (first !== undefined) return { ...first, pool: 'common', promise };
+    if (first !== undefined) return { ...first, bucket: 'common', promise };
   }
   return null;
 }
@@ -88,14 +93,14 @@ function comesBefore(one: Candidate, other: Candidate): boolean {
   return difference === 0 ? one.demand.since < other.demand.since : difference < 0;
 }
 
-function giveTurn(before: BudgetState, { replica, demand, pool, promise }: Turn): BudgetState {
+function giveTurn(before: BudgetState, { replica, demand, bucket, promise }: Turn): BudgetState {
   const state = promise === undefined ? before : claim(before, promise);
   const at = state.replicas[replica] as ReplicaState;
-  const turn = { class: demand.class, flow: demand.flow, pool, count: 1 };
+  const turn = { class: demand.class, flow: demand.flow, bucket, count: 1 };
   const after = { ...at, waiting: without(at.waiting, demand, 1), turns: addTurn(at.turns, turn) };
   return {
     ...state,
-    pools: { ...state.pools, [pool]: charge(state.pools[pool], demand.flow) },
+    buckets: { ...state.buckets, [bucket]: charge(state.buckets[bucket], demand.flow) },
     replicas: { ...state.replicas, [replica]: after },
   };
 }
@@ -114,20 +119,20 @@ export function without(
 
 function addTurn(turns: readonly Turns[], added: Turns): Turns[] {
   const isSame = (turn: Turns): boolean =>
-    turn.class === added.class && turn.flow === added.flow && turn.pool === added.pool;
+    turn.class === added.class && turn.flow === added.flow && turn.bucket === added.bucket;
   if (!turns.some(isSame)) return [...turns, added];
   return turns.map((turn) => (isSame(turn) ? { ...turn, count: turn.count + added.count } : turn));
 }
 
 /**
- * On what terms a class draws from a pool now. What is held for promises is not available; what the reserves hold and do
- * not use, they lend to the common pool.
+ * On what terms a class draws from a bucket now. What is held for promises is not available; what the reserves hold and do
+ * not use, they lend to the common bucket.
  */
-export function admissionsOf(state: BudgetState): (callClass: CallClass, pool: PoolName) => Admission {
+export function admissionsOf(state: BudgetState): (callClass: CallClass, bucket: BucketName) => Admission {
   const spare = levelOf(state) - heldFor(state);
-  return (callClass, pool) => {
-    const { level } = state.pools[pool];
+  return (callClass, bucket) => {
+    const { level } = state.buckets[bucket];
     const lent = spare - commonLeft[callClass] * capacityOf(state, 'common');
-    return { left: level - (pool === 'common' ? lent : Math.min(spare, level)), burst: poolRules[pool].burst };
+    return { left: level - (bucket === 'common' ? lent : Math.min(spare, level)), burst: bucketRules[bucket].burst };
   };
 }

@@ -1,7 +1,7 @@
 import { type BudgetState, inflowShares, isAmple, rateOf } from './budget-state.js';
-import { othersBefore, waitersByPool } from './forecast.js';
+import { debtOf, debtOfAll } from './debt-bucket.js';
+import { othersBefore, waitersByBucket } from './forecast.js';
 import { admissionsOf } from './grant-turns.js';
-import { debtOf, debtOfAll } from './pool.js';
 import { type FairTurn, promisesOf, promiseTurn } from './promises.js';
 
 /** What the account promises to refused requests of one flow, in their order of arrival. */
@@ -46,7 +46,7 @@ export function promiseTurns(
 /** Whether a team without debt would be served now: then only the share is used up, else the whole budget. */
 function usedUpIn(state: BudgetState): UsedUp {
   const { left } = admissionsOf(state)('write', 'common');
-  return state.at >= state.pausedUntil && state.pools.common.level - left >= 1 ? 'share' : 'budget';
+  return state.at >= state.pausedUntil && state.buckets.common.level - left >= 1 ? 'share' : 'budget';
 }
 
 /**
@@ -55,8 +55,8 @@ function usedUpIn(state: BudgetState): UsedUp {
  * gone by then. However much it owes, it waits for its first turn no longer than an hour, or than a round of all takes.
  */
 function fairTurnOf(state: BudgetState, flow: string): FairTurn {
-  const { common } = state.pools;
-  const waiters = waitersByPool(state).common;
+  const { common } = state.buckets;
+  const waiters = waitersByBucket(state).common;
   const ownWaiting = waiters.reduce((sum, waiter) => sum + (waiter.flow === flow ? waiter.count : 0), 0);
   const { left, burst } = admissionsOf(state)('write', 'common');
   const promised = promisesOf(state, flow).length;

@@ -1,5 +1,5 @@
 import { type BudgetState, levelOf, type PromisedTurn, rateOf } from './budget-state.js';
-import { poolRules } from './call-class.js';
+import { bucketRules } from './call-class.js';
 
 /** Maximum turns kept for one flow. */
 export const promisesPerFlow = 16;
@@ -13,7 +13,7 @@ export const keptMs = 10_000;
  * The part of the refill that is promised. The reserves have theirs by that; what they do not claim is for those who
  * wait, and shortens the promises made later.
  */
-const promisedShare = poolRules.common.inflow;
+const promisedShare = bucketRules.common.inflow;
 
 /** When a flow that wants one more call has its turn, by fairness alone and beside what others were promised. */
 export interface FairTurn {

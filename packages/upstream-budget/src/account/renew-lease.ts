@@ -14,11 +14,11 @@ import {
   type Turns,
   usualLimit,
 } from './budget-state.js';
-import { type PoolName, poolRules } from './call-class.js';
+import { type BucketName, bucketRules } from './call-class.js';
+import { credit, flowsBeyond, indebt } from './debt-bucket.js';
 import { type Forecast, forecast } from './forecast.js';
 import { grantTurns, without } from './grant-turns.js';
 import { type Observation, observe, observeRefusal } from './observe.js';
-import { credit, flowsBeyond, indebt } from './pool.js';
 import { type Promised, promiseTurns } from './promise-turns.js';
 import { adopt, dropUnclaimed } from './promises.js';
 
@@ -28,7 +28,7 @@ export interface Report {
   /** Calls that were handed to it, were made and have ended. */
   readonly ended: number;
   /** Calls that it does not make: turns of a flow, or of none (null). */
-  readonly returned: readonly { readonly pool: PoolName; readonly flow: string | null; readonly count: number }[];
+  readonly returned: readonly { readonly bucket: BucketName; readonly flow: string | null; readonly count: number }[];
   /** Free calls that it used, by flow. */
   readonly used: Readonly<Record<string, number>>;
   /** Calls that it made on its own account while the shared one was out of reach, by flow. */
@@ -83,7 +83,7 @@ const validMs = 2_000;
 /** A replica that was seen within this time may come back. */
 export const replicaMs = 30_000;
 
-/** One replica holds a hundred-and-twenty-eighth of the common pool at most, so that what dies with it is little. */
+/** One replica holds a hundred-and-twenty-eighth of the common bucket at most, so that what dies with it is little. */
 const freeShare = 1 / 128;
 const freeMax = 100;
 /** A flow whose debt is beyond this part of what it may be is served in turn. */
@@ -130,13 +130,13 @@ function dropLost(state: BudgetState): BudgetState {
 
 function takeBack(
   state: BudgetState,
-  returned: readonly { pool: PoolName; flow: string | null; count: number }[],
+  returned: readonly { bucket: BucketName; flow: string | null; count: number }[],
 ): BudgetState {
-  const pools = { ...state.pools };
-  for (const { pool, flow, count } of returned) {
-    pools[pool] = credit(pools[pool], flow, count, capacityOf(state, pool));
+  const buckets = { ...state.buckets };
+  for (const { bucket, flow, count } of returned) {
+    buckets[bucket] = credit(buckets[bucket], flow, count, capacityOf(state, bucket));
   }
-  return { ...state, pools };
+  return { ...state, buckets };
 }
 
 function reckon(state: BudgetState, report: Report): BudgetState {
@@ -170,11 +170,11 @@ function demandsOf(report: Report, { turns }: ReplicaState, { at }: BudgetState)
   return turns.reduce<Demand[]>((demands, turn) => without(demands, turn, turn.count), reported);
 }
 
-/** Free calls were taken out of the common pool when they were handed out; now it is known for whom. */
+/** Free calls were taken out of the common bucket when they were handed out; now it is known for whom. */
 function chargeUsed(state: BudgetState, used: Report['used']): BudgetState {
-  let common = state.pools.common;
+  let common = state.buckets.common;
   for (const [flow, calls] of Object.entries(used)) common = indebt(common, flow, calls);
-  return { ...state, pools: { ...state.pools, common } };
+  return { ...state, buckets: { ...state.buckets, common } };
 }
 
 function chargeAlone(state: BudgetState, made: Report['madeAlone']): BudgetState {
@@ -203,7 +203,7 @@ function handOver(
     return { state: left, lease: leaseOf(left, report, { free: 0, turns: [], promised }) };
   }
   const free = freeFor(state, report);
-  const common = { ...state.pools.common, level: state.pools.common.level - free };
+  const common = { ...state.buckets.common, level: state.buckets.common.level - free };
   const renewed: ReplicaState = {
     seenAt: state.at,
     leaseUntil: state.at + leaseMs,
@@ -213,7 +213,7 @@ function handOver(
   };
   const after = {
     ...state,
-    pools: { ...state.pools, common },
+    buckets: { ...state.buckets, common },
     replicas: { ...others, [report.replica]: renewed },
   };
   return { state: after, lease: leaseOf(after, report, { free, turns, promised }) };
@@ -242,11 +242,11 @@ function leaseOf(
 /** While there is plenty, calls are handed out ahead of the requests, so that none of them waits. */
 function freeFor(state: BudgetState, { freeHeld }: Report): number {
   if (freeHeld === null || state.limit === null || !isAmple(state)) return 0;
-  return Math.max(0, Math.min(freeMax, Math.floor(state.pools.common.level * freeShare)) - freeHeld);
+  return Math.max(0, Math.min(freeMax, Math.floor(state.buckets.common.level * freeShare)) - freeHeld);
 }
 
 function flowsAhead(state: BudgetState): string[] {
-  const { common } = state.pools;
+  const { common } = state.buckets;
   if (!isAmple(state)) return [];
-  return flowsBeyond(common, Math.max(1, aheadShare * poolRules.common.burst * common.level));
+  return flowsBeyond(common, Math.max(1, aheadShare * bucketRules.common.burst * common.level));
 }

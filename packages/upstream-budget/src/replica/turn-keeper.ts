@@ -1,4 +1,4 @@
-import { isForTeam, type PoolName } from '../account/call-class.js';
+import { type BucketName, isForTeam } from '../account/call-class.js';
 import type { Forecast } from '../account/forecast.js';
 import type { Observation, Statement } from '../account/observe.js';
 import type { BudgetGrant, Report } from '../account/renew-lease.js';
@@ -7,7 +7,7 @@ import { type Want, waitingRoom } from './waiting-room.js';
 
 /** The right to make one call. It has to be given back with `end`. */
 export interface Turn {
-  readonly pool: PoolName;
+  readonly bucket: BucketName;
   readonly flow: string;
   readonly epoch: string | null;
   readonly endedBefore: number;
@@ -59,9 +59,9 @@ export function turnKeeper() {
   // The first report asks for free calls, so that the first request need not wait.
   let news = { ...noNews(), wantsFree: true };
 
-  const turnOf = (pool: PoolName, flow: string): Turn => {
+  const turnOf = (bucket: BucketName, flow: string): Turn => {
     underWay += 1;
-    return { pool, flow, epoch: lease?.epoch ?? null, endedBefore: lease?.ended ?? 0 };
+    return { bucket, flow, epoch: lease?.epoch ?? null, endedBefore: lease?.ended ?? 0 };
   };
 
   const takeFree = ({ class: callClass, flow }: Want, now: number): Turn | null => {
@@ -89,8 +89,8 @@ export function turnKeeper() {
     return [];
   };
 
-  const returnTurns = (pool: PoolName, flow: string | null, count: number): void => {
-    if (count > 0) news.returned.push({ pool, flow, count });
+  const returnTurns = (bucket: BucketName, flow: string | null, count: number): void => {
+    if (count > 0) news.returned.push({ bucket, flow, count });
   };
 
   const returnFree = (): void => {
@@ -149,7 +149,7 @@ export function turnKeeper() {
     end(turn: Turn, how: CallEnd, now: number): void {
       underWay -= 1;
       if (how.kind === 'unreached') {
-        returnTurns(turn.pool, turn.flow, 1);
+        returnTurns(turn.bucket, turn.flow, 1);
         return;
       }
       news.ended += 1;
@@ -193,10 +193,10 @@ export function turnKeeper() {
       const calls = free.calls + renewed.free;
       free = { calls, handedOut: calls, validUntil: askedAt + renewed.validMs };
       const decided: Decided[] = [];
-      for (const { class: callClass, flow, pool, count } of renewed.turns) {
+      for (const { class: callClass, flow, bucket, count } of renewed.turns) {
         const served = room.takeNext({ class: callClass, flow }, count);
-        for (const id of served) decided.push({ kind: 'go', id, turn: turnOf(pool, flow) });
-        returnTurns(pool, flow, count - served.length);
+        for (const id of served) decided.push({ kind: 'go', id, turn: turnOf(bucket, flow) });
+        returnTurns(bucket, flow, count - served.length);
       }
       decided.push(...leaving.take(renewed.promised, renewed.epoch, now));
       if (leaving.isUnknownTo(renewed.epoch)) isUrgent = true;
@@ -234,7 +234,7 @@ export type TurnKeeper = ReturnType<typeof turnKeeper>;
 
 interface News {
   ended: number;
-  returned: { pool: PoolName; flow: string | null; count: number }[];
+  returned: { bucket: BucketName; flow: string | null; count: number }[];
   used: Record<string, number>;
   observed: (Statement & { readonly turn: Turn }) | null;
   refused: { retryAfterMs: number | null; at: number } | null;

@@ -1,6 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { admits, charge, credit, debtOf, flowsBeyond, type Pool, poolOf, refill, waitMs } from './pool.js';
+import {
+  admits,
+  bucketOf,
+  charge,
+  credit,
+  type DebtBucket,
+  debtOf,
+  flowsBeyond,
+  refill,
+  waitMs,
+} from './debt-bucket.js';
 
 const CAPACITY = 100;
 const flows = ['a', 'b', 'c', 'd'];
@@ -15,21 +25,21 @@ const steps = fc.array(
   { maxLength: 150, size: 'max' },
 );
 
-const after = (taken: readonly Step[], from: Pool = poolOf(CAPACITY)): Pool =>
-  taken.reduce((pool, step) => {
-    if ('charge' in step) return pool.level >= 1 ? charge(pool, step.charge) : pool;
-    return refill(pool, step.refill, CAPACITY).pool;
+const after = (taken: readonly Step[], from: DebtBucket = bucketOf(CAPACITY)): DebtBucket =>
+  taken.reduce((bucket, step) => {
+    if ('charge' in step) return bucket.level >= 1 ? charge(bucket, step.charge) : bucket;
+    return refill(bucket, step.refill, CAPACITY).bucket;
   }, from);
 
-const owedIn = (pool: Pool): number => flows.reduce((sum, flow) => sum + debtOf(pool, flow), 0);
+const owedIn = (bucket: DebtBucket): number => flows.reduce((sum, flow) => sum + debtOf(bucket, flow), 0);
 
-describe('a pool', () => {
+describe('a bucket', () => {
   it('is owed exactly what it lacks: each call is on somebody’s account until the refill has repaid it', () => {
     fc.assert(
       fc.property(steps, (taken) => {
-        const pool = after(taken);
+        const bucket = after(taken);
 
-        expect(owedIn(pool)).toBeCloseTo(CAPACITY - pool.level, 3);
+        expect(owedIn(bucket)).toBeCloseTo(CAPACITY - bucket.level, 3);
       }),
     );
   });
@@ -39,10 +49,10 @@ describe('a pool', () => {
       fc.property(steps, fc.double({ min: 0, max: 60, noNaN: true }), (taken, amount) => {
         const before = after(taken);
 
-        const { pool } = refill(before, amount, CAPACITY);
+        const { bucket } = refill(before, amount, CAPACITY);
 
-        const repaid = flows.map((flow) => debtOf(before, flow) - debtOf(pool, flow));
-        const stillOwing = repaid.filter((_, index) => debtOf(pool, flows[index] as string) > 0);
+        const repaid = flows.map((flow) => debtOf(before, flow) - debtOf(bucket, flow));
+        const stillOwing = repaid.filter((_, index) => debtOf(bucket, flows[index] as string) > 0);
         const most = Math.max(...repaid);
         expect(Math.min(...repaid)).toBeGreaterThanOrEqual(0);
         for (const each of stillOwing) expect(each).toBeCloseTo(most, 3);
@@ -64,48 +74,48 @@ describe('a pool', () => {
   });
 
   it('spills what it has no room for', () => {
-    expect(refill(poolOf(90), 25, CAPACITY)).toMatchObject({ pool: { level: 100 }, overflow: 15 });
+    expect(refill(bucketOf(90), 25, CAPACITY)).toMatchObject({ bucket: { level: 100 }, overflow: 15 });
   });
 });
 
 describe('admission', () => {
-  const drawnBy = (flow: string, calls: number): Pool => charge(poolOf(CAPACITY), flow, calls);
+  const drawnBy = (flow: string, calls: number): DebtBucket => charge(bucketOf(CAPACITY), flow, calls);
 
-  it('lets one flow use up a ninth of the pool at once, and leaves the rest to others', () => {
-    let pool = poolOf(CAPACITY);
+  it('lets one flow use up a ninth of the bucket at once, and leaves the rest to others', () => {
+    let bucket = bucketOf(CAPACITY);
     let calls = 0;
-    for (; admits(pool, 'a', free); calls += 1) pool = charge(pool, 'a');
+    for (; admits(bucket, 'a', free); calls += 1) bucket = charge(bucket, 'a');
 
     expect(calls).toBe(Math.floor(CAPACITY / 9));
-    expect(admits(pool, 'b', free)).toBe(true);
+    expect(admits(bucket, 'b', free)).toBe(true);
   });
 
-  it('divides the pool evenly among flows that take all they can', () => {
-    let pool = poolOf(CAPACITY);
+  it('divides the bucket evenly among flows that take all they can', () => {
+    let bucket = bucketOf(CAPACITY);
     for (const flow of Array.from({ length: 100 }, () => flows).flat()) {
-      if (admits(pool, flow, free)) pool = charge(pool, flow);
+      if (admits(bucket, flow, free)) bucket = charge(bucket, flow);
     }
 
-    const debts = flows.map((flow) => debtOf(pool, flow));
+    const debts = flows.map((flow) => debtOf(bucket, flow));
     expect(Math.max(...debts) - Math.min(...debts)).toBeLessThanOrEqual(1);
   });
 
   it('gives the last call to a flow without debt, and to no other', () => {
-    const pool = drawnBy('a', 99);
+    const bucket = drawnBy('a', 99);
 
-    expect([admits(pool, 'a', free), admits(pool, 'b', free)]).toEqual([false, true]);
-    expect(admits(charge(pool, 'b'), 'c', free)).toBe(false);
+    expect([admits(bucket, 'a', free), admits(bucket, 'b', free)]).toEqual([false, true]);
+    expect(admits(charge(bucket, 'b'), 'c', free)).toBe(false);
   });
 
   it('keeps what a flow has to leave', () => {
-    expect(admits(poolOf(50.5), 'a', { left: 50, burst: 1 })).toBe(false);
-    expect(admits(poolOf(51), 'a', { left: 50, burst: 1 })).toBe(true);
+    expect(admits(bucketOf(50.5), 'a', { left: 50, burst: 1 })).toBe(false);
+    expect(admits(bucketOf(51), 'a', { left: 50, burst: 1 })).toBe(true);
   });
 
   it('names the flows beyond a bound', () => {
-    const pool = charge(charge(poolOf(CAPACITY), 'a', 5), 'b', 2);
+    const bucket = charge(charge(bucketOf(CAPACITY), 'a', 5), 'b', 2);
 
-    expect(flowsBeyond(pool, 2)).toEqual(['a']);
+    expect(flowsBeyond(bucket, 2)).toEqual(['a']);
   });
 });
 
@@ -113,19 +123,19 @@ describe('the forecast of a wait', () => {
   it('is when a flow that is alone in asking will be admitted', () => {
     fc.assert(
       fc.property(steps, fc.constantFrom(...flows), (taken, flow) => {
-        const pool = after(taken);
+        const bucket = after(taken);
         const perMs = 0.001;
 
-        const forecastMs = waitMs(pool, flow, { others: 0, own: 0 }, free, perMs);
+        const forecastMs = waitMs(bucket, flow, { others: 0, own: 0 }, free, perMs);
 
-        const at = (ms: number): Pool => refill(pool, ms * perMs, CAPACITY).pool;
+        const at = (ms: number): DebtBucket => refill(bucket, ms * perMs, CAPACITY).bucket;
         expect(admits(at(forecastMs + 1), flow, free)).toBe(true);
       }),
     );
   });
 
   it('counts who is before', () => {
-    const empty = poolOf(0);
+    const empty = bucketOf(0);
 
     expect(waitMs(empty, 'a', { others: 0, own: 0 }, free, 0.001)).toBe(1_000);
     expect(waitMs(empty, 'a', { others: 4, own: 0 }, free, 0.001)).toBe(5_000);
