@@ -1,4 +1,4 @@
-import type { RrsetOperation } from '@corral/dns-data';
+import type { RrsetWriteKind } from '@corral/dns-data';
 import { readConfig } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { reconcilerConfig } from '../src/config.js';
@@ -37,7 +37,7 @@ const fail = (afterMs?: number) =>
 const FRESH_MS = 3_000;
 
 /** A write like one of a gateway whose client never polls its action. */
-async function write(name: string, operation: RrsetOperation, body: object | null): Promise<void> {
+async function write(name: string, operation: RrsetWriteKind, body: object | null): Promise<void> {
   const { zoneId } = at;
   const key = { zoneId, name, type: 'A' };
   const requestBody = body === null ? null : JSON.stringify(body);

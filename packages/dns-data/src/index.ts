@@ -83,9 +83,9 @@ export {
   parseRrsetWrite,
   parseStoredWrite,
   type RrsetKey,
-  type RrsetOperation,
   type RrsetOwner,
   type RrsetWrite,
+  type RrsetWriteKind,
 } from './writes/rrset-write.js';
 export {
   type ReadRrset,

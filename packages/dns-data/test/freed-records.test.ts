@@ -38,7 +38,7 @@ describe('records freed by a write', () => {
 
     const early = await given.ledger.begin(newWrite(given.team, `b.${given.team.slug}`, addOf(1)), neverDelivered);
 
-    expect(early).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 10, heldByActions: true });
+    expect(early).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 10, reservedByActions: true });
     await end(id, 'success');
     expect(await admits(10)).toBe(true);
   });

@@ -37,18 +37,18 @@ function ours(turn: PollTurn): Extract<PollTurn, { kind: 'ours' }> {
 describe('the turn to poll actions', () => {
   it('is held by one process at a time, which polls for all waiting clients', async () => {
     const [one, two] = [await startAction(), await startAction()];
-    const first = ours(await polls.claimPoll([one], LONG));
-    const second = await polls.claimPoll([two], LONG);
-    await polls.endPoll(first.claim, first.ids, 0);
+    const first = ours(await polls.takePoll([one], LONG));
+    const second = await polls.takePoll([two], LONG);
+    await polls.endPoll(first.until, first.ids, 0);
 
-    const third = ours(await polls.claimPoll([], LONG));
+    const third = ours(await polls.takePoll([], LONG));
 
     expect(first.ids).toEqual([one]);
     expect(second).toEqual({ kind: 'taken', waitMs: expect.any(Number) });
     expect(third.ids).toEqual([two, one]);
   });
 
-  it('goes to one of many concurrent claims', async () => {
+  it('goes to one of many processes that ask for it concurrently', async () => {
     const id = await startAction();
     const open = () =>
       connectPool({
@@ -59,18 +59,18 @@ describe('the turn to poll actions', () => {
       });
     const pools = Array.from({ length: 6 }, open);
 
-    const claims = await Promise.all(pools.map((pool) => pollTurns(pool).claimPoll([id], LONG)));
+    const turns = await Promise.all(pools.map((pool) => pollTurns(pool).takePoll([id], LONG)));
 
-    expect(claims.filter(({ kind }) => kind === 'ours')).toHaveLength(1);
+    expect(turns.filter(({ kind }) => kind === 'ours')).toHaveLength(1);
     await Promise.all(pools.map((pool) => pool.end()));
   });
 
   it('comes again after the interval, and not before', async () => {
     const id = await startAction();
-    const { claim, ids } = ours(await polls.claimPoll([id], LONG));
-    await polls.endPoll(claim, ids, 60_000);
+    const { until, ids } = ours(await polls.takePoll([id], LONG));
+    await polls.endPoll(until, ids, 60_000);
 
-    const early = await polls.claimPoll([id], LONG);
+    const early = await polls.takePoll([id], LONG);
 
     expect(early.kind).toBe('taken');
     expect(early.kind === 'taken' ? early.waitMs : 0).toBeGreaterThan(50_000);
@@ -78,32 +78,32 @@ describe('the turn to poll actions', () => {
 
   it('is free again after its holder died, whose late end changes nothing', async () => {
     const id = await startAction();
-    const dead = ours(await polls.claimPoll([id], { ...LONG, leaseMs: 20 }));
+    const dead = ours(await polls.takePoll([id], { ...LONG, leaseMs: 20 }));
 
     const next = await waitFor('the turn to be free', async () => {
-      const turn = await polls.claimPoll([id], LONG);
+      const turn = await polls.takePoll([id], LONG);
       return turn.kind === 'ours' ? turn : null;
     });
-    await polls.endPoll(dead.claim, [], 0);
+    await polls.endPoll(dead.until, [], 0);
 
     expect(next.ids).toEqual([id]);
-    expect((await polls.claimPoll([id], LONG)).kind).toBe('taken');
+    expect((await polls.takePoll([id], LONG)).kind).toBe('taken');
   });
 
-  it('cannot be claimed while nothing is due', async () => {
+  it('cannot be taken while nothing is due', async () => {
     const id = await startAction();
 
-    expect((await polls.claimPoll([id], { ...LONG, intervalMs: 60_000 })).kind).toBe('taken');
-    expect(ours(await polls.claimPoll([id], LONG)).ids).toEqual([id]);
+    expect((await polls.takePoll([id], { ...LONG, intervalMs: 60_000 })).kind).toBe('taken');
+    expect(ours(await polls.takePoll([id], LONG)).ids).toEqual([id]);
   });
 
   it('covers 50 actions at most, the longest unchecked first', async () => {
     const ids = await startActions(55);
-    const first = ours(await polls.claimPoll(ids, LONG));
+    const first = ours(await polls.takePoll(ids, LONG));
     // The upstream reported on none of them; they move to the end of the queue all the same.
-    await polls.endPoll(first.claim, first.ids, 0);
+    await polls.endPoll(first.until, first.ids, 0);
 
-    const second = ours(await polls.claimPoll(ids, LONG));
+    const second = ours(await polls.takePoll(ids, LONG));
 
     expect(first.ids).toHaveLength(50);
     expect(second.ids.slice(0, 5).sort()).toEqual(ids.filter((id) => !first.ids.includes(id)));
@@ -112,10 +112,10 @@ describe('the turn to poll actions', () => {
   it('skips actions that have ended or that no client waits for', async () => {
     const [ended, left, wanted] = (await startActions(3)) as [number, number, number];
     await actionStore(given.database.pool).recordActions([{ id: ended, status: 'success', body: '{}' }]);
-    const { claim } = ours(await polls.claimPoll([ended, left], LONG));
-    await polls.endPoll(claim, [], 0);
+    const { until } = ours(await polls.takePoll([ended, left], LONG));
+    await polls.endPoll(until, [], 0);
 
-    const later = ours(await polls.claimPoll([wanted], { ...LONG, wantedMs: 0 }));
+    const later = ours(await polls.takePoll([wanted], { ...LONG, wantedMs: 0 }));
 
     expect(later.ids).toEqual([wanted]);
   });
@@ -125,9 +125,9 @@ describe('the time of the last check', () => {
   it('is visible to every process', async () => {
     const [asked, other] = (await startActions(2)) as [number, number];
     const before = await polls.findChecked([asked, other]);
-    const { claim } = ours(await polls.claimPoll([asked], LONG));
+    const { until } = ours(await polls.takePoll([asked], LONG));
 
-    await polls.endPoll(claim, [asked], 0);
+    await polls.endPoll(until, [asked], 0);
 
     const times = async (id: number): Promise<number[]> => {
       const after = await polls.findChecked([id]);
@@ -152,12 +152,12 @@ describe('the turn to look up actions without waiting clients', () => {
 
   it('comes once per interval across processes, independent of the polling turn', async () => {
     const id = await startOld();
-    ours(await polls.claimPoll([id], LONG));
+    ours(await polls.takePoll([id], LONG));
 
-    const [one, other] = await Promise.all([polls.claimLookUp(60_000, 60_000), polls.claimLookUp(60_000, 60_000)]);
+    const [one, other] = await Promise.all([polls.takeLookUp(60_000, 60_000), polls.takeLookUp(60_000, 60_000)]);
 
     expect([...one, ...other]).toEqual([{ id, body: expect.any(String), overdue: false }]);
-    expect(await polls.claimLookUp(60_000, 60_000)).toEqual([]);
+    expect(await polls.takeLookUp(60_000, 60_000)).toEqual([]);
   });
 
   it('covers 50 actions at most, the newest first, and marks the overdue ones', async () => {
@@ -167,11 +167,11 @@ describe('the turn to look up actions without waiting clients', () => {
       ids[51],
     ]);
 
-    const found = await polls.claimLookUp(0, 60_000);
+    const found = await polls.takeLookUp(0, 60_000);
     await actionStore(given.database.pool).recordActions(
       found.map(({ id, body }) => ({ id, status: 'success', body })),
     );
-    const rest = await polls.claimLookUp(0, 60_000);
+    const rest = await polls.takeLookUp(0, 60_000);
 
     expect(found.map(({ id }) => id)).toEqual(ids.slice(1, 51).reverse());
     expect(rest).toMatchObject([
@@ -184,18 +184,18 @@ describe('the turn to look up actions without waiting clients', () => {
     const old = await startOld();
     const fresh = await startAction();
 
-    const found = await polls.claimLookUp(0, 60_000);
+    const found = await polls.takeLookUp(0, 60_000);
     await actionStore(given.database.pool).recordActions([{ id: old, status: 'success', body: '{}' }]);
 
     expect(found.map(({ id }) => id)).toEqual([old, fresh]);
-    expect(await polls.claimLookUp(0, 60_000)).toEqual([]);
+    expect(await polls.takeLookUp(0, 60_000)).toEqual([]);
   });
 
   it('is not used up while all actions have ended or are fresh', async () => {
     const fresh = await startAction();
-    expect(await polls.claimLookUp(60_000, 60_000)).toEqual([]);
+    expect(await polls.takeLookUp(60_000, 60_000)).toEqual([]);
 
     const id = await startOld();
-    expect(await polls.claimLookUp(60_000, 60_000)).toMatchObject([{ id }, { id: fresh }]);
+    expect(await polls.takeLookUp(60_000, 60_000)).toMatchObject([{ id }, { id: fresh }]);
   });
 });

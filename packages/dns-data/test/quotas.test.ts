@@ -47,7 +47,7 @@ describe('the records of a team', () => {
     expect(ends.filter(({ kind }) => kind === 'begun')).toHaveLength(10);
     const refused = ends.filter(({ kind }) => kind !== 'begun');
     expect(new Set(refused.map((end) => JSON.stringify(end)))).toEqual(
-      new Set(['{"kind":"refused","limit":"recordsPerTeam","max":200,"heldByActions":false}']),
+      new Set(['{"kind":"refused","limit":"recordsPerTeam","max":200,"reservedByActions":false}']),
     );
     expect(await recordsOfTeam(team)).toBe(200);
   });
@@ -84,7 +84,7 @@ describe('the records of a team', () => {
 
     const outcome = await given.ledger.begin(newWrite(team, 'a.refused', addOf(51)), neverDelivered);
 
-    expect(outcome).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 50, heldByActions: false });
+    expect(outcome).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 50, reservedByActions: false });
     const { rowCount } = await given.database.pool.query('SELECT FROM dns_audit_entry WHERE team_id = $1', [team.id]);
     expect(rowCount).toBe(0);
   });

@@ -100,7 +100,7 @@ describe('a repeated request whose first copy was settled', () => {
     const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
     await given.ledger.release(lease, -1_000, null);
     const store = settlementStore(given.database.pool);
-    const due = await store.claimPending(100, 10_000);
+    const due = await store.takePending(100, 10_000);
     const mine = due.find(({ entryId }) => entryId === lease.entryId);
     if (mine === undefined) throw new Error('The released write is not due');
     await store.settle(mine, { found, applied, at: new Date(), recheckAfterMs: 60_000 });

@@ -14,7 +14,7 @@ function aReport(of: Partial<Omit<Report, 'waiting'>> & { waiting?: Wanting[] } 
     replica: 'one',
     ...nothing,
     ...asked,
-    freeHeld: null,
+    freeUnused: null,
     known: null,
     newEpoch: 'e',
     leaves: false,

@@ -7,7 +7,7 @@ describe('while there is plenty', () => {
   it('a replica gets calls ahead of its requests, and those are taken out of the account at once', () => {
     const account = startAccount();
 
-    const { free } = account.renew({ freeHeld: 0 });
+    const { free } = account.renew({ freeUnused: 0 });
 
     expect(free).toBeGreaterThan(10);
     expect(levelOf(account.state())).toBeCloseTo(3_600 - free, 6);
@@ -16,10 +16,10 @@ describe('while there is plenty', () => {
 
   it('it is topped up, not given as much again', () => {
     const account = startAccount();
-    const { free } = account.renew({ freeHeld: 0 });
+    const { free } = account.renew({ freeUnused: 0 });
 
-    expect(account.renew({ freeHeld: free }).free).toBe(0);
-    expect(account.renew({ freeHeld: free - 3, used: { acme: 3 }, ended: 3 }).free).toBe(3);
+    expect(account.renew({ freeUnused: free }).free).toBe(0);
+    expect(account.renew({ freeUnused: free - 3, used: { acme: 3 }, ended: 3 }).free).toBe(3);
   });
 
   it('a flow that has had much more than others is named: it waits for its turns', () => {
@@ -30,7 +30,7 @@ describe('while there is plenty', () => {
         { flow: 'acme', count: 300 },
         { flow: 'globex', count: 20 },
       ],
-      freeHeld: 0,
+      freeUnused: 0,
     });
 
     expect(ahead).toEqual(['acme']);
@@ -38,7 +38,7 @@ describe('while there is plenty', () => {
 
   it('what was not used comes back, whoever it was for', () => {
     const account = startAccount();
-    const { free, turns } = account.renew({ freeHeld: 0, waiting: [{ flow: 'acme', count: 2 }] });
+    const { free, turns } = account.renew({ freeUnused: 0, waiting: [{ flow: 'acme', count: 2 }] });
     expect(turns).toEqual([{ class: 'write', flow: 'acme', bucket: 'common', count: 2 }]);
 
     account.renew({
@@ -58,7 +58,7 @@ describe('while calls are short', () => {
     const account = anEmptyAccount(30);
 
     const lease = account.renew({
-      freeHeld: 0,
+      freeUnused: 0,
       waiting: [
         { flow: 'flood', count: 50, waitedMs: 5_000 },
         { flow: 'acme', count: 2 },
@@ -146,9 +146,9 @@ describe('a replica that dies', () => {
 
   it('gives back what it had fetched as soon as the upstream says that it was not used', () => {
     const account = startAccount();
-    const { free } = account.renew({ freeHeld: 0 });
+    const { free } = account.renew({ freeUnused: 0 });
     account.pass(leaseMs + 1);
-    account.renew({ replica: 'two', freeHeld: 0 });
+    account.renew({ replica: 'two', freeUnused: 0 });
     account.renew({ replica: 'two', returned: [{ bucket: 'common', flow: null, count: free }] });
     const before = levelOf(account.state());
     expect(before).toBeLessThan(3_600 - 10);
@@ -175,7 +175,7 @@ describe('a replica that dies', () => {
 
   it('cannot give back later what was written off', () => {
     const account = startAccount();
-    const { free } = account.renew({ freeHeld: 0 });
+    const { free } = account.renew({ freeUnused: 0 });
     account.pass(leaseMs + 1);
     account.renew({ replica: 'two' });
     const before = levelOf(account.state());
@@ -189,7 +189,7 @@ describe('a replica that dies', () => {
 describe('a replica that leaves', () => {
   it('takes nothing with it', () => {
     const account = startAccount();
-    const { free } = account.renew({ freeHeld: 0 });
+    const { free } = account.renew({ freeUnused: 0 });
 
     account.renew({ leaves: true, returned: [{ bucket: 'common', flow: null, count: free }] });
 
@@ -207,7 +207,7 @@ describe('an account of which nothing is known', () => {
         { flow: 'acme', count: 40 },
         { flow: 'globex', count: 40 },
       ],
-      freeHeld: 0,
+      freeUnused: 0,
     });
 
     expect(lease.free).toBe(0);
@@ -263,7 +263,7 @@ describe('a 429', () => {
     const account = anEmptyAccount(100);
     account.renew({ replica: 'two', refused: { retryAfterMs: 5_000 } });
 
-    const during = account.renew({ waiting: [{ flow: 'acme' }], freeHeld: 0 });
+    const during = account.renew({ waiting: [{ flow: 'acme' }], freeUnused: 0 });
     account.pass(5_000);
     const after = account.renew({ waiting: [{ flow: 'acme' }] });
 

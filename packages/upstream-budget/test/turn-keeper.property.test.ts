@@ -171,7 +171,7 @@ describe('what a replica reports', () => {
       used: { acme: 3 },
       ended: 2,
       answered: true,
-      freeHeld: 1,
+      freeUnused: 1,
       returned: [{ bucket: 'common', flow: 'acme', count: 1 }],
       observed: { limit: 3_600, remaining: 90, endedBefore: 7 },
     });

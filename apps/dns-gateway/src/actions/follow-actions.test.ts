@@ -13,8 +13,8 @@ beforeEach(() => {
   asked = [];
   follow = followActions({
     polls: {
-      claimPoll: async (wanted) => ({ kind: 'ours', ids: [...wanted], claim: new Date(NOW) }),
-      endPoll: async (_claim, ids) => {
+      takePoll: async (wanted) => ({ kind: 'ours', ids: [...wanted], until: new Date(NOW) }),
+      endPoll: async (_until, ids) => {
         for (const id of ids) {
           const { isRunning } = checked.get(id) as CheckedAction;
           checked.set(id, { id, isRunning, checkedAt: new Date(NOW + 1_000) });

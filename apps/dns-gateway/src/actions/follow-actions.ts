@@ -3,7 +3,7 @@ import type { ActionRecord, ActionStore, CheckedAction, PollTurns, RrsetKey } fr
 import type { ActionReading } from '@corral/hcloud';
 
 export interface FollowActionsDeps {
-  readonly polls: Pick<PollTurns, 'claimPoll' | 'endPoll' | 'findChecked'>;
+  readonly polls: Pick<PollTurns, 'takePoll' | 'endPoll' | 'findChecked'>;
   readonly store: Pick<ActionStore, 'recordActions'>;
   /** Reads a set again after its write turned out to have failed. Never fails. */
   readonly lookAgain: (entryId: number, key: RrsetKey) => Promise<void>;
@@ -113,7 +113,7 @@ export async function untilOneEnds(
 /** @returns whether the upstream was unavailable */
 async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Promise<boolean> {
   const options = { intervalMs: deps.pollIntervalMs, leaseMs: LEASE_MS, wantedMs: WANTED_MS };
-  const turn = await deps.polls.claimPoll(ids, options);
+  const turn = await deps.polls.takePoll(ids, options);
   if (turn.kind === 'taken') {
     await deps.pause(Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, turn.waitMs)));
     return false;
@@ -129,7 +129,7 @@ async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Prom
     await Promise.all(failed.map(({ entryId, key }) => deps.lookAgain(entryId, key)));
   } finally {
     const restMs = Math.max(0, startedAt + deps.pollIntervalMs - deps.now());
-    await deps.polls.endPoll(turn.claim, told === null ? [] : turn.ids, restMs);
+    await deps.polls.endPoll(turn.until, told === null ? [] : turn.ids, restMs);
   }
   return told === null;
 }

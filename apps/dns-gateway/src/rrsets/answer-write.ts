@@ -107,7 +107,8 @@ export function answerWrite(
         case 'replayed':
           return outcome;
         case 'refused':
-          if (!outcome.heldByActions || deps.now() >= request.deadline) throw quotaExceeded(outcome.limit, outcome.max);
+          if (!outcome.reservedByActions || deps.now() >= request.deadline)
+            throw quotaExceeded(outcome.limit, outcome.max);
           await waitForRoom(request);
           break;
         case 'ended':

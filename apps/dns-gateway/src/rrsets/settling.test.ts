@@ -20,7 +20,7 @@ function start(deps: Partial<SettlingDeps> = {}) {
     settlements: {
       settle: async (due, { applied }) => settled.push({ fence: due.fence, applied }) > 0,
       renew: async () => undefined,
-      claimPendingOf: async () => null,
+      takePendingOf: async () => null,
       postpone: async () => undefined,
       findSettled: async () => null,
     },
@@ -86,7 +86,7 @@ describe('a write of this process whose outcome is unknown', () => {
       settlements: {
         settle: async () => false,
         renew: async () => undefined,
-        claimPendingOf: async () => null,
+        takePendingOf: async () => null,
         postpone: async () => undefined,
         findSettled: async () => outcome,
       },

@@ -13,7 +13,7 @@ import {
 import { answerWithin } from '@corral/wire';
 
 export interface SettlingDeps {
-  readonly settlements: Pick<SettlementStore, 'settle' | 'renew' | 'claimPendingOf' | 'postpone' | 'findSettled'>;
+  readonly settlements: Pick<SettlementStore, 'settle' | 'renew' | 'takePendingOf' | 'postpone' | 'findSettled'>;
   readonly read: ReadRrset;
   readonly pause: (ms: number) => Promise<unknown>;
   readonly now: () => number;
@@ -75,7 +75,7 @@ export function settling(deps: SettlingDeps): Settling {
 
     async settleDue(key, waitMs) {
       try {
-        const due = await settlements.claimPendingOf(key, SETTLE_LEASE_MS);
+        const due = await settlements.takePendingOf(key, SETTLE_LEASE_MS);
         if (due === null) return;
         const settle = settleWrite(deps, due).catch(async (error: unknown) => {
           deps.onError(error);

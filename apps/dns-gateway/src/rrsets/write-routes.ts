@@ -4,8 +4,8 @@ import {
   type MirrorStore,
   parseRrsetWrite,
   type RrsetKey,
-  type RrsetOperation,
   type RrsetWrite,
+  type RrsetWriteKind,
   readRrsetBody,
   sameLabels,
   type ZoneRecord,
@@ -50,7 +50,7 @@ const recordActions = {
   addRecords: 'add_records',
   removeRecords: 'remove_records',
   changeTtl: 'change_ttl',
-} as const satisfies Partial<Record<WriteRoute, RrsetOperation>>;
+} as const satisfies Partial<Record<WriteRoute, RrsetWriteKind>>;
 
 /** Writes. Checks come in one order: zone (404), body (400), name and type (403), quota (403), upstream. */
 export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute, RequestHandler> {
@@ -85,7 +85,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
   };
 
   const recordAction =
-    (operation: RrsetOperation): RequestHandler =>
+    (operation: RrsetWriteKind): RequestHandler =>
     async (req, res) => {
       const { caller, zone } = await begin(zones, req, res);
       const { bytes, value } = jsonObjectBody(req);
@@ -142,7 +142,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
 interface Asked {
   readonly name: string;
   readonly type: string;
-  readonly operation: RrsetOperation;
+  readonly operation: RrsetWriteKind;
 }
 
 interface ForwardedWrite {

@@ -1,4 +1,4 @@
-import { effectOf, endOfAccepted, parseRrsetWrite, type RrsetKey, type RrsetOperation } from '@corral/dns-data';
+import { effectOf, endOfAccepted, parseRrsetWrite, type RrsetKey, type RrsetWriteKind } from '@corral/dns-data';
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { silentLog } from '@corral/service';
@@ -30,7 +30,7 @@ const records = fc.uniqueArray(record, { minLength: 1, maxLength: 4, selector: (
 const ttl = fc.constantFrom(null, 60, 3_600);
 const labels = fc.dictionary(fc.constantFrom('env', 'tier'), fc.constantFrom('', 'a', 'b'));
 
-const request: fc.Arbitrary<{ operation: RrsetOperation; body: object | null }> = fc.oneof(
+const request: fc.Arbitrary<{ operation: RrsetWriteKind; body: object | null }> = fc.oneof(
   fc.record({
     operation: fc.constant('create' as const),
     body: fc.record({ records, ttl, labels }, { requiredKeys: ['records'] }),
@@ -81,7 +81,7 @@ describe('the mirrored body of a record set', () => {
   });
 });
 
-function send({ name, type }: RrsetKey, operation: RrsetOperation, body: object | null) {
+function send({ name, type }: RrsetKey, operation: RrsetWriteKind, body: object | null) {
   const bytes = (value: object | null): Buffer | null => (value === null ? null : Buffer.from(JSON.stringify(value)));
   const below = ['zones', String(zoneId), 'rrsets'];
   switch (operation) {

@@ -4,7 +4,7 @@ import type { Log } from '@corral/service';
 import type { DnsMetrics } from './metrics.js';
 
 export interface LookUpDeps {
-  readonly turns: Pick<PollTurns, 'claimLookUp'>;
+  readonly turns: Pick<PollTurns, 'takeLookUp'>;
   readonly store: Pick<ActionStore, 'recordActions'>;
   readonly read: (ids: readonly number[]) => Promise<ActionReading[]>;
   readonly metrics: DnsMetrics;
@@ -27,7 +27,7 @@ export interface LookUpResult {
  * with a failed action would leave the mirror wrong until the next zone sync.
  */
 export const lookUpActions = (deps: LookUpDeps) => async (): Promise<LookUpResult> => {
-  const unfinished = await deps.turns.claimLookUp(deps.intervalMs, deps.runningMsMax);
+  const unfinished = await deps.turns.takeLookUp(deps.intervalMs, deps.runningMsMax);
   if (unfinished.length === 0) return { asked: 0, failed: 0 };
   const told = await read(deps, unfinished);
   if (told === null) return { asked: unfinished.length, failed: 0 };

@@ -29,8 +29,8 @@ describe('a pass during a database outage', () => {
     const dues = [aDue(1), away, aDue(2)];
     const deps = {
       settlements: {
-        claimPending: async () => [],
-        claimRechecks: async () => {
+        takePending: async () => [],
+        takeRechecks: async () => {
           const due = dues.shift();
           if (due instanceof Error) throw due;
           return due === undefined ? [] : [due];

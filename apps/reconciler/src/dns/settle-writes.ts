@@ -58,12 +58,12 @@ export const settleWrites =
     const { settlements } = deps;
     const read = upstreamReader(untilStopped(deps.source, signal), signal);
     const writes = await workOff(
-      () => settlements.claimPending(1, SETTLE_LEASE_MS),
+      () => settlements.takePending(1, SETTLE_LEASE_MS),
       (due) => settleEntry(deps, read, due),
     );
     if (writes.end !== 'done') return { settled: writes.ended, rechecked: 0, end: writes.end };
     const rechecks = await workOff(
-      () => settlements.claimRechecks(1, RETRY_MS),
+      () => settlements.takeRechecks(1, RETRY_MS),
       (due) => recheckEntry(deps, read, due),
     );
     return { settled: writes.ended, rechecked: rechecks.ended, end: rechecks.end };

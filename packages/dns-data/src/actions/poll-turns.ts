@@ -2,7 +2,7 @@ import { type Pool, rowClock } from '@corral/database';
 
 export type PollTurn =
   /** This process polls these actions now; others wait until `endPoll`. */
-  | { readonly kind: 'ours'; readonly ids: number[]; readonly claim: Date }
+  | { readonly kind: 'ours'; readonly ids: number[]; readonly until: Date }
   /** Another process is polling or has just polled. Try again after `waitMs`. */
   | { readonly kind: 'taken'; readonly waitMs: number };
 
@@ -20,8 +20,8 @@ const IDS_PER_POLL = 50;
 /** An action that started or was checked less than this long ago does not trigger a call. */
 const FRESH_MS = 2_000;
 
-const claimStatement = {
-  name: 'action-poll-claim',
+const takeStatement = {
+  name: 'action-poll-turn',
   text: `
     WITH due AS MATERIALIZED (
       SELECT id FROM dns_action
@@ -42,13 +42,13 @@ const claimStatement = {
       ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${rowClock}
       RETURNING next_at
     )
-    SELECT (SELECT next_at FROM turn) AS claim, ARRAY(SELECT id FROM due) AS ids,
+    SELECT (SELECT next_at FROM turn) AS until, ARRAY(SELECT id FROM due) AS ids,
       (SELECT greatest(0, extract(epoch FROM next_at - clock_timestamp()) * 1000)::float8
        FROM dns_action_poll WHERE id = 1) AS "waitMs"`,
 };
 
 const lookUpStatement = {
-  name: 'action-look-up-claim',
+  name: 'action-look-up-turn',
   text: `
     WITH due AS MATERIALIZED (
       SELECT id, body, clock_timestamp() - started_at > $2 * interval '1 ms' AS overdue,
@@ -102,14 +102,14 @@ export const pollTurns = (pool: Pool) => ({
    * Records that clients wait for these actions, and takes the turn if it is free and an action is due. Due are the
    * actions that clients of any process wait for; the one checked longest ago comes first.
    */
-  async claimPoll(wanted: readonly number[], options: PollOptions): Promise<PollTurn> {
+  async takePoll(wanted: readonly number[], options: PollOptions): Promise<PollTurn> {
     const { intervalMs, leaseMs, wantedMs } = options;
-    const { rows } = await pool.query<{ claim: Date | null; ids: string[]; waitMs: number | null }>({
-      ...claimStatement,
+    const { rows } = await pool.query<{ until: Date | null; ids: string[]; waitMs: number | null }>({
+      ...takeStatement,
       values: [wanted, intervalMs, leaseMs, wantedMs],
     });
-    const { claim = null, ids = [], waitMs = null } = rows[0] ?? {};
-    if (claim !== null) return { kind: 'ours', ids: ids.map(Number), claim };
+    const { until = null, ids = [], waitMs = null } = rows[0] ?? {};
+    if (until !== null) return { kind: 'ours', ids: ids.map(Number), until };
     return { kind: 'taken', waitMs: waitMs ?? 0 };
   },
 
@@ -120,18 +120,19 @@ export const pollTurns = (pool: Pool) => ({
    *
    * @returns at most as many actions as one call can ask for; empty when none is due or the turn is taken
    */
-  async claimLookUp(intervalMs: number, overdueMs: number): Promise<UnfinishedAction[]> {
+  async takeLookUp(intervalMs: number, overdueMs: number): Promise<UnfinishedAction[]> {
     return (await pool.query<UnfinishedAction>({ ...lookUpStatement, values: [intervalMs, overdueMs] })).rows;
   },
 
   /**
    * Ends a turn. Has no effect on the turn of another process that took over.
    *
+   * @param until of the turn
    * @param asked the ids the call asked for; an id that the upstream did not mention also moves to the end of the queue
    * @param restMs time until the next turn
    */
-  async endPoll(claim: Date, asked: readonly number[], restMs: number): Promise<void> {
-    await pool.query({ ...endStatement, values: [claim, asked, restMs] });
+  async endPoll(until: Date, asked: readonly number[], restMs: number): Promise<void> {
+    await pool.query({ ...endStatement, values: [until, asked, restMs] });
   },
 
   /** When the upstream was last asked for these actions, by any process. */

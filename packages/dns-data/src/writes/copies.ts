@@ -1,11 +1,11 @@
 import { type Pool, rowClock } from '@corral/database';
-import type { RrsetKey, RrsetOperation } from './rrset-write.js';
+import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 import { settledAnswer } from './settled-answer.js';
 
 /** Identifies a request for finding earlier copies of it. */
 export interface CopyQuery {
   readonly key: RrsetKey;
-  readonly write: { readonly operation: RrsetOperation };
+  readonly write: { readonly operation: RrsetWriteKind };
   /** SHA-256 of token, method, path and body; null for requests that no client repeats. */
   readonly requestHash: Buffer | null;
 }

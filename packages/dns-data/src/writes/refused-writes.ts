@@ -1,6 +1,6 @@
 import type { DnsErrorCode } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import type { RrsetOperation, RrsetOwner } from './rrset-write.js';
+import type { RrsetOwner, RrsetWriteKind } from './rrset-write.js';
 
 /** A write refused before it was sent upstream or recorded in the ledger. */
 export interface RefusedWrite {
@@ -8,7 +8,7 @@ export interface RefusedWrite {
   readonly tokenId: string;
   /** As requested; not necessarily valid names. */
   readonly key: { readonly zoneId: number; readonly name: string; readonly type: string };
-  readonly operation: RrsetOperation;
+  readonly operation: RrsetWriteKind;
   readonly code: DnsErrorCode;
   readonly requestId: string;
 }

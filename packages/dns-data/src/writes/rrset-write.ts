@@ -18,7 +18,7 @@ export type RrsetWrite =
   | { operation: 'change_ttl'; ttl: number | null }
   | { operation: 'update'; labels: Record<string, string> | null }
   | { operation: 'delete' };
-export type RrsetOperation = RrsetWrite['operation'];
+export type RrsetWriteKind = RrsetWrite['operation'];
 
 /** Identity of a record set. */
 export interface RrsetKey {
@@ -33,7 +33,7 @@ export interface RrsetKey {
  * @param body the parsed JSON; ignored for `delete`
  * @throws InvalidBody naming the invalid fields
  */
-export function parseRrsetWrite(operation: RrsetOperation, body: unknown): RrsetWrite {
+export function parseRrsetWrite(operation: RrsetWriteKind, body: unknown): RrsetWrite {
   switch (operation) {
     case 'create': {
       const { ttl, labels, records } = parseCreateRrset(body);
@@ -60,7 +60,7 @@ export function parseRrsetWrite(operation: RrsetOperation, body: unknown): Rrset
 /** Parses a stored write. Null when the text no longer parses: the write's effect is then unknown. */
 export function parseStoredWrite(operation: string, requestBody: string | null): RrsetWrite | null {
   try {
-    return parseRrsetWrite(operation as RrsetOperation, requestBody === null ? {} : JSON.parse(requestBody));
+    return parseRrsetWrite(operation as RrsetWriteKind, requestBody === null ? {} : JSON.parse(requestBody));
   } catch (error) {
     if (error instanceof InvalidBody || error instanceof SyntaxError) return null;
     throw error;

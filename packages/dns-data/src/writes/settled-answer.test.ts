@@ -1,14 +1,14 @@
 import { checkDnsAnswer, type DnsAnswer } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { OWN_ACTION_ID_BASE } from '../actions/action-store.js';
-import type { RrsetOperation } from './rrset-write.js';
+import type { RrsetWriteKind } from './rrset-write.js';
 import { settledAnswer } from './settled-answer.js';
 
 const key = { zoneId: 7001, name: 'api.acme', type: 'A' };
 const found = `{"id":"api.acme/A","name":"api.acme","type":"A","ttl":null,"labels":{},"protection":{"change":false},"records":[{"value":"192.0.2.1","comment":""}],"zone":7001}`;
 const at = new Date('2026-01-02T03:04:05.678Z');
 
-const cases: [RrsetOperation, string | null, number, DnsAnswer, string | null][] = [
+const cases: [RrsetWriteKind, string | null, number, DnsAnswer, string | null][] = [
   ['create', found, 201, 'created', 'create_rrset'],
   ['set_records', found, 201, 'action', 'set_rrset_records'],
   ['add_records', found, 201, 'action', 'add_rrset_records'],

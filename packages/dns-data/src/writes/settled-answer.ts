@@ -1,15 +1,15 @@
 import { OWN_ACTION_ID_BASE } from '../actions/action-store.js';
-import type { RrsetKey, RrsetOperation } from './rrset-write.js';
+import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 
 export interface SettledWrite {
   readonly entryId: number;
   readonly key: RrsetKey;
-  readonly operation: RrsetOperation;
+  readonly operation: RrsetWriteKind;
   /** The set as read by the settlement. */
   readonly found: string | null;
 }
 
-const commands: Record<Exclude<RrsetOperation, 'update'>, string> = {
+const commands: Record<Exclude<RrsetWriteKind, 'update'>, string> = {
   create: 'create_rrset',
   set_records: 'set_rrset_records',
   add_records: 'add_rrset_records',

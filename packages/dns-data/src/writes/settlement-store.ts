@@ -1,7 +1,7 @@
 import { ownerLabelOf } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
-import type { RrsetKey, RrsetOperation } from './rrset-write.js';
+import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 import { settledAction } from './settled-answer.js';
 
 /** A pending entry whose record set must be read upstream. */
@@ -9,7 +9,7 @@ export interface DueEntry {
   readonly entryId: number;
   readonly fence: number;
   readonly key: RrsetKey;
-  readonly operation: RrsetOperation;
+  readonly operation: RrsetWriteKind;
   readonly requestBody: string | null;
 }
 
@@ -40,7 +40,7 @@ interface KeyRow {
 }
 interface DueRow extends KeyRow {
   lease_fence: number;
-  operation: RrsetOperation;
+  operation: RrsetWriteKind;
   request_body: string | null;
 }
 interface RecheckRow extends KeyRow {
@@ -52,7 +52,7 @@ export const settlementStore = (pool: Pool) => ({
    * Takes over pending entries whose lease has expired: the holder died, or released the write without an outcome. The
    * longest due come first, so an unreadable set does not block others.
    */
-  async claimPending(max: number, leaseMs: number): Promise<DueEntry[]> {
+  async takePending(max: number, leaseMs: number): Promise<DueEntry[]> {
     const { rows } = await pool.query<DueRow>(
       `UPDATE dns_audit_entry
        SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000), lease_fence = lease_fence + 1
@@ -64,8 +64,8 @@ export const settlementStore = (pool: Pool) => ({
     return rows.map(dueEntry);
   },
 
-  /** Like `claimPending` for one set, so that a new write can settle the entry that blocks it. */
-  async claimPendingOf({ zoneId, name, type }: RrsetKey, leaseMs: number): Promise<DueEntry | null> {
+  /** Like `takePending` for one set, so that a new write can settle the entry that blocks it. */
+  async takePendingOf({ zoneId, name, type }: RrsetKey, leaseMs: number): Promise<DueEntry | null> {
     const { rows } = await pool.query<DueRow>(
       `UPDATE dns_audit_entry
        SET lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000), lease_fence = lease_fence + 1
@@ -101,7 +101,7 @@ export const settlementStore = (pool: Pool) => ({
   /**
    * Takes entries whose set must be read again. They become due again after `retryMs` unless `dropRecheck` is called.
    */
-  async claimRechecks(max: number, retryMs: number): Promise<DueRecheck[]> {
+  async takeRechecks(max: number, retryMs: number): Promise<DueRecheck[]> {
     const { rows } = await pool.query<RecheckRow>(
       `UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
        WHERE id IN (SELECT id FROM dns_audit_entry WHERE recheck_at <= ${rowClock}
@@ -121,7 +121,7 @@ export const settlementStore = (pool: Pool) => ({
   },
 
   /**
-   * Postpones a recheck by `retryMs` because the set could not be compared now. No effect if it was claimed again
+   * Postpones a recheck by `retryMs` because the set could not be compared now. No effect if it was taken again
    * meanwhile.
    */
   async deferRecheck({ entryId, recheckAt }: DueRecheck, retryMs: number): Promise<void> {

@@ -47,8 +47,8 @@ export type BeginOutcome =
   | { kind: 'busy'; entryId: number; identical: boolean; isDue: boolean }
   /** An identical request was answered before, but its client did not receive the answer. */
   | { kind: 'replayed'; entryId: number; status: number; body: string }
-  /** `heldByActions`: the write would fit once the actions of earlier writes have succeeded. */
-  | { kind: 'refused'; limit: keyof RecordQuota; max: number; heldByActions: boolean }
+  /** `reservedByActions`: the write would fit once the actions of earlier writes have succeeded. */
+  | { kind: 'refused'; limit: keyof RecordQuota; max: number; reservedByActions: boolean }
   /** The demo has ended, so only deletions are accepted. */
   | { kind: 'ended' };
 
@@ -73,7 +73,7 @@ interface QuotaSnapshot extends LatestWrite {
   records: number;
   reserved: number;
   /** Records beyond those mirrored and reserved that reappear if actions fail. */
-  held_by_actions: number;
+  reserved_by_actions: number;
   /** Ceiling of the set itself; null when no action of its writes can still fail. */
   ceiling: number | null;
 }
@@ -98,7 +98,7 @@ const readSnapshot = {
            (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = $1 AND owner_label = $4) AS records,
            (SELECT coalesce(sum(reserved_records), 0)::int FROM dns_audit_entry
              WHERE coalesce(demo_id, team_id) = $6 AND state = 'pending') AS reserved,
-           holding.records AS held_by_actions, holding.ceiling
+           holding.records AS reserved_by_actions, holding.ceiling
     FROM (SELECT 1) AS one
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(greatest(0, high.ceiling - coalesce(rrset.record_count, 0)
@@ -197,8 +197,8 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
       }
       const replayed = replayOf(newWrite, snapshot, wasDelivered);
       if (replayed !== null) return replayed;
-      const { admission, heldByActions } = admit(write, snapshot, quotaOf(owner, quota));
-      if (admission.kind === 'refused') return { ...admission, heldByActions };
+      const { admission, reservedByActions } = admit(write, snapshot, quotaOf(owner, quota));
+      if (admission.kind === 'refused') return { ...admission, reservedByActions };
       const inserted = await tx.query<{ id: number }>({
         ...insertPending,
         values: [
@@ -285,13 +285,14 @@ export type WriteLedger = ReturnType<typeof writeLedger>;
 
 /** Records freed by earlier writes count as used while their actions may fail. */
 function admit(write: RrsetWrite, snapshot: QuotaSnapshot, owner: OwnerQuota) {
-  const { rrset, records, reserved, held_by_actions: held } = snapshot;
+  const { rrset, records, reserved, reserved_by_actions: ofActions } = snapshot;
   const mirrored = recordCountOf(rrset);
   const ceiling = Math.max(mirrored, snapshot.ceiling ?? 0);
-  const admission = decideAdmission(write, rrset, records + reserved + held, owner, ceiling);
-  const isHeld = admission.kind === 'refused' && (held > 0 || ceiling > mirrored);
-  const heldByActions = isHeld && decideAdmission(write, rrset, records + reserved, owner).kind === 'admitted';
-  return { admission, heldByActions };
+  const admission = decideAdmission(write, rrset, records + reserved + ofActions, owner, ceiling);
+  const isBlockedByActions = admission.kind === 'refused' && (ofActions > 0 || ceiling > mirrored);
+  const reservedByActions =
+    isBlockedByActions && decideAdmission(write, rrset, records + reserved, owner).kind === 'admitted';
+  return { admission, reservedByActions };
 }
 
 /** The records the set has if the action fails, where that is more than if it succeeds. */

@@ -10,7 +10,7 @@ import {
 } from './budget-state.js';
 import { type BucketName, bucketRules, bucketsOf, type CallClass, commonLeft } from './call-class.js';
 import { type Admission, admits, charge, debtOf } from './debt-bucket.js';
-import { claim, heldFor, promiseCounts } from './promises.js';
+import { keptFor, promiseCounts, redeem } from './promises.js';
 
 /**
  * Gives turns while there are calls and requests wait. First come the requests that were promised this turn. Then the
@@ -94,7 +94,7 @@ function comesBefore(one: Candidate, other: Candidate): boolean {
 }
 
 function giveTurn(before: BudgetState, { replica, demand, bucket, promise }: Turn): BudgetState {
-  const state = promise === undefined ? before : claim(before, promise);
+  const state = promise === undefined ? before : redeem(before, promise);
   const at = state.replicas[replica] as ReplicaState;
   const turn = { class: demand.class, flow: demand.flow, bucket, count: 1 };
   const after = { ...at, waiting: without(at.waiting, demand, 1), turns: addTurn(at.turns, turn) };
@@ -129,7 +129,7 @@ function addTurn(turns: readonly Turns[], added: Turns): Turns[] {
  * not use, they lend to the common bucket.
  */
 export function admissionsOf(state: BudgetState): (callClass: CallClass, bucket: BucketName) => Admission {
-  const spare = levelOf(state) - heldFor(state);
+  const spare = levelOf(state) - keptFor(state);
   return (callClass, bucket) => {
     const { level } = state.buckets[bucket];
     const lent = spare - commonLeft[callClass] * capacityOf(state, 'common');

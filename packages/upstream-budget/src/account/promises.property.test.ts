@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type BudgetState, freshState, levelOf, rateOf, setLevelOf } from './budget-state.js';
-import { heldFor, promisesPerFlow, promiseTurn, unpromisedMs } from './promises.js';
+import { keptFor, promisesPerFlow, promiseTurn, unpromisedMs } from './promises.js';
 
 const NOW = 1_000_000;
 const LIMIT = 3_600;
@@ -38,7 +38,7 @@ describe('promises', () => {
         for (const { passMs, ...wanted } of asked) {
           state = pass(promiseTurn(state, wanted).state, passMs);
           expect(levelOf(state)).toBeGreaterThanOrEqual(-1e-6);
-          expect(heldFor(state)).toBeLessThanOrEqual(levelOf(state) + 1e-6);
+          expect(keptFor(state)).toBeLessThanOrEqual(levelOf(state) + 1e-6);
         }
         const last = state.promises.at(-1)?.dueAt ?? state.at;
         expect(levelOf(pass(state, last - state.at))).toBeGreaterThanOrEqual(-1e-6);

@@ -23,8 +23,8 @@ export interface FairTurn {
   readonly fairMs: number;
 }
 
-/** Drops promises that were not claimed in time. A pause of the upstream does not count: no call can be made in it. */
-export function dropUnclaimed(state: BudgetState): BudgetState {
+/** Drops promises that were not redeemed in time. A pause of the upstream does not count: no call can be made in it. */
+export function dropUnredeemed(state: BudgetState): BudgetState {
   const isKept = ({ dueAt }: PromisedTurn): boolean => Math.max(dueAt, state.pausedUntil) + keptMs > state.at;
   return state.promises.every(isKept) ? state : { ...state, promises: state.promises.filter(isKept) };
 }
@@ -40,13 +40,13 @@ export function promiseCounts({ promises }: Pick<BudgetState, 'promises'>): (flo
   return (flow) => counts.get(flow) ?? 0;
 }
 
-/** Takes off the first promise of a flow, which it has claimed. */
-export function claim(state: BudgetState, claimed: PromisedTurn): BudgetState {
-  return { ...state, promises: state.promises.filter((promise) => promise !== claimed) };
+/** Takes off the first promise of a flow, which it has redeemed. */
+export function redeem(state: BudgetState, redeemed: PromisedTurn): BudgetState {
+  return { ...state, promises: state.promises.filter((promise) => promise !== redeemed) };
 }
 
 /** Calls that have to be there now so that with the whole refill each promise can be kept. */
-export function heldFor(state: Pick<BudgetState, 'at' | 'limit' | 'promises'>): number {
+export function keptFor(state: Pick<BudgetState, 'at' | 'limit' | 'promises'>): number {
   const rate = rateOf(state);
   // Not by `map` and `Math.max`: it is asked for every turn.
   let held = 0;

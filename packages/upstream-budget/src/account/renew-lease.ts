@@ -20,7 +20,7 @@ import { type Forecast, forecast } from './forecast.js';
 import { grantTurns, without } from './grant-turns.js';
 import { type Observation, observe, observeRefusal } from './observe.js';
 import { type Promised, promiseTurns } from './promise-turns.js';
-import { adopt, dropUnclaimed } from './promises.js';
+import { adopt, dropUnredeemed } from './promises.js';
 
 /** What a replica tells when it renews its lease: all that happened since it did so last. */
 export interface Report {
@@ -44,7 +44,7 @@ export interface Report {
   /** Promises of another account than the `known` one, which does not have them yet. */
   readonly promised: readonly { readonly flow: string; readonly inMs: number }[];
   /** Free calls that it still holds; null when it wants none. */
-  readonly freeHeld: number | null;
+  readonly freeUnused: number | null;
   /** What it last knew, for the case that the shared account is lost. */
   readonly known: { readonly epoch: string; readonly limit: number | null; readonly level: number } | null;
   /** Names a new account, should there be none. */
@@ -102,7 +102,7 @@ export function renewLease(
 ): { state: BudgetState; lease: BudgetGrant } {
   const opened = refillUntil(state ?? openAccount(report, now), now);
   const reckoned = reckon(dropLost(opened), report);
-  const kept = dropUnclaimed(report.known?.epoch === reckoned.epoch ? adopt(reckoned, report.promised) : reckoned);
+  const kept = dropUnredeemed(report.known?.epoch === reckoned.epoch ? adopt(reckoned, report.promised) : reckoned);
   const { state: promising, promised } = promiseTurns(grantTurns(kept), report.refusing);
   return handOver(promising, report, promised);
 }
@@ -240,9 +240,9 @@ function leaseOf(
 }
 
 /** While there is plenty, calls are handed out ahead of the requests, so that none of them waits. */
-function freeFor(state: BudgetState, { freeHeld }: Report): number {
-  if (freeHeld === null || state.limit === null || !isAmple(state)) return 0;
-  return Math.max(0, Math.min(freeMax, Math.floor(state.buckets.common.level * freeShare)) - freeHeld);
+function freeFor(state: BudgetState, { freeUnused }: Report): number {
+  if (freeUnused === null || state.limit === null || !isAmple(state)) return 0;
+  return Math.max(0, Math.min(freeMax, Math.floor(state.buckets.common.level * freeShare)) - freeUnused);
 }
 
 function flowsAhead(state: BudgetState): string[] {

@@ -91,7 +91,7 @@ function openAlone(last: BudgetGrant | null, now: number): Alone {
 }
 
 /** Scales a statement about the whole budget to one part. No free calls: only requests that wait get turns. */
-function partOf({ observed }: Findings, replicas: number): Pick<Report, 'observed' | 'madeAlone' | 'freeHeld'> {
+function partOf({ observed }: Findings, replicas: number): Pick<Report, 'observed' | 'madeAlone' | 'freeUnused'> {
   const part =
     observed === null
       ? null
@@ -100,5 +100,5 @@ function partOf({ observed }: Findings, replicas: number): Pick<Report, 'observe
           remaining: Math.floor(observed.remaining / replicas),
           endedBefore: null,
         };
-  return { observed: part, madeAlone: {}, freeHeld: null };
+  return { observed: part, madeAlone: {}, freeUnused: null };
 }

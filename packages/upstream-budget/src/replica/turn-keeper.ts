@@ -173,7 +173,7 @@ export function turnKeeper() {
         ...leaving.report(now, lease?.epoch ?? null),
         leaves,
         waiting: room.demands(now),
-        freeHeld: wantsFree && !leaves ? free.calls : null,
+        freeUnused: wantsFree && !leaves ? free.calls : null,
         observed: observed === null ? null : observationOf(observed, lease),
         refused: refused === null ? null : refusalAt(refused, now),
         known: lease === null ? null : { epoch: lease.epoch, limit: lease.reading.limit, level: lease.level },

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { TeamId } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import { type NewWrite, parseStoredWrite, type RrsetOperation, writeLedger } from '@corral/dns-data';
+import { type NewWrite, parseStoredWrite, type RrsetWriteKind, writeLedger } from '@corral/dns-data';
 
 /** Rows of the DNS product, as gateways write them. */
 export interface DnsRows {
@@ -23,7 +23,7 @@ export interface TestTeam {
 export interface TestWrite {
   readonly name: string;
   readonly type?: string;
-  readonly operation: RrsetOperation;
+  readonly operation: RrsetWriteKind;
   readonly body: object | null;
 }
 
