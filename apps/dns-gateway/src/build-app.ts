@@ -45,7 +45,7 @@ export interface AppConfig extends HandlerConfig {
   readonly consoleOrigins: readonly string[];
   /** See `FlightBoundOptions.max`. */
   readonly requestsInFlightMax: number;
-  /** In all. As many requests are worked on at once. */
+  /** Size of the connection pool, and the number of requests that are worked on concurrently. */
   readonly databaseConnections: number;
   /** See `dnsLimits.writeWaitMs`. */
   readonly writeWaitMs: number;
@@ -59,7 +59,7 @@ export interface AppDeps extends Pick<HandlerDeps, 'pool' | 'ledger' | 'upstream
   readonly lastUsed: Pick<UseRecorder, 'note'>;
   readonly requests: Pick<RequestCounter, 'note'>;
   readonly buckets: Buckets;
-  /** What waits for a rate or is held is timed by it. Default: real time. */
+  /** Times held reads and waits for request limits. Default: real time. */
   readonly clock?: Clock;
   readonly health: Pick<Health, 'readiness' | 'draining'>;
   readonly metrics: Metrics;

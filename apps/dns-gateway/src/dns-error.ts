@@ -1,7 +1,7 @@
 import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes } from '@corral/contracts';
 import type { RecordQuota } from '@corral/dns-data';
 
-// Thrown where nobody waits for an answer any more, and nothing has happened.
+// Thrown when the client has disconnected and nothing has happened.
 export { ClientGone } from '@corral/http-api';
 
 /** A used-up request budget. Null when unknown. */

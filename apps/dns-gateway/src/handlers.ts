@@ -107,7 +107,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
   const reportDrift = driftReporter(metrics, log);
   const note = noteRefused(refusedWrites(pool), (error) => log.warn('refused write not counted', { error }));
   const settlements = settlementStore(pool);
-  // One for each look: a zone that was seen once may be out of reach by the next time.
+  // A new reader per read, because a zone that was found once may be unreachable the next time.
   const read: ReadRrset = (key, purpose) => upstreamReader(upstream)(key, purpose);
   const look = lookAgain({
     mirror: zoneSyncStore(pool),
@@ -117,7 +117,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
     pause,
     graceMs: config.settleGraceMs,
     waitMsMax: LOOK_MS_MAX,
-    onError: (error) => log.warn('record set not looked at again', { error }),
+    onError: (error) => log.warn('record set not read again', { error }),
   });
   const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
   const follow = followActions({
@@ -166,7 +166,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
   const clear = clearDemo({
     ...sending,
     ends: demoEnds(pool),
-    onError: (error) => log.warn('demo not cleared at once', { error }),
+    onError: (error) => log.warn('demo not cleared immediately', { error }),
   });
   const buildDemos = (zone: ZoneDirectory, { perTeam }: DemoConfig) => {
     const store = demoStore(pool, { demosPerTeam: perTeam, clearLeaseMs: CLEAR_LEASE_MS });

@@ -76,7 +76,7 @@ async function stallReads(): Promise<() => Promise<void>> {
 }
 
 describe('when more requests are in flight than the limit allows', () => {
-  it('answers the busiest team 503 with Retry-After at once, and serves other teams', async () => {
+  it('answers the busiest team 503 with Retry-After immediately, and serves other teams', async () => {
     await start();
     // A token counts for its team only once it was found valid.
     for (const { token } of [base.acme, base.globex]) expect((await askForNone(token)).status).toBe(200);
@@ -161,7 +161,7 @@ describe('the work in flight does not include', () => {
     const upstream: HoldingUpstream = await startHoldingUpstream(base.cloud.apiUrl);
     const goOn = upstream.hold('/rrsets');
     await start({ max: 1, upstreamUrl: upstream.url });
-    // More than a burst of one, and no more than the gateway sends upstream at once.
+    // More than a burst of one, and no more than the gateway sends upstream concurrently.
     const sent = await oneByOne(9, create, () => upstream.calls('/rrsets'));
 
     expect((await listZones(base.acme.token)).status).toBe(200);

@@ -124,7 +124,7 @@ describe('writes of one set', () => {
     ['remove_records', { records: [{ value: '192.0.2.1', comment: 'any' }] }, 'remove_rrset_records', ['192.0.2.2']],
     ['change_ttl', { ttl: 600 }, 'change_rrset_ttl', ['192.0.2.1', '192.0.2.2']],
     ['change_ttl', { ttl: null }, 'change_rrset_ttl', ['192.0.2.1', '192.0.2.2']],
-  ])('%s %j answers 201 with the action, and reads show it at once', async (action, body, command, values) => {
+  ])('%s %j answers 201 with the action, and reads show it immediately', async (action, body, command, values) => {
     const name = await aSet();
 
     const answer = await costingOneCall(() => post(name, action, body));

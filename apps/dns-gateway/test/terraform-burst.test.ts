@@ -66,7 +66,7 @@ async function apply(name: string, { reads = true } = {}): Promise<void> {
   if (reads) await call('GET', `${RECORDS}/${name}.${team.slug}/A`);
 }
 
-/** Works on as many resources at once as Terraform does. */
+/** Works on as many resources concurrently as Terraform does. */
 async function eachAtOnce(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
   const left = [...names];
   const worker = async (): Promise<void> => {

@@ -80,7 +80,7 @@ describe('a write over the rate of its token', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('is served in the order of arrival, and refused at once if its turn would come too late', async () => {
+  it('is served in the order of arrival, and refused immediately if its turn would come too late', async () => {
     await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const first = write('first');
@@ -101,7 +101,7 @@ describe('a write over the rate of its token', () => {
     expect(written()[0]).toBe(`first.team-${made}`);
   });
 
-  it('goes before reads of lists: they are refused at once while a write waits', async () => {
+  it('goes before reads of lists: they are refused immediately while a write waits', async () => {
     await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const waiting = write('a');

@@ -59,7 +59,7 @@ describe('the actions of a team', () => {
     expect((await given.database.entry(done.entryId)).recheck_at).toBeNull();
   });
 
-  it('can be recorded by two processes at once without a deadlock', async () => {
+  it('can be recorded by two processes concurrently without a deadlock', async () => {
     const ids: number[] = [];
     for (let at = 0; at < 25; at += 1) ids.push((await startAction(`n${at}.${given.team.slug}`)).id);
     const open = () =>

@@ -43,7 +43,7 @@ describe('records freed by a write', () => {
     expect(await admits(10)).toBe(true);
   });
 
-  it('are free at once when the upstream answers with a successful action', async () => {
+  it('are free immediately when the upstream answers with a successful action', async () => {
     const name = `a.${given.team.slug}`;
     await grow(name, 10);
     await write(name, { operation: 'delete' }, 0, 'success');

@@ -70,7 +70,7 @@ export function openWire({ timeoutMs, ...options }: WireOptions): Wire {
 export function openEndpoint({ baseUrl, token, socketsMax }: Omit<WireOptions, 'timeoutMs'>): Endpoint {
   const server = parseBaseUrl(baseUrl);
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new Error('The token of the upstream DNS API is empty or holds spaces or control characters. Set it anew.');
+    throw new Error('The token of the upstream DNS API is empty or holds spaces or control characters. Set it again.');
   }
   const headers = { Authorization: `Bearer ${token}`, 'Accept-Encoding': 'identity' };
   return { server, headers, agent: openAgent(server, { idleMsMax, socketsMax }) };

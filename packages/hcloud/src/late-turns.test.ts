@@ -3,10 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import { performRead } from './read.js';
 import { type CallDeps, sendWrite } from './write.js';
 
-const turn: Turn = { pool: 'common', flow: 'acme', epoch: null, endedBefore: 0 };
+const turn: Turn = { bucket: 'common', flow: 'acme', epoch: null, endedBefore: 0 };
 const tooLong: Turned = { kind: 'too_long', retryAfterSeconds: 7, resetAt: new Date(7_000), usedUp: 'share' };
 
-/** Nobody is there to be reached, and only the first request for a turn comes in time. */
+/** No server listens, and only the first request for a turn comes in time. */
 function lateDeps(first: Turned = { kind: 'go', turn }): CallDeps {
   const turns = [first];
   const scheduler = { turn: async () => turns.shift() ?? tooLong, end: () => undefined } as unknown as Scheduler;
@@ -30,7 +30,7 @@ describe('a turn that comes too late', () => {
     expect(await sendWrite(lateDeps(tooLong), write)).toEqual({ ...tooLong, kind: 'throttled' });
   });
 
-  it('leaves a write unreached whose attempt reached nobody', async () => {
+  it('reports a write as unreached when no server listened', async () => {
     expect(await sendWrite(lateDeps(), write)).toEqual({ kind: 'unreached', reason: 'no connection' });
   });
 

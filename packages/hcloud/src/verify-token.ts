@@ -31,7 +31,7 @@ type Answer = { readonly status: number; readonly body: JsonBody | null } | 'non
  * Asks the provider what a token is good for. That it may write shows in a write only, so an empty placement group is made
  * and deleted: it is free, holds nothing, and is looked for by its label first, in case an earlier one was left behind.
  *
- * One refusal may be an outage and would disable a healthy connection: only a second one, on a connection of its own,
+ * One refusal may be an outage and would disable a healthy connection: only a second one, on a separate connection,
  * counts. What is neither a refusal nor what was asked for proves nothing. Never more than four calls, and one for each
  * probe that was left behind.
  */
@@ -107,7 +107,7 @@ const asItComes = {
   proxy: false,
 } as const satisfies AxiosRequestConfig;
 
-/** One call on a connection of its own. Nothing depends on whether a call without an answer arrived. */
+/** One call on a separate connection. Nothing depends on whether a call without an answer arrived. */
 async function askOnce(
   { baseUrl, token, timeoutMs }: Required<VerifyTokenOptions>,
   { method, path, body }: Outgoing,

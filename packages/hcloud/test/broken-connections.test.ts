@@ -17,7 +17,7 @@ async function connectTo(onRequest: (socket: Socket, text: string) => void, opti
   return { ...aClient({ baseUrl: `${upstream.url}/v1`, ...PATIENT, ...options }), requests: upstream.requests };
 }
 
-/** Makes its attempts until it is told to give up. */
+/** Makes attempts until it is aborted. */
 const PATIENT = { waitMsMax: 60_000 };
 
 const chunked = 'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -45,7 +45,7 @@ describe('a write whose connection breaks after the request left', () => {
       (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
     ],
     [
-      'a compressed body that nobody asked for',
+      'a compressed body that was not requested',
       (socket) => socket.end(rawAnswer('201 Created', '\u001f\u008b', ['Content-Encoding: gzip'])),
     ],
   ];
@@ -99,7 +99,7 @@ describe('a write whose connection breaks after the request left', () => {
   });
 });
 
-/** One attempt, which is nobody's to be patient with. */
+/** One attempt, without repetitions. */
 async function attempt(baseUrl: string, timeoutMs = 50_000): Promise<Exchange> {
   const wire = openWire({ baseUrl, timeoutMs, token: aToken });
   try {
@@ -112,19 +112,19 @@ async function attempt(baseUrl: string, timeoutMs = 50_000): Promise<Exchange> {
 describe('an attempt that finds no connection', () => {
   const secureUrl = ({ url }: RawServer): string => url.replace('http:', 'https:');
 
-  it('reaches nobody when nobody listens', async () => {
+  it('reaches no server when none listens', async () => {
     const exchange = await attempt(await closedUrl());
 
     expect(exchange).toEqual({ kind: 'broken', reached: false, reason: 'no connection (ECONNREFUSED)' });
   });
 
-  it('reaches nobody when the name does not exist', async () => {
+  it('reaches no server when the name does not exist', async () => {
     const exchange = await attempt('http://upstream.invalid/v1');
 
     expect(exchange).toMatchObject({ reached: false, reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
   });
 
-  it('reaches nobody when the other side breaks off the TLS handshake', async () => {
+  it('reaches no server when the other side breaks off the TLS handshake', async () => {
     upstream = await startRawServer((socket) => socket.resetAndDestroy());
 
     const exchange = await attempt(secureUrl(upstream));
@@ -133,7 +133,7 @@ describe('an attempt that finds no connection', () => {
     expect(upstream.requests.join('')).not.toContain('records');
   });
 
-  it('reaches nobody when the TLS handshake hangs', async () => {
+  it('reaches no server when the TLS handshake hangs', async () => {
     upstream = await startRawServer(() => {});
 
     const exchange = await attempt(secureUrl(upstream), 100);
@@ -267,7 +267,7 @@ describe('what goes over the wire', () => {
 });
 
 describe('a request for which all connections are busy', () => {
-  /** Never answers the first request, and each later one at once. */
+  /** Never answers the first request, and each later one immediately. */
   const slowOnce = async () => {
     upstream = await startRawServer((socket) => {
       if (upstream?.requests.length !== 1) socket.write(rawAnswer('200 OK', '{}'));

@@ -40,7 +40,7 @@ const within = <T>(work: (project: ProjectClient) => Promise<T>, baseUrl = aBase
   connectProjects({ baseUrl, timeoutMs: 1_000 }).within(aToken, work);
 
 describe('reads in a project', () => {
-  it('tell of a server in our words, with the provider’s clock', async () => {
+  it('describe a server in our terms, with the provider’s clock', async () => {
     provider().get('/servers/4711').reply(200, { server }, { date });
 
     expect(await within((project) => project.readServer(4711))).toEqual({

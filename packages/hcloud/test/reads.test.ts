@@ -206,7 +206,7 @@ describe('a read', () => {
     [422, 'incorrect_zone_mode'],
     [403, 'maintenance'],
     [404, 'a_code_of_tomorrow'],
-  ])('answered %i %s ends at once, and says why', async (status, code) => {
+  ])('answered %i %s ends immediately, and says why', async (status, code) => {
     const { client, calls } = aClient();
     upstream().get(path).reply(status, anError(code));
 
@@ -220,7 +220,7 @@ describe('a read', () => {
   it.each([
     [401, 'unauthorized'],
     [403, 'forbidden'],
-  ])('answered %i %s ends at once and is logged as our fault', async (status, code) => {
+  ])('answered %i %s ends immediately and is logged as our fault', async (status, code) => {
     const { client, calls, logged } = aClient();
     upstream().get(path).reply(status, anError(code));
 

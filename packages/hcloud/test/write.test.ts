@@ -231,7 +231,7 @@ describe('connectHcloud', () => {
   });
 
   it.each([[''], ['two words'], ['line\nbreak'], ['ünicode']])('refuses the token %j without repeating it', (token) => {
-    expect(() => aClient({ token })).toThrow(/The token .* Set it anew/);
+    expect(() => aClient({ token })).toThrow(/The token .* Set it again/);
   });
 
   it('takes a base address with final slashes', async () => {

@@ -10,7 +10,7 @@ const SITE_BITS = 48;
 /** The limit of an IPv6 site in multiples of a single address's limit. */
 export const ADDRESSES_PER_SITE = 4;
 
-/** A client's address, as precisely as clients can be told apart by it (IPv6 by /64). */
+/** A client's IPv4 address, or its /64 network for IPv6. */
 export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_BITS);
 
 /** The same for a request. */

@@ -1,9 +1,15 @@
 export { ADDRESSES_PER_SITE, type AddressLimit, addressLimiter, addressOf, peerOf } from './address-limiter.js';
 export { type Buckets, memoryBuckets, partOf } from './buckets.js';
 export { type Budget, tellBudget, tellOnly } from './budget-headers.js';
-export { type Clock, systemClock } from './clock.js';
 export { type ConnectBucketsOptions, connectBuckets } from './connect-buckets.js';
 export { type PatientLimiterOptions, patientLimiter } from './patient-limiter.js';
 export { inOrder, type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
 export type { BucketRule, Taken } from './token-bucket.js';
-export { type PlacesPerKey, placesPerKey, type WaitingLines, waitingLines } from './waiting-lines.js';
+export {
+  type Clock,
+  type PlacesPerKey,
+  placesPerKey,
+  systemClock,
+  type WaitingLines,
+  waitingLines,
+} from './waiting-lines.js';

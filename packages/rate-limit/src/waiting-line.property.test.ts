@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Clock } from './clock.js';
 import { type Bucket, type BucketRule, returnTokens, takeToken } from './token-bucket.js';
-import { emptyLine, enter, leave, placesPerKey, serve, type WaitingLine, waitingLines } from './waiting-lines.js';
+import {
+  type Clock,
+  emptyLine,
+  enter,
+  leave,
+  placesPerKey,
+  serve,
+  type WaitingLine,
+  waitingLines,
+} from './waiting-lines.js';
 
 const rule: BucketRule = { capacity: 4, periodMs: 4_000 };
 const PATIENCE_MS = 10_000;

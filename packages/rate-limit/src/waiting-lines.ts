@@ -1,5 +1,3 @@
-import type { Clock } from './clock.js';
-
 /**
  * The requests that wait for tokens of one bucket. A slot is the time at which a promised token is available. Slots
  * belong to the line: the first waiter always gets the earliest slot, and when one leaves, the last slot is dropped.
@@ -35,6 +33,22 @@ export function serve<W>(
     served: waiters.slice(0, count),
   };
 }
+
+/** A monotonic clock with timers, replaceable in tests. */
+export interface Clock {
+  /** Milliseconds; never goes back. */
+  now(): number;
+  /** Calls `run` once after `ms`. @returns a function that cancels the call */
+  after(ms: number, run: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
 
 export interface WaitingLines {
   /**
@@ -100,7 +114,7 @@ export interface PlacesPerKey {
   enter(who: string): (() => void) | null;
 }
 
-/** Limits how many may wait at once per key. */
+/** Limits how many may wait concurrently per key. */
 export function placesPerKey(max: number): PlacesPerKey {
   const taken = new Map<string, number>();
   return {

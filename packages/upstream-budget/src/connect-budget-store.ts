@@ -93,7 +93,7 @@ function postgresBudgetStore(run: RunStatement): BudgetStore {
     async get(project) {
       const { rows } = await run({ ...getStatement, values: [project] });
       const [row] = rows as { now: number; version: number | null; state: string | null }[];
-      if (row === undefined) throw new Error('Postgres told no time.');
+      if (row === undefined) throw new Error('Postgres returned no time.');
       return { text: row.state, version: Number(row.version ?? 0), now: row.now };
     },
     async put(project, text, version) {

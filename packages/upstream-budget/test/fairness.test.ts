@@ -33,7 +33,7 @@ const worstWaitOf = ({ served }: Outcome, team: string): number =>
 
 /** The way to the shared account and back, twice: what a request waits that only has to ask. */
 const ASKING_MS = 4;
-/** Who waits is told of its turn with the next report, which comes within so long. Most wait for less. */
+/** A waiting request learns of its turn with the next report, which comes within this time. Most wait for less. */
 const REPORT_MS = 250;
 
 describe('a team that sends 100 times its share, while all others send theirs', () => {
@@ -97,7 +97,7 @@ describe('a team that sends 100 times its share, while there is too little for t
     expect([calm.upstream429, flooded.upstream429]).toEqual([0, 0]);
   });
 
-  it('is told a time to come back that is the longer the more it has had', () => {
+  it('gets a later retry time the more calls it has made', () => {
     const retries = (refused: Outcome['refused']): number[] => refused.map(({ retryMs }) => retryMs);
     const ofFlooder = retries(flooded.refused.filter(({ arrival }) => arrival.team === FLOODER));
     const ofOthers = retries(flooded.refused.filter(({ arrival }) => arrival.team !== FLOODER));

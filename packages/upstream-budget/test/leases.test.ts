@@ -4,7 +4,7 @@ import { leaseMs, replicaMs } from '../src/account/renew-lease.js';
 import { anEmptyAccount, START, startAccount, turnsIn } from './an-account.js';
 
 describe('while there is plenty', () => {
-  it('a replica gets calls ahead of its requests, and those are taken out of the account at once', () => {
+  it('a replica gets calls ahead of its requests, and they are deducted from the account immediately', () => {
     const account = startAccount();
 
     const { free } = account.renew({ freeUnused: 0 });
@@ -36,7 +36,7 @@ describe('while there is plenty', () => {
     expect(ahead).toEqual(['acme']);
   });
 
-  it('what was not used comes back, whoever it was for', () => {
+  it('unused calls are returned, regardless of their flow', () => {
     const account = startAccount();
     const { free, turns } = account.renew({ freeUnused: 0, waiting: [{ flow: 'acme', count: 2 }] });
     expect(turns).toEqual([{ class: 'write', flow: 'acme', bucket: 'common', count: 2 }]);
@@ -54,7 +54,7 @@ describe('while there is plenty', () => {
 });
 
 describe('while calls are short', () => {
-  it('nobody gets calls ahead, and teams have their turns one after the other, not their requests', () => {
+  it('no replica gets calls ahead, and teams have their turns one after the other, not their requests', () => {
     const account = anEmptyAccount(30);
 
     const lease = account.renew({

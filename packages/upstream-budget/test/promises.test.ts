@@ -20,7 +20,7 @@ const FLOOD = 'flood';
 /** Of a property, whose run takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- hcloud promises` makes many. */
 const runs = (count: number): number => (process.env.CORRAL_TEST_LONG === undefined ? count : 20 * count);
 
-/** Who is refused comes when it was told to, in whole seconds, and a moment late. */
+/** A refused team returns at its promised time, in whole seconds, and slightly late. */
 function comesBack(random: () => number, lateMsMax: number): NonNullable<World['next']> {
   return (ended) => {
     if (!('retryMs' in ended) || !ended.arrival.team.startsWith('team')) return null;
@@ -76,7 +76,7 @@ const anArrival = (untilMs: number): fc.Arbitrary<Arrival> =>
     class: fc.constantFrom<CallClass>('write', 'write', 'write', 'cleanup', 'poll', 'settle', 'recheck', 'sync'),
   });
 
-describe('a team that comes when it was told to', () => {
+describe('a team that returns at its promised time', () => {
   const untilMs = 240_000;
   const worldOf = (...limits: readonly number[]) =>
     fc.record({
@@ -89,7 +89,7 @@ describe('a team that comes when it was told to', () => {
     });
   const world = worldOf(360, 3_600, 36_000);
 
-  it('has its turn, whoever else comes meanwhile, and at whichever replica', () => {
+  it('has its turn at any replica, regardless of other teams', () => {
     fc.assert(
       fc.property(world, (of) => {
         const outcome = simulate(askingWorld(of));
@@ -101,7 +101,7 @@ describe('a team that comes when it was told to', () => {
     );
   });
 
-  it('has a turn for each time that it was told, when several of its requests are refused at once', () => {
+  it('has a turn for each promised time when several of its requests are refused together', () => {
     const burst = fc.record({
       at: fc.integer({ min: 5_000, max: untilMs / 2 }),
       replica: fc.integer({ min: 0, max: REPLICAS - 1 }),
@@ -123,7 +123,7 @@ describe('a team that comes when it was told to', () => {
     );
   });
 
-  it('is told so again and again under a flood, and each time that is true', () => {
+  it('gets a valid promise each time under a flood', () => {
     const flood = every(200, untilMs, { team: FLOOD, replica: 0 });
     const everyMs = Array.from({ length: 30 }, () => 10_000);
     const of = { everyMs, beside: flood, limitPerHour: 3_600, remaining: 60, untilMs, seed: 3 };
@@ -134,9 +134,9 @@ describe('a team that comes when it was told to', () => {
     expect(broken(outcome)).toEqual([]);
   });
 
-  it('has it although the account was lost: the replicas know what they have told', () => {
+  it('has its turn even if the account was lost, because the replicas know their promises', () => {
     // What others have called for since the last report of who opens it anew, that one does not know. At one call in ten seconds
-    // nobody waits as long as that may take.
+    // no request waits for that long.
     const quick = worldOf(3_600, 36_000);
     fc.assert(
       fc.property(quick, fc.array(fc.integer({ min: 30_000, max: untilMs }), { maxLength: 3 }), (of, losses) => {

@@ -5,7 +5,7 @@ import type { BudgetGrant } from '../src/account/renew-lease.js';
 import { anEmptyAccount, startAccount, turnsIn } from './an-account.js';
 
 describe('what the reserves hold', () => {
-  /** Many teams want more than there is, for as long as it takes to fill the reserves. */
+  /** Many teams ask for more than there is until the reserves are full. */
   const drawnDown = () => {
     const account = anEmptyAccount(0);
     const waiting = Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 40 }));
@@ -18,14 +18,14 @@ describe('what the reserves hold', () => {
     return { account, waiting };
   };
 
-  it('is used by all while nobody claims it', () => {
+  it('is used by all while its class does not need it', () => {
     const { account } = drawnDown();
 
     expect(account.state().buckets.poll.level).toBeCloseTo(120, 0);
     expect(levelOf(account.state())).toBeLessThan(0.05 * 1_200);
   });
 
-  it('is there for its class as soon as that claims it: the next calls are its own', () => {
+  it('serves its class as soon as that needs it: the next calls are of that class', () => {
     const { account, waiting } = drawnDown();
     const poll = { class: 'poll', flow: '~poll', count: 3 } as const;
     const settle = { class: 'settle', flow: '~settle' } as const;
@@ -43,7 +43,7 @@ describe('what the reserves hold', () => {
 describe('a request that is refused', () => {
   const only = (lease: BudgetGrant) => lease.promised[0] as BudgetGrant['promised'][number];
 
-  it('is told a time from which its team has a turn that nobody else gets, whoever owes less', () => {
+  it('gets a time from which its team has a turn, even if other teams owe less', () => {
     const account = anEmptyAccount(0);
     const [waitMs] = only(account.renew({ refusing: { acme: 1 } })).waitsMs;
     expect(waitMs).toBe(1_429);
@@ -86,7 +86,7 @@ describe('a request that is refused', () => {
     expect(only(account.renew({ refusing: { acme: 1 } }))).toMatchObject({ waitsMs: [30_000], usedUp: 'budget' });
   });
 
-  it('is told its own time, and past a number that of the last: nobody hoards turns', () => {
+  it('gets a time for itself, and above a maximum that of the last one, so no team hoards turns', () => {
     const account = anEmptyAccount(0);
 
     const { waitsMs, kept } = only(account.renew({ refusing: { acme: 100 } }));
@@ -99,7 +99,7 @@ describe('a request that is refused', () => {
     expect(account.state().promises).toHaveLength(promisesPerFlow);
   });
 
-  it('is hardly told to wait for longer because another team was refused a thousand times', () => {
+  it('waits hardly longer because another team was refused a thousand times', () => {
     const [flooded, calm] = [anEmptyAccount(0), anEmptyAccount(0)];
     flooded.renew({ refusing: { flood: 1_000 } });
     calm.renew({ refusing: { flood: 1 } });
@@ -109,7 +109,7 @@ describe('a request that is refused', () => {
     expect(told[0]).toBeLessThanOrEqual(2 * (told[1] as number));
   });
 
-  it('is told what is used up: its share, while others would be served, or all there is', () => {
+  it('learns what is used up: its share, while others would be served, or the whole budget', () => {
     const owing = startAccount();
     owing.renew({ waiting: [{ flow: 'acme', count: 1_000 }] });
     expect(only(owing.renew({ refusing: { acme: 1 } })).usedUp).toBe('share');
@@ -117,7 +117,7 @@ describe('a request that is refused', () => {
     expect(only(anEmptyAccount(0).renew({ refusing: { acme: 1 } })).usedUp).toBe('budget');
   });
 
-  it('keeps what it was told by an account that was lost', () => {
+  it('keeps the promise of an account that was lost', () => {
     const account = anEmptyAccount(0);
     const known = { epoch: 'e', limit: 3_600, level: 0 };
 

@@ -8,7 +8,7 @@ import { type Arrival, simulate, type World } from './simulate.js';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 8_000;
-/** A request whose patience ends is told when to come by the shared account. */
+/** A request whose patience ends gets its retry time from the shared account. */
 const ASKED_MS = 5;
 
 const arrival = (untilMs: number): fc.Arbitrary<Arrival> =>
@@ -70,7 +70,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('calls to one record set go out in the order in which they were asked for', () => {
+  it('sends calls to one record set in the order of the requests', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const { served } = simulate(world);
@@ -84,7 +84,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('nobody waits for a call that is there, and no refill is lost while somebody waits', () => {
+  it('lets no request wait while calls are left, and loses no refill while one waits', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const idle: string[] = [];
@@ -142,7 +142,7 @@ function floodOf(teams: number, index: number): Arrival {
 
 /** Requests that wait although a call is there for them, and refills that are lost meanwhile. */
 function idleIn(state: BudgetState): string[] {
-  // Nobody knows yet what is there: calls are made a few at a time.
+  // The upstream's level is not known yet, so calls are made a few at a time.
   if (state.limit === null) return [];
   const demands = Object.values(state.replicas).flatMap(({ waiting }) => waiting);
   const admissions = admissionsOf(state);

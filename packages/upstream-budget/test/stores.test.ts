@@ -26,7 +26,7 @@ for (const [name, place] of places) {
       project = aProject();
     });
 
-    it('begins with nothing, and keeps what it was told', async () => {
+    it('is empty first, and keeps what was stored', async () => {
       const store = await at.connect();
 
       const answers = [await store.update(project, countOne), await store.update(project, countOne)];
@@ -45,7 +45,7 @@ for (const [name, place] of places) {
       await Promise.all([before.close(), store.close()]);
     });
 
-    it('loses no change when many processes change at once', async () => {
+    it('loses no change when many processes change it concurrently', async () => {
       const stores = await Promise.all([at.connect(), at.connect(), at.connect()]);
 
       const counts = stores.map(async (store) => {
@@ -59,7 +59,7 @@ for (const [name, place] of places) {
       await Promise.all(stores.map((store) => store.close()));
     });
 
-    it('tells its own time, which goes on', async () => {
+    it('has a clock that advances', async () => {
       const store = await at.connect();
       const seen: number[] = [];
       const look = (state: BudgetState | null, now: number) => {
@@ -84,7 +84,7 @@ for (const [name, place] of places) {
       await store.close();
     });
 
-    it('shows the budgets of all projects to whoever asks, as they are now', async () => {
+    it('shows the current budgets of all projects to every reader', async () => {
       const store = await at.connect();
       await store.update(project, (_state, now) => ({
         state: freshState({ epoch: 'e', now: now - 10_000, limit: 3_600, level: 100 }),

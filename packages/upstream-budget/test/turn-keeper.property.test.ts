@@ -62,7 +62,7 @@ interface Asking {
   end: 'sent' | 'refused' | 'cancelled' | null;
 }
 
-/** Plays the steps and keeps a record of its own. */
+/** Plays the steps and keeps a separate record. */
 function play(steps: readonly Step[]) {
   const keeper = turnKeeper();
   const asked = new Map<number, Asking>();
@@ -188,7 +188,7 @@ describe('what a replica reports', () => {
     expect(keeper.report(500).waiting).toEqual([{ class: 'write', flow: 'acme', count: 2, waitedMs: 500 }]);
   });
 
-  it('gives back what was lent for nobody: at once when the upstream has less, else when nobody asked', () => {
+  it('returns unused free calls: immediately when the upstream has fewer, else when no request came', () => {
     const surprised = ready({ level: 2_000 });
     const turn = ask(surprised);
     surprised.end(turn, { kind: 'answered', statement: { limit: 3_600, remaining: 0 } }, 0);
@@ -234,7 +234,7 @@ describe('a request', () => {
     expect(decided).toEqual([{ kind: 'too_long', id: 2, waitMs: 9_000, usedUp: 'share' }]);
   });
 
-  it('of a team that is promised no further turn is refused at once, for as long as that is known', () => {
+  it('of a team that is promised no further turn is refused immediately while that is known', () => {
     const keeper = turnKeeper();
     tooLate(keeper, 0);
     keeper.report(0);
@@ -248,7 +248,7 @@ describe('a request', () => {
     expect(keeper.report(300).refusing).toEqual({});
   });
 
-  it('that goes away before it was told anything is not told anything', () => {
+  it('that disconnects before its answer gets no answer', () => {
     const keeper = turnKeeper();
     tooLate(keeper, 0);
     keeper.report(0);
@@ -263,7 +263,7 @@ describe('a request', () => {
     expect(keeper.waiting()).toBe(1);
   });
 
-  it('has what it was told reported to an account that is opened anew, once', () => {
+  it('has its promise reported to a new account, once', () => {
     const keeper = turnKeeper();
     tooLate(keeper, 0);
     keeper.report(0);
@@ -289,7 +289,7 @@ describe('a request', () => {
     expect(served?.id).toBe(ids[1]?.kind === 'wait' ? ids[1].id : null);
   });
 
-  it('does not use calls that were lent for longer ago than they are valid', () => {
+  it('does not use lent calls that have expired', () => {
     const keeper = turnKeeper();
     keeper.report(0);
     keeper.takeUp({ ...plainLease, free: 4 }, 0, 0);

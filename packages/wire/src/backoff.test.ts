@@ -22,7 +22,7 @@ describe('backoff', () => {
     expect([fullJitterMs(1, range, random), equalJitterMs(1, range, random)]).toEqual([full, equal]);
   });
 
-  it('is drawn anew each time', () => {
+  it('is drawn again each time', () => {
     const drawn = Array.from({ length: 50 }, () => fullJitterMs(1, range));
 
     expect(new Set(drawn).size).toBeGreaterThan(1);

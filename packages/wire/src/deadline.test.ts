@@ -49,7 +49,7 @@ describe('work that is waited for for a time', () => {
     expect(await answerWithin(Promise.resolve('done'), 50_000, null)).toBe('done');
   });
 
-  it('is given up when the time is over, which may be at once', async () => {
+  it('is given up when the time is over, which may be immediately', async () => {
     await expect(orLate(never, 1, () => gaveUp)).rejects.toBe(gaveUp);
     expect(await answerWithin(never, -1, null)).toBeNull();
   });

@@ -12,7 +12,7 @@ export interface Deadline {
   restart(ms: number): void;
   /** Stops counting until `restart`. */
   pause(): void;
-  /** Lets go of timer and listeners. `AbortSignal.any` would stay on a long-lived signal for as long as that lives. */
+  /** Removes timer and listeners. The listeners of `AbortSignal.any` would stay until a long-lived signal is collected. */
   end(): void;
 }
 
@@ -35,7 +35,7 @@ export function startDeadline(timeoutMs: number, callers: readonly (AbortSignal 
   restart(timeoutMs);
   for (const caller of callers) {
     if (caller === undefined) continue;
-    // Many calls may share a signal, and each lets go of it: that is no leak to warn of.
+    // Many calls may share a signal, and each removes its listener, so Node's warning of a leak would be wrong.
     setMaxListeners(0, caller);
     if (caller.aborted) byCaller();
     else caller.addEventListener('abort', byCaller, { once: true });
@@ -70,7 +70,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> 
 }
 
 /**
- * Waits for work only until the signal. The work goes on; what comes of it later is dropped.
+ * Waits for work only until the signal. The work continues; a later result is dropped.
  *
  * @param errorOf what to fail with when the signal comes first
  */
@@ -89,7 +89,7 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, errorO
 }
 
 /**
- * Waits for work for a limited time. The work goes on; what comes of it later is dropped.
+ * Waits for work for a limited time. The work continues; a later result is dropped.
  *
  * @returns what the work gives, or `late` when the time is over first
  */

@@ -55,7 +55,7 @@ export async function exchange(endpoint: Endpoint, outgoing: Outgoing, bounds: B
   return opened.kind === 'broken' ? opened : collect(opened, bounds);
 }
 
-/** Makes one HTTP call up to the headers of its answer. The deadline goes on to bound the body. Never rejects. */
+/** Makes one HTTP call up to the headers of its answer. The deadline then bounds the body. Never rejects. */
 export function openExchange(
   { server, agent, headers }: Endpoint,
   { method, path, accept = 'application/json', body }: Outgoing,

@@ -6,14 +6,14 @@ export function isObject(value: unknown): value is JsonObject {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads a body that has to be a JSON object in UTF-8; null for everything else. A byte order mark is dropped. */
+/** Reads a body that must be a JSON object in UTF-8; null for everything else. A byte order mark is dropped. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
   return parse(bytes, utf8)?.value ?? null;
 }
 
 const exactUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The same for a body whose text goes on: it is exactly what came, and a byte order mark is no JSON. */
+/** The same for a body whose text is passed on unchanged. A byte order mark is no JSON. */
 export function readJsonObject(bytes: Uint8Array): { text: string; value: JsonObject } | null {
   return parse(bytes, exactUtf8);
 }

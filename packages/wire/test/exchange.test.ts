@@ -56,7 +56,7 @@ describe('a call', () => {
     expect(server?.requests[0]).toContain('Authorization: Bearer secret\r\n');
   });
 
-  it('surely did not arrive when nobody listens, or the name does not exist', async () => {
+  it('surely did not arrive when no server listens, or the name does not exist', async () => {
     const refused = await call(endpointOf(await closedUrl()));
     const unknown = await call(endpointOf('http://upstream.invalid'));
 

@@ -33,7 +33,7 @@ export function steppedClock() {
   } satisfies Clock & Record<string, unknown>;
 }
 
-/** A clock that jumps to the end of each wait at once. A wait longer than `longestMs` never ends. */
+/** A clock that jumps to the end of each wait immediately. A wait longer than `longestMs` never ends. */
 export function hurryingClock(longestMs: number): Clock {
   const clock = steppedClock();
   return {

@@ -38,7 +38,7 @@ export function createSet(gateway: TestGateway, token: string, name: string, rec
   return gateway.call('POST', `/zones/${DEMO_ZONE}/rrsets`, { token, body: { name, type: 'A', records: values } });
 }
 
-/** Makes the demo older by this many seconds. A demo past its lifetime ends at once. */
+/** Makes the demo older by this many seconds. A demo past its lifetime ends immediately. */
 export async function ageDemo({ pool }: TestGateway, label: string, seconds: number): Promise<void> {
   const { rowCount } = await pool.query(
     `UPDATE demo SET created_at = created_at - make_interval(secs => $2), expires_at = expires_at - make_interval(secs => $2),

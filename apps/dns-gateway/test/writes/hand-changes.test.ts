@@ -43,7 +43,7 @@ beforeEach(() => {
 });
 
 describe('a set that was changed by hand upstream', () => {
-  it('is seen at once when a create is refused because the set exists', async () => {
+  it('is seen immediately when a create is refused because the set exists', async () => {
     putByHand('192.0.2.9');
 
     expect((await create('192.0.2.1')).status).toBe(409);
@@ -54,7 +54,7 @@ describe('a set that was changed by hand upstream', () => {
     expect(await isRecheckDue()).toBe(false);
   });
 
-  it('is seen to be deleted at once when a deletion finds nothing', async () => {
+  it('is seen to be deleted immediately when a deletion finds nothing', async () => {
     putByHand('192.0.2.9');
     await gateway.syncZone();
     gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
@@ -78,7 +78,7 @@ describe('a set that was changed by hand upstream', () => {
     expect(told('removed')).toHaveLength(1);
   });
 
-  it('is seen at once when an update of labels states other records', async () => {
+  it('is seen immediately when an update of labels states other records', async () => {
     putByHand('192.0.2.9');
     await gateway.syncZone();
     putByHand('192.0.2.10');

@@ -57,7 +57,7 @@ describe('writes to one record set', () => {
     expect(valuesWritten(name)).toEqual(['192.0.2.1', '192.0.2.2']);
   });
 
-  it('are all carried out: twenty at once lead to twenty records', async () => {
+  it('are all carried out: twenty concurrent ones lead to twenty records', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => add('many.acme', `192.0.2.${at}`)));
 
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));

@@ -31,7 +31,7 @@ describe.each([
   ['one gateway', () => [gateway]],
   ['two gateways on one database', () => [gateway, replica]],
 ] as const)('the quota of a team, through %s', (what, gateways) => {
-  it('holds for 64 writes at once with 190 records: ten pass, and mirror and upstream end at 200', async () => {
+  it('holds for 64 concurrent writes with 190 records: ten pass, and mirror and upstream end at 200', async () => {
     const team = await teamHolding(what.startsWith('one') ? 'crowded' : 'doubled', 190);
     const through = gateways();
     gateway.cloud.admin.resetCalls();

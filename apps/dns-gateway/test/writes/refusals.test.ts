@@ -48,7 +48,7 @@ describe('a write that is refused before it is sent', () => {
     expect(await counted('web.globex')).toEqual([of('forbidden', 40)]);
   });
 
-  it('is counted for a type that nobody may write, and for each operation', async () => {
+  it('is counted for a type that no token may write, and for each operation', async () => {
     await create('mail.acme', { type: 'MX', value: '10 mail' });
     for (const action of ['set_records', 'add_records']) {
       const path = `/zones/${ZONE}/rrsets/mail.acme/MX/actions/${action}`;

@@ -94,7 +94,7 @@ describe('a client that leaves before the answer and sends its write again', () 
 
 describe('a client that got its answer and sends the same write again', () => {
   it.each([
-    ['to the same gateway at once', () => gateway, async () => undefined],
+    ['to the same gateway concurrently', () => gateway, async () => undefined],
     ['to another one once it knows of the delivery', () => replica, delivered],
   ])('%s: it is a separate write, and the upstream decides on it', async (what, through, known) => {
     const name = `${what.length}.twice.acme`;

@@ -10,7 +10,7 @@ export type DemoMaker =
   | {
       readonly kind: 'course';
       readonly code: string;
-      /** Client address, as precisely as clients can be told apart by it. */
+      /** Client address: IPv4, or the /64 network for IPv6. */
       readonly address: string;
     };
 

@@ -121,7 +121,7 @@ interface ContestedQuery {
 
 /**
  * The ids of the sets for which a read at that time proves nothing. An accepted write becomes visible when its action
- * ends; if we have not seen the end, the grace period applies. An update has no action and is visible at once.
+ * ends; if we have not seen the end, the grace period applies. An update has no action and is visible immediately.
  */
 export async function findContested(
   db: Queryable,

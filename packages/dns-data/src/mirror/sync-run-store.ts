@@ -103,7 +103,7 @@ export const syncRunStore = (pool: Pool) => ({
         `SELECT 1 FROM dns_sync_run WHERE id = $1 AND fence = $2 AND state = 'running' FOR NO KEY UPDATE`,
         [runId, fence],
       );
-      if (held.rowCount === 0) throw new SyncTakenOver('Another process goes on with the walk.');
+      if (held.rowCount === 0) throw new SyncTakenOver('Another process continues the walk.');
       const observations = await observeRrsets(tx, readings, options);
       const fresh = await tx.query(
         `INSERT INTO dns_sync_seen (run_id, name, type) SELECT $1::uuid, * FROM unnest($2::text[], $3::text[])
@@ -156,7 +156,7 @@ export const syncRunStore = (pool: Pool) => ({
       [runId, fence, zoneId],
     );
     const [done] = rows;
-    if (done === undefined) throw new SyncTakenOver('Another process goes on with the walk.');
+    if (done === undefined) throw new SyncTakenOver('Another process continues the walk.');
     const { rrsets_seen: rrsetsSeen, added, changed, removed, skipped } = done;
     return { rrsetsSeen, added, changed, removed, skipped };
   },

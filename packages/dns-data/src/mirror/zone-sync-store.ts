@@ -52,7 +52,7 @@ export const zoneSyncStore = (pool: Pool) => ({
   async withZoneLock<T>(zoneName: string, work: () => Promise<T>): Promise<T | 'busy'> {
     const holder = await pool.connect();
     let broken: Error | undefined;
-    // An idle client has no error listener of its own, and an unhandled error event would end the process.
+    // An idle client has no error listener, and an unhandled error event would end the process.
     const noteBroken = (error: Error): void => {
       broken = error;
     };

@@ -11,7 +11,7 @@ export interface AnsweredRecorder {
 const FLUSH_MS = 200;
 
 /**
- * Remembers which answers were delivered: at once in this process, and for other processes with one statement per
+ * Remembers which answers were delivered: immediately in this process, and for other processes with one statement per
  * interval. An entry lost in a crash counts as undelivered, so an identical write gets the same answer again.
  */
 export function answeredRecorder(

@@ -28,7 +28,7 @@ export function endOfAccepted(
   const needsAction = write.operation !== 'update';
   const needsRrset = write.operation === 'create' || write.operation === 'update';
   if ((needsAction && action === null) || (needsRrset && stated === null)) return null;
-  // An action that failed at once changed nothing, whatever the status code.
+  // An action that failed immediately changed nothing, whatever the status code.
   if (action?.status === 'error') return { state: 'completed', status, body, rrset: current, action, recheck: true };
   const wasRemoved = write.operation === 'create' && current !== null;
   const expected = effectOf(key, current, write, null);

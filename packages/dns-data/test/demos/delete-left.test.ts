@@ -77,7 +77,7 @@ const isMirrored = async (): Promise<boolean> => (await pool.query('SELECT FROM 
 describe('the deletion of a set left behind by an ended demo', () => {
   it.each<[string, WriteOutcome, Deletion, string, boolean]>([
     ['accepted', acceptedWith('running'), { kind: 'deleted' }, 'completed', false],
-    ['accepted, but failed at once', acceptedWith('error'), { kind: 'refused' }, 'completed', true],
+    ['accepted, but failed immediately', acceptedWith('error'), { kind: 'refused' }, 'completed', true],
     ['refused', { kind: 'refused', status: 423, code: 'protected', body: '{}' }, { kind: 'refused' }, 'refused', true],
     [
       'failed',

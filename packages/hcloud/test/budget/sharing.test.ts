@@ -30,7 +30,7 @@ interface Replica extends HcloudClient {
   updates(): number;
 }
 
-/** Whoever waits so long has a turn, however slow the machine is. */
+/** Even on a slow machine, a turn comes within this time. */
 const PATIENT_MS = 50_000;
 
 async function startReplica(place: TestPlace, waitMsMax = 5_000): Promise<Replica> {
@@ -121,7 +121,7 @@ for (const [name, place] of places) {
       expect(replica.updates() - before).toBeLessThanOrEqual(30 + seconds);
     });
 
-    it('open the account anew when it was lost, without exceeding the budget', async () => {
+    it('open a new account when it was lost, without exceeding the budget', async () => {
       upstream = await startBucketUpstream(36_000, 40);
       const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
       await Promise.all([many(one, 'acme', 5), many(two, 'globex', 5)]);
@@ -133,7 +133,7 @@ for (const [name, place] of places) {
       expect(upstream.refusals()).toBe(0);
     });
 
-    it('keep the turn that one of them has promised, though that one ends and the others start anew', async () => {
+    it('keep the turn that one of them has promised, although that one ends and the others restart', async () => {
       upstream = await startBucketUpstream(3_600, 40);
       const one = await startReplica(at, 50);
       const outcomes = await many(one, 'acme', 60);
@@ -153,7 +153,7 @@ for (const [name, place] of places) {
       expect((await write(two, 'acme')).kind).toBe('accepted');
     });
 
-    it('tell the budget, and who waits for it, to whoever looks into the store', async () => {
+    it('show the budget, and who waits for it, to readers of the store', async () => {
       upstream = await startBucketUpstream(3_600, 5);
       const replica = await startReplica(at, PATIENT_MS);
       await write(replica, 'acme');
@@ -231,7 +231,7 @@ describe('a process that starts while the store is away', () => {
 });
 
 describeNeeding(describe, missingRedis(), 'Redis that is not there at all', () => {
-  it('keeps nobody from writing', async () => {
+  it('prevents no team from writing', async () => {
     const server = (await redisForTests()) as TestRedis;
     upstream = await startBucketUpstream(3_600);
     const run = () => Promise.reject(new Error('unused'));

@@ -179,7 +179,7 @@ export function mapBuckets<T>(of: (name: BucketName) => T): Record<BucketName, T
 export interface BudgetReading {
   /** Calls per hour; null before the upstream said anything. */
   readonly limit: number | null;
-  /** Calls that can still be made at once; null before the upstream said anything. */
+  /** Calls that can be made immediately; null before the upstream said anything. */
   readonly remaining: number | null;
   /** When the whole budget is back without further calls. */
   readonly resetAt: Date | null;

@@ -16,7 +16,7 @@ interface BucketRule {
   readonly inflow: number;
   /**
    * How far one flow may be ahead of the others: its debt stays below this part of what the bucket still holds. So one
-   * flow alone uses up a tenth of all that is left at once, and the rest stays for the flows that come next.
+   * flow alone uses up a tenth of all that is left in one burst, and the rest stays for the flows that come next.
    */
   readonly burst: number;
 }
@@ -64,7 +64,7 @@ export function isForTeam(callClass: CallClass): boolean {
   return callClass === 'write' || callClass === 'cleanup';
 }
 
-/** Whose account a call goes on: the team's, or one account per class for the service's own. */
+/** The account a call is charged to: the team's, or for calls of the service itself one per class. */
 export function flowOf(callClass: CallClass, team: string | null): string {
   return team ?? `~${callClass}`;
 }

@@ -81,7 +81,7 @@ describe('a bucket', () => {
 describe('admission', () => {
   const drawnBy = (flow: string, calls: number): DebtBucket => charge(bucketOf(CAPACITY), flow, calls);
 
-  it('lets one flow use up a ninth of the bucket at once, and leaves the rest to others', () => {
+  it('lets one flow use up a ninth of the bucket in one burst, and leaves the rest to others', () => {
     let bucket = bucketOf(CAPACITY);
     let calls = 0;
     for (; admits(bucket, 'a', free); calls += 1) bucket = charge(bucket, 'a');

@@ -32,7 +32,7 @@ describe('a statement of the upstream', () => {
     expect(levelOf(state)).toBeCloseTo(expected, 6);
   });
 
-  it('of which nobody knows what came before can only lower the account', () => {
+  it('with an unknown predecessor can only lower the account', () => {
     const lowered = observe(anAccount({ level: 100 }), { limit: null, remaining: 40, endedBefore: null });
     const kept = observe(anAccount({ level: 100 }), { limit: null, remaining: 400, endedBefore: null });
 
@@ -67,7 +67,7 @@ describe('a 429', () => {
     observeRefusal({ ...anAccount({ level: 1 }), refusals }, retryAfter).pausedUntil - NOW;
 
   it.each([
-    ['stops all calls for as long as it says', 7_000, 7_000],
+    ['stops all calls for its time', 7_000, 7_000],
     ['for an hour at most', 999_999_000, 3_600_000],
     ['for a moment at least, lest it become a busy loop', 0, 100],
     ['for a second where it does not say', null, 1_000],
@@ -75,7 +75,7 @@ describe('a 429', () => {
     expect(pauseOf(retryAfter)).toBe(expected);
   });
 
-  it('without a time stops calls for longer as long as nothing else is answered, and a minute at most', () => {
+  it('without a time stops calls for longer each time until another answer comes, for at most a minute', () => {
     expect([0, 1, 2, 5, 6, 60].map((refusals) => pauseOf(null, refusals))).toEqual([
       ...[1_000, 2_000, 4_000, 32_000, 60_000, 60_000],
     ]);

@@ -32,7 +32,7 @@ export function promiseTurns(
     let kept = 0;
     while (waitsMs.length < count) {
       const { state: after, waitMs } = promiseTurn(state, fairTurnOf(state, flow));
-      // A request without a turn of its own gets the same time as all that come after it.
+      // A request that gets no separate turn shares the time of all later ones.
       const isKept = after !== state;
       waitsMs.push(...Array.from({ length: isKept ? 1 : count - waitsMs.length }, () => waitMs));
       if (isKept) kept += 1;

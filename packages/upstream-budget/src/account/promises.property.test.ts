@@ -46,7 +46,7 @@ describe('promises', () => {
     );
   });
 
-  it('leave three tenths of the refill to what nobody was promised', () => {
+  it('leave three tenths of the refill unpromised', () => {
     fc.assert(
       fc.property(histories, ({ level, asked }) => {
         let state = anAccount(level);

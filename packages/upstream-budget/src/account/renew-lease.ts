@@ -113,7 +113,7 @@ function openAccount({ known, newEpoch }: Report, now: number): BudgetState {
 }
 
 /**
- * Forgets replicas that stopped renewing. Turns that they never fetched go back at once. What they did fetch may have
+ * Forgets replicas that stopped renewing. Turns that they never fetched are returned immediately. What they did fetch may have
  * been used: the upstream's next statement tells, see `observe`.
  */
 function dropLost(state: BudgetState): BudgetState {

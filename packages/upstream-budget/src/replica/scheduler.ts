@@ -22,7 +22,7 @@ export interface Patience {
   /** The request had its turn and was answered 429. */
   readonly again?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Asked for a place when there is no turn at once; null: the request cannot wait. */
+  /** Asks for a place when no turn is free; null when the request cannot wait. */
   readonly enterQueue?: (() => (() => void) | null) | undefined;
 }
 
