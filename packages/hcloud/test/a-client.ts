@@ -1,6 +1,3 @@
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
-import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import nock from 'nock';
 import {
   connectHcloud,
   type HcloudClient,
@@ -17,20 +14,6 @@ export interface TestClient {
   calls: UpstreamCall[];
   /** every line that was logged */
   logged: string[];
-}
-
-/** Answers requests of a file's tests with nock. @param reachable a host to which real connections are allowed */
-export function interceptRequests({ reachable }: { reachable?: string } = {}): void {
-  beforeAll(startIntercepting);
-  beforeEach(() => {
-    nock.disableNetConnect();
-    if (reachable !== undefined) nock.enableNetConnect(reachable);
-  });
-  afterEach(() => {
-    nock.cleanAll();
-    nock.enableNetConnect();
-  });
-  afterAll(stopIntercepting);
 }
 
 /** A client with short waits, so that a test of what happens at their end is quick. */

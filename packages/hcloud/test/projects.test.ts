@@ -2,7 +2,8 @@ import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/te
 import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { connectProjects, type ProjectClient, type ProjectOutcome } from '../src/index.js';
-import { aBaseUrl, anError, aToken, interceptRequests } from './a-client.js';
+import { aBaseUrl, anError, aToken } from './a-client.js';
+import { interceptRequests } from './intercept-requests.js';
 
 const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
 const server = {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { readPrices } from '../src/index.js';
-import { aBaseUrl, anError, aToken, interceptRequests } from './a-client.js';
+import { aBaseUrl, anError, aToken } from './a-client.js';
+import { interceptRequests } from './intercept-requests.js';
 
 interceptRequests();
 

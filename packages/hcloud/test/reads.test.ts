@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from '../src/index.js';
-import { aClient, anError, interceptRequests } from './a-client.js';
+import { aClient, anError } from './a-client.js';
+import { interceptRequests } from './intercept-requests.js';
 
 const upstream = () => nock('http://upstream.test');
 const zoneText = '{"id": 7001, "name": "example.net", "mode": "primary",  "ttl":3.6e3, "new": {"a":[ ]}}';

@@ -2,7 +2,8 @@ import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/te
 import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { verifyToken } from '../src/index.js';
-import { aBaseUrl, anError, aToken, interceptRequests } from './a-client.js';
+import { aBaseUrl, anError, aToken } from './a-client.js';
+import { interceptRequests } from './intercept-requests.js';
 
 let upstream: RawServer | undefined;
 interceptRequests({ reachable: '127.0.0.1' });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import nock from 'nock';
-import { aBaseUrl, aClient, anError, aToken, aWrite, interceptRequests } from './a-client.js';
+import { aBaseUrl, aClient, anError, aToken, aWrite } from './a-client.js';
+import { interceptRequests } from './intercept-requests.js';
 
 const path = '/v1/zones/7001/rrsets/app/A/actions/set_records';
 const upstream = () => nock('http://upstream.test');
