@@ -90,7 +90,7 @@ function dnsTargets(gateway: Gateway, { token }: Team): Target[] {
   const names: Readonly<Record<string, string>> = { zone: ZONE, name: 'x.acme', type: 'TXT', label: 'none' };
   const routes: readonly DnsRoute[] = dnsRoutes;
   const target = (route: DnsRoute, sender: string | null): Target => ({
-    name: `${route.operationId} ${sender === null ? 'of nobody' : 'of a team'}`,
+    name: `${route.operationId} ${sender === null ? 'without a token' : 'of a team'}`,
     example: dnsExamples[route.operationId] as object,
     send: ({ body, headers }) => {
       const path = `/v1${route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => names[name] as string)}`;

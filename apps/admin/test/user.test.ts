@@ -62,7 +62,7 @@ describe('user end', () => {
     const issue = (team: string, name: string) =>
       admin.json<{ id: string; token: string }>('token', 'issue', team, '--name', name);
     const own = [await issue('acme', 'ci'), await issue('globex', 'backup')];
-    const others = await issue('acme', 'of nobody');
+    const others = await issue('acme', 'without creator');
     await admin.pool.query('UPDATE dns_token SET created_by = $1 WHERE id = ANY($2)', [
       id,
       own.map((token) => token.id),

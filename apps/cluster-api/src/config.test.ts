@@ -65,7 +65,7 @@ describe('an identity provider', () => {
     ['without a client', { ...oidc, OIDC_CLIENT_ID: undefined }, ['OIDC_CLIENT_ID']],
     ['without an address', { ...oidc, OIDC_ISSUER: undefined }, ['OIDC_ISSUER']],
     [
-      'of which only a secret is told',
+      'of which only the secret is set',
       { ...enough, OIDC_CLIENT_SECRET: 'secret-of-the-client' },
       ['OIDC_CLIENT_ID', 'OIDC_ISSUER'],
     ],
@@ -101,7 +101,7 @@ describe('a sign-in without proof', () => {
     ],
     ['at an address of a network', { ...dev, PUBLIC_URL: 'http://10.0.0.5' }, ['PUBLIC_URL']],
     ['while other machines reach it', { ...dev, HOST: '::' }, ['HOST']],
-    ['by whoever sets nothing else', { ...enough, DEV_SIGN_IN: 'true' }, ['HOST']],
+    ['when nothing else is set', { ...enough, DEV_SIGN_IN: 'true' }, ['HOST']],
     [
       'for all these reasons',
       { ...dev, NODE_ENV: 'production', PUBLIC_URL: 'https://x.org', HOST: '::' },

@@ -48,7 +48,7 @@ const call = (route: ClusterRoute, team: string, user: TestUser | null): Test =>
 };
 
 const callers: Record<keyof ClusterVerdicts, () => Promise<TestUser | null>> = {
-  nobody: async () => null,
+  anonymous: async () => null,
   stranger: async () => test.globex.admin,
   member: async () => test.acme.member,
   admin: async () => test.acme.admin,

@@ -82,13 +82,13 @@ const shown = ({ status, json }: Answer) => [status, json?.code ?? null];
 /** The verdict of docs/access.md for the caller. Null when it depends on the resource. */
 function denialOf({ route, caller, team }: MixedRequest): Verdict | null {
   const verdicts = clusterVerdictsOf(route);
-  if (caller === 'nobody') return verdicts.nobody;
+  if (caller === 'anonymous') return verdicts.anonymous;
   return namesTeam(route) && team !== 'own' ? verdicts.stranger : verdicts[caller];
 }
 
 async function check(request: MixedRequest): Promise<void> {
   const sides = { own: acme, foreign: globex };
-  const cookie = request.caller === 'nobody' ? null : acme.team[request.caller].cookie;
+  const cookie = request.caller === 'anonymous' ? null : acme.team[request.caller].cookie;
   const filled = fill(request, sides, extras, 'foreign');
   const answer = await send(filled, cookie);
 

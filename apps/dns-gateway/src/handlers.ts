@@ -44,7 +44,7 @@ export interface HandlerConfig {
   /** Null where demos are switched off. */
   readonly demos: DemoConfig | null;
   readonly settleAfterMs: number;
-  /** For so long a client then waits for the upstream to tell what became of its write. */
+  /** Maximum time that a client then waits for the outcome of its write. */
   readonly settleWithinMs: number;
   /** How long after an accepted write the upstream may not show it yet. */
   readonly settleGraceMs: number;
@@ -81,9 +81,9 @@ export interface Handlers {
   readonly demos: HandlersOf<(typeof dnsDemoRoutes)[number]> | null;
 }
 
-/** For so long the records of a demo that was deleted are this process's to delete, afterwards the reconciler's. */
+/** Time during which this process deletes the records of a deleted demo; afterwards the reconciler does. */
 const CLEAR_LEASE_MS = 10_000;
-/** An answer that has to wait for a second call waits for so long at most. */
+/** Maximum wait of an answer that needs a second call. */
 const LOOK_MS_MAX = 1_000;
 
 /** Zones, record sets, actions and demos. */

@@ -16,7 +16,7 @@ describe('docs/access.md', () => {
 
   it('serves requests without a session on public routes only', () => {
     for (const route of clusterRoutes as readonly ClusterRoute[]) {
-      expect([route.path, clusterVerdictsOf(route).nobody === 'served']).toEqual([
+      expect([route.path, clusterVerdictsOf(route).anonymous === 'served']).toEqual([
         route.path,
         route.access === 'public',
       ]);

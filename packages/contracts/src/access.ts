@@ -10,7 +10,7 @@ import { type DnsRoute, dnsRoutes } from './dns/routes.js';
 /** The answer to a caller without access; `served` for a caller with access. */
 export type Verdict = 'served' | 'authentication_required' | 'permission_denied' | 'not_found';
 export interface ClusterVerdicts {
-  readonly nobody: Verdict;
+  readonly anonymous: Verdict;
   /** Signed in, but not in the team of the path. */
   readonly stranger: Verdict;
   readonly member: Verdict;
@@ -18,10 +18,10 @@ export interface ClusterVerdicts {
 }
 
 const verdicts: Readonly<Record<RouteAccess, ClusterVerdicts>> = {
-  public: { nobody: 'served', stranger: 'served', member: 'served', admin: 'served' },
-  session: { nobody: 'authentication_required', stranger: 'served', member: 'served', admin: 'served' },
-  member: { nobody: 'authentication_required', stranger: 'not_found', member: 'served', admin: 'served' },
-  admin: { nobody: 'authentication_required', stranger: 'not_found', member: 'permission_denied', admin: 'served' },
+  public: { anonymous: 'served', stranger: 'served', member: 'served', admin: 'served' },
+  session: { anonymous: 'authentication_required', stranger: 'served', member: 'served', admin: 'served' },
+  member: { anonymous: 'authentication_required', stranger: 'not_found', member: 'served', admin: 'served' },
+  admin: { anonymous: 'authentication_required', stranger: 'not_found', member: 'permission_denied', admin: 'served' },
 };
 
 export const clusterVerdictsOf = ({ access }: Pick<ClusterRoute, 'access'>): ClusterVerdicts => verdicts[access];
@@ -51,10 +51,10 @@ const partialRefusal = (route: ClusterRoute): string =>
   route.access === 'member' && route.problems.includes('permission_denied') ? ', or 403 `permission_denied`' : '';
 
 function clusterRow(route: ClusterRoute): string[] {
-  const { nobody, stranger, member, admin } = clusterVerdictsOf(route);
+  const { anonymous, stranger, member, admin } = clusterVerdictsOf(route);
   return [
     `\`${route.method.toUpperCase()} ${route.path}\``,
-    clusterCell(route, nobody),
+    clusterCell(route, anonymous),
     clusterCell(route, stranger),
     clusterCell(route, member) + (member === 'served' ? partialRefusal(route) : ''),
     clusterCell(route, admin),

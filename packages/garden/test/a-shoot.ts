@@ -47,9 +47,9 @@ export interface RunningShoot extends TestClient {
   grantedSeconds: number;
   workers: object[];
   authority: Authority;
-  /** Goes on with another authority, as a Shoot does that was made anew. */
+  /** Continues with another authority, like a recreated Shoot. */
   moveTo(authority: Authority): Promise<void>;
-  /** Nobody listens any more. */
+  /** Stops listening. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }

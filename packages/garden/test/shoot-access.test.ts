@@ -57,7 +57,7 @@ describe('the kubeconfig of a shoot', () => {
     ['less', 600, 290, 310],
     ['next to nothing, by our clock', -5_000, 20, 40],
     ['more than was asked for, by our clock', 90_000, 1_700, 1_900],
-  ])('is made anew after half its time when the garden grants %s', async (_what, granted, before, after) => {
+  ])('is renewed after half its lifetime when the garden grants %s', async (_what, granted, before, after) => {
     shoot.grantedSeconds = granted;
     await read();
 
@@ -98,7 +98,7 @@ describe('the kubeconfig of a shoot', () => {
         }
       },
     ],
-  ])('is made anew when the shoot answers %s, and the call is made once more, a write too', async (_what, refuse) => {
+  ])('is renewed when the shoot answers %s, and the call is repeated once, even a write', async (_what, refuse) => {
     await read();
     refuse();
 
@@ -108,7 +108,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(shoot.issued).toEqual(['admin-1', 'admin-2']);
   });
 
-  it('is made anew when another authority vouches for the shoot, which learns nothing of the old one', async () => {
+  it('is renewed when the shoot has another authority, which never gets the old one', async () => {
     shoot.routes[`GET ${nodeAt}`] = (_request, response) => answerJson(response, 200, aNode(), { Connection: 'close' });
     await read();
     await shoot.moveTo(await anAuthority('another'));
@@ -119,7 +119,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(users()).toEqual(['admin-2']);
   });
 
-  it('is made anew once and not for ever when the shoot refuses every one', async () => {
+  it('is renewed only once when the shoot refuses every one', async () => {
     await read();
     for (const user of ['admin-1', 'admin-2', 'admin-3']) shoot.refused.add(user);
 

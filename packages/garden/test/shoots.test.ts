@@ -408,7 +408,7 @@ describe('a 403 about rights', () => {
   it.each([
     ['a garden that is ready', 'corral', 200, 'rbac'],
     ['a garden that loads rights', 'corral', 500, 'server_error'],
-    ['a garden that lets nobody ask whether it is ready', 'corral', 403, 'server_error'],
+    ['a garden that forbids readiness checks', 'corral', 403, 'server_error'],
   ])('of %s is what it is', async (_, user, readyz, kind) => {
     nock(aServer)
       .get(path)
@@ -422,7 +422,7 @@ describe('a 403 about rights', () => {
     await expect(aClient().client.readShoot(aShootName)).rejects.toMatchObject({ kind });
   });
 
-  it('of a garden that knows nobody is a matter of its start', async () => {
+  it('of a garden that rejects every credential is expected while it starts', async () => {
     nock(aServer).get(path).times(3).reply(403, forbidden('system:anonymous'));
 
     await expect(aClient().client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'server_error' });

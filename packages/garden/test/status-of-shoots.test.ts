@@ -125,7 +125,7 @@ describe('the nodes of a shoot', () => {
     await expect(shoot.client.listNodes(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
   });
 
-  it('are nobody’s to tell of while the shoot has no address', async () => {
+  it('are unknown while the shoot has no address', async () => {
     shoot.garden = (_request, response) => answerJson(response, 422, aStatus(422, 'Invalid', 'no suitable address'));
 
     await expect(shoot.client.listNodes(aShootName)).rejects.toMatchObject({ kind: 'unreachable' });

@@ -89,7 +89,7 @@ describe('a watch', () => {
     await eventually(() => expect(told.slice(2)).toEqual(['changed ü@101', 'changed c1234567@102']));
   });
 
-  it('passes over events of a kind that nobody knows today', async () => {
+  it('ignores events of unknown types', async () => {
     const server = await aServer();
     const { told } = await watching(server);
 
@@ -189,7 +189,7 @@ describe('a list', () => {
     expect(told.slice(0, 4)).toEqual(['page ', 'listed', 'changed c1234567@101', 'changed c1234567@102']);
   });
 
-  it('of 10,000 comes in pages, without what nobody reads', async () => {
+  it('of 10,000 arrives in pages, without unused fields', async () => {
     const server = await aServer();
     server.shoots = Array.from({ length: 10_000 }, (_, n) => {
       const shoot = aVersion(String(n), `c${n}`);

@@ -201,7 +201,7 @@ describe('a project without budget', () => {
     ['a time that is over', { 'RateLimit-Reset': '1' }, 1_000],
     ['nothing', {}, 1_000],
     ['a wait', { 'Retry-After': '7' }, 7_000],
-  ])('that is told %s waits no longer than it must', async (_what, headers, retryAfterMs) => {
+  ])('with %s waits no longer than necessary', async (_what, headers, retryAfterMs) => {
     provider()
       .get('/servers/4711')
       .reply(429, anError('rate_limit_exceeded'), headers as Record<string, string>);

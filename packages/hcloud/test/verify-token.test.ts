@@ -120,7 +120,7 @@ describe('a token', () => {
   );
 
   it.each(['resource_limit_exceeded', 'uniqueness_error', 'invalid_input'])(
-    'may write when the write was refused with %s: whoever says that had let it in',
+    'may write when the write was refused with %s, which comes after authorization',
     async (code) => {
       theProvider(list(), make([code === 'resource_limit_exceeded' ? 403 : 422, anError(code)]));
 

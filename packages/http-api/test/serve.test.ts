@@ -94,7 +94,7 @@ describe('serve', () => {
   });
 });
 
-describe('a server that is told to end', () => {
+describe('a server that is asked to close', () => {
   const start60 = () => start((app) => app.get('/x', (_req, res) => res.json({})), { drainDelayMs: 60_000 });
 
   it('goes on serving until proxies know: not ready, and with the end of each connection announced', async () => {

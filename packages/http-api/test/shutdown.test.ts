@@ -106,7 +106,7 @@ describe('SIGTERM', () => {
   });
 });
 
-describe('an error that nobody catches', () => {
+describe('an uncaught error', () => {
   it('is logged, closes everything and exits 1', async () => {
     service = await startService();
 

@@ -41,7 +41,7 @@ describe('a slow client', () => {
       'its body',
       'POST /body HTTP/1.1\r\nHost: corral\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n',
     ],
-    ['a body that nobody waits for', 'POST /healthz HTTP/1.1\r\nHost: corral\r\nContent-Length: 9999\r\n\r\n'],
+    ['a body that no handler reads', 'POST /healthz HTTP/1.1\r\nHost: corral\r\nContent-Length: 9999\r\n\r\n'],
   ])('that goes on sending %s byte by byte is cut, answered or not', async (_what, head) => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(service.port)));
     for (const { socket } of clients) socket.write(head);

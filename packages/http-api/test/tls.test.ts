@@ -268,7 +268,7 @@ describe('a renewed certificate', () => {
 });
 
 describe('closing', () => {
-  it('lets a request in flight end, and waits for nobody’s handshake', async () => {
+  it('lets a request in flight end, and does not wait for handshakes', async () => {
     let arrived = (): void => {};
     let release = (): void => {};
     const arrival = new Promise<void>((resolve) => {

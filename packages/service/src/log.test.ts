@@ -105,7 +105,7 @@ describe('createLog', () => {
     expect(JSON.stringify(written).length).toBeLessThan(5000);
   });
 
-  it('drops and counts lines instead of filling the memory when nobody reads', async () => {
+  it('drops and counts lines instead of filling the memory when the reader stalls', async () => {
     let release = () => {};
     let text = '';
     const destination = new Writable({

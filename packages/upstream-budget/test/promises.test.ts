@@ -135,7 +135,7 @@ describe('a team that returns at its promised time', () => {
   });
 
   it('has its turn even if the account was lost, because the replicas know their promises', () => {
-    // What others have called for since the last report of who opens it anew, that one does not know. At one call in ten seconds
+    // What others have called for since the last report is unknown to the one that reopens it. At one call in ten seconds
     // no request waits for that long.
     const quick = worldOf(3_600, 36_000);
     fc.assert(

@@ -74,7 +74,7 @@ export async function readEntries({ pool }: System, zone: string): Promise<Entry
   return rows;
 }
 
-/** Runs the operator command. It leaves a set that was written just now to the next run. */
+/** Runs the operator command. It leaves recently written sets to the next run. */
 async function syncZone(system: System): Promise<void> {
   await waitFor(
     'a sync that could compare every set',

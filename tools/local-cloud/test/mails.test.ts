@@ -57,7 +57,7 @@ describe('the mail server', () => {
     expect(cloud.admin.mails()).toEqual([]);
   });
 
-  it('refuses as it is told to', async () => {
+  it('refuses mails on request', async () => {
     cloud.admin.breakMails({ effect: { code: 451 }, times: 1 });
 
     const first = await send(envelope);
@@ -70,7 +70,7 @@ describe('the mail server', () => {
     expect(cloud.admin.mails()).toHaveLength(1);
   });
 
-  it('takes a mail and tells nobody, as a connection that is cut does', async () => {
+  it('accepts a mail without an answer, like a cut connection', async () => {
     cloud.admin.breakMails({ effect: 'hang', times: 1 });
 
     const { socket, answers } = await send(envelope);

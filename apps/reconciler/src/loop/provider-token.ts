@@ -10,7 +10,7 @@ export const tokenOpener =
   ({ connectionId, keyId, bytes }) =>
     keys.open({ keyId, bytes }, connectionId);
 
-/** Null when the token cannot be read, which operators are told: they can put the old key back. */
+/** Null when the token cannot be decrypted. Operators see that in the log and can restore the old key. */
 export function openOrTell(
   { openToken, log }: { openToken: OpenToken; log: Log },
   token: ConnectionToken,

@@ -65,7 +65,7 @@ describe('checkDnsAnswer', () => {
     ['an action with a textual id', 'action', { action: { ...action, id: '1' } }],
     ['an empty finish time', 'action', { action: { ...action, finished: '' } }],
     ['meta beside actions', 'actionList', { actions: [], meta: { pagination } }],
-    ['a token beside a demo that was not created just now', 'demo', { demo, token: 'a'.repeat(64) }],
+    ['a token beside a demo that already existed', 'demo', { demo, token: 'a'.repeat(64) }],
     ['a demo whose records are listed', 'demo', { demo: { ...demo, records: [] } }],
     ['an error without details', 'error', { error: { code: 'c', message: 'm' } }],
     ['an error with an array for details', 'error', { error: { code: 'c', message: 'm', details: [] } }],

@@ -20,7 +20,7 @@ set -euo pipefail
 fail() { echo "$1" >&2; exit 1; }
 [ "$(id -u)" = 0 ] || fail 'Run this as root.'
 command -v systemctl > /dev/null || fail 'This machine has no systemd.'
-[ ! -e ${kubeletCertificatePath} ] || fail 'This machine has been a node. Wipe it first: install its system anew.'
+[ ! -e ${kubeletCertificatePath} ] || fail 'This machine has been a node. Reinstall its operating system first.'
 
 put() {
   mkdir -p "$(dirname "$2")"

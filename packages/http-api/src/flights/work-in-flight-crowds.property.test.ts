@@ -27,7 +27,7 @@ describe('whether a request is taken on', () => {
     );
   });
 
-  it('is refused to the busiest first: nobody is refused while one who has as much or more is taken', () => {
+  it('refuses the busiest owners first: no owner is refused while one with as much or more is accepted', () => {
     fc.assert(
       fc.property(crowds, fc.nat(120), left, (crowd, more, left) => {
         fc.pre(takes({ ...crowd, own: crowd.own + more }, bounds, left) !== null);
@@ -109,7 +109,7 @@ describe('a crowd', () => {
     expect(fill(work, 1)).toEqual([]);
   });
 
-  it('can come anew once there was time enough without one', () => {
+  it('is possible again after enough time without one', () => {
     const { work, flights, pass } = lasting();
     pass(BURST_RECOVERY_MS);
     expect(fill(work, 1)).toEqual([]);

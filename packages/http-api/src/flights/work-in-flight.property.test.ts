@@ -32,7 +32,7 @@ function stepwise() {
   };
 }
 
-/** The work of a process, beside a count of it that is made anew for each look. */
+/** The work of a process, with a count that is computed again for each check. */
 function play(through: readonly Event[], look: (counted: number, owners: number) => void): void {
   let now = 0;
   const turns = stepwise();
@@ -58,7 +58,7 @@ function play(through: readonly Event[], look: (counted: number, owners: number)
     expect([work.count(), work.owners()]).toEqual([counted.length, new Set(counted.map(({ owner }) => owner)).size]);
   }
   for (const { flight, rests } of all) {
-    // Who goes away while waiting ends first, and is told later that the wait is over.
+    // A request that disconnects while waiting ends first, and its wait ends later.
     flight.end();
     for (const goOn of rests) {
       goOn();
@@ -74,7 +74,7 @@ describe('the work in flight', () => {
     fc.assert(fc.property(events, (through) => play(through, () => undefined)));
   });
 
-  it('is begun once and in its order, for nobody who has gone, and for everybody who has not once there is room', () => {
+  it('starts once and in order for every owner who is still connected, and never for others', () => {
     fc.assert(fc.property(events, playTurns));
   });
 

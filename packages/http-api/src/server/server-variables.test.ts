@@ -4,7 +4,7 @@ import { tlsOptions, tlsVariables } from './server-variables.js';
 
 const [certFile, keyFile] = ['/tls/tls.crt', '/tls/tls.key'];
 
-/** What `serve` is told, or the variables that are missing. */
+/** The options of `serve`, or the missing variables. */
 function read(env: Record<string, string>) {
   try {
     return tlsOptions(readConfig(tlsVariables, env));

@@ -65,7 +65,7 @@ export function refusals(freshMs: number) {
         for (const waitMs of waitsMs.slice(0, kept)) told.push({ flow, dueAt: now + waitMs, epochs: new Set([epoch]) });
         if (kept < waitsMs.length) full.set(flow, { dueAt: now + (waitsMs.at(-1) ?? 0), usedUp, asOf: now });
         const own = asking.filter((each) => each.flow === flow);
-        // The account counted requests that have left since: those behind them are told what those would have been.
+        // The account counted requests that have left since: the requests behind them get the answer that those would have got.
         for (const [index, { id }] of own.entries()) {
           decided.push({ kind: 'too_long', id, waitMs: waitsMs[index] ?? waitsMs.at(-1) ?? 0, usedUp });
         }

@@ -95,7 +95,7 @@ describe('server-side apply', () => {
     expect(body.spec.provider.workers[0].maximum).toBe(5);
   });
 
-  it('conflicts with whoever has changed a field meanwhile, and says where', async () => {
+  it('conflicts with the manager that changed a field meanwhile, and names the field', async () => {
     await garden.createReady({ name: 'fought', spec: { kubernetes: { version: '1.33.7' } } });
     garden.cloud.admin.garden.editShoot('garden-acme', 'fought', {
       manager: 'gardener-controller-manager',

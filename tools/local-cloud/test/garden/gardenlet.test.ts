@@ -200,7 +200,7 @@ describe('the token of a Shoot', () => {
     expect(shoot.status.lastErrors[0].codes).toEqual(['ERR_INFRA_UNAUTHORIZED']);
   });
 
-  it('is picked up anew when a Shoot is told to reconcile', async () => {
+  it('is read again when a Shoot is asked to reconcile', async () => {
     await garden.createReady({ name: 'rotated', ...(await useToken('rot', 'fresh-token')) });
     garden.cloud.admin.rejectToken('fresh-token');
     await annotate('rotated', 'reconcile');

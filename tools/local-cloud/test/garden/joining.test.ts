@@ -177,7 +177,7 @@ describe('a server that was rebuilt with join data', () => {
     other.close();
   });
 
-  it('takes as long as it is told to', async () => {
+  it('takes the requested time', async () => {
     addServer({ joinMs: 30 * 60_000 });
     await rebuild(joinConfig());
     garden.cloud.admin.advanceClock(29 * 60_000);
@@ -243,7 +243,7 @@ describe('a node that joined', () => {
     await mark();
     const { uid } = (await readNode()).metadata;
 
-    // It stays away until the clock is moved, so that nobody can be too late to see it.
+    // It stays away until the clock is advanced, so that no check can be too late.
     garden.cloud.admin.changeServer(4711, { joinMs: 60_000 });
     await act('rebuild', { image: 'ubuntu-24.04', user_data: joinConfig() });
     await untilReady('Unknown');
@@ -279,7 +279,7 @@ describe('a node that joined', () => {
     expect(readyOf(await readNode()).status).toBe('True');
   });
 
-  it('is one too many for the garden until it is said to be nobody’s machine', async () => {
+  it('is one too many for the garden until it is marked as unmanaged', async () => {
     await joined();
 
     await waitFor('the garden to miss a machine', async () => (await condition()).status === 'False');
@@ -404,14 +404,14 @@ describe('a machine on which a join command is run', () => {
       /no whole join command/,
     ],
     ['there is none', () => adminCall('POST', '/garden/machines', {}), /no whole join command/],
-  ])('is told why not when %s', async (_what, work, why) => {
+  ])('gets a reason when %s', async (_what, work, why) => {
     const { status, body } = await work();
 
     expect([status, body.error]).toEqual([400, expect.stringMatching(why)]);
     expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toHaveLength(1);
   });
 
-  it('is told to try again while the API server is away', async () => {
+  it('is asked to retry while the API server is unavailable', async () => {
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });
     await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
 

@@ -130,7 +130,7 @@ describe('a watch', () => {
     await untilSeen(stream, 'ADDED conn');
   });
 
-  it('with a selector is told of objects that come to match and cease to', async () => {
+  it('with a selector reports objects that start and stop to match', async () => {
     const { metadata } = await list();
     const stream = await watch(`labelSelector=tier&resourceVersion=${metadata.resourceVersion}`);
 
@@ -165,7 +165,7 @@ describe('a watch', () => {
     expect(stream.events.map(({ type }) => type)).toEqual(['BOOKMARK']);
   });
 
-  it('from a forgotten version is told so inside the stream', async () => {
+  it('from a forgotten version gets the error inside the stream', async () => {
     const { metadata } = await list();
     await make('a');
     garden.cloud.admin.garden.dropWatches({ expireHistory: true });

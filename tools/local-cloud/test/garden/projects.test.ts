@@ -17,7 +17,7 @@ const untilReady = (name: string) =>
   });
 
 describe('a Project', () => {
-  it('gets a namespace of a name that nobody could compute', async () => {
+  it('gets a namespace whose name cannot be computed', async () => {
     const { status, body } = await garden.apply({ ...aProject('globex'), spec: {} });
 
     const ready = await untilReady('globex');

@@ -133,7 +133,7 @@ describe('a restart', () => {
     expect(after).toEqual([before, before]);
   });
 
-  it('begins the history anew: a watch from before is told that its version is gone', async () => {
+  it('starts a new history: an earlier watch gets 410 for its version', async () => {
     const version = await first(async (garden) => {
       const { body } = await garden.call('GET', SHOOTS);
       await garden.create(aShoot());

@@ -222,7 +222,7 @@ describe('a Shoot', () => {
     ]);
   });
 
-  it('whose managers were forgotten belongs to whoever was there before the first apply', async () => {
+  it('whose managers were removed belongs to the manager before the first apply', async () => {
     await garden.createReady({ name: 'restored' });
     await admin('DELETE', `/shoots/${NAMESPACE}/restored/managers`);
 

@@ -138,7 +138,7 @@ describe('the API server of a Shoot', () => {
     expect((await shoot.call('GET', '/api/v1/services')).status).toBe(404);
   });
 
-  it('counts calls by their route, and breaks as it is told to', async () => {
+  it('counts calls by route, and fails on request', async () => {
     garden.cloud.admin.resetCalls();
     garden.cloud.admin.addFaults({ match: { api: 'shoot', method: 'POST' }, effect: { status: 503 } });
 

@@ -39,7 +39,7 @@ describe('a Shoot', () => {
     expect(shoot.status.conditions.map(({ status }: { status: string }) => status)).toEqual(Array(5).fill('True'));
   });
 
-  it('sleeps and wakes as it is told', async () => {
+  it('hibernates and resumes on request', async () => {
     await garden.createReady({ name: 'sleepy' });
 
     await garden.patch('sleepy', { spec: { hibernation: { enabled: true } } });

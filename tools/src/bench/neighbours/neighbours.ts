@@ -98,7 +98,7 @@ function report(alone: readonly PoliteResult[], beside: readonly [string, Polite
   ) as Record<(typeof politeKinds)[number], Summary>;
   const rows: string[][] = [];
   const missed: string[] = [];
-  for (const kind of politeKinds) rows.push(['nobody', kind, ...cells(baseline[kind])]);
+  for (const kind of politeKinds) rows.push(['none', kind, ...cells(baseline[kind])]);
   for (const [title, result] of beside) {
     for (const kind of politeKinds) {
       const measured = summary([result[kind]]);
@@ -109,7 +109,7 @@ function report(alone: readonly PoliteResult[], beside: readonly [string, Polite
     }
   }
   say(`\n${table(head, rows)}`);
-  say(`Aim: nothing refused, p95 at most ${P95_TIMES} times that beside nobody, the worst ${WORST_MS} ms.`);
+  say(`Aim: nothing refused, p95 at most ${P95_TIMES} times that without neighbours, the worst ${WORST_MS} ms.`);
   say(missed.length === 0 ? 'Reached by all.' : `Missed by\n  ${missed.join('\n  ')}`);
 }
 

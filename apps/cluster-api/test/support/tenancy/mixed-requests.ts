@@ -12,7 +12,7 @@ interface Choice {
 
 export interface MixedRequest {
   readonly route: ClusterRoute;
-  readonly caller: 'admin' | 'member' | 'nobody';
+  readonly caller: 'admin' | 'member' | 'anonymous';
   readonly team: Whose;
   readonly choices: Readonly<Record<string, Choice>>;
   readonly query: readonly (readonly [name: string, Choice])[];
@@ -41,7 +41,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({ whose: whose(4, 5, 1), at: fc.n
 const requestTo = (route: ClusterRoute): fc.Arbitrary<MixedRequest> =>
   fc.record({
     route: fc.constant(route),
-    caller: fc.constantFrom('admin', 'admin', 'member', 'member', 'member', 'nobody'),
+    caller: fc.constantFrom('admin', 'admin', 'member', 'member', 'member', 'anonymous'),
     team: whose(15, 4, 1),
     choices: fc.record(Object.fromEntries(['body', ...pathParametersOf(route)].map((name) => [name, choice]))),
     query: fc
