@@ -10,10 +10,11 @@ import type { GardenFeature } from '@corral/garden';
 import type { ServerReading } from '@corral/hcloud';
 import type { KeyedRequest } from '../changes/caller.js';
 import { type Caller, whileSetAside } from '../changes/caller.js';
-import { notFound, Problem } from '../problem.js';
+import { invalidField, notFound, Problem } from '../problem.js';
 import type { AdoptedServerRecord } from './body.js';
 import { connectionRejected, type ProjectDeps, serverInProject } from './cloud-project.js';
 import {
+  adoptionObstacle,
   checkAdoptionRequest,
   checkIsDetachable,
   checkIsUnclaimed,
@@ -40,6 +41,12 @@ export interface AdoptedServerDeps extends ProjectDeps {
   readonly features: ReadonlySet<GardenFeature>;
 }
 
+export interface LookedUpServer {
+  readonly found: ServerReading;
+  /** Why it cannot be adopted; null if it can. */
+  readonly obstacle: string | null;
+}
+
 export interface AdoptionRequest {
   readonly spec: AdoptedServerSpec;
   readonly acknowledge?: unknown;
@@ -54,6 +61,17 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
     return connection;
   };
 
+  const readProject = (
+    caller: Caller,
+    connection: ServerConnection,
+    id: number,
+    absent: () => Problem,
+  ): Promise<ServerReading> => {
+    const token = connection.phase === 'Rejected' ? null : open(connection.sealed, connection.id);
+    if (token === null) throw connectionRejected();
+    return whileSetAside(caller, () => serverInProject(deps, token, id, absent));
+  };
+
   /** Reads the server before the transaction begins, so no lock waits for the provider. Null for other machines. */
   const readServer = async (
     caller: Caller,
@@ -61,9 +79,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
     spec: AdoptedServerSpec,
   ): Promise<ServerReading | null> => {
     if (joinsByCommand(spec.serverKind)) return null;
-    const token = connection.phase === 'Rejected' ? null : open(connection.sealed, connection.id);
-    if (token === null) throw connectionRejected();
-    const found = await whileSetAside(caller, () => serverInProject(deps, token, spec.serverID));
+    const found = await readProject(caller, connection, spec.serverID, notInProject);
     checkMatchesServer(spec, found);
     return found;
   };
@@ -86,6 +102,17 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
     };
 
   return {
+    /**
+     * Reads a server in the project of a connection, and whether it can be adopted.
+     *
+     * @throws Problem `not_found`, `connection_rejected`, `upstream_unavailable`
+     */
+    async lookUp(caller: Caller, ref: string, serverId: number): Promise<LookedUpServer> {
+      const connection = await connectionOf(caller, ref);
+      const found = await readProject(caller, connection, serverId, notFound);
+      return { found, obstacle: adoptionObstacle(await store.find(caller, ref, serverId), found) };
+    },
+
     /**
      * Accepts the wipe of a server, once per acknowledgement. The reconciler carries it out.
      *
@@ -144,6 +171,9 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
   };
 };
 export type AdoptedServerService = ReturnType<typeof adoptedServerService>;
+
+const notInProject = (): Problem =>
+  invalidField('validation_failed', '/spec/serverID', 'is not a server of the connection’s cloud project');
 
 /** A server with an intent always has an operation: both are written together. */
 const underWay = (server: AdoptedServerRecord): ServerOutcome => ({

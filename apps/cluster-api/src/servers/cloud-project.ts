@@ -1,6 +1,6 @@
 import { serverLabels, type TokenVerdict } from '@corral/contracts';
 import type { ProjectOutcome, Projects, ServerReading } from '@corral/hcloud';
-import { invalidField, Problem } from '../problem.js';
+import { Problem } from '../problem.js';
 
 export interface ProjectDeps {
   readonly projects: Pick<Projects, 'within'>;
@@ -13,16 +13,21 @@ const readServerWith = ({ projects }: Pick<ProjectDeps, 'projects'>, token: stri
 /**
  * Reads a server in the cloud project of a token.
  *
- * @throws Problem `validation_failed` when the project has no such server, `connection_rejected`,
- *   `upstream_unavailable`
+ * @param absent the error when the project has no such server
+ * @throws Problem `connection_rejected`, `upstream_unavailable`, or the one for an absent server
  */
-export async function serverInProject(deps: ProjectDeps, token: string, id: number): Promise<ServerReading> {
+export async function serverInProject(
+  deps: ProjectDeps,
+  token: string,
+  id: number,
+  absent: () => Problem,
+): Promise<ServerReading> {
   const outcome = await readServerWith(deps, token, id);
   switch (outcome.kind) {
     case 'ok':
       return outcome.value;
     case 'absent':
-      throw invalidField('validation_failed', '/spec/serverID', 'is not a server of the connection’s cloud project');
+      throw absent();
     case 'credentials_refused':
       // A single refusal may be an outage.
       if ((await deps.verify(token)) === 'rejected') throw connectionRejected();

@@ -84,6 +84,21 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
   }
 }
 
+/** Why a server of a cloud project cannot be adopted now; null if it can. */
+export function adoptionObstacle(server: AdoptedServerRecord | null, found: ServerReading): string | null {
+  const { id: serverID, serverType, location, architecture } = found;
+  try {
+    const spec = { serverID, serverType, location, architecture, serverKind: 'cloud' } as const;
+    const adoption = decideAdoption(server, spec);
+    if (adoption.kind === 'under way') return 'The server is being adopted.';
+    checkIsUnclaimed(found, adoption.kind === 'again' ? adoption.server.claimToken : null);
+    return null;
+  } catch (error) {
+    if (error instanceof Problem) return error.detail;
+    throw error;
+  }
+}
+
 /**
  * Checks that no cluster uses a server that is to be detached. With a rejected token a server can never be rebuilt, so
  * it may be detached before it left its cluster. A machine that joined by command needs no token to leave.

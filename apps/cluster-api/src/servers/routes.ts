@@ -4,6 +4,7 @@ import {
   isConnectionRef,
   type JoinCommand,
   type OperationId,
+  type ProjectServer,
   parseAdoptedServerPost,
   parseServerId,
 } from '@corral/contracts';
@@ -48,6 +49,21 @@ export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }:
       const server = await store.find(caller, refOf(req), serverIdOf(req));
       if (server === null) throw notFound();
       res.json(adoptedServerBody(caller, server));
+    },
+
+    async getProjectServer(req, res) {
+      const { found, obstacle } = await servers.lookUp(callerOf(res), refOf(req), serverIdOf(req));
+      const { id: serverID, name, serverType, location, architecture, status: state } = found;
+      res.json({
+        serverID,
+        name,
+        serverType,
+        location,
+        architecture,
+        state,
+        adoptable: obstacle === null,
+        reason: obstacle,
+      } satisfies ProjectServer);
     },
 
     async adoptServer(req, res) {

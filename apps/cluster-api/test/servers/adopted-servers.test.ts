@@ -84,6 +84,58 @@ async function expectNothingWritten(): Promise<void> {
   expect([await rows(), await operations(), await audit(), t.wakeups]).toEqual([[], [], [], []]);
 }
 
+describe('GET …/project-servers/{server_id}/', () => {
+  const lookUp = (id: number | string = serverID, user = team.admin) =>
+    t.api.as(user).get(team.path(`/connections/main/project-servers/${id}/`));
+
+  it('shows the server with its live name, and writes nothing', async () => {
+    const id = aServer({ name: 'db-1', serverType: 'cx32' });
+
+    expect((await lookUp(id).expect(200)).body).toEqual({
+      serverID: id,
+      name: 'db-1',
+      serverType: 'cx32',
+      location: 'hel1',
+      architecture: 'amd64',
+      state: 'running',
+      adoptable: true,
+      reason: null,
+    });
+    await expectNothingWritten();
+  });
+
+  it('says why a server cannot be adopted', async () => {
+    await adopt().expect(202);
+    expect((await lookUp().expect(200)).body).toMatchObject({
+      adoptable: false,
+      reason: 'The server is being adopted.',
+    });
+
+    await setPhase('Ready');
+    expect((await lookUp().expect(200)).body.reason).toMatch(/already adopted/);
+    const node = aServer({ labels: { 'mcm.gardener.cloud/cluster': 'shoot--acme--web' } });
+    expect((await lookUp(node).expect(200)).body).toMatchObject({ adoptable: false, reason: expect.any(String) });
+    const others = aServer({ labels: { 'corral.dev/claim': 'of-another-adoption' } });
+    expect((await lookUp(others).expect(200)).body.reason).toMatch(/remove the label/);
+  });
+
+  it('answers 404 for a server that the project does not have, and for an invalid number', async () => {
+    for (const id of [999_999_999, 0, 'x', '1e3']) await lookUp(id).expect(404);
+  });
+
+  it('answers 409 with a token that the provider rejects', async () => {
+    provider.answerAll([401, refused('unauthorized')]);
+    verdict = 'rejected';
+
+    expect((await lookUp().expect(409)).body.code).toBe('connection_rejected');
+  });
+
+  it('is for administrators of the team', async () => {
+    await lookUp(serverID, team.member).expect(403);
+    await lookUp(serverID, t.globex.admin).expect(404);
+  });
+});
+
 describe('POST …/adopted-servers/', () => {
   it('answers 202 with the server and its operation, and wakes the reconciler', async () => {
     const answer = await adopt().expect(202);

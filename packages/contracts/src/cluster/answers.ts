@@ -20,7 +20,7 @@ import {
 } from './people/team.js';
 import { problemCodes } from './problem-codes.js';
 import { count, exactly, filled, list, person, text, time, uuid } from './schema-parts.js';
-import { adoptedServerSchema, joinCommandSchema } from './servers/adopted-server.js';
+import { adoptedServerSchema, joinCommandSchema, projectServerSchema } from './servers/adopted-server.js';
 import { connectionProjectSchema } from './servers/connection-standing.js';
 import {
   apiVersion,
@@ -244,6 +244,7 @@ export const clusterAnswerSchemas = {
   connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),
   connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },
   adoptedServer: adoptedServerSchema,
+  projectServer: projectServerSchema,
   joinCommand: joinCommandSchema,
   adoptedServerList: { type: 'array', items: exactly({ items: { type: 'array', items: adoptedServerSchema } }) },
   dnsToken: dnsTokenSchema,

@@ -101,6 +101,16 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
   },
   dnsTokenList: page('The tokens', dnsToken),
   catalogue: one('With the prices of a connection', catalogueExample),
+  projectServer: one('A server that can be adopted', {
+    serverID: 42_017,
+    name: 'worker-1',
+    serverType: 'cx22',
+    location: 'hel1',
+    architecture: 'amd64',
+    state: 'running',
+    adoptable: true,
+    reason: null,
+  }),
   dnsSession: one('A token for the session', {
     endpoint: 'https://dns.example.org/v1',
     zone: 'example.org',

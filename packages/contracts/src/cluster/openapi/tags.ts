@@ -8,6 +8,7 @@ interface Tag {
 const teams: Tag = { name: 'Teams', description: 'Teams, their members and invitations.' };
 const sessions: Tag = { name: 'Sign-in', description: 'Sign-in and sessions.' };
 const billing: Tag = { name: 'Billing', description: 'Subscriptions of teams, as reported by the billing system.' };
+const adoptedServers: Tag = { name: 'Adopted servers', description: 'Servers of a team that node pools can use.' };
 const dns: Tag = { name: 'DNS', description: 'DNS tokens and DNS usage of a team.' };
 
 /** Tags by path word. */
@@ -16,7 +17,8 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   'node-pools': { name: 'Node pools', description: 'Node pools of a cluster.' },
   operations: { name: 'Operations', description: 'State and outcome of accepted changes.' },
   connections: { name: 'Connections', description: 'Cloud projects in which clusters are created.' },
-  'adopted-servers': { name: 'Adopted servers', description: 'Servers of a team that node pools can use.' },
+  'project-servers': adoptedServers,
+  'adopted-servers': adoptedServers,
   catalogue: { name: 'Catalogue', description: 'What a team may declare.' },
   'dns-tokens': dns,
   'dns-session': dns,

@@ -5,6 +5,15 @@ const servers = `${team}/connections/{ref}/adopted-servers/`;
 
 export const adoptedServerRoutes = [
   {
+    operationId: 'getProjectServer',
+    method: 'get',
+    path: `${team}/connections/{ref}/project-servers/{server_id}/`,
+    summary: 'Look up a server in the cloud project of a connection before it is adopted',
+    access: 'admin',
+    answers: { 200: 'projectServer' },
+    problems: ['connection_rejected', 'upstream_unavailable'],
+  },
+  {
     operationId: 'listAdoptedServers',
     method: 'get',
     path: servers,

@@ -90,6 +90,19 @@ export const adoptedServerSchema = exactly({
   }),
 });
 
+/** A server in the cloud project of a connection, as the provider reports it now. */
+export const projectServerSchema = exactly({
+  serverID: serverIdSchema,
+  name: { ...filled, description: 'Compare it before you adopt the server: adoption destroys all data on it.' },
+  serverType: filled,
+  location: filled,
+  architecture: { enum: serverArchitectures },
+  state: { ...filled, description: 'The provider’s word for it, such as `running`.' },
+  adoptable: { type: 'boolean' },
+  reason: { type: ['string', 'null'], description: 'Why the server cannot be adopted, and what to do about it.' },
+});
+export type ProjectServer = FromSchema<typeof projectServerSchema>;
+
 /** The command for a machine that the service cannot rebuild. */
 export const joinCommandSchema = exactly({
   joinCommand: {
