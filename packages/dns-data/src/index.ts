@@ -4,9 +4,9 @@ export {
   type ActionStore,
   actionStore,
   type FailedWrite,
-  givenUp,
   OWN_ACTION_ID_BASE,
-  type ToldAction,
+  type ReportedAction,
+  timedOutAction,
 } from './actions/action-store.js';
 export {
   type CheckedAction,
@@ -18,8 +18,8 @@ export {
 } from './actions/poll-turns.js';
 export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
 export { type CourseRecord, type CourseStore, courseStore, isCourseCode } from './demos/course-code.js';
-export { type DeleteLeftDeps, type Deletion, deleteLeft } from './demos/delete-left.js';
-export { type DemoEnds, demoEnds, type LeftRrset } from './demos/demo-ends.js';
+export { type DeleteRemainingDeps, type Deletion, deleteRemaining } from './demos/delete-remaining.js';
+export { type DemoEnds, demoEnds, type RemainingRrset } from './demos/demo-ends.js';
 export type { DemoAsking, DemoRecord } from './demos/demo-rows.js';
 export {
   type CreateOutcome,

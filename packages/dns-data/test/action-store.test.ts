@@ -1,7 +1,7 @@
 import { connectPool } from '@corral/database';
 import { patientPool } from '@corral/testing';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type ActionStore, actionStore, givenUp } from '../src/index.js';
+import { type ActionStore, actionStore, timedOutAction } from '../src/index.js';
 import { addOf, bodyOf, mirrorFixture, newWrite, writeAccepted } from './mirror-database.js';
 
 const given = mirrorFixture();
@@ -84,9 +84,9 @@ describe('the actions of a team', () => {
 
 const RUNNING = '{"id":880001,"status":"running","progress":10,"finished":null,"error":null,"later":{"field":1.0}}';
 
-describe('givenUp', () => {
+describe('timedOutAction', () => {
   it('ends the action in an error and keeps every other member', () => {
-    const { status, body } = givenUp({ id: 880001, body: RUNNING }, new Date('2026-01-02T03:04:05Z'));
+    const { status, body } = timedOutAction({ id: 880001, body: RUNNING }, new Date('2026-01-02T03:04:05Z'));
 
     expect(status).toBe('error');
     expect(JSON.parse(body)).toMatchObject({

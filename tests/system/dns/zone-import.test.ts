@@ -135,7 +135,7 @@ async function takeOver(): Promise<void> {
   for (const { why } of report.ownerless) whys.set(why, (whys.get(why) ?? 0) + 1);
   expect(Object.fromEntries(whys)).toEqual({ apex: 2, reserved: 7, 'no team name': 3, 'no team yet': 2_740 });
   expect(same.runId).toBe(report.runId);
-  expect(linesOf(worker, 'zone sync goes on')).toEqual([
+  expect(linesOf(worker, 'zone sync resumed')).toEqual([
     expect.objectContaining({ runId: report.runId, page: KILLED_AT }),
   ]);
   const calls = await cloud.calls();

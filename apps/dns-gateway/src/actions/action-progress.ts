@@ -1,5 +1,5 @@
 import type { DnsCaller } from '@corral/auth';
-import { type ActionRecord, type ActionStore, givenUp } from '@corral/dns-data';
+import { type ActionRecord, type ActionStore, timedOutAction } from '@corral/dns-data';
 import { mayFollow } from '../rrsets/access.js';
 import type { Followed, FollowUntil } from './follow-actions.js';
 import type { Asker, HeldReads } from './held-reads.js';
@@ -56,7 +56,7 @@ export function actionProgress(deps: ActionProgressDeps): ActionProgress {
       const fresh = await read();
       const overdue = fresh.filter((action) => isOverdue(action, deps.now(), deps.runningMsMax));
       if (overdue.length === 0) return { actions: fresh, isHeld };
-      await deps.store.recordActions(overdue.map((action) => givenUp(action, new Date(deps.now()))));
+      await deps.store.recordActions(overdue.map((action) => timedOutAction(action, new Date(deps.now()))));
       return { actions: await read(), isHeld };
     },
   };

@@ -2,13 +2,13 @@ import type { DnsCaller } from '@corral/auth';
 import { asTeamId, type CreateDemo, type DemoBody, dnsLimits, type TeamId } from '@corral/contracts';
 import {
   type CreateOutcome,
-  type DeleteLeftDeps,
+  type DeleteRemainingDeps,
   type DemoEnds,
   type DemoMaker,
   type DemoReach,
   type DemoRecord,
   type DemoStore,
-  deleteLeft,
+  deleteRemaining,
   isLabel,
   isReservedLabel,
   labelOf,
@@ -172,8 +172,8 @@ function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>): DnsErr
   }
 }
 
-interface ClearDemoDeps extends DeleteLeftDeps {
-  readonly ends: Pick<DemoEnds, 'listLeftOf'>;
+interface ClearDemoDeps extends DeleteRemainingDeps {
+  readonly ends: Pick<DemoEnds, 'listRemainingOf'>;
   readonly onError: (error: Error) => void;
 }
 
@@ -186,8 +186,8 @@ export const clearDemo =
   async (ended: DemoRecord, caller: DnsCaller, requestId: string): Promise<void> => {
     const by = { tokenId: caller.tokenId, requestId, account: caller.accountId };
     try {
-      const left = await deps.ends.listLeftOf(ended.id);
-      await Promise.all(left.map((rrset) => deleteLeft(deps, rrset, by)));
+      const left = await deps.ends.listRemainingOf(ended.id);
+      await Promise.all(left.map((rrset) => deleteRemaining(deps, rrset, by)));
     } catch (error) {
       deps.onError(error as Error);
     }

@@ -1,4 +1,4 @@
-import { type DeleteLeftDeps, type DemoEnds, deleteLeft, type LeftRrset } from '@corral/dns-data';
+import { type DeleteRemainingDeps, type DemoEnds, deleteRemaining, type RemainingRrset } from '@corral/dns-data';
 import type { HcloudClient } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import type { DnsMetrics } from './metrics.js';
@@ -36,10 +36,10 @@ export const expireDemos =
     return { ended, released };
   };
 
-interface ClearDeps extends Omit<DeleteLeftDeps, 'send'> {
+interface ClearDeps extends Omit<DeleteRemainingDeps, 'send'> {
   /** Does not send requests after the signal has aborted. */
   readonly send: HcloudClient['write'];
-  readonly ends: Pick<DemoEnds, 'listLeft' | 'postpone'>;
+  readonly ends: Pick<DemoEnds, 'listRemaining' | 'postpone'>;
   readonly metrics: DnsMetrics;
   readonly log: Log;
   readonly now: () => number;
@@ -86,7 +86,7 @@ export const clearDemos = (deps: ClearDeps) => {
 function startPass(deps: ClearDeps, signal: AbortSignal) {
   const startedAt = deps.now();
   const left = source(deps);
-  const deletionDeps: DeleteLeftDeps = { ...deps, send: (write) => deps.send(write, { signal }) };
+  const deletionDeps: DeleteRemainingDeps = { ...deps, send: (write) => deps.send(write, { signal }) };
   let deleted = 0;
   let uncertain = 0;
   let retryAfterSeconds = 0;
@@ -95,8 +95,8 @@ function startPass(deps: ClearDeps, signal: AbortSignal) {
   const noteEnd = (why: ClearResult['end']): void => {
     end ??= why;
   };
-  const note = async (rrset: LeftRrset): Promise<void> => {
-    const deletion = await deleteLeft(deletionDeps, rrset, BY_EXPIRY);
+  const note = async (rrset: RemainingRrset): Promise<void> => {
+    const deletion = await deleteRemaining(deletionDeps, rrset, BY_EXPIRY);
     deps.metrics.demoDeletions.inc({ outcome: deletion.kind });
     if (deletion.kind === 'deleted') deleted += 1;
     if (deletion.kind === 'refused' || deletion.kind === 'uncertain') await deps.ends.postpone(rrset.owner);
@@ -120,13 +120,13 @@ function startPass(deps: ClearDeps, signal: AbortSignal) {
 }
 
 /** The remaining sets, list by list, each once. A set that could not be deleted is left to a later pass. */
-function source({ ends }: ClearDeps): { next(): Promise<LeftRrset | null> } {
+function source({ ends }: ClearDeps): { next(): Promise<RemainingRrset | null> } {
   const tried = new Set<string>();
-  let listed: LeftRrset[] = [];
+  let listed: RemainingRrset[] = [];
   let listing: Promise<void> | null = null;
 
   const list = async (): Promise<void> => {
-    const found = await ends.listLeft(PER_LIST);
+    const found = await ends.listRemaining(PER_LIST);
     listed = found.filter(({ key }) => !tried.has(`${key.zoneId}/${key.name}/${key.type}`));
     for (const { key } of listed) tried.add(`${key.zoneId}/${key.name}/${key.type}`);
     listing = null;

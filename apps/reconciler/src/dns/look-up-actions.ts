@@ -1,4 +1,10 @@
-import { type ActionStore, givenUp, type PollTurns, type ToldAction, type UnfinishedAction } from '@corral/dns-data';
+import {
+  type ActionStore,
+  type PollTurns,
+  type ReportedAction,
+  timedOutAction,
+  type UnfinishedAction,
+} from '@corral/dns-data';
 import { type ActionReading, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import type { DnsMetrics } from './metrics.js';
@@ -38,7 +44,7 @@ export const lookUpActions = (deps: LookUpDeps) => async (): Promise<LookUpResul
 };
 
 /** @returns null when the upstream did not answer */
-async function read(deps: LookUpDeps, unfinished: readonly UnfinishedAction[]): Promise<ToldAction[] | null> {
+async function read(deps: LookUpDeps, unfinished: readonly UnfinishedAction[]): Promise<ReportedAction[] | null> {
   try {
     const told = await deps.read(unfinished.map(({ id }) => id));
     return withEnds(unfinished, told, deps.now());
@@ -51,12 +57,16 @@ async function read(deps: LookUpDeps, unfinished: readonly UnfinishedAction[]): 
 }
 
 /** The readings, with failed ends for actions that ran too long or that the upstream no longer knows. */
-function withEnds(unfinished: readonly UnfinishedAction[], told: readonly ActionReading[], now: Date): ToldAction[] {
+function withEnds(
+  unfinished: readonly UnfinishedAction[],
+  told: readonly ActionReading[],
+  now: Date,
+): ReportedAction[] {
   const readings = new Map(told.map((reading) => [reading.id, reading]));
-  return unfinished.flatMap((action): ToldAction[] => {
+  return unfinished.flatMap((action): ReportedAction[] => {
     const reading = readings.get(action.id);
     if (reading !== undefined && reading.status !== 'running') return [reading];
-    if (action.overdue) return [givenUp({ id: action.id, body: reading?.body ?? action.body }, now)];
+    if (action.overdue) return [timedOutAction({ id: action.id, body: reading?.body ?? action.body }, now)];
     return reading === undefined ? [] : [reading];
   });
 }

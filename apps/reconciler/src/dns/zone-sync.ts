@@ -88,7 +88,7 @@ async function runOnce(deps: ZoneSyncDeps, lease: SyncLease, reason: string, sig
   const { runId } = lease;
   const about = { zone: zoneName, runId, reason };
   const stopTimer = metrics.syncSeconds.startTimer();
-  if (lease.isResumed) log.info('zone sync goes on', { ...about, page: lease.nextPage });
+  if (lease.isResumed) log.info('zone sync resumed', { ...about, page: lease.nextPage });
   try {
     const { zoneId, purpose } = await admitZone(deps, signal);
     const read = upstreamReader(untilStopped(deps.source, signal), signal);

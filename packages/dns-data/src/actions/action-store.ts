@@ -17,7 +17,7 @@ export interface ActionRecord {
 }
 
 /** The state of an action as the upstream reported it. */
-export type ToldAction = Pick<ActionRecord, 'id' | 'status' | 'body'>;
+export type ReportedAction = Pick<ActionRecord, 'id' | 'status' | 'body'>;
 
 /** An accepted write whose action failed. */
 export interface FailedWrite {
@@ -114,7 +114,7 @@ export const actionStore = (pool: Pool) => ({
    *
    * @returns the writes whose sets must be read again
    */
-  async recordActions(told: readonly ToldAction[]): Promise<FailedWrite[]> {
+  async recordActions(told: readonly ReportedAction[]): Promise<FailedWrite[]> {
     if (told.length === 0) return [];
     const ids = told.map((action) => action.id);
     const values = [ids, told.map((action) => action.status), told.map((action) => action.body)];
@@ -131,7 +131,7 @@ export const actionStore = (pool: Pool) => ({
 export type ActionStore = ReturnType<typeof actionStore>;
 
 /** Ends an action as failed because the upstream never reported its end. Other members of the body are kept. */
-export function givenUp({ id, body }: Pick<ActionRecord, 'id' | 'body'>, at: Date): ToldAction {
+export function timedOutAction({ id, body }: Pick<ActionRecord, 'id' | 'body'>, at: Date): ReportedAction {
   const message = 'The upstream did not report an end in time. Read the record set to see its state.';
   const ended = { status: 'error', finished: at.toISOString(), error: { code: 'timeout', message } };
   return { id, status: 'error', body: JSON.stringify({ ...JSON.parse(body), ...ended }) };

@@ -4,12 +4,12 @@ import type { RrsetKey, RrsetOwner } from '../writes/rrset-write.js';
 import { isClear, noteDemo, ownerOfDemo, revokeTokens } from './demo-rows.js';
 
 /** A record set that remains after its demo ended. */
-export interface LeftRrset {
+export interface RemainingRrset {
   readonly owner: RrsetOwner;
   readonly key: RrsetKey;
 }
 
-interface LeftRow {
+interface RemainingRow {
   demo_id: string;
   team_id: string | null;
   zone_id: number;
@@ -53,8 +53,8 @@ export const demoEnds = (pool: Pool) => ({
   },
 
   /** Record sets of ended demos without a pending write, the longest due first. */
-  async listLeft(max: number): Promise<LeftRrset[]> {
-    const { rows } = await pool.query<LeftRow>(
+  async listRemaining(max: number): Promise<RemainingRrset[]> {
+    const { rows } = await pool.query<RemainingRow>(
       `SELECT demo.id AS demo_id, demo.team_id, rrset.zone_id, rrset.name, rrset.type FROM ${leftOver}
        WHERE ${isOver} AND demo.clear_at <= ${rowClock}
          AND NOT EXISTS (SELECT 1 FROM dns_audit_entry AS entry
@@ -63,17 +63,17 @@ export const demoEnds = (pool: Pool) => ({
        ORDER BY demo.clear_at, demo.id, rrset.name, rrset.type LIMIT $1`,
       [max],
     );
-    return rows.map(leftRrset);
+    return rows.map(remainingRrset);
   },
 
   /** Record sets of one ended demo, whether or not they are due. */
-  async listLeftOf(demoId: string): Promise<LeftRrset[]> {
-    const { rows } = await pool.query<LeftRow>(
+  async listRemainingOf(demoId: string): Promise<RemainingRrset[]> {
+    const { rows } = await pool.query<RemainingRow>(
       `SELECT demo.id AS demo_id, demo.team_id, rrset.zone_id, rrset.name, rrset.type FROM ${leftOver}
        WHERE demo.id = $1 ORDER BY rrset.name, rrset.type`,
       [demoId],
     );
-    return rows.map(leftRrset);
+    return rows.map(remainingRrset);
   },
 
   /** Postpones a demo after a failed deletion, with exponential backoff. */
@@ -112,7 +112,7 @@ export const demoEnds = (pool: Pool) => ({
 });
 export type DemoEnds = ReturnType<typeof demoEnds>;
 
-function leftRrset({ demo_id, team_id, zone_id, name, type }: LeftRow): LeftRrset {
+function remainingRrset({ demo_id, team_id, zone_id, name, type }: RemainingRow): RemainingRrset {
   return {
     owner: ownerOfDemo({ id: demo_id, teamId: team_id === null ? null : asTeamId(team_id) }),
     key: { zoneId: zone_id, name, type },

@@ -2,12 +2,12 @@ import { connectPool, type Pool } from '@corral/database';
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
 import { createTestDatabase, patientPool, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Deletion, deleteLeft, type LeftRrset } from '../../src/index.js';
+import { type Deletion, deleteRemaining, type RemainingRrset } from '../../src/index.js';
 import { writeLedger } from '../../src/writes/write-ledger.js';
 
 const ZONE_ID = 7002;
 const BY = { tokenId: null, requestId: null, account: 'expiry' };
-const left = (demoId: string): LeftRrset => ({
+const left = (demoId: string): RemainingRrset => ({
   owner: { kind: 'demo', id: demoId, teamId: null },
   key: { zoneId: ZONE_ID, name: 'www.shop', type: 'A' },
 });
@@ -61,7 +61,7 @@ const deleting = (outcome: WriteOutcome): Promise<Deletion> => {
     sent.push(write);
     return outcome;
   };
-  return deleteLeft({ ledger, send, pause: async () => undefined, settleAfterMs: 2_000 }, left(demoId), BY);
+  return deleteRemaining({ ledger, send, pause: async () => undefined, settleAfterMs: 2_000 }, left(demoId), BY);
 };
 const acceptedWith = (status: string): WriteOutcome => ({
   kind: 'accepted',

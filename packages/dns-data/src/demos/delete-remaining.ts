@@ -2,9 +2,9 @@ import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
 import { type PerformedWrite, type PerformWriteDeps, performWrite } from '../writes/perform-write.js';
 import { assertNever } from '../writes/rrset-write.js';
 import type { WriteLedger } from '../writes/write-ledger.js';
-import type { LeftRrset } from './demo-ends.js';
+import type { RemainingRrset } from './demo-ends.js';
 
-export interface DeleteLeftDeps extends PerformWriteDeps {
+export interface DeleteRemainingDeps extends PerformWriteDeps {
   readonly ledger: Pick<WriteLedger, 'begin' | 'finish' | 'release'>;
   readonly send: (write: UpstreamWrite) => Promise<WriteOutcome>;
 }
@@ -30,9 +30,9 @@ export type Deletion =
  * @param by token and request that asked for the deletion, null for Corral itself, and the account charged for the
  *   upstream call
  */
-export async function deleteLeft(
-  deps: DeleteLeftDeps,
-  { owner, key }: LeftRrset,
+export async function deleteRemaining(
+  deps: DeleteRemainingDeps,
+  { owner, key }: RemainingRrset,
   by: { readonly tokenId: string | null; readonly requestId: string | null; readonly account: string },
 ): Promise<Deletion> {
   const write = { operation: 'delete' } as const;
