@@ -85,7 +85,7 @@ describe('the command that makes a machine a node', () => {
     const { status, stderr, calls } = run();
 
     expect([status, calls]).toEqual([1, ['id -u']]);
-    expect(stderr).toContain('Wipe it first');
+    expect(stderr).toContain('Reinstall its operating system first');
   });
 
   it('does nothing when its end is missing', () => {
