@@ -99,7 +99,7 @@ describe('problems that only the team can fix', () => {
     const fault = {
       operations: ['Create'],
       times: null,
-      effect: { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'server limit reached for project 4711' },
+      effect: { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'server limit reached for project tenant-secret' },
     };
     await system.garden.addShootFaults(fault);
 
@@ -107,7 +107,7 @@ describe('problems that only the team can fix', () => {
 
     expect(failed).toMatchObject({ state: 'failed', error: { code: 'provider_quota_exceeded' } });
     expect(failed.error.hint).toMatch(/limit/);
-    expect(JSON.stringify(await getCluster(acme, 'quota'))).not.toContain('4711');
+    expect(JSON.stringify(await getCluster(acme, 'quota'))).not.toContain('tenant-secret');
     await system.garden.clearShootFaults();
 
     expect(await change(acme, 'PUT', '/clusters/quota/', aCluster(system))).toMatchObject(succeeded);
