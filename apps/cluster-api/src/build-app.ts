@@ -29,6 +29,7 @@ import { type ChangeLimits, changeTurns } from './changes/change-turns.js';
 import { teamChanges } from './changes/team-changes.js';
 import { buildClusterHandlers, type ClusterConfig, type ClusterHandlerDeps } from './clusters/handlers.js';
 import { buildConnectionHandlers, type ConnectionHandlerDeps } from './connections/handlers.js';
+import { consoleRouter } from './console/routes.js';
 import { buildDnsHandlers, type DnsConfig, type DnsHandlerDeps } from './dns/handlers.js';
 import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './events/handlers.js';
 import { admit, flightOwnerOf, refuseCrossSite, unverifiedFlightOwnerOf } from './http/caller.js';
@@ -53,6 +54,8 @@ export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignI
   readonly requestsInFlightMax: number;
   /** Over both pools. Also the number of requests that are processed concurrently. */
   readonly databaseConnections: number;
+  /** Whether this service serves the web console. */
+  readonly consoleEnabled: boolean;
   readonly events: EventConfig;
   readonly changes: ChangeLimits;
 }
@@ -96,6 +99,8 @@ export function buildApp(deps: AppDeps): Express {
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights });
   app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }));
+  // Before the limit per address: a page loads dozens of files, and people of one office share an address.
+  if (config.consoleEnabled) app.use(consolePages(deps));
   app.use(limits.perAddress);
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
@@ -105,7 +110,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(limits.forgiveAddress);
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
-  const routes = clusterRoutes.filter(({ operationId }) => config.devSignIn || operationId !== 'devSignIn');
+  const routes = clusterRoutes.filter(({ path }) => config.devSignIn || path !== '/auth/dev-login/');
   app.use(noStore, mountRoutes<ClusterRoute>(routes, buildHandlers(deps), { endInSlash: true, before }));
   app.use(unknownPath);
   app.use(errorHandler(errors, log));
@@ -117,6 +122,12 @@ const READY_RETRY_SECONDS = 5;
 const notReady = (failing: readonly string[]): Problem =>
   new Problem('service_unavailable', `Not ready: ${failing.join(', ')}. Try again in a moment.`, {
     retryAfterSeconds: READY_RETRY_SECONDS,
+  });
+
+const consolePages = ({ config, oidc }: AppDeps) =>
+  consoleRouter({
+    settings: { openIdConnect: oidc !== null, devSignIn: config.devSignIn },
+    dnsEndpoint: config.dnsApi?.endpoint ?? null,
   });
 
 /** Every answer contains data of a team or a person. */

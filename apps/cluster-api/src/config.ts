@@ -32,9 +32,10 @@ const billingSecrets = {
 
 /** The console, which mails and answers link to, and the billing system. */
 const teamVariables = {
+  CONSOLE_ENABLED: installationVariables.CONSOLE_ENABLED,
   CONSOLE_URL: url({
     default: undefined,
-    desc: 'URL of the web console, used for links in responses. Without it, links point to this API.',
+    desc: 'URL of the web console, used for links in responses. Default: PUBLIC_URL with /console if CONSOLE_ENABLED.',
     example: 'https://console.example.org',
   }),
   BILLING_WEBHOOK_SECRETS: variable<readonly string[]>(

@@ -118,7 +118,8 @@ await startOrExit(SERVICE, async () => {
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
       dnsApi: dnsApiOf(config),
       adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
-      consoleUrl: config.CONSOLE_URL?.replace(/\/+$/, '') ?? null,
+      consoleEnabled: config.CONSOLE_ENABLED,
+      consoleUrl: consoleUrlOf(config, publicUrl),
       billingSecrets: config.BILLING_WEBHOOK_SECRETS,
       subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
     },
@@ -162,6 +163,12 @@ await startOrExit(SERVICE, async () => {
     { name: 'database', close: () => Promise.all([database.close(), readiness.end()]) },
   ]);
 });
+
+/** Null without a console. */
+function consoleUrlOf(config: Config<typeof clusterApiConfig>, publicUrl: () => string): () => string | null {
+  const { CONSOLE_URL: url, CONSOLE_ENABLED: enabled } = config;
+  return () => url?.replace(/\/+$/, '') ?? (enabled ? `${publicUrl()}/console` : null);
+}
 
 function dnsApiOf({ DNS_API_URL: url, DNS_ZONE_NAME: zone }: Config<typeof clusterApiConfig>) {
   return url === undefined || zone === undefined ? null : { endpoint: url.replace(/\/+$/, ''), zone };

@@ -134,12 +134,13 @@ function serverDeps(config: Config<typeof reconcilerConfig>, clusters: WorkerDep
 function mailDeps({
   SMTP_URL: url,
   MAIL_FROM: from,
+  CONSOLE_ENABLED: consoleEnabled,
   CONSOLE_URL: consoleUrl,
   CLUSTER_API_URL: apiUrl,
   MAIL_TIMEOUT_MS: timeoutMs,
   MAIL_INTERVAL_MS: intervalMs,
 }: Config<typeof reconcilerConfig>): WorkerDeps['mail'] {
-  const place = placeOf(consoleUrl, apiUrl);
+  const place = placeOf({ consoleUrl, apiUrl, consoleEnabled });
   if (url === undefined || from === undefined || place === null) return null;
   return { settings: { place, intervalMs }, mailServer: connectMailServer({ url, from, timeoutMs }) };
 }

@@ -11,13 +11,26 @@ export interface Running extends DevFile {
 
 /** Prints what a person needs to continue: addresses, tokens, and commands that work as they are. */
 export function announcement(running: Running): string {
-  const { dnsUrl, dnsTlsUrl, baseUrl, zoneName, demoZoneName, courseCode, teams, upstream, logs, stateDir } = running;
+  const {
+    dnsUrl,
+    dnsTlsUrl,
+    baseUrl,
+    consoleUrl,
+    zoneName,
+    demoZoneName,
+    courseCode,
+    teams,
+    upstream,
+    logs,
+    stateDir,
+  } = running;
   return [
     '',
     'Corral is ready.',
     '',
     `  DNS API      ${dnsUrl}   (reference: ${dnsUrl.replace(/\/v1$/, '/docs/')})`,
     `  over TLS     ${dnsTlsUrl}`,
+    `  Console      ${consoleUrl}`,
     `  Cluster API  ${baseUrl}   (reference: ${baseUrl}/docs/)`,
     `  Zone         ${zoneName}`,
     ...(courseCode === null ? [] : [`  Demo zone    ${demoZoneName}   (course code: ${courseCode})`]),

@@ -20,6 +20,8 @@ export interface DevFile {
     /** Null if nothing of the local cloud is used. */
     readonly adminUrl: string | null;
   };
+  /** The address of the web console. */
+  readonly consoleUrl: string;
   readonly teams: readonly DevTeam[];
   /** Values that the local garden accepts. */
   readonly defaults: { readonly region: string; readonly kubernetesVersion: string; readonly machineType: string };

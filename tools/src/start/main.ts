@@ -128,6 +128,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
     zoneName,
     demoZoneName,
     baseUrl,
+    consoleUrl: `${baseUrl}/console/`,
     upstream,
     teams,
     defaults,

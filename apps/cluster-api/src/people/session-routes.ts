@@ -17,9 +17,12 @@ import { notFound, Problem } from '../problem.js';
 import type { SessionCookies } from './cookies.js';
 import type { AdmitInvited } from './invitations.js';
 
+/** Enough to choose from; others sign in with their address. */
+const DEV_PEOPLE_MAX = 20;
+
 interface SessionRoutesDeps {
   readonly sessions: SessionStore;
-  readonly users: Pick<UserStore, 'findUser'>;
+  readonly users: Pick<UserStore, 'findUser' | 'listPeople'>;
   readonly admitInvited: AdmitInvited;
   readonly cookies: SessionCookies;
 }
@@ -42,6 +45,10 @@ export function sessionRoutes({ sessions, users, admitInvited, cookies }: Sessio
       const behind = memberships.filter(({ slug }) => after === null || slug > (after[0] as string));
       const { items, next } = pageOf(behind, limit, ({ slug }) => [slug]);
       res.json({ items: items.map(membershipBody), next });
+    },
+
+    async listDevPeople(_req, res) {
+      res.json({ items: await users.listPeople(DEV_PEOPLE_MAX) });
     },
 
     async devSignIn(req, res) {

@@ -20,15 +20,17 @@ export type DashboardUrlOf = (team: Pick<TeamNames, 'slug' | 'number'>) => strin
 
 export interface DashboardOptions {
   /** Base URL without a trailing slash. Null without a console. */
-  readonly consoleUrl: string | null;
+  readonly consoleUrl: () => string | null;
   readonly publicUrl: () => string;
 }
 
 /** Without a console the link leads to the team in this API rather than nowhere. */
 export const dashboardUrlOf =
   ({ consoleUrl, publicUrl }: DashboardOptions): DashboardUrlOf =>
-  ({ slug, number }) =>
-    consoleUrl === null ? `${publicUrl()}/teams/api/teams/${number}/` : `${consoleUrl}/teams/${slug}/`;
+  ({ slug, number }) => {
+    const console = consoleUrl();
+    return console === null ? `${publicUrl()}/teams/api/teams/${number}/` : `${console}/teams/${slug}/`;
+  };
 
 /** A team as clients see it. Only administrators see its invitations. */
 export function teamBody(team: TeamRecord, { isAdmin, urlOf }: TeamView): TeamBody {

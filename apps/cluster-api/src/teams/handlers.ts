@@ -16,7 +16,7 @@ export interface TeamConfig {
   /** Public base URL of this service, without a trailing slash. */
   readonly publicUrl: () => string;
   /** Base URL of the console, without a trailing slash. Null without a console. */
-  readonly consoleUrl: string | null;
+  readonly consoleUrl: () => string | null;
   /** Secrets that the billing system may sign with. Empty without a billing system. */
   readonly billingSecrets: readonly string[];
 }

@@ -108,7 +108,8 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       events: eventDefaults,
       changes: patientChanges,
       adoptedServersPerTeam: 50,
-      consoleUrl: CONSOLE_URL,
+      consoleEnabled: true,
+      consoleUrl: () => CONSOLE_URL,
       billingSecrets: [],
       subscriptionRequired: false,
       limits: {

@@ -49,7 +49,7 @@ describe('GET /teams/api/teams/{id}/', () => {
   });
 
   it('links to the team in the API when there is no console', async () => {
-    const bare = await startClusterApi({ config: { consoleUrl: null } });
+    const bare = await startClusterApi({ config: { consoleUrl: () => null } });
     const { number: id } = await bare.db.team.findUniqueOrThrow({ where: { id: bare.acme.id } });
     const read = () => bare.api.as(bare.acme.admin).get(path(id)).expect(200);
 

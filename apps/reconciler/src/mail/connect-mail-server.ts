@@ -1,4 +1,4 @@
-import { durationMs, refuseValue, url, variable } from '@corral/service';
+import { durationMs, installationVariables, refuseValue, url, variable } from '@corral/service';
 import { createTransport } from 'nodemailer';
 import type { RenderedMail } from './render-invitation.js';
 
@@ -103,9 +103,10 @@ export const mailVariables = {
       return isSender ? input : refuseValue('is not a valid sender');
     },
   ),
+  CONSOLE_ENABLED: installationVariables.CONSOLE_ENABLED,
   CONSOLE_URL: url({
     default: undefined,
-    desc: 'URL of the web console, used for links in mails. Without it, mails explain how to use the API.',
+    desc: 'URL of the web console, used for links in mails. Default: CLUSTER_API_URL with /console if CONSOLE_ENABLED; otherwise mails explain how to use the API.',
     example: 'https://console.example.org',
   }),
   CLUSTER_API_URL: url({

@@ -105,10 +105,12 @@ describe('an invitation mail', () => {
 
 describe('the place to accept an invitation', () => {
   it.each([
-    ['the console when there is one', `${CONSOLE}//`, API, { kind: 'console', url: CONSOLE }],
-    ['the API when there is no console', undefined, `${API}/`, { kind: 'api', url: API }],
-    ['unknown without either', undefined, undefined, null],
-  ])('is %s', (_where, consoleUrl, apiUrl, place) => {
-    expect(placeOf(consoleUrl, apiUrl)).toEqual(place);
+    ['the console at its own URL', `${CONSOLE}//`, API, true, { kind: 'console', url: CONSOLE }],
+    ['that console although the API serves none', `${CONSOLE}//`, API, false, { kind: 'console', url: CONSOLE }],
+    ['the console that the API serves', undefined, `${API}/`, true, { kind: 'console', url: `${API}/console` }],
+    ['the API when there is no console', undefined, `${API}/`, false, { kind: 'api', url: API }],
+    ['unknown without either', undefined, undefined, true, null],
+  ])('is %s', (_where, consoleUrl, apiUrl, consoleEnabled, place) => {
+    expect(placeOf({ consoleUrl, apiUrl, consoleEnabled })).toEqual(place);
   });
 });

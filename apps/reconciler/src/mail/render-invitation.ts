@@ -26,10 +26,19 @@ export interface Place {
   readonly url: string;
 }
 
+export interface PlaceOptions {
+  readonly consoleUrl: string | undefined;
+  readonly apiUrl: string | undefined;
+  /** Whether the API serves a console. */
+  readonly consoleEnabled: boolean;
+}
+
 /** @returns null when neither is known */
-export function placeOf(consoleUrl: string | undefined, apiUrl: string | undefined): Place | null {
+export function placeOf({ consoleUrl, apiUrl, consoleEnabled }: PlaceOptions): Place | null {
   if (consoleUrl !== undefined) return { kind: 'console', url: withoutSlash(consoleUrl) };
-  return apiUrl === undefined ? null : { kind: 'api', url: withoutSlash(apiUrl) };
+  if (apiUrl === undefined) return null;
+  const url = withoutSlash(apiUrl);
+  return consoleEnabled ? { kind: 'console', url: `${url}/console` } : { kind: 'api', url };
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '');

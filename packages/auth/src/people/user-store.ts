@@ -10,6 +10,12 @@ export interface UserRecord {
   readonly createdAt: Date;
 }
 
+export interface PersonRecord {
+  readonly email: string;
+  readonly displayName: string;
+  readonly teams: readonly { readonly slug: string; readonly role: Role }[];
+}
+
 export interface MemberRecord {
   readonly email: string;
   readonly displayName: string;
@@ -24,6 +30,23 @@ export const userStore = (prisma: Prisma) => ({
   async findUser(email: string): Promise<UserRecord | null> {
     const row = await prisma.user.findUnique({ where: { email: normalEmail(email) }, select: shown });
     return row && { ...row, id: asUserId(row.id) };
+  },
+
+  /** The first people by address, with their teams. */
+  async listPeople(limit: number): Promise<PersonRecord[]> {
+    const rows = await prisma.user.findMany({
+      orderBy: { email: 'asc' },
+      take: limit,
+      select: {
+        email: true,
+        displayName: true,
+        memberships: { select: { role: true, team: { select: { slug: true } } }, orderBy: { team: { slug: 'asc' } } },
+      },
+    });
+    return rows.map(({ memberships, ...person }) => ({
+      ...person,
+      teams: memberships.map(({ role, team: { slug } }) => ({ slug, role })),
+    }));
   },
 
   /** @throws TeamRuleError when the address is invalid or taken */

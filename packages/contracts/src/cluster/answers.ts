@@ -277,6 +277,16 @@ export const clusterAnswerSchemas = {
   receivedInvitationList: list(receivedInvitationSchema),
   billingOutcome: billingOutcomeSchema,
   sessionList: list(sessionSchema),
+  devPeople: exactly({
+    items: {
+      type: 'array',
+      items: exactly({
+        email: filled,
+        displayName: text,
+        teams: { type: 'array', items: exactly({ slug: filled, role: roleSchema }) },
+      }),
+    },
+  }),
   me: exactly({
     id: count,
     email: filled,
@@ -286,6 +296,7 @@ export const clusterAnswerSchemas = {
   }),
 } as const;
 export type ClusterAnswer = keyof typeof clusterAnswerSchemas;
+export type ClusterAnswerBody<A extends ClusterAnswer> = FromSchema<(typeof clusterAnswerSchemas)[A]>;
 
 export const problemSchema = {
   type: 'object',

@@ -82,6 +82,9 @@ export const peopleAnswerExamples: Readonly<Record<string, Examples>> = {
   receivedInvitationList: page('Invitations to the caller', received),
   billingOutcome: one('Taken', { outcome: 'applied' }),
   sessionList: page('The sessions', session),
+  devPeople: one('The people of the development set-up', {
+    items: [{ email: 'admin@acme.test', displayName: '', teams: [{ slug: 'acme', role: 'admin' }] }],
+  }),
   me: one('A user with one team', {
     id: 7,
     email: 'ada@acme.test',

@@ -78,6 +78,15 @@ export const signInRoutes = [
     problems: [],
   },
   {
+    operationId: 'listDevPeople',
+    method: 'get',
+    path: '/auth/dev-login/',
+    summary: 'List the first people by address, to sign in as one of them; in development only',
+    access: 'public',
+    answers: { 200: 'devPeople' },
+    problems: ['not_found'],
+  },
+  {
     operationId: 'devSignIn',
     method: 'post',
     path: '/auth/dev-login/',

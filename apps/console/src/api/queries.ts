@@ -1,0 +1,125 @@
+import type { Rrset } from '@corral/contracts';
+import { queryOptions } from '@tanstack/react-query';
+import { read, readAll } from './client.js';
+import { dnsClientOf } from './dns-client.js';
+
+/*
+ * What pages read, one entry per resource. All keys of a team begin with `['team', slug]`. Live changes update the entries
+ * (`live-cache.ts`), so none of them becomes stale by time.
+ */
+
+export const teamKey = (team: string) => ['team', team] as const;
+
+export const meQuery = () =>
+  queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => read('/api/v1/me/', {}, { signal }), retry: false });
+
+export const sessionsQuery = () =>
+  queryOptions({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => read('/api/v1/me/sessions/', {}, { signal }),
+  });
+
+export const receivedInvitationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['invitation', id],
+    queryFn: ({ signal }) => read('/invitations/{id}/', { id }, { signal }),
+    retry: false,
+  });
+
+export const clustersQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'clusters'],
+    queryFn: ({ signal }) => readAll('/api/v1/teams/{team}/clusters/', { team }, { signal }),
+  });
+
+export const clusterQuery = (team: string, name: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'cluster', name],
+    queryFn: ({ signal }) => read('/api/v1/teams/{team}/clusters/{name}/', { team, name }, { signal }),
+  });
+
+/** The newest operations; of one target when it is given by name or id. */
+export const operationsQuery = (team: string, target?: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'operations', target ?? null],
+    queryFn: async ({ signal }) => {
+      const query = { limit: 50, target };
+      const { items } = await read('/api/v1/teams/{team}/operations/', { team }, { query, signal });
+      return items;
+    },
+  });
+
+export const operationQuery = (team: string, id: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'operation', id],
+    queryFn: ({ signal }) => read('/api/v1/teams/{team}/operations/{id}/', { team, id }, { signal }),
+  });
+
+/** @param connection its prices are shown; without it all prices are null */
+export const catalogueQuery = (team: string, connection?: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'catalogue', connection ?? null],
+    queryFn: ({ signal }) => read('/api/v1/teams/{team}/catalogue/', { team }, { query: { connection }, signal }),
+    // No event announces a change of it.
+    staleTime: 60_000,
+  });
+
+export const connectionsQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'connections'],
+    queryFn: async ({ signal }) => {
+      const [page] = await read('/api/v1/teams/{team}/connections/', { team }, { signal });
+      return page?.items ?? [];
+    },
+  });
+
+export const connectionQuery = (team: string, ref: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'connection', ref],
+    queryFn: ({ signal }) => read('/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { signal }),
+  });
+
+export const serversQuery = (team: string, ref: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'servers', ref],
+    queryFn: async ({ signal }) => {
+      const path = '/api/v1/teams/{team}/connections/{ref}/adopted-servers/';
+      const [page] = await read(path, { team, ref }, { signal });
+      return page?.items ?? [];
+    },
+  });
+
+export const dnsTokensQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'dns-tokens'],
+    queryFn: ({ signal }) => readAll('/api/v1/teams/{team}/dns-tokens/', { team }, { signal }),
+  });
+
+export const dnsUsageQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'dns-usage'],
+    queryFn: ({ signal }) => read('/api/v1/teams/{team}/dns-usage/', { team }, { signal }),
+    staleTime: 30_000,
+  });
+
+/** Endpoint and zone; the token is not part of it. */
+export const dnsZoneQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'dns-zone'],
+    queryFn: async () => {
+      const { endpoint, zone } = await dnsClientOf(team).session();
+      return { endpoint, zone };
+    },
+  });
+
+export const rrsetsQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'rrsets'],
+    queryFn: ({ signal }): Promise<Rrset[]> => dnsClientOf(team).listRrsets(signal),
+  });
+
+export const membersQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'members'],
+    queryFn: ({ signal }) => readAll('/a/{team_slug}/team/api/members/', { team_slug: team }, { signal }),
+  });

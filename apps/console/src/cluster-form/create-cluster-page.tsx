@@ -1,0 +1,5 @@
+import { Page } from '../ui/page.js';
+
+export function CreateClusterPage() {
+  return <Page title="Create cluster">…</Page>;
+}

@@ -1,0 +1,5 @@
+import { Page } from '../ui/page.js';
+
+export function ConnectionPage() {
+  return <Page title="Connection">…</Page>;
+}

@@ -1,0 +1,5 @@
+import { Page } from '../ui/page.js';
+
+export function ConnectionsPage() {
+  return <Page title="Connections">…</Page>;
+}

@@ -1,0 +1,56 @@
+import './ui/global.css';
+import { MantineProvider } from '@mantine/core';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { setNonce } from 'get-nonce';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { isProblem } from './api/problem.js';
+import { consoleRouter } from './router.js';
+import { nonce } from './settings.js';
+import { noteSessionEnd } from './shell/session-end.js';
+import { Announcer } from './ui/announcer.js';
+import { colorSchemeManager, cssVariablesResolver, theme } from './ui/theme.js';
+
+const RETRIES = 2;
+
+/** The composition root: one cache, one router. */
+function start(): void {
+  setNonce(nonce);
+  const onError = (error: unknown) => {
+    if (isProblem(error) && error.status === 401) noteSessionEnd();
+  };
+  const queries = new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: {
+        // Live changes keep the cache up to date, see `api/live-cache.ts`.
+        staleTime: Number.POSITIVE_INFINITY,
+        refetchOnWindowFocus: false,
+        retry: (failures, error) =>
+          failures < RETRIES && isProblem(error) && (error.status === 0 || error.status >= 500),
+      },
+    },
+  });
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('index.html has no #root');
+  createRoot(root).render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={cssVariablesResolver}
+        colorSchemeManager={colorSchemeManager}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce}
+      >
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={consoleRouter(queries)} />
+        </QueryClientProvider>
+        <Announcer />
+      </MantineProvider>
+    </StrictMode>,
+  );
+}
+
+start();

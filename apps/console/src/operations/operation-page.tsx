@@ -1,0 +1,5 @@
+import { Page } from '../ui/page.js';
+
+export function OperationPage() {
+  return <Page title="Operation">…</Page>;
+}

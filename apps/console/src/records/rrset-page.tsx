@@ -1,0 +1,5 @@
+import { Page } from '../ui/page.js';
+
+export function RrsetPage() {
+  return <Page title="Record set">…</Page>;
+}

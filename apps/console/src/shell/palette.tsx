@@ -1,0 +1,100 @@
+import '@mantine/spotlight/styles.layer.css';
+import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { clustersQuery, connectionsQuery, dnsTokensQuery, meQuery, rrsetsQuery } from '../api/queries.js';
+import { pathOf, places } from './navigation.js';
+
+const [store, actions] = createSpotlight();
+const SHOWN_MAX = 12;
+
+/** The command palette: jumps to pages, teams and things by name. Dangerous actions open their page and never run here. */
+export function Palette({ team, onClose }: { readonly team: string; readonly onClose: () => void }) {
+  const navigate = useNavigate();
+  const [query, setQuery] = useState('');
+  const go = (to: string) => () => void navigate({ to });
+  useEffect(() => actions.open(), []);
+
+  const me = useQuery(meQuery());
+  const clusters = useQuery(clustersQuery(team));
+  const connections = useQuery(connectionsQuery(team));
+  const tokens = useQuery(dnsTokensQuery(team));
+  const rrsets = useQuery(rrsetsQuery(team));
+
+  const base = `/teams/${team}`;
+  const entries: SpotlightActionData[] = [
+    ...places.map((place) => ({
+      id: `page ${place.label}`,
+      label: place.label,
+      description: 'Page',
+      onClick: go(pathOf(team, place)),
+    })),
+    { id: 'new cluster', label: 'Create cluster', description: 'Action', onClick: go(`${base}/clusters/+`) },
+    { id: 'new token', label: 'Create DNS token', description: 'Action', onClick: go(`${base}/dns/tokens/+`) },
+    {
+      id: 'new connection',
+      label: 'Connect cloud project',
+      description: 'Action',
+      onClick: go(`${base}/connections/+`),
+    },
+    {
+      id: 'preferences',
+      label: 'Sessions and preferences',
+      description: 'Theme, density, shortcuts',
+      onClick: go('/me'),
+    },
+    {
+      id: 'reference',
+      label: 'API reference',
+      description: 'Documentation',
+      onClick: () => window.location.assign('/docs/'),
+    },
+    ...(clusters.data ?? []).map(({ metadata: { name }, status }) => ({
+      id: `cluster ${name}`,
+      label: name,
+      description: `Cluster, ${status.phase}`,
+      onClick: go(`${base}/clusters/${name}`),
+    })),
+    ...(rrsets.data ?? []).map(({ name, type, records }) => ({
+      id: `rrset ${name} ${type}`,
+      label: `${name} ${type}`,
+      description: `Record set, ${records.map(({ value }) => value).join(', ')}`.slice(0, 120),
+      onClick: go(`${base}/dns/records/${encodeURIComponent(name)}/${type}`),
+    })),
+    ...(tokens.data ?? []).map(({ id, name, state }) => ({
+      id: `token ${id}`,
+      label: name,
+      description: `DNS token, ${state}`,
+      onClick: go(`${base}/dns/tokens/${id}`),
+    })),
+    ...(connections.data ?? []).map(({ metadata: { ref, name }, status }) => ({
+      id: `connection ${ref}`,
+      label: name,
+      description: `Connection, ${status.phase}`,
+      onClick: go(`${base}/connections/${ref}`),
+    })),
+    ...(me.data?.teams ?? [])
+      .filter(({ slug }) => slug !== team)
+      .map(({ slug, name }) => ({
+        id: `team ${slug}`,
+        label: name,
+        description: 'Team',
+        onClick: go(`/teams/${slug}`),
+      })),
+  ];
+  return (
+    <Spotlight
+      store={store}
+      actions={entries}
+      query={query}
+      onQueryChange={setQuery}
+      onSpotlightClose={onClose}
+      limit={SHOWN_MAX}
+      nothingFound={`Nothing matches “${query}”.`}
+      searchProps={{ placeholder: 'Go to or do …', 'aria-label': 'Search pages, things and actions' }}
+      shortcut={null}
+      highlightQuery
+    />
+  );
+}

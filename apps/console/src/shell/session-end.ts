@@ -1,0 +1,24 @@
+import { useSyncExternalStore } from 'react';
+
+let hasEnded = false;
+const listeners = new Set<() => void>();
+
+function set(value: boolean): void {
+  if (hasEnded === value) return;
+  hasEnded = value;
+  for (const listener of listeners) listener();
+}
+
+/** An API answered that there is no session any more. */
+export const noteSessionEnd = (): void => set(true);
+/** The person has signed in again. */
+export const noteSessionStart = (): void => set(false);
+
+export const useSessionEnded = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => hasEnded,
+  );

@@ -1,0 +1,149 @@
+import { ActionIcon, Button, Drawer, Menu, NativeSelect } from '@mantine/core';
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { change } from '../api/client.js';
+import { forgetDnsSessions } from '../api/dns-client.js';
+import { meQuery } from '../api/queries.js';
+import { clockOf } from '../ui/relative-time.js';
+import { clearDrafts } from '../ui/use-draft.js';
+import { LiveUpdatesProvider, useLiveState } from './live-updates-provider.js';
+import { Navigation } from './navigation.js';
+import { SessionEndDialog } from './session-end-dialog.js';
+import styles from './shell.module.css';
+import { ShortcutHelp, useShortcuts } from './shortcuts.js';
+
+const Palette = lazy(() => import('./palette.js').then(({ Palette }) => ({ default: Palette })));
+
+/** The frame of all pages of a team: navigation, team switcher, live state, palette. */
+export function Shell({ team }: { readonly team: string }) {
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  useShortcuts({ team, openPalette: () => setPaletteOpen(true), openHelp: () => setHelpOpen(true) });
+  return (
+    <LiveUpdatesProvider team={team}>
+      <a href="#content" className={styles.skip}>
+        Skip to content
+      </a>
+      <div className={styles.shell}>
+        <div className={styles.side}>
+          <TeamSwitcher team={team} />
+          <Navigation team={team} />
+          <Person />
+        </div>
+        <div className={styles.main}>
+          <LiveBanner />
+          <div className={styles.top}>
+            <ActionIcon
+              className={styles.menuButton ?? ''}
+              variant="default"
+              onClick={() => setMenuOpen(true)}
+              aria-label="Menu"
+            >
+              <MenuIcon size={16} aria-hidden />
+            </ActionIcon>
+            <Button leftSection={<Search size={14} aria-hidden />} onClick={() => setPaletteOpen(true)}>
+              Search&nbsp;<kbd>{navigator.platform.startsWith('Mac') ? '⌘' : 'Ctrl '}K</kbd>
+            </Button>
+            <LiveSign />
+          </div>
+          <main id="content" tabIndex={-1}>
+            <Outlet />
+          </main>
+        </div>
+      </div>
+      <Drawer
+        opened={isMenuOpen}
+        onClose={() => setMenuOpen(false)}
+        size="16rem"
+        title="Corral"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <TeamSwitcher team={team} />
+        <Navigation team={team} onGo={() => setMenuOpen(false)} />
+        <Person />
+      </Drawer>
+      {isPaletteOpen && (
+        <Suspense fallback={null}>
+          <Palette team={team} onClose={() => setPaletteOpen(false)} />
+        </Suspense>
+      )}
+      <ShortcutHelp opened={isHelpOpen} onClose={() => setHelpOpen(false)} />
+      <SessionEndDialog />
+    </LiveUpdatesProvider>
+  );
+}
+
+function TeamSwitcher({ team }: { readonly team: string }) {
+  const { data: me } = useSuspenseQuery(meQuery());
+  const navigate = useNavigate();
+  return (
+    <NativeSelect
+      aria-label="Team"
+      value={team}
+      data={me.teams.map(({ slug, name }) => ({ value: slug, label: name === slug ? slug : `${name} (${slug})` }))}
+      onChange={(event) => void navigate({ to: `/teams/${event.currentTarget.value}` })}
+    />
+  );
+}
+
+function Person() {
+  const { data: me } = useSuspenseQuery(meQuery());
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const signOut = useMutation({
+    mutationFn: () => change('post', '/auth/logout/', {}),
+    onSuccess: async () => {
+      clearDrafts();
+      forgetDnsSessions();
+      await navigate({ to: '/sign-in' });
+      cache.clear();
+    },
+  });
+  return (
+    <Menu position="top-start">
+      <Menu.Target>
+        <Button variant="subtle" color="gray" leftSection={<CircleUser size={14} aria-hidden />} justify="flex-start">
+          {me.displayName || me.email}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{me.email}</Menu.Label>
+        <Menu.Item component={Link} to="/me">
+          Sessions and preferences
+        </Menu.Item>
+        <Menu.Item component="a" href="/docs/">
+          API reference
+        </Menu.Item>
+        <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+const liveWords = { connecting: 'Connecting', live: 'Live', down: 'Reconnecting', 'signed-out': 'Signed out' } as const;
+
+function LiveSign() {
+  const { phase } = useLiveState();
+  return (
+    <span className={styles.live}>
+      <span className={`${styles.dot} ${phase === 'live' ? styles.dotLive : ''}`} aria-hidden />
+      {liveWords[phase]}
+    </span>
+  );
+}
+
+/** What is shown may be old, so the page says of when it is. */
+function LiveBanner() {
+  const state = useLiveState();
+  const cache = useQueryClient();
+  if (state.phase !== 'down') return null;
+  return (
+    <div className={styles.banner}>
+      Live updates stopped. Shown: {clockOf(state.since)}. Reconnecting.
+      <Button onClick={() => void cache.invalidateQueries()}>Load again</Button>
+    </div>
+  );
+}

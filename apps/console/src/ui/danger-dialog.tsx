@@ -1,0 +1,61 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { Failed } from './states.js';
+
+export interface DangerDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  /** What has to be typed, such as the name of the cluster. */
+  readonly confirmation: string;
+  /** Verb and object, such as `Delete cluster`. */
+  readonly action: string;
+  /** What is lost. */
+  readonly children: ReactNode;
+  readonly onConfirm: () => void;
+  readonly isPending: boolean;
+  readonly error: unknown;
+}
+
+/** Asks for the name of what is about to be destroyed. The button stays enabled and says what is missing. */
+export function DangerDialog(props: DangerDialogProps) {
+  const { opened, onClose, title, confirmation, action, children, onConfirm, isPending, error } = props;
+  const [typed, setTyped] = useState('');
+  const [isRefused, setRefused] = useState(false);
+  const close = () => {
+    setTyped('');
+    setRefused(false);
+    onClose();
+  };
+  return (
+    <Modal opened={opened} onClose={close} title={title} size="lg">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed.trim() === confirmation) onConfirm();
+          else setRefused(true);
+        }}
+      >
+        <Stack gap="md">
+          {children}
+          <TextInput
+            data-autofocus
+            label={`Type ${confirmation} to confirm`}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            error={isRefused && typed.trim() !== confirmation ? `This is not ${confirmation}.` : null}
+            autoComplete="off"
+            spellCheck={false}
+          />
+          {error !== null && <Failed error={error} />}
+          <Group justify="flex-end">
+            <Button onClick={close}>Cancel</Button>
+            <Button type="submit" variant="filled" color="bad" loading={isPending}>
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

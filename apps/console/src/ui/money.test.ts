@@ -1,0 +1,34 @@
+import { describe, expect, test } from '@jest/globals';
+import { moneyDifference, moneyRange, sumOfRanges } from './money.js';
+
+const range = (minimum: string | null, maximum: string | null) => ({ minimum, maximum });
+
+describe('amounts of money', () => {
+  test.each([
+    [range('40.8', '81.6'), 'EUR', '40.80–81.60 EUR'],
+    [range('13.1', '13.10'), 'EUR', '13.10 EUR'],
+    [range(null, null), 'EUR', 'not known'],
+    [range('1', '2'), null, 'not known'],
+    [range('0', '0'), 'EUR', '0.00 EUR'],
+  ])('shows %j as %s', (amounts, currency, shown) => {
+    expect(moneyRange(amounts, currency)).toBe(shown);
+  });
+
+  test.each([
+    [range('3.1', '9.3'), '+3.10 to +9.30 EUR'],
+    [range('-3.1', '-3.1'), '-3.10 EUR'],
+    [range('0', '0'), 'no change'],
+    [range('-1', '2'), '-1.00 to +2.00 EUR'],
+    [range(null, '1'), 'not known'],
+  ])('shows a difference of %j as %s', (amounts, shown) => {
+    expect(moneyDifference(amounts, 'EUR')).toBe(shown);
+  });
+
+  test('adds amounts without rounding', () => {
+    expect(sumOfRanges([range('0.1', '0.7'), range('0.2', '0.1')])).toEqual(range('0.3', '0.8'));
+  });
+
+  test('a sum with an unknown price is unknown', () => {
+    expect(sumOfRanges([range('1', '2'), range(null, null)])).toEqual(range(null, null));
+  });
+});

@@ -1,0 +1,34 @@
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** "3 min ago", "in 2 h", "just now". Beyond a month: the date. */
+export function relativeTime(at: number, now: number): string {
+  const distance = Math.abs(now - at);
+  if (distance < 10_000) return 'just now';
+  if (distance > 31 * DAY) return dayOf(at);
+  const [count, unit] =
+    distance < MINUTE
+      ? [Math.round(distance / 1000), 's']
+      : distance < HOUR
+        ? [Math.round(distance / MINUTE), 'min']
+        : distance < 2 * DAY
+          ? [Math.round(distance / HOUR), 'h']
+          : [Math.round(distance / DAY), 'days'];
+  return at <= now ? `${count} ${unit} ago` : `in ${count} ${unit}`;
+}
+
+/** "30 Jun 2027", in UTC. */
+export const dayOf = (at: number): string =>
+  new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).format(at);
+
+/** "12:03:08", in the time zone of the browser. */
+export const clockOf = (at: number): string =>
+  new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(at);
+
+/** UTC and local time, to the second. */
+export function exactTime(at: number): string {
+  const utc = new Date(at).toISOString().replace('T', ' ').slice(0, 19);
+  const local = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' }).format(at);
+  return `${utc} UTC, ${local} local time`;
+}

@@ -1,0 +1,71 @@
+import { Button } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { isProblem } from '../api/problem.js';
+import styles from './states.module.css';
+
+/** @param what such as `clusters`. Shown after 300 ms only: most loads are faster. */
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <div className={styles.loading} role="status">
+      Loading {what} …
+    </div>
+  );
+}
+
+/** A list without entries, with what to do about it. */
+export function Empty({ children, action }: { readonly children: ReactNode; readonly action?: ReactNode }) {
+  return (
+    <div className={styles.box}>
+      <div>{children}</div>
+      {action}
+    </div>
+  );
+}
+
+export interface FailedProps {
+  readonly error: unknown;
+  /** What failed, such as `The clusters could not be loaded.` */
+  readonly what?: string;
+  readonly onRetry?: () => void;
+}
+
+/** A refusal or failure: what the API says about it, and the id that an operator asks for. */
+export function Failed({ error, what, onRetry }: FailedProps) {
+  const detail = isProblem(error) ? error.message : 'The page has an error. Reload it; if it comes back, report it.';
+  const requestId = isProblem(error) ? error.requestId : null;
+  const wait = isProblem(error) ? error.retryAfterSeconds : null;
+  return (
+    <div className={`${styles.box} ${styles.failed}`} role="alert">
+      {what !== undefined && <strong>{what}</strong>}
+      <div>{detail}</div>
+      {wait !== null && <div className={styles.details}>Possible again in {wait} s.</div>}
+      {requestId !== null && (
+        <div className={styles.details}>
+          Request <code>{requestId}</code>
+        </div>
+      )}
+      {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+export interface LoadedProps<T> {
+  readonly query: UseQueryResult<T>;
+  /** What is loaded, in the plural or with its article: `clusters`, `the cluster`. */
+  readonly what: string;
+  /** For a refusal with 403. */
+  readonly forbidden?: ReactNode;
+  readonly children: (data: T) => ReactNode;
+}
+
+/** Shows data once it is there, and otherwise why it is not. Data of before a failed reload stays visible. */
+export function Loaded<T>({ query, what, forbidden, children }: LoadedProps<T>) {
+  const { data, error, refetch } = query;
+  if (data !== undefined) return children(data);
+  if (error === null) return <Loading what={what} />;
+  if (isProblem(error) && error.status === 403 && forbidden !== undefined) return <Empty>{forbidden}</Empty>;
+  if (isProblem(error) && error.status === 404) return <Empty>Not found, or not in your teams.</Empty>;
+  const subject = what.charAt(0).toUpperCase() + what.slice(1);
+  return <Failed error={error} what={`${subject} could not be loaded.`} onRetry={() => void refetch()} />;
+}

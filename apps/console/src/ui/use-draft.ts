@@ -1,0 +1,43 @@
+import { useCallback, useState } from 'react';
+
+const PREFIX = 'corral.draft.';
+
+/**
+ * State that a reload does not lose, kept for this tab. Never for secrets.
+ *
+ * @param key names the form, its team and its target
+ */
+export function useDraft<T>(key: string, initial: T): [T, (value: T) => void, () => void] {
+  const name = PREFIX + key;
+  const [value, setValue] = useState<T>(() => stored(name, initial));
+  const set = useCallback(
+    (next: T) => {
+      setValue(next);
+      try {
+        sessionStorage.setItem(name, JSON.stringify(next));
+      } catch {
+        // Storage is full or blocked: the draft lives as long as the page.
+      }
+    },
+    [name],
+  );
+  const clear = useCallback(() => {
+    sessionStorage.removeItem(name);
+    setValue(initial);
+  }, [name, initial]);
+  return [value, set, clear];
+}
+
+function stored<T>(name: string, initial: T): T {
+  try {
+    const text = sessionStorage.getItem(name);
+    return text === null ? initial : (JSON.parse(text) as T);
+  } catch {
+    return initial;
+  }
+}
+
+/** At sign-out: what one person typed is not for the next one. */
+export function clearDrafts(): void {
+  for (const name of Object.keys(sessionStorage)) if (name.startsWith(PREFIX)) sessionStorage.removeItem(name);
+}

@@ -1,0 +1,18 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+// biome-ignore lint/style/noDefaultExport: Vite reads the default export.
+export default defineConfig({
+  base: '/console/',
+  plugins: [react()],
+  // The server replaces it in each answer, see `apps/cluster-api/src/console`.
+  html: { cspNonce: '{{nonce}}' },
+  build: {
+    target: 'es2022',
+    // The Content-Security-Policy allows no `data:` scripts or fonts.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: true,
+    sourcemap: false,
+  },
+});
