@@ -1,0 +1,151 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestDatabase, explainFailures, startProcess } from '@corral/testing';
+import { expect } from '@jest/globals';
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { descendantsOf } from '../system/process-tree.js';
+import { builtFile } from '../system/program.js';
+import { launchBrowser } from './browser.js';
+
+/** The parts of `dev.json` that tests of the console need. */
+export interface DevInstallation {
+  readonly dnsUrl: string;
+  readonly zoneName: string;
+  readonly baseUrl: string;
+  readonly consoleUrl: string;
+  readonly upstream: { readonly adminUrl: string };
+  readonly defaults: { readonly region: string; readonly kubernetesVersion: string; readonly machineType: string };
+  readonly teams: readonly DevTeam[];
+}
+
+export interface DevTeam {
+  readonly slug: string;
+  readonly dnsToken: string;
+  readonly connectionRef: string;
+  readonly servers: readonly { readonly serverID: number }[];
+  readonly admin: { readonly email: string; readonly sessionid: string };
+  readonly member: { readonly email: string; readonly sessionid: string };
+}
+
+export interface OpenOptions {
+  /** Who is signed in; null: nobody. The default is the administrator of the first team. */
+  readonly sessionid?: string | null;
+  readonly theme?: 'light' | 'dark';
+  /** Pixels. The default is 1280. */
+  readonly width?: number;
+}
+
+export interface RunningConsole {
+  readonly dev: DevInstallation;
+  readonly browser: Browser;
+  /** Opens an address below `/console`, in a window and session of its own. */
+  open(path: string, options?: OpenOptions): Promise<Page>;
+  /** Requests of a client beside the browser, as the administrator of the first team. */
+  api(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }>;
+  /** What pages said on the browser's console since the start: errors, and reports of the Content-Security-Policy. */
+  complaints(): readonly string[];
+  /** Cuts all connections of the cluster API at once. It starts again by itself. */
+  restartApi(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Of what `npm start` reads: it must not reach another installation. */
+const withoutSettings = Object.fromEntries(
+  ['REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT', 'GARDEN_KUBECONFIG'].map((name) => [
+    name,
+    undefined,
+  ]),
+);
+
+/** What `npm start` runs, with a database of its own and a browser. */
+export async function startConsole(): Promise<RunningConsole> {
+  const folder = await mkdtemp(join(tmpdir(), 'corral-console-'));
+  await chmod(folder, 0o755);
+  const database = await createTestDatabase();
+  const [running, browser] = await Promise.all([
+    startProcess({
+      command: process.execPath,
+      args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
+      env: { ...withoutSettings, DATABASE_URL: database.url, CORRAL_STATE_DIR: join(folder, 'state') },
+      readyLine: 'Ctrl-C stops everything',
+      readyTimeoutMs: 200_000,
+    }),
+    launchBrowser(),
+  ]);
+  const callOff = explainFailures('npm start', () => running.output());
+  const dev: DevInstallation = JSON.parse(await readFile(join(folder, 'state', 'dev.json'), 'utf8'));
+  const heard: string[] = [];
+  return {
+    dev,
+    browser,
+    open: (path, options) => openPage({ browser, dev, heard }, path, options),
+    api: (method, path, body) => callApi(dev, method, path, body),
+    complaints: () => heard,
+    restartApi: () => restartApi(running.pid),
+    async stop() {
+      callOff();
+      await browser.close();
+      await running.stop({ timeoutMs: 30_000 });
+      await database.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Kills the cluster API. What `npm start` runs starts it again after a second, at the same address. */
+async function restartApi(pid: number): Promise<void> {
+  const api = (await descendantsOf(pid)).find(({ command }) => command.endsWith('apps/cluster-api/dist/main.js'));
+  if (api === undefined) throw new Error('No process of the cluster API was found');
+  process.kill(api.pid, 'SIGKILL');
+}
+
+const contexts = new WeakMap<Page, BrowserContext>();
+
+async function openPage(
+  { browser, dev, heard }: { browser: Browser; dev: DevInstallation; heard: string[] },
+  path: string,
+  { sessionid = dev.teams[0]?.admin.sessionid ?? null, theme = 'light', width = 1280 }: OpenOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  if (sessionid !== null) {
+    await context.addCookies([{ name: 'sessionid', value: sessionid, url: dev.baseUrl }]);
+  }
+  const page = await context.newPage();
+  contexts.set(page, context);
+  page.on('pageerror', (error) => heard.push(error.message));
+  page.on('console', (message) => {
+    // A refused request is reported as an error as well; pages show those themselves.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) heard.push(message.text());
+  });
+  await page.goto(`${dev.consoleUrl.replace(/\/$/, '')}${path}`);
+  return page;
+}
+
+async function callApi(dev: DevInstallation, method: string, path: string, body: unknown) {
+  const response = await fetch(`${dev.baseUrl}${path}`, {
+    method,
+    headers: { cookie: `sessionid=${dev.teams[0]?.admin.sessionid}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, json: (text === '' ? null : JSON.parse(text)) as never };
+}
+
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/** Fails with each violation of WCAG 2.2 AA on the page, as far as axe can tell. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  const violations = await page.evaluate(async (tags) => {
+    const { axe: runner } = window as unknown as { axe: typeof axe };
+    const { violations: found } = await runner.run(document, { runOnly: { type: 'tag', values: tags } });
+    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
+  }, WCAG);
+  expect(violations).toEqual([]);
+}
+
+/** Closes the window with its session. */
+export const closePage = (page: Page): Promise<void> => contexts.get(page)?.close() ?? Promise.resolve();
