@@ -10,6 +10,7 @@ import { consoleRouter } from './router.js';
 import { nonce } from './settings.js';
 import { noteSessionEnd } from './shell/session-end.js';
 import { Announcer } from './ui/announcer.js';
+import { applyDensity } from './ui/density.js';
 import { colorSchemeManager, cssVariablesResolver, theme } from './ui/theme.js';
 
 const RETRIES = 2;
@@ -17,6 +18,7 @@ const RETRIES = 2;
 /** The composition root: one cache, one router. */
 function start(): void {
   setNonce(nonce);
+  applyDensity();
   const onError = (error: unknown) => {
     if (isProblem(error) && error.status === 401) noteSessionEnd();
   };

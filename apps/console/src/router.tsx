@@ -215,7 +215,7 @@ const settings = createRoute({
 const audit = createRoute({
   getParentRoute: () => team,
   path: '/audit',
-  validateSearch: textSearch('action', 'actor', 'target', 'outcome'),
+  validateSearch: textSearch('kind', 'action', 'outcome', 'name', 'type', 'actor', 'from', 'to'),
   component: lazyRouteComponent(() => import('./audit/audit-page.js'), 'AuditPage'),
 });
 

@@ -1,6 +1,6 @@
 import type { Rrset } from '@corral/contracts';
 import { queryOptions } from '@tanstack/react-query';
-import { read, readAll } from './client.js';
+import { type Query, read, readAll } from './client.js';
 import { dnsClientOf } from './dns-client.js';
 
 /*
@@ -16,7 +16,7 @@ export const meQuery = () =>
 export const sessionsQuery = () =>
   queryOptions({
     queryKey: ['sessions'],
-    queryFn: ({ signal }) => read('/api/v1/me/sessions/', {}, { signal }),
+    queryFn: ({ signal }) => readAll('/api/v1/me/sessions/', {}, { signal }),
   });
 
 export const receivedInvitationQuery = (id: string) =>
@@ -122,4 +122,26 @@ export const membersQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'members'],
     queryFn: ({ signal }) => readAll('/a/{team_slug}/team/api/members/', { team_slug: team }, { signal }),
+  });
+
+export const invitationsQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'invitations'],
+    queryFn: ({ signal }) => readAll('/a/{team_slug}/team/api/invitations/', { team_slug: team }, { signal }),
+  });
+
+/** The team with its subscription. @param id its number, which `me` shows */
+export const teamQuery = (team: string, id: number) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'details'],
+    queryFn: ({ signal }) => read('/teams/api/teams/{team_id}/', { team_id: id }, { signal }),
+  });
+
+/** The newest entries of the audit log, for administrators. */
+export const auditQuery = (team: string, query: Query) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'audit', query],
+    queryFn: ({ signal }) => read('/api/v1/teams/{team}/audit/', { team }, { query, signal }),
+    // No event announces a new entry.
+    staleTime: 10_000,
   });

@@ -1,5 +1,263 @@
+import type { AuditEntryBody, auditKinds, auditOutcomes } from '@corral/contracts';
+import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Fragment, useEffect, useState } from 'react';
+import { read } from '../api/client.js';
+import { teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
+import { Copyable } from '../ui/copy.js';
 import { Page } from '../ui/page.js';
+import { Empty, Loaded } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import tableStyles from '../ui/table.module.css';
+import { Time } from '../ui/time.js';
+import styles from './audit.module.css';
+import { actorOf, partsOf, toneOf } from './audit-entry-view.js';
 
+const FOLLOW_MS = 5_000;
+const PAGE_SIZE = 50;
+
+const kinds = [
+  'dns',
+  'dns_token',
+  'cluster',
+  'node-pool',
+  'connection',
+  'kubeconfig',
+  'server',
+  'team',
+  'member',
+  'invitation',
+  'subscription',
+  'session',
+] as const satisfies typeof auditKinds;
+const outcomes = [
+  'pending',
+  'completed',
+  'refused',
+  'unsent',
+  'settled',
+  'observed',
+] as const satisfies typeof auditOutcomes;
+
+/** Who did what, newest first, with filters that are part of the address. */
 export function AuditPage() {
-  return <Page title="Audit">…</Page>;
+  const { slug, isAdmin } = useTeam();
+  const filters = useSearch({ from: '/signed-in/teams/$team/audit' });
+  const [isFollowing, setFollowing] = useState(false);
+  const query = useInfiniteQuery({
+    queryKey: [...teamKey(slug), 'audit', 'pages', filters],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      read('/api/v1/teams/{team}/audit/', { team: slug }, { query: { ...filters, limit: PAGE_SIZE, cursor }, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    refetchInterval: isFollowing ? FOLLOW_MS : false,
+    staleTime: FOLLOW_MS,
+    enabled: isAdmin,
+  });
+  if (!isAdmin) {
+    return (
+      <Page title="Audit">
+        <Empty>Only administrators see the audit log. Ask one of them: they are listed under People.</Empty>
+      </Page>
+    );
+  }
+  const exportUrl = `/api/v1/teams/${slug}/audit/export/?${new URLSearchParams(filters)}`;
+  const hasFilters = Object.keys(filters).length > 0;
+  return (
+    <Page
+      title="Audit"
+      actions={
+        <Button component="a" href={exportUrl} download={`audit-${slug}.ndjson`}>
+          Export {hasFilters ? 'what is shown' : 'all'}
+        </Button>
+      }
+    >
+      <Filters />
+      <Switch
+        label="Follow: load new entries every 5 s"
+        checked={isFollowing}
+        onChange={(event) => setFollowing(event.currentTarget.checked)}
+      />
+      <Loaded query={query} what="the audit log">
+        {({ pages }) => {
+          const entries = pages.flatMap(({ items }) => items);
+          if (entries.length === 0) {
+            return <Empty>{hasFilters ? 'No entry matches the filters.' : 'Nothing recorded yet.'}</Empty>;
+          }
+          return <Entries entries={entries} />;
+        }}
+      </Loaded>
+      {query.hasNextPage && (
+        <Button
+          className={styles.more ?? ''}
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          Load older entries
+        </Button>
+      )}
+    </Page>
+  );
+}
+
+type Filter = 'kind' | 'action' | 'outcome' | 'name' | 'actor';
+
+function Filters() {
+  const filters = useSearch({ from: '/signed-in/teams/$team/audit' });
+  const navigate = useNavigate({ from: '/teams/$team/audit' });
+  const set = (name: Filter, value: string) =>
+    void navigate({
+      search: ({ [name]: _old, ...others }) => (value === '' ? others : { ...others, [name]: value }),
+      replace: true,
+    });
+  return (
+    <search className={styles.filters}>
+      <NativeSelect
+        label="Kind"
+        value={filters.kind ?? ''}
+        data={[{ value: '', label: 'all' }, ...kinds]}
+        onChange={(event) => set('kind', event.currentTarget.value)}
+      />
+      <NativeSelect
+        label="Outcome"
+        value={filters.outcome ?? ''}
+        data={[{ value: '', label: 'all' }, ...outcomes]}
+        onChange={(event) => set('outcome', event.currentTarget.value)}
+      />
+      <DelayedInput
+        label="Name of the target"
+        value={filters.name ?? ''}
+        onChange={(value) => set('name', value)}
+        isFirst
+      />
+      <DelayedInput label="Action" value={filters.action ?? ''} onChange={(value) => set('action', value)} />
+      <DelayedInput
+        label="Who (address or kind)"
+        value={filters.actor ?? ''}
+        onChange={(value) => set('actor', value)}
+      />
+      {Object.keys(filters).length > 0 && <Button onClick={() => void navigate({ search: {} })}>Clear</Button>}
+    </search>
+  );
+}
+
+const TYPING_MS = 400;
+
+interface DelayedInputProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  /** The one that `/` leads to. */
+  readonly isFirst?: boolean;
+}
+
+/** The API filters, so it is asked when typing stops. */
+function DelayedInput({ label, value, onChange, isFirst = false }: DelayedInputProps) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = setTimeout(() => onChange(typed.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed, value, onChange]);
+  return (
+    <TextInput
+      label={label}
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      spellCheck={false}
+      {...(isFirst ? { 'data-shortcut': '/' } : {})}
+    />
+  );
+}
+
+function Entries({ entries }: { readonly entries: readonly AuditEntryBody[] }) {
+  const [shown, setShown] = useState<string | null>(null);
+  return (
+    <div className={tableStyles.scroll}>
+      <table className={tableStyles.table}>
+        <caption className="visually-hidden">Entries of the audit log</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Who</th>
+            <th scope="col">Action</th>
+            <th scope="col">Target</th>
+            <th scope="col">Outcome</th>
+            <th scope="col">
+              <span className="visually-hidden">Details</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <Fragment key={entry.id}>
+              <tr>
+                <td data-label="Time">
+                  <Time at={entry.createdAt} />
+                </td>
+                <td data-label="Who">{actorOf(entry)}</td>
+                <td data-label="Action" className="mono">
+                  {entry.action}
+                  {entry.dns !== null && entry.dns.count > 1 && ` × ${entry.dns.count}`}
+                </td>
+                <td data-label="Target">
+                  <Copyable text={entry.target.name || entry.target.id} />
+                  {entry.dns !== null && <span className="mono"> {entry.dns.type}</span>}
+                </td>
+                <td data-label="Outcome">
+                  <Status tone={toneOf(entry)}>{entry.outcome}</Status>
+                </td>
+                <td>
+                  <Button
+                    variant="subtle"
+                    aria-expanded={shown === entry.id}
+                    aria-label={`Details of ${entry.action} ${entry.target.name}`}
+                    onClick={() => setShown(shown === entry.id ? null : entry.id)}
+                  >
+                    Details
+                  </Button>
+                </td>
+              </tr>
+              {shown === entry.id && (
+                <tr>
+                  <td colSpan={6}>
+                    <Details entry={entry} />
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Details({ entry }: { readonly entry: AuditEntryBody }) {
+  const parts = partsOf(entry);
+  return (
+    <div className={styles.detail}>
+      {parts.map(({ title, text }) => (
+        <div key={title}>
+          <h3>{title}</h3>
+          <pre className={styles.values}>{text}</pre>
+        </div>
+      ))}
+      <div>
+        <h3>Identifiers</h3>
+        <div>
+          Target <Copyable text={entry.target.id} />
+        </div>
+        {entry.requestId !== null && (
+          <div>
+            Request <Copyable text={entry.requestId} />
+          </div>
+        )}
+        {entry.dns?.refusalCode != null && <div>Refused with {entry.dns.refusalCode}</div>}
+      </div>
+    </div>
+  );
 }

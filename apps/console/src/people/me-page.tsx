@@ -1,5 +1,147 @@
-import { Page } from '../ui/page.js';
+import type { SessionBody } from '@corral/contracts';
+import { Button, SegmentedControl, Stack, Switch, useMantineColorScheme } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { change } from '../api/client.js';
+import { meQuery, sessionsQuery } from '../api/queries.js';
+import { areShortcutsOn, setShortcutsOn } from '../shell/shortcuts.js';
+import { announce } from '../ui/announcer.js';
+import { type Density, densityOf, setDensity } from '../ui/density.js';
+import { Page, Section } from '../ui/page.js';
+import { Failed, Loaded } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import { Table } from '../ui/table.js';
+import { Time } from '../ui/time.js';
+import { clearDrafts } from '../ui/use-draft.js';
 
+/** The person themselves: sessions and preferences. */
 export function MePage() {
-  return <Page title="You">…</Page>;
+  const me = useQuery(meQuery());
+  const sessions = useQuery(sessionsQuery());
+  return (
+    <main>
+      <Page title="Sessions and preferences" aside={<Link to="/">Back to the team</Link>}>
+        <Loaded query={me} what="your account">
+          {({ email, displayName }) => (
+            <p>
+              Signed in as <strong>{displayName || email}</strong> ({email}).
+            </p>
+          )}
+        </Loaded>
+        <Preferences />
+        <Section title="Sessions">
+          <Loaded query={sessions} what="your sessions">
+            {(items) => <Sessions sessions={items} />}
+          </Loaded>
+        </Section>
+      </Page>
+    </main>
+  );
+}
+
+function Preferences() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [density, setShownDensity] = useState(densityOf());
+  const [hasShortcuts, setHasShortcuts] = useState(areShortcutsOn());
+  return (
+    <Section title="Preferences">
+      <Stack gap="md" align="flex-start">
+        <SegmentedControl
+          aria-label="Theme"
+          size="xs"
+          value={colorScheme}
+          data={[
+            { value: 'auto', label: 'As the system' },
+            { value: 'light', label: 'Light' },
+            { value: 'dark', label: 'Dark' },
+          ]}
+          onChange={(value) => setColorScheme(value as 'auto' | 'light' | 'dark')}
+        />
+        <SegmentedControl
+          aria-label="Density of lists"
+          size="xs"
+          value={density}
+          data={[
+            { value: 'compact', label: 'Compact' },
+            { value: 'comfortable', label: 'Comfortable' },
+          ]}
+          onChange={(value) => {
+            setDensity(value as Density);
+            setShownDensity(value as Density);
+          }}
+        />
+        <Switch
+          label="Single keys as shortcuts, such as g c for the clusters"
+          checked={hasShortcuts}
+          onChange={(event) => {
+            setShortcutsOn(event.currentTarget.checked);
+            setHasShortcuts(event.currentTarget.checked);
+          }}
+        />
+      </Stack>
+    </Section>
+  );
+}
+
+function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const end = useMutation({
+    mutationFn: (id: string) => change('delete', '/api/v1/me/sessions/{id}/', { id }),
+    onSuccess: async () => {
+      announce('Ended the session');
+      await cache.invalidateQueries({ queryKey: sessionsQuery().queryKey });
+    },
+  });
+  const endAll = useMutation({
+    mutationFn: () => change('post', '/auth/logout/everywhere/', {}),
+    onSuccess: async () => {
+      clearDrafts();
+      await navigate({ to: '/sign-in' });
+      cache.clear();
+    },
+  });
+  return (
+    <>
+      <Table
+        caption="Your sessions"
+        rows={sessions}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            id: 'agent',
+            label: 'Browser',
+            cell: ({ userAgent, current }) => (
+              <>
+                {userAgent || 'unknown'} {current && <Status tone="good">this one</Status>}
+              </>
+            ),
+          },
+          { id: 'method', label: 'Sign-in', cell: ({ method }) => (method === 'oidc' ? 'identity provider' : method) },
+          { id: 'since', label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { id: 'used', label: 'Last used', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          {
+            id: 'actions',
+            label: '',
+            alignEnd: true,
+            cell: ({ id, current, userAgent }) =>
+              !current && (
+                <Button variant="subtle" color="bad" onClick={() => end.mutate(id)}>
+                  End session<span className="visually-hidden"> of {userAgent}</span>
+                </Button>
+              ),
+          },
+        ]}
+      />
+      {end.error !== null && <Failed error={end.error} />}
+      <div>
+        <Button color="bad" loading={endAll.isPending} onClick={() => endAll.mutate()}>
+          End all sessions, this one included
+        </Button>
+      </div>
+      {endAll.error !== null && <Failed error={endAll.error} />}
+    </>
+  );
 }

@@ -1,5 +1,278 @@
-import { Page } from '../ui/page.js';
+import type { SentInvitationBody, TeamMemberBody } from '@corral/contracts';
+import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { change } from '../api/client.js';
+import { isProblem } from '../api/problem.js';
+import { invitationsQuery, membersQuery, meQuery, teamKey } from '../api/queries.js';
+import { type TeamContext, useTeam } from '../shell/use-team.js';
+import { announce } from '../ui/announcer.js';
+import { DangerDialog } from '../ui/danger-dialog.js';
+import { Page, Section } from '../ui/page.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import { type Column, Table } from '../ui/table.js';
+import { Expiry, Time, useNow } from '../ui/time.js';
+import { useDraft } from '../ui/use-draft.js';
 
+/** Who belongs to the team, and who is invited. */
 export function PeoplePage() {
-  return <Page title="People">…</Page>;
+  const team = useTeam();
+  const members = useQuery(membersQuery(team.slug));
+  return (
+    <Page title="People">
+      {team.isAdmin && <InviteForm team={team} />}
+      <Section title="Members">
+        <Loaded query={members} what="the members">
+          {(all) => <Members team={team} members={all} />}
+        </Loaded>
+      </Section>
+      {team.isAdmin && <Invitations team={team} />}
+    </Page>
+  );
+}
+
+function InviteForm({ team }: { readonly team: TeamContext }) {
+  const cache = useQueryClient();
+  const [draft, setDraft, clear] = useDraft(`${team.slug}.invite`, emptyInvitation);
+  const invite = useMutation({
+    mutationFn: () => change('post', '/a/{team_slug}/team/api/invitations/', { team_slug: team.slug }, { body: draft }),
+    onSuccess: async () => {
+      announce(`Invited ${draft.email}`);
+      clear();
+      await cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'invitations'] });
+    },
+  });
+  const field = isProblem(invite.error) ? invite.error.fields.find(({ pointer }) => pointer === '/email') : undefined;
+  return (
+    <Section title="Invite">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          invite.mutate();
+        }}
+      >
+        <Group align="end">
+          <TextInput
+            label="E-mail address"
+            type="email"
+            required
+            value={draft.email}
+            onChange={(event) => setDraft({ ...draft, email: event.currentTarget.value })}
+            error={field?.message}
+            data-shortcut="n"
+          />
+          <NativeSelect
+            label="Role"
+            value={draft.role}
+            data={['member', 'admin']}
+            onChange={(event) => setDraft({ ...draft, role: event.currentTarget.value })}
+          />
+          <Button type="submit" variant="filled" loading={invite.isPending}>
+            Invite
+          </Button>
+        </Group>
+      </form>
+      {invite.error !== null && field === undefined && <Failed error={invite.error} />}
+      {invite.isSuccess && (
+        <p role="status">Invited {invite.data.body.email}. The mail is on its way; the invitation stands below.</p>
+      )}
+    </Section>
+  );
+}
+
+const emptyInvitation = { email: '', role: 'member' };
+
+function Members({ team, members }: { readonly team: TeamContext; readonly members: readonly TeamMemberBody[] }) {
+  const [leaving, setLeaving] = useState<TeamMemberBody | null>(null);
+  const columns = useMemo(
+    (): Column<TeamMemberBody>[] => [
+      {
+        id: 'name',
+        label: 'Name',
+        sortBy: ({ display_name }) => display_name,
+        cell: (member) => (member.user_id === team.me.id ? `${member.display_name} (you)` : member.display_name),
+      },
+      { id: 'role', label: 'Role', sortBy: ({ role }) => role, cell: (member) => <Role team={team} member={member} /> },
+      {
+        id: 'actions',
+        label: '',
+        alignEnd: true,
+        cell: (member) =>
+          (team.isAdmin || member.user_id === team.me.id) && (
+            <Button variant="subtle" color="bad" onClick={() => setLeaving(member)}>
+              {member.user_id === team.me.id ? 'Leave' : 'Remove'}
+              <span className="visually-hidden"> {member.display_name}</span>
+            </Button>
+          ),
+      },
+    ],
+    [team],
+  );
+  return (
+    <>
+      <Table caption="Members" columns={columns} rows={members} rowKey={({ id }) => String(id)} />
+      {members.length === 1 && <p className="muted">You are alone here.</p>}
+      {leaving !== null && <RemoveDialog team={team} member={leaving} onClose={() => setLeaving(null)} />}
+    </>
+  );
+}
+
+function Role({ team, member }: { readonly team: TeamContext; readonly member: TeamMemberBody }) {
+  const cache = useQueryClient();
+  const save = useMutation({
+    mutationFn: (role: string) =>
+      change(
+        'put',
+        '/a/{team_slug}/team/api/members/{id}/',
+        { team_slug: team.slug, id: member.id },
+        { body: { role } },
+      ),
+    onSuccess: async () => {
+      announce(`Changed the role of ${member.display_name}`);
+      await cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'members'] });
+      if (member.user_id === team.me.id) await cache.invalidateQueries({ queryKey: meQuery().queryKey });
+    },
+  });
+  if (!team.isAdmin) return member.role;
+  return (
+    <>
+      <NativeSelect
+        aria-label={`Role of ${member.display_name}`}
+        w="8rem"
+        value={save.isPending ? save.variables : member.role}
+        data={['member', 'admin']}
+        onChange={(event) => save.mutate(event.currentTarget.value)}
+      />
+      {save.error !== null && <Failed error={save.error} />}
+    </>
+  );
+}
+
+interface RemoveDialogProps {
+  readonly team: TeamContext;
+  readonly member: TeamMemberBody;
+  readonly onClose: () => void;
+}
+
+function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
+  const cache = useQueryClient();
+  const [tokens, setTokens] = useState('revoke');
+  const isSelf = member.user_id === team.me.id;
+  const remove = useMutation({
+    mutationFn: () =>
+      change(
+        'delete',
+        '/a/{team_slug}/team/api/members/{id}/',
+        { team_slug: team.slug, id: member.id },
+        { query: { dns_tokens: tokens } },
+      ),
+    onSuccess: async () => {
+      announce(`Removed ${member.display_name}`);
+      onClose();
+      await cache.invalidateQueries(isSelf ? {} : { queryKey: teamKey(team.slug) });
+    },
+  });
+  return (
+    <DangerDialog
+      opened
+      onClose={onClose}
+      title={isSelf ? `Leave the team ${team.slug}` : `Remove ${member.display_name}`}
+      confirmation={isSelf ? team.slug : member.display_name}
+      action={isSelf ? 'Leave team' : 'Remove member'}
+      onConfirm={() => remove.mutate()}
+      isPending={remove.isPending}
+      error={remove.error}
+    >
+      <Stack gap="sm">
+        <p>
+          {isSelf ? 'You lose' : `${member.display_name} loses`} access to everything of the team at once. Clusters and
+          record sets stay.
+        </p>
+        {team.isAdmin && (
+          <Radio.Group label="DNS tokens that they created" value={tokens} onChange={setTokens}>
+            <Stack gap="xs">
+              <Radio value="revoke" label="Revoke them: what uses them stops working" />
+              <Radio value="hand_over" label="Keep them: they belong to the team only" />
+            </Stack>
+          </Radio.Group>
+        )}
+      </Stack>
+    </DangerDialog>
+  );
+}
+
+function Invitations({ team }: { readonly team: TeamContext }) {
+  const invitations = useQuery(invitationsQuery(team.slug));
+  const now = useNow();
+  const columns = useMemo(
+    (): Column<SentInvitationBody>[] => [
+      { id: 'email', label: 'Address', sortBy: ({ email }) => email, cell: ({ email }) => email },
+      { id: 'role', label: 'Role', cell: ({ role }) => role },
+      { id: 'by', label: 'Invited by', cell: ({ invited_by: by }) => by },
+      {
+        id: 'mail',
+        label: 'Mail',
+        cell: ({ mail_sent_at: at }) => (at === null ? <Status tone="running">waiting</Status> : <Time at={at} />),
+      },
+      {
+        id: 'until',
+        label: 'Valid until',
+        cell: ({ expires_at: at }) =>
+          Date.parse(at) < now ? <Status tone="warning">expired</Status> : <Expiry at={at} />,
+      },
+      {
+        id: 'actions',
+        label: '',
+        alignEnd: true,
+        cell: (invitation) => <InvitationActions team={team} invitation={invitation} />,
+      },
+    ],
+    [team, now],
+  );
+  return (
+    <Section title="Invitations">
+      <Loaded query={invitations} what="the invitations">
+        {(all) =>
+          all.length === 0 ? (
+            <Empty>No open invitations.</Empty>
+          ) : (
+            <Table caption="Open invitations" columns={columns} rows={all} rowKey={({ id }) => id} />
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+function InvitationActions({
+  team,
+  invitation,
+}: {
+  readonly team: TeamContext;
+  readonly invitation: SentInvitationBody;
+}) {
+  const cache = useQueryClient();
+  const params = { team_slug: team.slug, id: invitation.id };
+  const reload = () => cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'invitations'] });
+  const renew = useMutation({
+    mutationFn: () => change('post', '/a/{team_slug}/team/api/invitations/{id}/renew/', params),
+    onSuccess: reload,
+  });
+  const revoke = useMutation({
+    mutationFn: () => change('delete', '/a/{team_slug}/team/api/invitations/{id}/', params),
+    onSuccess: reload,
+  });
+  const error = renew.error ?? revoke.error;
+  return (
+    <>
+      <Button variant="subtle" loading={renew.isPending} onClick={() => renew.mutate()}>
+        Send again<span className="visually-hidden"> to {invitation.email}</span>
+      </Button>
+      <Button variant="subtle" color="bad" loading={revoke.isPending} onClick={() => revoke.mutate()}>
+        Revoke<span className="visually-hidden"> the invitation of {invitation.email}</span>
+      </Button>
+      {error !== null && <Failed error={error} />}
+    </>
+  );
 }

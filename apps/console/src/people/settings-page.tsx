@@ -1,5 +1,174 @@
-import { Page } from '../ui/page.js';
+import type { TeamBody } from '@corral/contracts';
+import { Button, Group, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { change } from '../api/client.js';
+import { isProblem } from '../api/problem.js';
+import { catalogueQuery, dnsUsageQuery, meQuery, teamQuery } from '../api/queries.js';
+import { type TeamContext, useTeam } from '../shell/use-team.js';
+import { announce } from '../ui/announcer.js';
+import { Copyable } from '../ui/copy.js';
+import { Page, Section } from '../ui/page.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Meter, Status } from '../ui/status.js';
+import { Table } from '../ui/table.js';
+import { Expiry } from '../ui/time.js';
+import { useDraft } from '../ui/use-draft.js';
 
+/** The team itself: name, subscription, quotas. */
 export function SettingsPage() {
-  return <Page title="Settings">…</Page>;
+  const team = useTeam();
+  return <Page title="Settings">{team.id === null ? <NoMember /> : <Settings team={team} id={team.id} />}</Page>;
+}
+
+const NoMember = () => <Empty>Not found, or not in your teams.</Empty>;
+
+function Settings({ team, id }: { readonly team: TeamContext; readonly id: number }) {
+  const details = useQuery(teamQuery(team.slug, id));
+  return (
+    <Loaded query={details} what="the team">
+      {(body) => (
+        <>
+          <Section title="Team">
+            <p>
+              Its name in the zone is <Copyable text={team.slug} />. It cannot change, because it is part of all record
+              sets.
+            </p>
+            {team.isAdmin ? (
+              <NameForm team={team} body={body} />
+            ) : (
+              <p>
+                Shown as <strong>{body.name}</strong>. Administrators can change that.
+              </p>
+            )}
+          </Section>
+          <Section title="Subscription">
+            <Subscription body={body} />
+          </Section>
+          <Section title="Quotas">
+            <Quotas team={team.slug} />
+          </Section>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function NameForm({ team, body }: { readonly team: TeamContext; readonly body: TeamBody }) {
+  const cache = useQueryClient();
+  const [name, setName, clear] = useDraft(`${team.slug}.team-name`, body.name);
+  const save = useMutation({
+    mutationFn: () => change('put', '/teams/api/teams/{team_id}/', { team_id: body.id }, { body: { name } }),
+    onSuccess: async (answer) => {
+      cache.setQueryData(teamQuery(team.slug, body.id).queryKey, answer.body);
+      announce('Saved the name of the team');
+      await cache.invalidateQueries({ queryKey: meQuery().queryKey });
+    },
+  });
+  const field = isProblem(save.error) ? save.error.fields.find(({ pointer }) => pointer === '/name') : undefined;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <Group align="end">
+        <TextInput
+          label="Name"
+          required
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={field?.message}
+        />
+        <Button type="submit" variant="filled" loading={save.isPending}>
+          Save name
+        </Button>
+        {name !== body.name && <Button onClick={clear}>Discard</Button>}
+      </Group>
+      {save.error !== null && field === undefined && <Failed error={save.error} />}
+      {save.isSuccess && name === body.name && <p role="status">Saved.</p>}
+    </form>
+  );
+}
+
+function Subscription({ body }: { readonly body: TeamBody }) {
+  const { subscription, has_active_subscription: isActive } = body;
+  if (!('id' in subscription)) {
+    return <Empty>{isActive ? 'An active subscription.' : 'No subscription.'}</Empty>;
+  }
+  const { display_name: name, status, billing_interval: interval, current_period_end: end, items } = subscription;
+  return (
+    <>
+      <p>
+        <strong>{name}</strong> <Status tone={isActive ? 'good' : 'warning'}>{status}</Status>
+      </p>
+      <p>
+        Billed by {interval}. {subscription.cancel_at_period_end ? 'Ends' : 'Renews'} on <Expiry at={end} />.
+      </p>
+      <Table
+        caption="Parts of the subscription"
+        rows={items}
+        rowKey={({ id }) => id}
+        columns={[
+          { id: 'product', label: 'Product', cell: ({ price }) => price.product_name },
+          { id: 'quantity', label: 'Quantity', alignEnd: true, cell: ({ quantity }) => quantity },
+          { id: 'price', label: 'Price', alignEnd: true, cell: ({ price }) => price.human_readable_price },
+        ]}
+      />
+    </>
+  );
+}
+
+interface Quota {
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+}
+
+function Quotas({ team }: { readonly team: string }) {
+  const usage = useQuery(dnsUsageQuery(team));
+  const catalogue = useQuery(catalogueQuery(team));
+  const limits = catalogue.data?.limits;
+  const rows: Quota[] = [
+    ...(usage.data === undefined
+      ? []
+      : [
+          { name: 'Records', used: usage.data.records.used, limit: usage.data.records.limit },
+          { name: 'DNS tokens', used: usage.data.tokens.active, limit: usage.data.tokens.limit },
+        ]),
+    ...(limits === undefined
+      ? []
+      : [
+          { name: 'Clusters', ...limits.clusters },
+          { name: 'Connections', ...limits.connections },
+          { name: 'Adopted servers', ...limits.adoptedServers },
+        ]),
+  ];
+  return (
+    <>
+      <Table
+        caption="Quotas of the team"
+        rows={rows}
+        rowKey={({ name }) => name}
+        columns={[
+          { id: 'name', label: 'Quota', cell: ({ name }) => name },
+          { id: 'used', label: 'Used', alignEnd: true, cell: ({ used, limit }) => `${used} of ${limit}` },
+          {
+            id: 'share',
+            label: 'Share',
+            cell: ({ name, used, limit }) => (
+              <Meter percent={limit === 0 ? 0 : Math.round((used / limit) * 100)} label={`${name} used`} />
+            ),
+          },
+        ]}
+      />
+      {catalogue.error !== null && <Failed error={catalogue.error} what="The limits of clusters are not known." />}
+      {limits !== undefined && (
+        <p className="muted">
+          A cluster has at most {limits.nodePoolsPerCluster} node pools and {limits.nodesPerCluster} nodes. Operators
+          can raise quotas.
+        </p>
+      )}
+    </>
+  );
 }

@@ -38,12 +38,14 @@ export const places: readonly Place[] = [
   { label: 'Settings', path: '/settings', icon: Settings },
 ];
 
-export const pathOf = (team: string, place: Place): string => `/teams/${team}${place.path}`;
+/** @param path below that of the team */
+export const teamPath = (team: string, path: string): string => `/teams/${team}${path}`;
+export const pathOf = (team: string, place: Place): string => teamPath(team, place.path);
 
 /** @param onGo after a click, for a drawer to close */
 export function Navigation({ team, onGo }: { readonly team: string; readonly onGo?: () => void }) {
   return (
-    <nav aria-label="Pages of the team">
+    <nav aria-label="Pages of the team" className={styles.navigation}>
       <ul className={styles.nav}>
         {places.map((place, index) => {
           const { label, icon: Icon, group, path } = place;

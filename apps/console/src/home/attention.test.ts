@@ -1,0 +1,94 @@
+import type { Cluster, Connection, DnsTokenBody, DnsUsageBody } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { attentionOf } from './attention.js';
+
+const now = Date.UTC(2026, 10, 22);
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(now + days * DAY_MS).toISOString();
+
+/** The members that matter here. */
+const cluster = (name: string, status: object, connectionRef = 'main') =>
+  ({
+    metadata: { name },
+    spec: { connectionRef },
+    status: { phase: 'Ready', conditions: [], lastOperation: null, kubernetes: null, ...status },
+  }) as unknown as Cluster;
+const connection = (phase: string) =>
+  ({
+    metadata: { ref: 'main', name: 'Main' },
+    status: { phase, message: 'The provider rejects the token.' },
+  }) as unknown as Connection;
+const token = (changes: object) =>
+  ({ id: '1', name: 'ci', state: 'active', expiresAt: null, lastUsedAt: null, ...changes }) as unknown as DnsTokenBody;
+const usage = (used: number, limit: number) =>
+  ({ records: { used, reserved: 0, limit }, tokens: { active: 1, limit: 5 } }) as unknown as DnsUsageBody;
+
+const failed = (error: object) => ({ lastOperation: { state: 'failed', error } });
+
+describe('what needs attention', () => {
+  it('is nothing when all is well, or not loaded yet', () => {
+    expect(attentionOf({}, now)).toEqual([]);
+    expect(
+      attentionOf({ clusters: [cluster('web', {})], connections: [connection('Ready')], usage: usage(1, 200) }, now),
+    ).toEqual([]);
+  });
+
+  it('is a failed operation, with what can be done about it', () => {
+    const retryable = cluster('web', failed({ message: 'No room.', retryable: true }));
+    const final = cluster('db', failed({ message: 'Wrong.', retryable: false }));
+
+    expect(attentionOf({ clusters: [retryable, final] }, now)).toMatchObject([
+      { subject: 'web', detail: 'No room.', action: 'Fix and retry', to: '/clusters/web' },
+      { subject: 'db', detail: 'Wrong.', action: 'Show cluster' },
+    ]);
+  });
+
+  it('is a degraded cluster, with the condition that is broken', () => {
+    const conditions = [{ type: 'NodesReady', status: 'False', message: 'One node is not ready.' }];
+
+    expect(attentionOf({ clusters: [cluster('web', { phase: 'Degraded', conditions })] }, now)).toMatchObject([
+      { tone: 'warning', kind: 'Degraded', detail: 'One node is not ready.' },
+    ]);
+  });
+
+  it('is a rejected connection, with the number of clusters that wait', () => {
+    const clusters = [cluster('a', {}), cluster('b', {}), cluster('c', {}, 'other')];
+
+    expect(attentionOf({ clusters, connections: [connection('Rejected')] }, now)).toMatchObject([
+      { subject: 'Main', detail: 'The provider rejects the token. 2 clusters wait.', to: '/connections/main' },
+    ]);
+  });
+
+  it.each([
+    [59, ['Version ends']],
+    [61, []],
+    [-1, ['Unsupported']],
+  ])('tells of a Kubernetes version that ends in %d days: %j', (days, kinds) => {
+    const web = cluster('web', { kubernetes: { version: '1.34.3', supportedUntil: inDays(days) } });
+
+    expect(attentionOf({ clusters: [web] }, now).map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  it.each([
+    [{ expiresAt: inDays(13) }, 1],
+    [{ expiresAt: inDays(15) }, 0],
+    [{ expiresAt: null }, 0],
+    [{ expiresAt: inDays(-1), state: 'expired' }, 0],
+  ])('tells of a token that is about to expire: %j', (changes, count) => {
+    expect(attentionOf({ tokens: [token(changes)] }, now)).toHaveLength(count);
+  });
+
+  it.each([
+    [160, 200, 0],
+    [161, 200, 1],
+    [0, 0, 0],
+  ])('tells of %d of %d records', (used, limit, count) => {
+    expect(attentionOf({ usage: usage(used, limit) }, now)).toHaveLength(count);
+  });
+
+  it('shows failures before warnings', () => {
+    const facts = { usage: usage(200, 200), clusters: [cluster('web', failed({ message: 'x', retryable: false }))] };
+
+    expect(attentionOf(facts, now).map(({ tone }) => tone)).toEqual(['bad', 'warning']);
+  });
+});

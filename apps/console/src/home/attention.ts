@@ -1,0 +1,130 @@
+import type { CatalogueBody, Cluster, Connection, DnsTokenBody, DnsUsageBody } from '@corral/contracts';
+import type { Tone } from '../ui/status.js';
+
+/** Something that a person of the team should look at. */
+export interface Attention {
+  readonly id: string;
+  readonly tone: Extract<Tone, 'bad' | 'warning'>;
+  /** The kind of trouble in one or two words. */
+  readonly kind: string;
+  readonly subject: string;
+  readonly detail: string;
+  /** What the link does: verb and object. */
+  readonly action: string;
+  /** Path below that of the team. */
+  readonly to: string;
+}
+
+/** What is known; undefined while it is not loaded. */
+export interface HomeFacts {
+  readonly clusters?: readonly Cluster[] | undefined;
+  readonly connections?: readonly Connection[] | undefined;
+  readonly tokens?: readonly DnsTokenBody[] | undefined;
+  readonly usage?: DnsUsageBody | undefined;
+  readonly limits?: CatalogueBody['limits'] | undefined;
+}
+
+const DAY_MS = 86_400_000;
+const TOKEN_SOON_MS = 14 * DAY_MS;
+const VERSION_SOON_MS = 60 * DAY_MS;
+const QUOTA_SHARE = 0.8;
+
+/** What needs attention, the most serious first. @param now Unix time in ms */
+export function attentionOf(facts: HomeFacts, now: number): Attention[] {
+  return [
+    ...(facts.clusters ?? []).flatMap(failureOf),
+    ...(facts.connections ?? []).flatMap((connection) => rejectionOf(connection, facts.clusters ?? [])),
+    ...(facts.clusters ?? []).flatMap((cluster) => endingVersionOf(cluster, now)),
+    ...(facts.tokens ?? []).flatMap((token) => endingTokenOf(token, now)),
+    ...quotasOf(facts),
+  ].sort((a, b) => Number(a.tone === 'warning') - Number(b.tone === 'warning'));
+}
+
+function failureOf({ metadata: { name }, status }: Cluster): Attention[] {
+  const failed = status.lastOperation?.state === 'failed' ? status.lastOperation.error : null;
+  if (failed === null && status.phase !== 'Failed' && status.phase !== 'Degraded') return [];
+  const broken = status.conditions.find((condition) => condition.status === 'False');
+  return [
+    {
+      id: `cluster ${name}`,
+      tone: failed !== null || status.phase === 'Failed' ? 'bad' : 'warning',
+      kind: failed === null ? status.phase : 'Failed',
+      subject: name,
+      detail: failed?.message ?? broken?.message ?? '',
+      action: failed?.retryable === true ? 'Fix and retry' : 'Show cluster',
+      to: `/clusters/${name}`,
+    },
+  ];
+}
+
+function rejectionOf({ metadata: { ref, name }, status }: Connection, clusters: readonly Cluster[]): Attention[] {
+  if (status.phase !== 'Rejected') return [];
+  const waiting = clusters.filter(({ spec }) => spec.connectionRef === ref).length;
+  const wait = waiting === 0 ? '' : waiting === 1 ? ' 1 cluster waits.' : ` ${waiting} clusters wait.`;
+  return [
+    {
+      id: `connection ${ref}`,
+      tone: 'bad',
+      kind: 'Rejected',
+      subject: name,
+      detail: `${status.message}${wait}`,
+      action: 'Replace token',
+      to: `/connections/${ref}`,
+    },
+  ];
+}
+
+function endingVersionOf({ metadata: { name }, status: { kubernetes } }: Cluster, now: number): Attention[] {
+  const until = kubernetes?.supportedUntil ?? null;
+  if (kubernetes === null || until === null || Date.parse(until) - now > VERSION_SOON_MS) return [];
+  const hasEnded = Date.parse(until) <= now;
+  return [
+    {
+      id: `version ${name}`,
+      tone: hasEnded ? 'bad' : 'warning',
+      kind: hasEnded ? 'Unsupported' : 'Version ends',
+      subject: name,
+      detail: `Kubernetes ${kubernetes.version} is supported until ${until.slice(0, 10)}.`,
+      action: 'Upgrade',
+      to: `/clusters/${name}/change`,
+    },
+  ];
+}
+
+function endingTokenOf({ id, name, state, expiresAt, lastUsedAt }: DnsTokenBody, now: number): Attention[] {
+  if (state !== 'active' || expiresAt === null || Date.parse(expiresAt) - now > TOKEN_SOON_MS) return [];
+  const use = lastUsedAt === null ? 'It was never used.' : `It was last used on ${lastUsedAt.slice(0, 10)}.`;
+  return [
+    {
+      id: `token ${id}`,
+      tone: 'warning',
+      kind: 'Token expires',
+      subject: name,
+      detail: `It expires on ${expiresAt.slice(0, 10)}. ${use}`,
+      action: 'Create another',
+      to: '/dns/tokens/+',
+    },
+  ];
+}
+
+function quotasOf({ usage, limits }: HomeFacts): Attention[] {
+  const quotas = [
+    usage && { subject: 'Records', used: usage.records.used, limit: usage.records.limit, to: '/dns/records' },
+    usage && { subject: 'DNS tokens', used: usage.tokens.active, limit: usage.tokens.limit, to: '/dns/tokens' },
+    limits && { subject: 'Clusters', ...limits.clusters, to: '/clusters' },
+    limits && { subject: 'Connections', ...limits.connections, to: '/connections' },
+    limits && { subject: 'Adopted servers', ...limits.adoptedServers, to: '/connections' },
+  ];
+  return quotas
+    .filter((quota) => quota !== undefined)
+    .filter(({ used, limit }) => limit > 0 && used / limit > QUOTA_SHARE)
+    .map(({ subject, used, limit, to }) => ({
+      id: `quota ${subject}`,
+      tone: 'warning' as const,
+      kind: `${Math.floor((used / limit) * 100)} % used`,
+      subject,
+      detail: `${used} of ${limit}. Remove some, or ask an operator for more.`,
+      action: 'Show',
+      to,
+    }));
+}
