@@ -194,7 +194,7 @@ export const problemCodes = {
   rate_limit_exceeded: {
     status: 429,
     title: 'Too many requests',
-    meaning: 'Too many requests, or too many changes of the team at once. Wait for the time in `Retry-After`.',
+    meaning: 'Too many requests, or too many concurrent changes of the team. Wait for the time in `Retry-After`.',
   },
   upstream_unavailable: {
     status: 502,
