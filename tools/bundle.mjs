@@ -1,6 +1,7 @@
 /**
  * Makes the program of an app: `src/main.ts` with all that it imports in few files, so that a process starts in a third of the
- * time that many hundred small modules take. Run in the folder of the app, by its `build`. Types are checked apart.
+ * time that many hundred small modules take. Run in the folder of the app, by its `build`. Types are checked apart. What is
+ * bundled is a development dependency of the app, so that its image has no copy.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
@@ -15,7 +16,7 @@ const ALIASES = {
   punycode: 'punycode/punycode.js',
 };
 
-const { dependencies } = JSON.parse(await readFile('package.json', 'utf8'));
+const { dependencies = {} } = JSON.parse(await readFile('package.json', 'utf8'));
 const external = UNBUNDLED.filter((name) => name in dependencies);
 
 await rm('dist/chunks', { recursive: true, force: true });
