@@ -9,7 +9,7 @@ import type { FaultRule, FaultRules, HeldFault } from '../faults/fault-rules.js'
 import type { Garden } from '../garden/start-garden.js';
 import type { Budget, BudgetState } from '../hcloud/budget.js';
 import type { Labels } from '../labels.js';
-import type { MailFault, MailSink, SunkMail } from '../mail-sink.js';
+import type { MailSink, SunkMail } from '../mail-sink.js';
 import type { ProjectToken, ProjectTokens, TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin } from './garden-admin.js';
 
@@ -98,8 +98,6 @@ export function createAdmin(deps: AdminDeps) {
     vanishServer: (id: number): void => servers.vanish(id),
     /** Received mails, oldest first. */
     mails: (): SunkMail[] => deps.mail.mails(),
-    clearMails: (): void => deps.mail.clear(),
-    breakMails: (fault: MailFault): void => deps.mail.breakNext(fault),
     garden: createGardenAdmin(deps.garden),
   };
 }

@@ -1,4 +1,4 @@
-import type { ActionError } from '../dns/model.js';
+import type { ActionFacts } from '../dns/model.js';
 import type { Labels } from '../labels.js';
 
 /** The provider's names. */
@@ -59,14 +59,8 @@ export interface RunState {
   readonly rebuiltAt: number | null;
 }
 
-/** A server action. Its status follows from the time. */
-export interface ServerAction {
-  readonly id: number;
+export interface ServerAction extends ActionFacts {
   readonly serverId: number;
-  readonly command: string;
-  readonly startedAt: number;
-  readonly finishesAt: number;
-  readonly error: ActionError | null;
   /** Image of a successful rebuild; null for other actions. */
   readonly imageId: number | null;
 }

@@ -131,7 +131,7 @@ export class Servers {
     this.#save({ ...server, firstBoot: rebuild });
   }
 
-  update(server: Server, change: { name?: string; labels?: Labels }): Server {
+  update(server: Server, change: { labels: Labels }): Server {
     return this.#save({ ...server, ...change });
   }
 
@@ -158,15 +158,10 @@ export class Servers {
   }
 
   /** @throws ApiError `locked` */
-  power(server: Server, power: Server['power'], command: string): ServerAction {
+  powerOff(server: Server): ServerAction {
     this.#refuseLocked(server);
-    this.#save({ ...server, power, powerOffs: server.powerOffs + (power === 'off' ? 1 : 0) });
-    return this.#begin(server, command);
-  }
-
-  protect(server: Server, protection: Server['protection']): ServerAction {
-    this.#save({ ...server, protection });
-    return this.#begin(server, 'change_protection');
+    this.#save({ ...server, power: 'off', powerOffs: server.powerOffs + 1 });
+    return this.#begin(server, 'stop_server');
   }
 
   /** @throws ApiError `protected`, `locked` */

@@ -121,7 +121,7 @@ function checkIdentity({ zoneName, name, type, typesAtName }: Target): void {
 function checkValues(command: Extract<Command, { records: unknown }>, next: Rrset): void {
   const { type } = next;
   for (const [index, { value }] of command.records.entries()) {
-    if (command.kind !== 'remove_records' && isRrsetType(type) && !isRecordValue(type, value)) {
+    if (command.kind !== 'remove_records' && !isRecordValue(type, value)) {
       throw invalidInput(valueField(command.kind, index), `invalid value '${value}'`);
     }
   }

@@ -6,10 +6,10 @@ import {
   actionOf,
   type DnsApiDeps,
   getZone,
+  JUST_STARTED,
   pathParam,
   rrsetBody,
   sendPage,
-  startedActionOf,
   zoneBody,
 } from './bodies.js';
 import type { WriteOutcome } from './dns-project.js';
@@ -28,8 +28,7 @@ export function actionRoutes(deps: DnsApiDeps): Router {
   });
 
   router.get('/actions/:action', (req, res) => {
-    const text = pathParam(req, 'action');
-    const action = /^\d{1,16}$/.test(text) ? deps.project.findAction(Number(text)) : null;
+    const action = deps.project.findAction(Number(pathParam(req, 'action')));
     if (action === null) throw notFound('action');
     res.json({ action: actionOf(deps, action) });
   });
@@ -83,7 +82,9 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
   router.post('/', (req, res) => {
     const body = bodyOf(req);
     const { action, rrset } = perform(req, res, parseIdentity(body), parseCommand('create', body), body);
-    res.status(201).json({ rrset: rrset && bodyFor(req, rrset), action: action && startedActionOf(deps, action) });
+    res
+      .status(201)
+      .json({ rrset: rrset && bodyFor(req, rrset), action: action && actionOf(deps, action, JUST_STARTED) });
   });
 
   router.get('/:name/:type', (req, res) => {
@@ -100,14 +101,14 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 
   router.delete('/:name/:type', (req, res) => {
     const { action } = perform(req, res, identityOf(req), { kind: 'delete' }, null);
-    res.status(201).json({ action: action && startedActionOf(deps, action) });
+    res.status(201).json({ action: action && actionOf(deps, action, JUST_STARTED) });
   });
 
   for (const kind of rrsetActions) {
     router.post(`/:name/:type/actions/${kind}`, (req, res) => {
       const body = bodyOf(req);
       const { action } = perform(req, res, identityOf(req), parseCommand(kind, body), body);
-      res.status(statusOf(kind)).json({ action: action && startedActionOf(deps, action) });
+      res.status(statusOf(kind)).json({ action: action && actionOf(deps, action, JUST_STARTED) });
     });
   }
   return router;

@@ -9,9 +9,7 @@ import type { TokenState } from '../project-tokens.js';
 import { type AccountName, accountNames, accounts, Rights } from './accounts.js';
 import { Clusters } from './cluster/clusters.js';
 import { JoiningMachines } from './cluster/joining-machines.js';
-import { createAuthorityController } from './controllers/authority-controller.js';
-import { createCredentialsController } from './controllers/credentials-controller.js';
-import { createProjectController } from './controllers/project-controller.js';
+import { startControllers } from './controllers.js';
 import { issueGardenServer, openCredentials, renderKubeconfig } from './credentials.js';
 import { createSettings, type GardenSettings, type SettingsStore } from './garden-settings.js';
 import { Gardenlet } from './gardenlet/gardenlet.js';
@@ -88,10 +86,7 @@ export async function startGarden(options: GardenOptions) {
         addresses: shootApi.addresses,
       }),
     );
-    const soon = (): number => settings.read().reconcileMs / 20;
-    run(createProjectController(store, objects, clock, soon));
-    run(createCredentialsController(store, clock, soon));
-    run(createAuthorityController({ store, objects, authorities, clock, settings: settings.read, afterMs: soon }));
+    run(startControllers({ store, objects, authorities, clock, settings: settings.read }));
     const watches = run(new Watches(store, settings.read));
     const api = buildGardenApi({
       store,
@@ -147,13 +142,16 @@ interface OpenGarden {
   close(): void;
 }
 
+/** Number of past events per resource that watches can resume from. */
+const HISTORY_LENGTH = 5000;
+
 /** Opens the garden in the data folder or creates one. */
 function openGarden(dataDir: string | undefined, initial: Partial<GardenSettings>, clock: Clock): OpenGarden {
   const journal = dataDir === undefined ? null : openJournal(dataDir, 'garden.jsonl');
-  const settings = createSettings(initial, ({ historyLength }) => store.setHistoryLength(historyLength));
+  const settings = createSettings(initial);
   const history = new ShootHistory();
   const store = new ObjectStore({
-    historyLength: settings.read().historyLength,
+    historyLength: HISTORY_LENGTH,
     now: clock.now,
     ...(journal === null ? {} : { keep: (line: string) => journal.append(line) }),
   });

@@ -32,6 +32,7 @@ export function buildDnsApi(deps: DnsApiDeps): Express {
   app.use(
     '/v1',
     computeApi({
+      clock: deps.clock,
       servers: deps.servers,
       nodesIn: deps.nodesIn,
       projectOf: (req) => deps.projectTokens.projectOf(tokenOf(req) ?? ''),
@@ -91,15 +92,14 @@ function requireToken({ tokens, projectTokens }: DnsApiDeps): RequestHandler {
     if (state === 'read-only' && req.method !== 'GET' && req.method !== 'HEAD') {
       throw new ApiError(401, 'token_readonly', 'token is only allowed to perform GET requests');
     }
-    if (opensZones.has(token) || isOfEveryProject(req.path)) return next();
+    if (opensZones.has(token) || ofEveryProject.test(req.path)) return next();
     if (req.path !== '/v1/zones') throw notFound('zone');
     sendPage(res, 'zones', pageOf([], parsePage(req, 50)), (zone) => zone);
   };
 }
 
 /** Resources that every project has, shared or separate. */
-const ofEveryProject = ['pricing', 'placement_groups', 'servers', 'images', 'actions'];
-const isOfEveryProject = (path: string): boolean => ofEveryProject.includes(path.split('/')[2] ?? '');
+const ofEveryProject = /^\/v1\/(?:pricing|placement_groups|servers|images|actions\/)/;
 
 function refuseUnknown(routes: RouteTable): RequestHandler {
   return (req, res, next) => {

@@ -16,8 +16,6 @@ export interface PlacementGroup {
 }
 
 const PER_PAGE_MAX = 50;
-/** Upstream limit per project. */
-const GROUPS_MAX = 50;
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._ -]{0,61}[A-Za-z0-9])?$/;
 
 /** Placement groups by project token. Kept in memory only. */
@@ -31,14 +29,12 @@ export class PlacementGroups {
     return this.#byToken.get(token) ?? [];
   }
 
-  /** @throws ApiError `uniqueness_error`, `resource_limit_exceeded` */
+  /** @throws ApiError `uniqueness_error` */
   create(token: string, { name, labels }: Pick<PlacementGroup, 'name' | 'labels'>): PlacementGroup {
     const present = this.list(token);
     if (present.some((group) => group.name === name)) {
       throw new ApiError(409, 'uniqueness_error', `name is already used: ${name}`);
     }
-    if (present.length >= GROUPS_MAX)
-      throw new ApiError(403, 'resource_limit_exceeded', 'placement group limit exceeded');
     this.#lastId += 1;
     const created = `${new Date(this.clock.now()).toISOString().slice(0, 19)}+00:00`;
     const group: PlacementGroup = { id: this.#lastId, name, labels, type: 'spread', created, servers: [] };

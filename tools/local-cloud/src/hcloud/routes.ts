@@ -7,10 +7,10 @@ export const computeRoutes: readonly Route[] = [
   { pattern: '/v1/servers', methods: ['GET'] },
   { pattern: '/v1/servers/:server', methods: ['GET', 'PUT', 'DELETE'] },
   { pattern: '/v1/servers/:server/actions', methods: ['GET'] },
-  ...['rebuild', 'poweroff', 'change_protection'].map((action) => ({
-    pattern: `/v1/servers/:server/actions/${action}`,
-    methods: ['POST'],
-  })),
+  { pattern: '/v1/servers/:server/actions/rebuild', methods: ['POST'] },
+  { pattern: '/v1/servers/:server/actions/poweroff', methods: ['POST'] },
+  // Not served, but counted by its name.
+  { pattern: '/v1/servers/:server/actions/change_protection', methods: [] },
 ];
 
 /** Actions on a set. They are also the last segments of their paths. */

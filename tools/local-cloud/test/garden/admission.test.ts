@@ -269,12 +269,6 @@ describe('a new Shoot', () => {
 
       expect([status, body.message]).toEqual([403, expect.stringContaining('field is immutable')]);
     });
-
-    it('are named when somebody asks for others', async () => {
-      const { status, body } = await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: ['vpn'] });
-
-      expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('existingNetwork, publicIP')]);
-    });
   });
 
   it.each<[string, Spec, number, string]>([

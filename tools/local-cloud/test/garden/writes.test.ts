@@ -160,53 +160,6 @@ describe('the metadata of every object', () => {
   });
 });
 
-describe('an update', () => {
-  it('needs the current version', async () => {
-    const shoot = await createShoot('versioned');
-    const path = `${SHOOTS}/versioned`;
-    const { resourceVersion, ...metadata } = shoot.metadata;
-
-    const unversioned = await garden.call('PUT', path, { ...shoot, metadata });
-    const first = await garden.call('PUT', path, { ...shoot, spec: { ...shoot.spec, purpose: 'testing' } });
-    const stale = await garden.call('PUT', path, { ...shoot, spec: { ...shoot.spec, purpose: 'production' } });
-
-    expect([unversioned.status, first.status, stale.status]).toEqual([422, 200, 409]);
-    expect(unversioned.body.message).toContain(
-      'metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
-    );
-    expect(stale.body).toMatchObject({
-      reason: 'Conflict',
-      details: { name: 'versioned', group: 'core.gardener.cloud', kind: 'shoots' },
-      message:
-        'Operation cannot be fulfilled on shoots.core.gardener.cloud "versioned": the object has been modified; please apply your changes to the latest version and try again',
-    });
-    expect(Number(first.body.metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion));
-  });
-
-  it("cannot touch what is the server's", async () => {
-    const shoot = await createShoot('guarded');
-    const metadata = { ...shoot.metadata, creationTimestamp: '2000-01-01T00:00:00Z', generation: 99 };
-
-    const { body } = await garden.call('PUT', `${SHOOTS}/guarded`, { ...shoot, metadata, status: { seedName: 'x' } });
-
-    expect(body.metadata).toMatchObject({ creationTimestamp: shoot.metadata.creationTimestamp, generation: 1 });
-    expect(body.status).toEqual(shoot.status);
-  });
-
-  it('of another uid answers 409, of a missing object 404', async () => {
-    const shoot = await createShoot('unique');
-
-    const other = await garden.call('PUT', `${SHOOTS}/unique`, { ...shoot, metadata: { ...shoot.metadata, uid: 'x' } });
-    const missing = await garden.call('PUT', `${SHOOTS}/missing`, {
-      ...shoot,
-      metadata: { ...shoot.metadata, name: 'missing' },
-    });
-
-    expect([other.status, missing.status]).toEqual([409, 404]);
-    expect(missing.body.message).toBe('shoots.core.gardener.cloud "missing" not found');
-  });
-});
-
 describe('a patch', () => {
   it('by merge replaces the whole list of pools', async () => {
     await garden.create(aShoot({ name: 'merged', workers: [aWorker(), aWorker({ name: 'pool-b' })] }));

@@ -1,5 +1,5 @@
+import { type LabelTest, parseLabelSelector } from '../../labels.js';
 import { apiVersionOf } from '../kinds/kind.js';
-import { parseFieldSelector, parseLabelSelector } from '../kube/selectors.js';
 import { badRequest, expired, StatusError } from '../kube/status-error.js';
 import { type Held, keyOf } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
@@ -102,19 +102,20 @@ export interface Selection {
   readonly narrows: boolean;
 }
 
-const selectable = ['metadata.name', 'metadata.namespace'];
-
-/** The namespace and selectors of a list or watch. @throws StatusError 400 */
+/** The namespace and label selector of a list or watch. @throws StatusError 400 */
 export function selectionOf({ namespace, query }: RequestInfo): Selection {
-  const labelSelector = query.get('labelSelector') ?? '';
-  const fieldSelector = query.get('fieldSelector') ?? '';
-  const labelTest = parseLabelSelector(labelSelector);
-  const fieldTest = parseFieldSelector(fieldSelector, selectable);
+  const selector = query.get('labelSelector') ?? '';
+  const hasLabels = labelTest(selector);
+  if (query.get('fieldSelector'))
+    throw badRequest('field label not supported: the local garden selects by labels only');
   return {
-    narrows: labelSelector !== '' || fieldSelector !== '',
-    matches: (held) =>
-      (namespace === '' || held.namespace === namespace) &&
-      labelTest(held.labels) &&
-      fieldTest({ 'metadata.name': held.name, 'metadata.namespace': held.namespace }),
+    narrows: selector !== '',
+    matches: (held) => (namespace === '' || held.namespace === namespace) && hasLabels(held.labels),
   };
 }
+
+/** @throws StatusError 400 */
+export const labelTest = (selector: string): LabelTest =>
+  parseLabelSelector(selector, (part) =>
+    badRequest(`unable to parse requirement: ${JSON.stringify(part)} in selector ${JSON.stringify(selector)}`),
+  );

@@ -22,7 +22,7 @@ function routesOf(kind: Kind): Route[] {
 
 /** Route patterns for the call counts. */
 export const gardenRoutes: readonly Route[] = [
-  ...['/api', '/apis', '/version', '/healthz', '/livez', '/readyz'].map(route),
+  ...['/api', '/apis', '/version', '/readyz'].map(route),
   ...[...new Set(allKinds.map(basePath))].map(route),
   ...allKinds.flatMap(routesOf),
 ];

@@ -51,7 +51,6 @@ export const cloudProfiles: Kind<CloudProfile> = {
   namespaced: false,
   schema: objectSchema({ spec: any }),
   userVerbs: readVerbs,
-  columns: [],
 };
 
 const isPast = (expirationDate: string | undefined, nowMs: number): boolean =>

@@ -2,7 +2,7 @@ import { any, atomicStruct, integer, objectSchema, struct, text } from '../field
 import { type FieldError, immutable, invalid, required } from '../kube/field-error.js';
 import { equalJson, type KubeObject } from '../kube/object.js';
 import { forbidden } from '../kube/status-error.js';
-import { type Kind, textColumn } from './kind.js';
+import type { Kind } from './kind.js';
 
 export interface Project extends KubeObject {
   spec: { namespace?: string; [field: string]: unknown };
@@ -29,10 +29,6 @@ export const projects: Kind<Project> = {
     }),
     status: struct({ observedGeneration: integer, phase: text }),
   }),
-  columns: [
-    textColumn('Namespace', (object) => (object as Project).spec.namespace ?? ''),
-    textColumn('Status', (object) => (object as Project).status?.phase ?? ''),
-  ],
   setDefaults(project) {
     project.spec ??= {};
   },
@@ -82,13 +78,6 @@ export const credentialsBindings: Kind<CredentialsBinding> = {
     credentialsRef: atomicStruct({ apiVersion: text, kind: text, name: text, namespace: text }),
     quotas: any,
   }),
-  columns: [
-    textColumn('Provider', (object) => (object as CredentialsBinding).provider.type),
-    textColumn('Credentials', ({ credentialsRef }) => {
-      const { namespace = '', name = '' } = credentialsRef as CredentialsBinding['credentialsRef'];
-      return `${namespace}/${name}`;
-    }),
-  ],
   setDefaults(binding) {
     binding.provider ??= { type: '' };
     binding.credentialsRef ??= {};

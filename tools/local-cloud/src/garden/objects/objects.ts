@@ -52,16 +52,10 @@ export class Objects {
     return this.#store(kind, object, null, options);
   }
 
-  /** Replaces an object, as PUT does. */
+  /** Replaces an object. Only controllers do. */
   update(kind: Kind, namespace: string, name: string, body: KubeObject, options: WriteOptions): Written {
     const old = this.get(kind, namespace, name);
     const object = withoutNulls(body);
-    const { resourceVersion } = object.metadata;
-    if (resourceVersion === undefined) {
-      const message = 'Invalid value: 0x0: must be specified for an update';
-      const error = { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message };
-      throw invalidObject(kind, name, [error]);
-    }
     kind.setDefaults?.(object);
     return this.#replace(kind, object, old, options);
   }

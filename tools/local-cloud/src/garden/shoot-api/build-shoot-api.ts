@@ -81,7 +81,7 @@ const get = (pattern: string): Route => ({ pattern, methods: ['GET'] });
 
 /** Counted separately from the garden's routes, which have the same paths. */
 const shootRoutes: readonly Route[] = [
-  ...['/version', '/api', '/apis', '/apis/policy', '/apis/policy/v1', '/api/v1'].map(get),
+  ...['/version', '/api', '/apis', '/api/v1'].map(get),
   get('/api/v1/nodes'),
   { pattern: '/api/v1/nodes/:name', methods: ['GET', 'PATCH', 'DELETE'] },
   get('/api/v1/secrets'),
@@ -93,16 +93,6 @@ const shootRoutes: readonly Route[] = [
   { pattern: '/api/v1/namespaces/:namespace/pods/:name/eviction', methods: ['POST'] },
 ];
 
-const policy = {
-  name: 'policy',
-  versions: [{ groupVersion: 'policy/v1', version: 'v1' }],
-  preferredVersion: { groupVersion: 'policy/v1', version: 'v1' },
-};
-
-const resourceList = (groupVersion: string, resources: readonly object[]) => ({
-  ...{ kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources },
-});
-
 const secret = { name: 'secrets', singularName: 'secret', namespaced: true, kind: 'Secret' };
 const pod = { name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod', shortNames: ['po'] };
 const node = { name: 'nodes', singularName: 'node', namespaced: false, kind: 'Node', shortNames: ['no'] };
@@ -111,13 +101,16 @@ const eviction = { name: 'pods/eviction', singularName: '', namespaced: true, ki
 /** Discovery documents by path. They list only the resources served here. */
 const shootDiscovery: Readonly<Record<string, unknown>> = {
   '/api': { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] },
-  '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [policy] },
-  '/apis/policy': { kind: 'APIGroup', apiVersion: 'v1', ...policy },
-  '/apis/policy/v1': resourceList('policy/v1', []),
-  '/api/v1': resourceList('v1', [
-    { ...node, verbs: ['delete', 'get', 'list', 'patch'] },
-    { ...pod, verbs: ['get', 'list'] },
-    { ...eviction, group: 'policy', version: 'v1', verbs: ['create'] },
-    { ...secret, verbs: ['create', 'delete', 'get', 'list'] },
-  ]),
+  '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
+  '/api/v1': {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: 'v1',
+    resources: [
+      { ...node, verbs: ['delete', 'get', 'list', 'patch'] },
+      { ...pod, verbs: ['get', 'list'] },
+      { ...eviction, group: 'policy', version: 'v1', verbs: ['create'] },
+      { ...secret, verbs: ['create', 'delete', 'get', 'list'] },
+    ],
+  },
 };
