@@ -20,8 +20,6 @@ import { startNameServer } from './name-server/start-name-server.js';
 import { ProjectTokens } from './project-tokens.js';
 
 export interface LocalCloudOptions {
-  /** Default `127.0.0.1`. The admin address always stays on loopback. */
-  host?: string;
   /** Default 0: a free port. */
   apiPort?: number;
   /** UDP and TCP. Default 0: a free port. */
@@ -71,9 +69,11 @@ export interface LocalCloud {
   close(): Promise<void>;
 }
 
+const LOOPBACK = '127.0.0.1';
+
 /** Starts the local cloud and returns once all addresses answer. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
-  const { host = '127.0.0.1', tokens, zones, actionMs = 150, requestsPerHour = 3600 } = options;
+  const { tokens, zones, actionMs = 150, requestsPerHour = 3600 } = options;
   const clock = createClock();
   const project = new DnsProject({ clock, zones, actionMs, dataDir: options.dataDir });
   const servers = new Servers({ clock, actionMs, dataDir: options.dataDir });
@@ -113,10 +113,10 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     return server;
   };
   try {
-    const { port: apiPort } = await start(listenHttp(api, host, options.apiPort ?? 0));
+    const { port: apiPort } = await start(listenHttp(api, LOOPBACK, options.apiPort ?? 0));
     const garden = await start(
       startGarden({
-        host,
+        host: LOOPBACK,
         port: options.gardenPort ?? 0,
         shootPort: options.shootPort ?? 0,
         dataDir: options.dataDir,
@@ -131,7 +131,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     nodesIn = garden.nodesIn;
     const joinMs = (): number => garden.settings.read().joinMs;
     started.push(startMachines({ servers, clock, shoots: garden.machines, joinMs }));
-    const mail = await start(startMailSink(host, options.smtpPort ?? 0));
+    const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
     const admin = createAdmin({
       mail,
       project,
@@ -144,11 +144,11 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       projectTokens,
       garden,
     });
-    const { port: adminPort } = await start(listenHttp(buildAdminApp(admin), '127.0.0.1', options.adminPort ?? 0));
-    const { port: dnsPort } = await start(startNameServer(host, options.dnsPort ?? 0, servedZones(project)));
+    const { port: adminPort } = await start(listenHttp(buildAdminApp(admin), LOOPBACK, options.adminPort ?? 0));
+    const { port: dnsPort } = await start(startNameServer(LOOPBACK, options.dnsPort ?? 0, servedZones(project)));
     return {
-      apiUrl: `http://${host}:${apiPort}/v1`,
-      adminUrl: `http://127.0.0.1:${adminPort}`,
+      apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,
+      adminUrl: `http://${LOOPBACK}:${adminPort}`,
       dnsPort,
       smtpPort: mail.port,
       gardenUrl: garden.url,

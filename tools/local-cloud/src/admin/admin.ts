@@ -17,7 +17,6 @@ import { createGardenAdmin } from './garden-admin.js';
 export interface ForcedRrset {
   ttl?: number | null;
   labels?: Labels;
-  protection?: { change: boolean };
   records: readonly { value: string; comment?: string }[];
 }
 
@@ -73,7 +72,8 @@ export function createAdmin(deps: AdminDeps) {
     writes: (): readonly Write[] => project.writes(),
     /** Stores a set without checking any rule, like a manual change upstream. */
     putRrset(zone: string, name: string, type: string, rrset: ForcedRrset): Rrset {
-      const { ttl = null, labels = {}, protection = { change: false } } = rrset;
+      const { ttl = null, labels = {} } = rrset;
+      const protection = { change: false };
       const records = rrset.records.map(({ value, comment = '' }) => ({ value, comment }));
       return project.force(getZone(zone), name, type, { name, type, ttl, labels, protection, records }) as Rrset;
     },

@@ -22,7 +22,7 @@ export interface ShootEdit {
   readonly patch?: Readonly<Record<string, unknown>>;
   /** Merge patch of the status. No rule applies. */
   readonly status?: Readonly<Record<string, unknown>>;
-  /** Conditions and constraints to set, by type. */
+  /** Conditions to set, by type. */
   readonly conditions?: readonly ConditionEdit[];
 }
 
@@ -125,8 +125,7 @@ export function createGardenAdmin(garden: Garden) {
       const data = typeof command === 'string' ? readJoinCommand(command) : null;
       if (data?.hostname == null) throw new Error('`command` is no whole join command.');
       const name = data.hostname;
-      const nothing = { serverType: '', location: '', rebuild: 0 };
-      const outcome = garden.machines.join({ serverId: null, name, architecture, ...nothing }, data);
+      const outcome = garden.machines.join({ serverId: null, name, architecture, rebuild: 0 }, data);
       if (outcome === 'later') throw new Error('The API server of the cluster is away. Run the command again.');
       if (outcome === 'never')
         throw new Error('The cluster turns the machine away: the token, or what it names, is over.');
@@ -172,11 +171,8 @@ function machinesByPool(held: Held): Record<string, string[]> {
   return machines;
 }
 
-const constraintTypes = ['HibernationPossible', 'MaintenancePreconditionsSatisfied'];
-
 function putCondition(status: Shoot['status'], condition: ConditionEdit): void {
-  const field = constraintTypes.includes(condition.type) ? 'constraints' : 'conditions';
   const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  const others = (status[field] ?? []).filter(({ type }) => type !== condition.type);
-  status[field] = [...others, { ...condition, lastTransitionTime: at, lastUpdateTime: at }];
+  const others = (status.conditions ?? []).filter(({ type }) => type !== condition.type);
+  status.conditions = [...others, { ...condition, lastTransitionTime: at, lastUpdateTime: at }];
 }

@@ -144,7 +144,7 @@ export class DnsProject {
       this.#keep({ kind: 'write', write });
       return { action, rrset };
     }
-    const change = this.#changeOf(zone, name, type, rrset, servesDns(command));
+    const change = this.#changeOf(zone, name, type, rrset, command.kind !== 'put_labels');
     this.#keep({ kind: 'change', change, write, ...(action === null ? {} : { action }) });
     return { action, rrset: change.next };
   }
@@ -250,9 +250,6 @@ export class DnsProject {
 }
 
 const isSoa = (name: string, type: string): boolean => name === '@' && type === 'SOA';
-
-/** Name servers do not publish labels and protection. */
-const servesDns = ({ kind }: Command): boolean => kind !== 'put_labels' && kind !== 'change_protection';
 
 function withRaisedSerial(soa: Rrset, nowMs: number): Rrset {
   return { ...soa, records: soa.records.map((record) => ({ ...record, value: bumpSerial(record.value, nowMs) })) };

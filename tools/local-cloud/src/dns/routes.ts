@@ -14,7 +14,7 @@ import {
 } from './bodies.js';
 import type { WriteOutcome } from './dns-project.js';
 import type { Rrset } from './model.js';
-import { type Command, type CommandKind, parseCommand, parseIdentity, parseJsonObject } from './parse-command.js';
+import { type Command, parseCommand, parseIdentity, parseJsonObject } from './parse-command.js';
 
 /** Mounted at `/v1`. */
 export function actionRoutes(deps: DnsApiDeps): Router {
@@ -108,7 +108,7 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
     router.post(`/:name/:type/actions/${kind}`, (req, res) => {
       const body = bodyOf(req);
       const { action } = perform(req, res, identityOf(req), parseCommand(kind, body), body);
-      res.status(statusOf(kind)).json({ action: action && actionOf(deps, action, JUST_STARTED) });
+      res.status(201).json({ action: action && actionOf(deps, action, JUST_STARTED) });
     });
   }
   return router;
@@ -132,6 +132,3 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 const identityOf = (req: Request) => ({ name: pathParam(req, 'name'), type: pathParam(req, 'type') });
 
 const bodyOf = (req: Request) => parseJsonObject(Buffer.isBuffer(req.body) ? req.body.toString('utf8') : '');
-
-/** The upstream answers 201 to every write except this one. */
-const statusOf = (kind: CommandKind): number => (kind === 'update_records' ? 200 : 201);

@@ -81,7 +81,7 @@ function projectController(deps: ControllerDeps): Controller {
     const held = store.get('projects', '', place.name);
     if (held === null) return;
     const project = objectOf<Project>(held);
-    const { name = '', uid = '', generation = 1 } = project.metadata;
+    const { name = '', uid = '' } = project.metadata;
     const namespace = project.spec.namespace ?? `garden-${name}-${shortHash(uid)}`;
     const labels = { 'gardener.cloud/role': 'project', 'project.gardener.cloud/name': name };
     const known = store.get('namespaces', '', namespace);
@@ -93,7 +93,7 @@ function projectController(deps: ControllerDeps): Controller {
       const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } };
       objects.create(namespaces, '', object, asManager);
     }
-    next.status = { phase: isForeign ? 'Failed' : 'Ready', observedGeneration: generation };
+    next.status = { phase: isForeign ? 'Failed' : 'Ready' };
     if (!equalJson(next, project)) store.put('projects', next);
   });
 }

@@ -32,7 +32,6 @@ export function renderKubeconfig(
   userName: string,
   user: KubeconfigUser,
   clusters: readonly [KubeconfigCluster, ...KubeconfigCluster[]],
-  namespace?: string,
 ): string {
   return stringify({
     apiVersion: 'v1',
@@ -48,7 +47,7 @@ export function renderKubeconfig(
     })),
     contexts: clusters.map(({ name }) => ({
       name,
-      context: { cluster: name, user: userName, ...(namespace === undefined ? {} : { namespace }) },
+      context: { cluster: name, user: userName },
     })),
     users: [{ name: userName, user: userFields(user) }],
   });

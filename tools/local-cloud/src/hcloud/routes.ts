@@ -1,4 +1,3 @@
-import type { CommandKind } from '../dns/parse-command.js';
 import type { Route } from '../faults/call-counts.js';
 
 /** Paths of resources that every project has. */
@@ -14,14 +13,7 @@ export const computeRoutes: readonly Route[] = [
 ];
 
 /** Actions on a set. They are also the last segments of their paths. */
-export const rrsetActions = [
-  'set_records',
-  'add_records',
-  'remove_records',
-  'update_records',
-  'change_ttl',
-  'change_protection',
-] as const satisfies readonly CommandKind[];
+export const rrsetActions = ['set_records', 'add_records', 'remove_records', 'change_ttl'] as const;
 
 const rrset = '/v1/zones/:zone/rrsets/:name/:type';
 

@@ -88,7 +88,6 @@ describe('the admin address', () => {
   });
 
   it.each([
-    ['POST', '/garden/shoot-faults', { effect: { codes: ['ERR_WHAT'] } }],
     ['POST', '/garden/shoot-faults', {}],
     ['PATCH', '/garden/settings', { speed: 1 }],
     ['PATCH', '/garden/settings', { createMs: -1 }],

@@ -44,7 +44,6 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
   const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === metadata.generation;
   const staysPut = type === 'Migrate' || type === 'Delete';
   const seedName = staysPut ? status.seedName : (spec.seedName ?? status.seedName);
-  const toggles = wantsHibernation(spec) && !status.hibernated;
   const next: Shoot = {
     ...shoot,
     metadata: {
@@ -61,7 +60,6 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
       ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
       retryCycleStartTime: isRetry ? (status.retryCycleStartTime ?? at) : at,
       ...(type === 'Migrate' ? { migrationStartTime: status.migrationStartTime ?? at } : {}),
-      ...(toggles ? { lastHibernationTriggerTime: at } : {}),
       lastOperation: operation(type, 'Processing', 0, texts[type].begun, at),
     },
   };
@@ -109,18 +107,11 @@ export function advanceFlow(shoot: Shoot, simulation: Simulation, flow: Flow, wo
   }
   const at = timestamp(world.nowMs);
   const isUp = flow.type !== 'Delete' && flow.type !== 'Migrate' && task.progress >= 34;
-  const { nodes, pods, services } = flow.spec.networking ?? {};
-  const ranges = (range: string | undefined): string[] => (range === undefined ? [] : [range]);
   const next: Shoot = {
     ...shoot,
     status: {
       ...shoot.status,
-      ...(isUp
-        ? {
-            advertisedAddresses: world.addresses.map((address) => ({ ...address })),
-            networking: { nodes: ranges(nodes), pods: ranges(pods), services: ranges(services) },
-          }
-        : {}),
+      ...(isUp ? { advertisedAddresses: world.addresses.map((address) => ({ ...address })) } : {}),
       lastOperation: operation(flow.type, 'Processing', task.progress, task.name, at),
     },
   };

@@ -3,7 +3,7 @@ import type { TokenState } from '../../project-tokens.js';
 import type { Secret } from '../kinds/core-kinds.js';
 import type { CredentialsBinding } from '../kinds/projects.js';
 import { findWorker, type Shoot } from '../kinds/shoot/shoot.js';
-import { sharedObjectOf } from '../objects/held.js';
+import { objectOf } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
 import { firstProviderTask } from './flow-plan.js';
 import { type FlowFault, simulationOf } from './simulation.js';
@@ -42,9 +42,9 @@ function tokenOf(store: ObjectStore, { metadata, spec }: Pick<Shoot, 'metadata' 
   if (bindingName === undefined) return null;
   const binding = store.get('credentialsbindings', namespace, bindingName);
   if (binding === null) return null;
-  const { credentialsRef } = sharedObjectOf<CredentialsBinding>(binding);
+  const { credentialsRef } = objectOf<CredentialsBinding>(binding);
   const secret = store.get('secrets', credentialsRef.namespace ?? namespace, credentialsRef.name ?? '');
-  const value = secret && sharedObjectOf<Secret>(secret).data?.[TOKEN_KEY];
+  const value = secret && objectOf<Secret>(secret).data?.[TOKEN_KEY];
   return value == null ? null : Buffer.from(value, 'base64').toString('utf8').trim();
 }
 
@@ -65,7 +65,7 @@ export function providerNodesOf(
   projectOf: (token: string) => string,
 ): ProviderNode[] {
   return store.list('shoots').flatMap((held) => {
-    const shoot = sharedObjectOf<Shoot>(held);
+    const shoot = objectOf<Shoot>(held);
     const token = tokenOf(store, shoot);
     if (token === null || projectOf(token) !== project) return [];
     const { spec, machines } = simulationOf(held).reconciled ?? { spec: shoot.spec, machines: [] };

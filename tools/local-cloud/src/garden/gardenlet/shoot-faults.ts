@@ -1,6 +1,5 @@
 import { type HeldRule, HeldRules } from '../../faults/held-rules.js';
 import type { OperationType, Shoot } from '../kinds/shoot/shoot.js';
-import { isKnownCode } from './flow-plan.js';
 
 /** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
 export interface ShootFault {
@@ -34,6 +33,4 @@ export function hits(fault: ShootFault, { metadata }: Shoot, type: OperationType
 
 function checkFault({ effect }: ShootFault): void {
   if (typeof effect !== 'object' || effect === null) throw new Error('A fault of a Shoot needs an `effect`.');
-  const unknown = (effect.codes ?? []).filter((code) => !isKnownCode(code));
-  if (unknown.length > 0) throw new Error(`Gardener has no error code ${unknown.join(', ')}.`);
 }

@@ -37,8 +37,6 @@ export interface Simulation {
   readonly reconciled?: { readonly spec: ShootSpec; readonly machines: readonly Machine[] };
   /** A health check is due: conditions are still Progressing. */
   readonly careDue?: boolean;
-  /** The scheduler found no seed for this generation. */
-  readonly unschedulable?: number;
   readonly authority?: KeyPair;
   readonly inside?: ClusterContents;
 }

@@ -52,15 +52,5 @@ export const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, 
 
 export const serverVersion = (gitVersion: string) => {
   const [major = '1', minor = '0'] = gitVersion.replace(/^v/, '').split('.');
-  return {
-    major,
-    minor,
-    gitVersion,
-    gitCommit: '0'.repeat(40),
-    gitTreeState: 'clean',
-    buildDate: '1970-01-01T00:00:00Z',
-    goVersion: 'go1.25.0',
-    compiler: 'gc',
-    platform: 'linux/amd64',
-  };
+  return { major, minor, gitVersion };
 };

@@ -43,13 +43,8 @@ export function readObject(req: Request, kind: Pick<Kind, 'group' | 'version' | 
   const body = parseJson(req);
   if (!isFields(body)) throw badRequest("couldn't get version/kind; the body of the request is no object");
   const { apiVersion = apiVersionOf(kind), kind: bodyKind = kind.kind } = body;
-  if (bodyKind !== kind.kind) {
-    throw badRequest(`${bodyKind} in version "${kind.version}" cannot be handled as a ${kind.kind}`);
-  }
-  if (apiVersion !== apiVersionOf(kind)) {
-    throw badRequest(
-      `the API version in the data (${apiVersion}) does not match the expected API version (${apiVersionOf(kind)})`,
-    );
+  if (bodyKind !== kind.kind || apiVersion !== apiVersionOf(kind)) {
+    throw badRequest(`${bodyKind} in version "${apiVersion}" cannot be handled as a ${kind.kind}`);
   }
   const { mistyped } = checkFields(kind.schema, body);
   if (mistyped !== null) {

@@ -12,7 +12,6 @@ export interface ExpirableVersion {
 export interface ImageVersion extends ExpirableVersion {
   readonly architectures?: readonly string[];
   readonly cri?: readonly { readonly name: string }[];
-  readonly kubeletVersionConstraint?: string;
 }
 
 export interface CloudProfile extends KubeObject {

@@ -1,4 +1,4 @@
-import { any, atomicStruct, integer, objectSchema, struct, text } from '../fields/schema.js';
+import { any, atomicStruct, objectSchema, struct, text } from '../fields/schema.js';
 import { type FieldError, immutable, invalid, required } from '../kube/field-error.js';
 import { equalJson, type KubeObject } from '../kube/object.js';
 import { forbidden } from '../kube/status-error.js';
@@ -6,7 +6,7 @@ import type { Kind } from './kind.js';
 
 export interface Project extends KubeObject {
   spec: { namespace?: string; [field: string]: unknown };
-  status?: { phase?: string; observedGeneration?: number };
+  status?: { phase?: string };
 }
 
 const NAME_MAX = 10;
@@ -27,14 +27,12 @@ export const projects: Kind<Project> = {
       members: any,
       namespace: text,
     }),
-    status: struct({ observedGeneration: integer, phase: text }),
+    status: struct({ phase: text }),
   }),
   setDefaults(project) {
     project.spec ??= {};
   },
   prepare(project, old, { user }) {
-    const { generation = 1 } = old?.metadata ?? {};
-    project.metadata.generation = old === null || equalJson(project.spec, old.spec) ? generation : generation + 1;
     if (old === null) {
       project.spec.createdBy ??= { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user };
       project.spec.owner ??= project.spec.createdBy;

@@ -6,6 +6,7 @@ export interface OwnerReference {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
+  readonly controller?: boolean;
 }
 
 /** One entry of `metadata.managedFields`. */

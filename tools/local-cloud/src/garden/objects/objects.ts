@@ -4,7 +4,7 @@ import type { GardenSettings } from '../garden-settings.js';
 import { type AdmissionContext, apiVersionOf, type Kind } from '../kinds/kind.js';
 import { isFields, type KubeObject, mergePatch, withoutNulls } from '../kube/object.js';
 import { alreadyExists, badRequest, forbidden, invalidObject, notFound, StatusError } from '../kube/status-error.js';
-import { objectOf, sharedObjectOf } from './held.js';
+import { objectOf } from './held.js';
 import { keepServerFields, nameNew, validateMeta } from './metadata.js';
 import type { ObjectStore } from './object-store.js';
 import type { Patch, Preconditions, WriteOptions } from './preconditions.js';
@@ -169,7 +169,7 @@ export class Objects {
     if (!kind.namespaced) return;
     const held = this.deps.store.get('namespaces', '', namespace);
     if (held === null) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
-    if (sharedObjectOf(held).metadata.deletionTimestamp !== undefined) {
+    if (objectOf(held).metadata.deletionTimestamp !== undefined) {
       const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
       throw forbidden(kind, name, why);
     }
@@ -184,7 +184,7 @@ export class Objects {
       extensionFields: this.deps.settings().extensionFields,
       find: <T extends KubeObject>(plural: string, namespace: string, name: string) => {
         const held = store.get(plural, namespace, name);
-        return held && sharedObjectOf<T>(held);
+        return held && objectOf<T>(held);
       },
     };
   }

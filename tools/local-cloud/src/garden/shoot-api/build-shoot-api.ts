@@ -6,7 +6,7 @@ import { injectFaults } from '../../faults/fault-middleware.js';
 import { BODY_BYTES_MAX, renderFault, sendJson, sendStatusError } from '../http/answers.js';
 import { serverVersion } from '../http/discovery.js';
 import type { Shoot } from '../kinds/shoot/shoot.js';
-import { badRequest, methodNotAllowed, pathNotFound, unauthorized } from '../kube/status-error.js';
+import { methodNotAllowed, pathNotFound, unauthorized } from '../kube/status-error.js';
 import { objectOf } from '../objects/held.js';
 import { nodeRoutes } from './node-routes.js';
 import { podRoutes } from './pod-routes.js';
@@ -31,7 +31,6 @@ export function buildShootApi(deps: ShootApiDeps): Express {
   });
   app.use(requireCertificate(deps));
   app.get(Object.keys(shootDiscovery), (req, res) => sendJson(res, 200, shootDiscovery[req.path.replace(/\/$/, '')]));
-  app.use(refuseDryRuns);
   app.use('/api/v1', nodeRoutes(deps), secretRoutes(deps), podRoutes(deps));
   app.use((req) => {
     throw routes.find(req.path) === null ? pathNotFound() : methodNotAllowed();
@@ -70,12 +69,6 @@ function userOf({ subject }: X509Certificate): ShootUser {
   const name = /^CN=(.*)$/m.exec(subject)?.[1] ?? '';
   return { name, isViewer: /^O=gardener\.cloud:project:viewers$/m.test(subject) };
 }
-
-/** Dry runs are not supported: refuse instead of writing. */
-const refuseDryRuns: RequestHandler = (req, _res, next) => {
-  if (req.query.dryRun === undefined) next();
-  else throw badRequest('dryRun is not known to the API servers of local Shoots');
-};
 
 const get = (pattern: string): Route => ({ pattern, methods: ['GET'] });
 

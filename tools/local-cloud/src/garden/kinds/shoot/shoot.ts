@@ -82,13 +82,11 @@ export interface ShootStatus {
   clusterIdentity?: string;
   retryCycleStartTime?: string;
   migrationStartTime?: string;
-  lastHibernationTriggerTime?: string;
   lastOperation?: LastOperation;
   lastErrors?: LastError[];
   conditions?: Condition[];
   constraints?: Condition[];
   advertisedAddresses?: { name: string; url: string }[];
-  networking?: { nodes?: string[]; pods?: string[]; services?: string[] };
   [field: string]: unknown;
 }
 
