@@ -4,7 +4,7 @@ import { createClock } from './clock.js';
 import { startMachines } from './compute/machines.js';
 import { Servers } from './compute/servers.js';
 import type { ExtraFields } from './dns/bodies.js';
-import { DnsProject, type ZoneOptions } from './dns/dns-project.js';
+import { DnsProject } from './dns/dns-project.js';
 import { CallCounts } from './faults/call-counts.js';
 import { FaultRules } from './faults/fault-rules.js';
 import type { AccountName } from './garden/accounts.js';
@@ -39,7 +39,7 @@ export interface LocalCloudOptions {
   /** Read-only tokens of other projects. */
   readOnlyTokens?: readonly string[];
   /** Created at start unless the data folder contains them. */
-  zones: readonly ZoneOptions[];
+  zones: readonly { readonly name: string }[];
   /** Data folder. Default: state in memory only. */
   dataDir?: string;
   /** Run time of an action, in milliseconds. Default 150. */

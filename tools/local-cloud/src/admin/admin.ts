@@ -1,16 +1,14 @@
-import type { Clock } from '../clock.js';
 import type { Server, ServerOptions } from '../compute/model.js';
-import type { Servers } from '../compute/servers.js';
-import type { ExtraFields } from '../dns/bodies.js';
-import type { DnsProject, HeldZone } from '../dns/dns-project.js';
+import type { DnsApiDeps, ExtraFields } from '../dns/bodies.js';
+import type { HeldZone } from '../dns/dns-project.js';
 import type { Rrset, Write } from '../dns/model.js';
-import type { CallCounts, Calls } from '../faults/call-counts.js';
-import type { FaultRule, FaultRules, HeldFault } from '../faults/fault-rules.js';
+import type { Calls } from '../faults/call-counts.js';
+import type { FaultRule, HeldFault } from '../faults/fault-rules.js';
 import type { Garden } from '../garden/start-garden.js';
-import type { Budget, BudgetState } from '../hcloud/budget.js';
+import type { BudgetState } from '../hcloud/budget.js';
 import type { Labels } from '../labels.js';
 import type { MailSink, SunkMail } from '../mail-sink.js';
-import type { ProjectToken, ProjectTokens, TokenOptions } from '../project-tokens.js';
+import type { TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin } from './garden-admin.js';
 
 /** A record set stored without any checks. Omitted fields are empty. */
@@ -20,15 +18,8 @@ export interface ForcedRrset {
   records: readonly { value: string; comment?: string }[];
 }
 
-export interface AdminDeps {
-  readonly project: DnsProject;
-  readonly servers: Servers;
-  readonly clock: Clock;
-  readonly budget: Budget;
-  readonly faults: FaultRules;
-  readonly calls: CallCounts;
+export interface AdminDeps extends Omit<DnsApiDeps, 'nodesIn' | 'tokens' | 'extraFields'> {
   readonly setExtraFields: (extra: ExtraFields) => void;
-  readonly projectTokens: ProjectTokens;
   readonly garden: Garden;
   readonly mail: MailSink;
 }
@@ -82,8 +73,6 @@ export function createAdmin(deps: AdminDeps) {
     },
     /** Replaces the extra fields that are merged into objects in responses. */
     setExtraFields: deps.setExtraFields,
-    /** Valid project tokens, including those of the zones' project. */
-    projectTokens: (): ProjectToken[] => projectTokens.list(),
     /** A read-only token is refused for every write. */
     addProjectToken: (token: string, options?: TokenOptions): void => projectTokens.add(token, options),
     /** The provider answers 401 to this token from now on. */
@@ -93,7 +82,7 @@ export function createAdmin(deps: AdminDeps) {
       servers.add(projectTokens.projectOf(token), options),
     /** Every server ever created, with its number of rebuilds. */
     servers: (): Server[] => servers.list(),
-    changeServer: (id: number, change: ServerOptions): Server => servers.change(id, change),
+    changeServer: (id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server => servers.change(id, change),
     /** Removes a server, like a manual deletion at the provider. */
     vanishServer: (id: number): void => servers.vanish(id),
     /** Received mails, oldest first. */

@@ -37,10 +37,9 @@ const routesOf = (admin: LocalCloudAdmin): Readonly<Record<string, Handler>> => 
   },
   'DELETE /rrsets/:zone/:name/:type': ({ params: { zone, name, type } }) => admin.deleteRrset(zone, name, type),
   'GET /mails': () => ({ mails: admin.mails() }),
-  '201 POST /project-tokens': ({ body: { token, readOnly = false, sameProjectAs } }) => {
+  'POST /project-tokens': ({ body: { token, readOnly = false, sameProjectAs } }) => {
     expect(typeof token === 'string' && token !== '', '{"token": <text>, "readOnly"?, "sameProjectAs"?}');
     admin.addProjectToken(token, { readOnly: readOnly === true, sameProjectAs });
-    return { tokens: admin.projectTokens() };
   },
   'DELETE /project-tokens/:token': ({ params: { token } }) => admin.rejectToken(token),
   'GET /servers': () => ({ servers: admin.servers() }),

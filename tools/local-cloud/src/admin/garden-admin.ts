@@ -106,7 +106,7 @@ export function createGardenAdmin(garden: Garden) {
       store.remove('shoots', namespace, name);
     },
     /** Nodes of a Shoot's cluster, also while its API server is down. */
-    nodes(namespace: string, shoot: string): ShownNode[] {
+    nodes(namespace: string, shoot: string) {
       const held = getHeld(namespace, shoot);
       const servers = new Map(clusters.read(held).joined.map(({ name, serverId }) => [name, serverId]));
       return clusters.nodes(held).map((node) => shownNode(node, servers.get(node.metadata.name) ?? null));
@@ -141,19 +141,8 @@ export function createGardenAdmin(garden: Garden) {
   };
 }
 
-/** A node of a Shoot's cluster, as shown to tests. */
-export interface ShownNode {
-  readonly name: string;
-  readonly pool: string;
-  /** Null for a node of the Shoot's own machines and for a machine outside the provider. */
-  readonly serverId: number | null;
-  readonly isReady: boolean;
-  readonly isUnschedulable: boolean;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-const shownNode = (node: Node, serverId: number | null): ShownNode => ({
+/** @param serverId null for a node of the Shoot's own machines and for a machine outside the provider */
+const shownNode = (node: Node, serverId: number | null) => ({
   name: node.metadata.name,
   pool: node.metadata.labels['worker.gardener.cloud/pool'] ?? '',
   serverId,

@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { type Request, type Response, Router } from 'express';
 import type { Clock } from '../clock.js';
-import { actionBody, JUST_STARTED, pathParam, sendPage } from '../dns/bodies.js';
+import { actionBody, JUST_STARTED, pathParam } from '../dns/bodies.js';
 import type { ActionError } from '../dns/model.js';
 import { parseJsonObject, parseLabels } from '../dns/parse-command.js';
 import type { ProviderNode } from '../garden/gardenlet/provider.js';
 import { invalidInput, notFound } from '../hcloud/api-error.js';
-import { labelTest, pageOf, parsePage, queryValue, queryValues } from '../hcloud/query.js';
+import { labelTest, queryValue, queryValues, sendPage } from '../hcloud/query.js';
 import { images, type Server, type ServerAction, type SystemImage } from './model.js';
 import type { Servers } from './servers.js';
 
-const PER_PAGE_MAX = 50;
 const USER_DATA_BYTES_MAX = 32 * 1024;
 
 interface ComputeDeps {
@@ -42,14 +41,14 @@ export function computeApi({ clock, servers, nodesIn, projectOf, hasZones }: Com
     const found = images.filter(
       ({ name, architecture }) => isAsked('name', name) && isAsked('architecture', architecture),
     );
-    sendPage(res, 'images', pageOf(found, parsePage(req, PER_PAGE_MAX)), imageBody);
+    sendPage(res, 'images', found, imageBody);
   });
   router.get('/servers', (req, res) => {
     const hasLabels = labelTest(req);
     const project = projectOf(req);
     const all = [...servers.inProject(project).map((server) => serverBody(servers, server)), ...nodesIn(project)];
     const found = all.filter(({ labels }) => hasLabels(labels));
-    sendPage(res, 'servers', pageOf(found, parsePage(req, PER_PAGE_MAX)), (body) => body);
+    sendPage(res, 'servers', found, (body) => body);
   });
   router.get('/servers/:server', (req, res) => {
     res.json({ server: serverBody(servers, serverOf(req)) });
@@ -66,8 +65,7 @@ export function computeApi({ clock, servers, nodesIn, projectOf, hasZones }: Com
   router.get('/servers/:server/actions', (req, res) => {
     const newestFirst = servers.actionsOf(serverOf(req));
     const sorted = queryValue(req, 'sort') === 'id:desc' ? newestFirst : newestFirst.toReversed();
-    const page = pageOf(sorted, parsePage(req, PER_PAGE_MAX));
-    sendPage(res, 'actions', page, (action) => bodyOf(action));
+    sendPage(res, 'actions', sorted, (action) => bodyOf(action));
   });
   router.post('/servers/:server/actions/rebuild', (req, res) => {
     const server = serverOf(req);

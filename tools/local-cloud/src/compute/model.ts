@@ -65,24 +65,13 @@ export interface ServerAction extends ActionFacts {
   readonly imageId: number | null;
 }
 
-/** Options for a server created by the admin. Omitted fields have defaults. */
-export interface ServerOptions {
-  readonly id?: number;
-  readonly name?: string;
-  readonly serverType?: string;
-  readonly architecture?: Architecture;
-  readonly location?: string;
-  readonly labels?: Labels;
+/** What can be set by hand. Omitted fields have defaults. */
+type Settable =
+  | ('id' | 'name' | 'serverType' | 'architecture' | 'location' | 'labels' | 'protection' | 'locked' | 'rescueEnabled')
+  | ('iso' | 'diskGb' | 'status' | 'hasSshKeys' | 'joins' | 'joinMs');
+
+export interface ServerOptions extends Partial<Pick<Server, Settable>> {
   readonly image?: string | null;
-  readonly protection?: { readonly delete: boolean; readonly rebuild: boolean };
-  readonly locked?: boolean;
-  readonly rescueEnabled?: boolean;
-  readonly iso?: boolean;
-  readonly diskGb?: number;
-  readonly status?: string | null;
-  readonly hasSshKeys?: boolean;
-  readonly joins?: boolean;
-  readonly joinMs?: number | null;
 }
 
 const systemImages: readonly [id: number, name: string, architecture: Architecture][] = [

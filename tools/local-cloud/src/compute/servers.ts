@@ -12,7 +12,26 @@ const FIRST_SERVER = 4_711;
 /** Far above the ids of DNS actions: both are served under one path. */
 const FIRST_ACTION = 5_000_001;
 
-const neverRebuilt = { rebuild: null, firstBoot: null };
+const newServer = {
+  location: 'hel1',
+  labels: {},
+  protection: { delete: false, rebuild: false },
+  locked: false,
+  rescueEnabled: false,
+  iso: false,
+  diskGb: 40,
+  power: 'running',
+  status: null,
+  hasSshKeys: true,
+  userData: null,
+  rebuilds: 0,
+  powerOffs: 0,
+  deletedBy: null,
+  rebuild: null,
+  firstBoot: null,
+  joins: true,
+  joinMs: null,
+} as const;
 
 export interface ServersOptions {
   readonly clock: Clock;
@@ -47,32 +66,28 @@ export class Servers {
     return () => void this.#listeners.delete(listener);
   }
 
-  add(project: string, options: ServerOptions): Server {
-    const { architecture = 'x86', image = 'ubuntu-22.04' } = options;
+  add(project: string, { image = 'ubuntu-22.04', ...options }: ServerOptions): Server {
+    const { architecture = 'x86' } = options;
     const id = options.id ?? Math.max(FIRST_SERVER - 1, ...this.#servers.keys()) + 1;
     if (this.#servers.has(id)) throw new Error(`There is a server ${id} already. Take another number.`);
     return this.#told({
-      ...{ id, project, architecture },
-      name: options.name ?? `server-${id}`,
+      ...newServer,
+      id,
+      project,
+      name: `server-${id}`,
       created: timestamp(this.#clock.now()),
-      serverType: options.serverType ?? (architecture === 'arm' ? 'cax11' : 'cx22'),
-      location: options.location ?? 'hel1',
-      labels: options.labels ?? {},
+      serverType: architecture === 'arm' ? 'cax11' : 'cx22',
+      architecture,
       imageId: image === null ? null : (findImage(image, architecture)?.id ?? null),
-      protection: options.protection ?? { delete: false, rebuild: false },
-      ...{ locked: options.locked ?? false, rescueEnabled: options.rescueEnabled ?? false, iso: options.iso ?? false },
-      ...{ diskGb: options.diskGb ?? 40, status: options.status ?? null, power: 'running' },
-      ...{ hasSshKeys: options.hasSshKeys ?? true, userData: null, rebuilds: 0, powerOffs: 0, deletedBy: null },
-      ...{ ...neverRebuilt, joins: options.joins ?? true, joinMs: options.joinMs ?? null },
+      ...options,
     });
   }
 
   /** Changes a server without checking any rule, like a manual change. */
-  change(id: number, { image, ...change }: ServerOptions & { project?: string }): Server {
+  change(id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
-    const imageId = image === undefined || image === null ? undefined : findImage(image, server.architecture)?.id;
-    return this.#told({ ...this.#settled(server), ...change, id, ...(imageId === undefined ? {} : { imageId }) });
+    return this.#told({ ...this.#settled(server), ...change });
   }
 
   vanish(id: number): void {

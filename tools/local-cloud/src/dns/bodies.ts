@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { type Clock, timestamp } from '../clock.js';
 import type { Servers } from '../compute/servers.js';
 import type { CallCounts } from '../faults/call-counts.js';
@@ -6,7 +6,6 @@ import type { FaultRules } from '../faults/fault-rules.js';
 import type { ProviderNode } from '../garden/gardenlet/provider.js';
 import { notFound } from '../hcloud/api-error.js';
 import type { Budget } from '../hcloud/budget.js';
-import type { Page } from '../hcloud/query.js';
 import type { ProjectTokens } from '../project-tokens.js';
 import type { DnsProject, HeldZone } from './dns-project.js';
 import type { Action, ActionFacts, Rrset } from './model.js';
@@ -109,7 +108,3 @@ export const actionOf = ({ clock, extraFields }: DnsApiDeps, action: Action, now
   ...actionBody(action, { id: action.zoneId, type: 'zone' }, nowMs),
   ...extraFields().action,
 });
-
-export function sendPage<T>(res: Response, key: string, page: Page<T>, render: (item: T) => unknown): void {
-  res.json({ [key]: page.items.map(render), meta: { pagination: page.pagination } });
-}

@@ -5,19 +5,9 @@ import type { Action, ActionError, Rrset, Write, ZoneFacts } from './model.js';
 import { actionCommands, type Command } from './parse-command.js';
 import { RrsetTable } from './rrset-table.js';
 
-export interface ZoneOptions {
-  name: string;
-  /** Default: the next free id. */
-  id?: number;
-  /** Default TTL of sets in the zone, in seconds. Default 3600. */
-  ttl?: number;
-  /** Absolute, with the final dot. Default: the upstream's three name servers. */
-  nameServers?: readonly string[];
-}
-
 interface ProjectOptions {
   readonly clock: Clock;
-  readonly zones: readonly ZoneOptions[];
+  readonly zones: readonly { readonly name: string }[];
   readonly actionMs: number;
   /** Undefined keeps everything in memory. */
   readonly dataDir: string | undefined;
@@ -78,7 +68,7 @@ export class DnsProject {
     this.#options = options;
     this.#journal = options.dataDir === undefined ? null : openJournal(options.dataDir, 'dns.jsonl');
     for (const entry of this.#journal?.entries<JournalEntry>() ?? []) this.#apply(entry);
-    for (const zone of options.zones) if (!this.#idsByName.has(zone.name)) this.#createZone(zone);
+    for (const { name } of options.zones) if (!this.#idsByName.has(name)) this.#createZone(name);
     this.#journal?.compact(() => this.#state());
   }
 
@@ -201,11 +191,11 @@ export class DnsProject {
     if (soa !== undefined) table?.replace('@', 'SOA', soa);
   }
 
-  #createZone({ name, id, ttl = 3600, nameServers = NAME_SERVERS }: ZoneOptions): void {
+  #createZone(name: string): void {
     const now = this.#options.clock.now();
-    const zoneId = id ?? Math.max(FIRST_ZONE_ID - 1, ...this.#zones.keys()) + 1;
-    if (this.#zones.has(zoneId)) throw new Error(`Zone id ${zoneId} of ${name} is taken. Choose another id.`);
-    this.#apply({ kind: 'zone', zone: { id: zoneId, name, created: timestamp(now), ttl, labels: {}, nameServers } });
+    const zoneId = Math.max(FIRST_ZONE_ID - 1, ...this.#zones.keys()) + 1;
+    const facts = { id: zoneId, name, created: timestamp(now), ttl: 3600, labels: {}, nameServers: NAME_SERVERS };
+    this.#apply({ kind: 'zone', zone: facts });
     const rrset = (type: string, values: readonly string[]): Rrset => ({
       name: '@',
       type,
@@ -215,8 +205,8 @@ export class DnsProject {
       records: values.map((value) => ({ value, comment: '' })),
     });
     for (const [type, values] of [
-      ['SOA', [initialSoa(nameServers[0] ?? '.', now)]],
-      ['NS', nameServers],
+      ['SOA', [initialSoa(NAME_SERVERS[0] ?? '.', now)]],
+      ['NS', NAME_SERVERS],
     ] as const) {
       this.#apply({ kind: 'change', change: { zoneId, name: '@', type, next: rrset(type, values) } });
     }

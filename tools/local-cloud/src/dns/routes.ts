@@ -1,17 +1,8 @@
 import { type Request, type Response, Router } from 'express';
 import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
-import { pageOf, parsePage, queryValue, queryValues } from '../hcloud/query.js';
+import { queryValue, queryValues, sendPage } from '../hcloud/query.js';
 import { rrsetActions } from '../hcloud/routes.js';
-import {
-  actionOf,
-  type DnsApiDeps,
-  getZone,
-  JUST_STARTED,
-  pathParam,
-  rrsetBody,
-  sendPage,
-  zoneBody,
-} from './bodies.js';
+import { actionOf, type DnsApiDeps, getZone, JUST_STARTED, pathParam, rrsetBody, zoneBody } from './bodies.js';
 import type { WriteOutcome } from './dns-project.js';
 import type { Rrset } from './model.js';
 import { type Command, parseCommand, parseIdentity, parseJsonObject } from './parse-command.js';
@@ -49,17 +40,15 @@ function listingIsGone(): ApiError {
   return new ApiError(410, 'deprecated_api_endpoint', 'listing actions needs at least one id', { announcement });
 }
 
-const ZONES_PER_PAGE_MAX = 50;
 const RRSETS_PER_PAGE_MAX = 100;
 
 /** Mounted at `/v1/zones`. */
 export function zoneRoutes(deps: DnsApiDeps): Router {
   const router = Router();
   router.get('/', (req, res) => {
-    const page = parsePage(req, ZONES_PER_PAGE_MAX);
     const name = queryValue(req, 'name');
     const found = deps.project.zones().filter(({ facts }) => name === undefined || facts.name === name);
-    sendPage(res, 'zones', pageOf(found, page), (zone) => zoneBody(zone, deps.extraFields()));
+    sendPage(res, 'zones', found, (zone) => zoneBody(zone, deps.extraFields()));
   });
   router.get('/:zone', (req, res) => {
     res.json({ zone: zoneBody(getZone(deps, req), deps.extraFields()) });
@@ -73,10 +62,8 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 
   router.get('/', (req, res) => {
     const zone = getZone(deps, req);
-    const page = parsePage(req, RRSETS_PER_PAGE_MAX);
-    sendPage(res, 'rrsets', pageOf(zone.table.sorted(), page), (rrset) =>
-      rrsetBody(rrset, zone.facts.id, deps.extraFields()),
-    );
+    const render = (rrset: Rrset) => rrsetBody(rrset, zone.facts.id, deps.extraFields());
+    sendPage(res, 'rrsets', zone.table.sorted(), render, RRSETS_PER_PAGE_MAX);
   });
 
   router.post('/', (req, res) => {

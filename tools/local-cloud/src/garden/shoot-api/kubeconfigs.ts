@@ -1,6 +1,6 @@
 import { issueClientCertificate } from '@corral/testing/certificates';
 import type { Request, Response } from 'express';
-import { type Clock, timestamp } from '../../clock.js';
+import { timestamp } from '../../clock.js';
 import { type KubeconfigCluster, renderKubeconfig } from '../credentials.js';
 import { integer, objectSchema, struct, text } from '../fields/schema.js';
 import { sendJson } from '../http/answers.js';
@@ -11,8 +11,8 @@ import { shoots } from '../kinds/shoot/shoots.js';
 import { invalid } from '../kube/field-error.js';
 import { invalidObject, notFound, type ResourceName } from '../kube/status-error.js';
 import { objectOf } from '../objects/held.js';
-import type { ObjectStore } from '../objects/object-store.js';
-import { type ShootAuthorities, serverNameOf } from './shoot-authorities.js';
+import type { ShootApiDeps } from './requests.js';
+import { serverNameOf } from './shoot-authorities.js';
 
 const schema = objectSchema({
   spec: struct({ expirationSeconds: integer }),
@@ -26,15 +26,9 @@ const SECONDS_MAX = 86_400;
 /** Certificates are backdated by this many milliseconds, for clients whose clocks are behind. */
 const BACKDATED_MS = 60_000;
 
-export interface KubeconfigDeps {
-  readonly store: ObjectStore;
-  readonly authorities: ShootAuthorities;
-  readonly clock: Clock;
-}
-
 /** `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. The result is not stored. */
 export async function serveKubeconfigRequest(
-  deps: KubeconfigDeps,
+  deps: Pick<ShootApiDeps, 'store' | 'authorities' | 'clock'>,
   request: RequestInfo,
   req: Request,
   res: Response,

@@ -18,7 +18,7 @@ export const shoots: Kind<Shoot> = {
     { name: 'adminkubeconfig', kind: 'AdminKubeconfigRequest', verbs: ['create'] },
     { name: 'viewerkubeconfig', kind: 'ViewerKubeconfigRequest', verbs: ['create'] },
   ],
-  setDefaults: (shoot) => setShootDefaults(shoot),
+  setDefaults: setShootDefaults,
   admit: (shoot, old, context) => admitShoot(shoots, shoot, old, context),
   prepare(shoot, old) {
     shoot.status = old?.status ?? blankStatus();
