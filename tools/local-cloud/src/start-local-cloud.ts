@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
 import { buildAdminApp } from './admin/build-admin-app.js';
 import { createClock } from './clock.js';
@@ -13,7 +14,7 @@ import type { ProviderNode } from './garden/gardenlet/provider.js';
 import { startGarden } from './garden/start-garden.js';
 import { Budget } from './hcloud/budget.js';
 import { buildDnsApi } from './hcloud/build-hcloud-api.js';
-import { listenHttp } from './listen.js';
+import { LOOPBACK, listen } from './listen.js';
 import { startMailSink } from './mail-sink.js';
 import type { ServedZone } from './name-server/resolve.js';
 import { startNameServer } from './name-server/start-name-server.js';
@@ -69,8 +70,6 @@ export interface LocalCloud {
   close(): Promise<void>;
 }
 
-const LOOPBACK = '127.0.0.1';
-
 /** Starts the local cloud and returns once all addresses answer. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const { tokens, zones, actionMs = 150, requestsPerHour = 3600 } = options;
@@ -88,18 +87,8 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
   // The garden starts after the API that serves its nodes.
   let nodesIn: (project: string) => ProviderNode[] = () => [];
-  const api = buildDnsApi({
-    project,
-    servers,
-    nodesIn: (of) => nodesIn(of),
-    tokens,
-    projectTokens,
-    clock,
-    budget,
-    faults,
-    calls,
-    extraFields: () => extra,
-  });
+  const shared = { project, servers, projectTokens, clock, budget, faults, calls };
+  const api = buildDnsApi({ ...shared, nodesIn: (of) => nodesIn(of), tokens, extraFields: () => extra });
 
   const started: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -113,10 +102,9 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     return server;
   };
   try {
-    const { port: apiPort } = await start(listenHttp(api, LOOPBACK, options.apiPort ?? 0));
+    const { port: apiPort } = await start(listen(createServer(api), options.apiPort ?? 0));
     const garden = await start(
       startGarden({
-        host: LOOPBACK,
         port: options.gardenPort ?? 0,
         shootPort: options.shootPort ?? 0,
         dataDir: options.dataDir,
@@ -132,20 +120,9 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     const joinMs = (): number => garden.settings.read().joinMs;
     started.push(startMachines({ servers, clock, shoots: garden.machines, joinMs }));
     const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
-    const admin = createAdmin({
-      mail,
-      project,
-      servers,
-      clock,
-      budget,
-      faults,
-      calls,
-      setExtraFields,
-      projectTokens,
-      garden,
-    });
-    const { port: adminPort } = await start(listenHttp(buildAdminApp(admin), LOOPBACK, options.adminPort ?? 0));
-    const { port: dnsPort } = await start(startNameServer(LOOPBACK, options.dnsPort ?? 0, servedZones(project)));
+    const admin = createAdmin({ ...shared, mail, setExtraFields, garden });
+    const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));
+    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, servedZones(project)));
     return {
       apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,
       adminUrl: `http://${LOOPBACK}:${adminPort}`,

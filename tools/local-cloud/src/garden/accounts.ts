@@ -23,11 +23,7 @@ const security = 'security.gardener.cloud';
 /** A member of every Project who may also create Projects and read the catalogue. */
 const ofMembers: readonly Rule[] = allKinds.flatMap(({ group, plural, userVerbs = allVerbs, subresources = [] }) => [
   { apiGroups: [group], resources: [plural], verbs: userVerbs },
-  ...subresources.map(({ name }) => ({
-    apiGroups: [group],
-    resources: [`${plural}/${name}`],
-    verbs: [name.endsWith('kubeconfig') ? 'create' : 'get'],
-  })),
+  ...subresources.map((name) => ({ apiGroups: [group], resources: [`${plural}/${name}`], verbs: ['create'] })),
 ]);
 
 /** The documented rights of each account. The manifests are in `infra/garden`. */

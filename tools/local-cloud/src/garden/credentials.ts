@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueServerCertificate, type KeyPair, makeAuthority } from '@corral/testing/certificates';
 import { stringify } from 'yaml';
+import { LOOPBACK } from '../listen.js';
 import { type AccountName, accountNames } from './accounts.js';
 
 export interface KubeconfigCluster {
@@ -87,9 +88,9 @@ const newTokens = (): GardenCredentials['tokens'] =>
     accountNames.map((name) => [name, randomBytes(24).toString('base64url')]),
   ) as GardenCredentials['tokens'];
 
-export const issueGardenServer = (authority: KeyPair, host: string): Promise<KeyPair> =>
+export const issueGardenServer = (authority: KeyPair): Promise<KeyPair> =>
   issueServerCertificate(
     authority,
-    { dns: ['localhost', 'kubernetes', 'kubernetes.default.svc'], ip: [...new Set(['127.0.0.1', '::1', host])] },
+    { dns: ['localhost', 'kubernetes', 'kubernetes.default.svc'], ip: [LOOPBACK] },
     longValidity(),
   );

@@ -37,17 +37,12 @@ const defaultSettings: GardenSettings = {
   authorityIn: 'configmap',
 };
 
-export interface SettingsStore {
-  read(): GardenSettings;
-  /** @throws Error for an invalid value; nothing has changed then */
-  change(change: Partial<GardenSettings>): GardenSettings;
-}
-
-export function createSettings(initial: Partial<GardenSettings>): SettingsStore {
+export function createSettings(initial: Partial<GardenSettings>) {
   let settings = checked({ ...defaultSettings, ...initial });
   return {
-    read: () => settings,
-    change(change) {
+    read: (): GardenSettings => settings,
+    /** @throws Error for an invalid value; nothing has changed then */
+    change(change: Partial<GardenSettings>): GardenSettings {
       settings = checked({ ...settings, ...change });
       return settings;
     },

@@ -158,14 +158,14 @@ describe('a Shoot', () => {
   });
 
   it('refuses a field that the garden is too old to know, in the words of the type converter', async () => {
-    await change({ undeclaredFields: ['spec.provider.workers.priority'] });
+    await change({ undeclaredFields: ['spec.purpose'] });
 
-    const { status, body } = await garden.apply(aShoot({ name: 'newer', workers: [aWorker({ priority: 1 })] }));
+    const { status, body } = await garden.apply(aShoot({ name: 'newer', spec: { purpose: 'testing' } }));
     await change({ undeclaredFields: [] });
 
     expect([status, body.message]).toEqual([
       500,
-      `failed to create typed patch object (${NAMESPACE}/newer; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.provider.workers[name="pool-a"].priority: field not declared in schema`,
+      `failed to create typed patch object (${NAMESPACE}/newer; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.purpose: field not declared in schema`,
     ]);
   });
 

@@ -75,18 +75,16 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
   return changed(next, { ...simulation, flow });
 }
 
+const reconciliation = {
+  flow: 'Shoot cluster reconciliation',
+  begun: 'Reconciliation of Shoot cluster initialized.',
+  done: 'Shoot cluster has been successfully reconciled.',
+};
+
 /** Texts of the gardenlet. It uses the same ones for creating and reconciling. */
-const texts: Readonly<Record<OperationType, { flow: string; begun: string; done: string }>> = {
-  Create: {
-    flow: 'Shoot cluster reconciliation',
-    begun: 'Reconciliation of Shoot cluster initialized.',
-    done: 'Shoot cluster has been successfully reconciled.',
-  },
-  Reconcile: {
-    flow: 'Shoot cluster reconciliation',
-    begun: 'Reconciliation of Shoot cluster initialized.',
-    done: 'Shoot cluster has been successfully reconciled.',
-  },
+const texts: Readonly<Record<OperationType, typeof reconciliation>> = {
+  Create: reconciliation,
+  Reconcile: reconciliation,
   Restore: {
     flow: 'Shoot cluster reconciliation',
     begun: 'Restoration of Shoot cluster initialized.',

@@ -46,7 +46,6 @@ export const cloudProfiles: Kind<CloudProfile> = {
   version: 'v1beta1',
   kind: 'CloudProfile',
   plural: 'cloudprofiles',
-  shortNames: ['cprofile', 'cpfl'],
   namespaced: false,
   schema: objectSchema({ spec: any }),
   userVerbs: readVerbs,

@@ -13,7 +13,6 @@ export const namespaces: Kind<Namespace> = {
   version: 'v1',
   kind: 'Namespace',
   plural: 'namespaces',
-  shortNames: ['ns'],
   namespaced: false,
   nameIsLabel: true,
   schema: objectSchema({
@@ -58,7 +57,6 @@ export const configMaps: Kind<ConfigMap> = {
   version: 'v1',
   kind: 'ConfigMap',
   plural: 'configmaps',
-  shortNames: ['cm'],
   namespaced: true,
   schema: objectSchema({ data: mapOf(text), binaryData: mapOf(base64), immutable: flag }),
 };

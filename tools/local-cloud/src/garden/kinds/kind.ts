@@ -22,16 +22,12 @@ export interface AdmissionContext {
  */
 export interface Kind<T extends KubeObject = KubeObject> extends ResourceName {
   readonly version: string;
-  readonly shortNames?: readonly string[];
   readonly namespaced: boolean;
   /** Whether names must be DNS labels, without dots. Default false. */
   readonly nameIsLabel?: boolean;
   readonly schema: FieldType;
-  readonly subresources?: readonly {
-    readonly name: string;
-    readonly kind: string;
-    readonly verbs: readonly string[];
-  }[];
+  /** Only to be created. */
+  readonly subresources?: readonly string[];
   /** Verbs of project members. RBAC refuses all others. Default: all. */
   readonly userVerbs?: readonly string[];
   /** Sets defaults that depend only on the object. */

@@ -69,7 +69,6 @@ export const credentialsBindings: Kind<CredentialsBinding> = {
   version: 'v1alpha1',
   kind: 'CredentialsBinding',
   plural: 'credentialsbindings',
-  shortNames: ['cb'],
   namespaced: true,
   schema: objectSchema({
     provider: struct({ type: text }),

@@ -50,10 +50,6 @@ export class ObjectStore {
     return this.#shelf(resource).held.get(keyOf(namespace, name)) ?? null;
   }
 
-  count(resource: string): number {
-    return this.#shelf(resource).held.size;
-  }
-
   /**
    * Stores an object as a new version. The version is written into its metadata.
    *

@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
+import { createServer, type ServerOptions } from 'node:https';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { KeyPair } from '@corral/testing/certificates';
 import express, { type Express, type RequestHandler } from 'express';
 import { countCalls, type Route, RouteTable } from '../../faults/call-counts.js';
 import { injectFaults } from '../../faults/fault-middleware.js';
-import { type ListeningServer, listenHttps } from '../../listen.js';
+import { type ListeningServer, LOOPBACK, listen } from '../../listen.js';
 import type { World } from '../gardenlet/perform-step.js';
 import { BODY_BYTES_MAX, renderFault, sendJson, sendStatusError } from '../http/answers.js';
 import { serverVersion } from '../http/discovery.js';
@@ -30,13 +31,9 @@ export interface ShootApi extends Pick<ListeningServer, 'close'> {
  *
  * @param fallback certificate for clients that name no Shoot; no client of a Shoot trusts it
  */
-export async function startShootApi(
-  deps: ShootApiDeps,
-  { host, port }: { host: string; port: number },
-  fallback: KeyPair,
-): Promise<ShootApi> {
+export async function startShootApi(deps: ShootApiDeps, port: number, fallback: KeyPair): Promise<ShootApi> {
   const { store, authorities } = deps;
-  const server = await listenHttps(buildShootApi(deps), host, port, {
+  const tls: ServerOptions = {
     cert: fallback.certificate,
     key: fallback.key,
     requestCert: true,
@@ -48,8 +45,9 @@ export async function startShootApi(
         (error) => callback(error),
       );
     },
-  });
-  const url = `https://${host}:${server.port}`;
+  };
+  const server = await listen(createServer(tls, buildShootApi(deps)), port);
+  const url = `https://${LOOPBACK}:${server.port}`;
   const addresses = [
     { name: 'external', url },
     { name: 'internal', url },
@@ -153,8 +151,8 @@ const shootRoutes: readonly Route[] = [
 ];
 
 const secret = { name: 'secrets', singularName: 'secret', namespaced: true, kind: 'Secret' };
-const pod = { name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod', shortNames: ['po'] };
-const node = { name: 'nodes', singularName: 'node', namespaced: false, kind: 'Node', shortNames: ['no'] };
+const pod = { name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod' };
+const node = { name: 'nodes', singularName: 'node', namespaced: false, kind: 'Node' };
 const eviction = { name: 'pods/eviction', singularName: '', namespaced: true, kind: 'Eviction' };
 
 /** Discovery documents by path. They list only the resources served here. */

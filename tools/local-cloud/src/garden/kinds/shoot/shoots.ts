@@ -14,10 +14,7 @@ export const shoots: Kind<Shoot> = {
   namespaced: true,
   nameIsLabel: true,
   schema: shootSchema,
-  subresources: [
-    { name: 'adminkubeconfig', kind: 'AdminKubeconfigRequest', verbs: ['create'] },
-    { name: 'viewerkubeconfig', kind: 'ViewerKubeconfigRequest', verbs: ['create'] },
-  ],
+  subresources: ['adminkubeconfig', 'viewerkubeconfig'],
   setDefaults: setShootDefaults,
   admit: (shoot, old, context) => admitShoot(shoots, shoot, old, context),
   prepare(shoot, old) {
