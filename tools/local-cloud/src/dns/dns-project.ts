@@ -69,7 +69,7 @@ export class DnsProject {
     this.#journal = options.dataDir === undefined ? null : openJournal(options.dataDir, 'dns.jsonl');
     for (const entry of this.#journal?.entries<JournalEntry>() ?? []) this.#apply(entry);
     for (const { name } of options.zones) if (!this.#idsByName.has(name)) this.#createZone(name);
-    this.#journal?.compact(() => this.#state());
+    this.#journal?.compact(() => Array.from(this.#entries(), (entry) => JSON.stringify(entry)));
   }
 
   close(): void {
@@ -218,10 +218,6 @@ export class DnsProject {
   }
 
   /** The whole state, as the shortest journal that restores it. */
-  *#state(): Iterable<string> {
-    for (const entry of this.#entries()) yield JSON.stringify(entry);
-  }
-
   *#entries(): Iterable<JournalEntry> {
     yield {
       kind: 'counters',

@@ -1,5 +1,6 @@
 import { type HeldRule, HeldRules } from '../../faults/held-rules.js';
 import type { OperationType, Shoot } from '../kinds/shoot/shoot.js';
+import type { FlowFault } from './simulation.js';
 
 /** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
 export interface ShootFault {
@@ -9,15 +10,7 @@ export interface ShootFault {
   operations?: OperationType[];
   /** Number of attempts to affect; null for no limit. Default 1. */
   times?: number | null;
-  effect: {
-    /** `ERR_…`. Gardener retries errors without a code. */
-    codes?: string[];
-    message?: string;
-    /** Name of the task that fails. */
-    task?: string;
-    /** The flow does not fail but stays Processing until the faults are cleared. */
-    stuck?: boolean;
-  };
+  effect: FlowFault;
 }
 
 export type HeldShootFault = HeldRule<ShootFault>;

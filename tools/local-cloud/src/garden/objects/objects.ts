@@ -129,7 +129,7 @@ export class Objects {
     const { metadata } = object;
     const { namespace = '', name = '' } = metadata;
     const context = this.#context(options);
-    if (old === null) this.#checkNamespace(kind, namespace, name);
+    if (old === null) this.#checkNamespace(kind, namespace);
     if (metadata.managedFields?.length === 0) delete metadata.managedFields;
     keepServerFields(object, old, this.deps.clock.now());
     kind.admit?.(object, old, context);
@@ -165,14 +165,10 @@ export class Objects {
     throw forbidden(kind, name, why);
   }
 
-  #checkNamespace(kind: Kind, namespace: string, name: string): void {
+  #checkNamespace(kind: Kind, namespace: string): void {
     if (!kind.namespaced) return;
-    const held = this.deps.store.get('namespaces', '', namespace);
-    if (held === null) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
-    if (objectOf(held).metadata.deletionTimestamp !== undefined) {
-      const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-      throw forbidden(kind, name, why);
-    }
+    if (this.deps.store.get('namespaces', '', namespace) !== null) return;
+    throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
   }
 
   #context({ user, subresource }: Pick<WriteOptions, 'user' | 'subresource'>): AdmissionContext {

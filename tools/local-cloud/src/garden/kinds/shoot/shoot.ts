@@ -16,7 +16,6 @@ export interface Worker {
   zones?: string[];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  taints?: { key: string; value?: string; effect?: string }[];
   cri?: { name: string };
   providerConfig?: Fields;
   systemComponents?: { allow: boolean };
@@ -67,7 +66,6 @@ export interface Condition {
   status: 'True' | 'False' | 'Unknown' | 'Progressing';
   reason: string;
   message: string;
-  codes?: string[];
   lastTransitionTime: string;
   lastUpdateTime: string;
 }
