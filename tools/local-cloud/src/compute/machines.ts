@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.js';
-import { DueQueue } from '../clock.js';
+import { type Clock, DueQueue } from '../clock.js';
 import type { Server } from './model.js';
 import { type JoinData, readJoinData } from './read-join-data.js';
 import type { Servers } from './servers.js';

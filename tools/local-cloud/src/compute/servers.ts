@@ -3,8 +3,7 @@ import type { ActionError } from '../dns/model.js';
 import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
 import { openJournal } from '../journal.js';
 import type { Labels } from '../labels.js';
-import type { RunState, Server, ServerAction, ServerOptions } from './model.js';
-import { findImage } from './model.js';
+import { findImage, type RunState, type Server, type ServerAction, type ServerOptions } from './model.js';
 
 type Entry = { kind: 'server'; server: Server } | { kind: 'action'; action: ServerAction };
 

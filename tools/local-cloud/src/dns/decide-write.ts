@@ -1,8 +1,7 @@
 import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
 import { type DnsRecord, isRrsetType, type Rrset } from './model.js';
 import { nameProblem } from './names.js';
-import type { Command, RecordEdit } from './parse-command.js';
-import { valueField } from './parse-command.js';
+import { type Command, type RecordEdit, valueField } from './parse-command.js';
 import { isRecordValue } from './record-values.js';
 
 /** The state that the rules read. Its size does not depend on the zone. */

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../clock.js';
-import { DueQueue } from '../clock.js';
+import { type Clock, DueQueue } from '../clock.js';
 import type { GardenSettings } from './garden-settings.js';
 import { configMaps, namespaces } from './kinds/core-kinds.js';
 import { apiVersionOf } from './kinds/kind.js';
 import type { CredentialsBinding, Project } from './kinds/projects.js';
-import { copyOf, equalJson, type KubeObject } from './kube/object.js';
+import { equalJson, type KubeObject } from './kube/object.js';
 import { type Held, keyOf, objectOf } from './objects/held.js';
 import type { ObjectStore } from './objects/object-store.js';
 import type { Objects } from './objects/objects.js';
@@ -85,7 +84,7 @@ function projectController(deps: ControllerDeps): Controller {
     const namespace = project.spec.namespace ?? `garden-${name}-${shortHash(uid)}`;
     const labels = { 'gardener.cloud/role': 'project', 'project.gardener.cloud/name': name };
     const known = store.get('namespaces', '', namespace);
-    const next = copyOf(project);
+    const next = structuredClone(project);
     next.metadata.finalizers = [...new Set([...(next.metadata.finalizers ?? []), 'gardener'])];
     next.spec.namespace = namespace;
     const isForeign = known !== null && known.labels['project.gardener.cloud/name'] !== name;

@@ -2,7 +2,7 @@ import packet, { type Answer, type DecodedPacket, type Question } from 'dns-pack
 import { isRecordValue, parseCharacterStrings } from '../dns/record-values.js';
 import { absoluteName, resolve, type ServedRrset, type ServedZone } from './resolve.js';
 
-const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
+const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 type Rcode = keyof typeof rcodes;
 
 const HEADER_BYTES = 12;
@@ -29,7 +29,6 @@ export function answerQuery(
   }
   try {
     const [question, ...more] = query.questions ?? [];
-    if (opcodeOf(message) !== 0) return headerOnly(message, 'NOTIMP');
     if (question === undefined || more.length > 0) return headerOnly(message, 'FORMERR');
     const { rcode, authoritative, answers, authorities } = resolve(question, findZone);
     const flags = rcodes[rcode] | (authoritative ? packet.AUTHORITATIVE_ANSWER : 0);
@@ -88,5 +87,3 @@ function headerOnly(message: Buffer, rcode: Rcode): Buffer {
 }
 
 const isAnswer = (message: Buffer): boolean => (message.readUInt16BE(2) & 0x8000) !== 0;
-
-const opcodeOf = (message: Buffer): number => (message.readUInt16BE(2) >> 11) & 0xf;

@@ -305,7 +305,6 @@ describe('what admission fills in', () => {
       systemComponents: { allow: true },
     });
     expect(body.status).toEqual({
-      gardener: { id: '', name: '', version: '' },
       hibernated: false,
       technicalID: '',
       uid: '',

@@ -32,9 +32,6 @@ export type Outcome =
   /** The Shoot is removed. */
   | { readonly kind: 'gone' };
 
-/** Maximum duration of Gardener's retries, in milliseconds: `retryDuration` of the gardenlet. */
-const RETRY_MS = 12 * 3_600_000;
-
 const changed = (shoot: Shoot, simulation: Simulation): Outcome => ({ kind: 'changed', shoot, simulation });
 
 function operation(type: OperationType, state: LastOperation['state'], progress: number, text: string, at: string) {
@@ -60,7 +57,6 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
     },
     status: {
       ...status,
-      gardener: { id: 'gardenlet-1', name: `gardenlet-${seedName ?? 'none'}`, version: 'v1.150.0' },
       uid,
       technicalID,
       clusterIdentity: status.clusterIdentity ?? `${technicalID}-${uid}-local-garden`,
@@ -140,8 +136,7 @@ function failFlow(
 ): Outcome {
   const at = timestamp(nowMs);
   const codes = [...(fault.codes ?? [])];
-  const began = Date.parse(shoot.status.retryCycleStartTime ?? at);
-  const state = isFinal(codes) || nowMs - began > RETRY_MS ? 'Failed' : 'Error';
+  const state = isFinal(codes) ? 'Failed' : 'Error';
   const description = `task ${JSON.stringify(task.name)} failed: ${fault.message ?? 'the flow was made to fail'}`;
   const error = { description, taskID: task.name, ...(codes.length === 0 ? {} : { codes }), lastUpdateTime: at };
   const { retryCycleStartTime: _, ...endedCycle } = shoot.status;

@@ -5,8 +5,7 @@ import { sendJson } from '../http/answers.js';
 import { readOptions } from '../http/read-body.js';
 import { fieldAt, type KubeObject } from '../kube/object.js';
 import { badRequest, conflict, notFound } from '../kube/status-error.js';
-import type { ShootApiDeps } from './requests.js';
-import { adminsOnly, param, selected, sendObjects, shootOf } from './requests.js';
+import { adminsOnly, param, type ShootApiDeps, selected, sendObjects, shootOf } from './requests.js';
 
 /** Mounted at `/api/v1`. */
 export function podRoutes({ clusters }: ShootApiDeps): Router {

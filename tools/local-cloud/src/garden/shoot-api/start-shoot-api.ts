@@ -16,8 +16,7 @@ import { objectOf } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
 import { nodeRoutes } from './node-routes.js';
 import { podRoutes } from './pod-routes.js';
-import type { ShootApiDeps } from './requests.js';
-import { type ShootUser, shootOf } from './requests.js';
+import { type ShootApiDeps, type ShootUser, shootOf } from './requests.js';
 import { secretRoutes } from './secret-routes.js';
 import { isServing, type ShootAuthorities, shootOfServerName } from './shoot-authorities.js';
 

@@ -71,7 +71,6 @@ export interface Condition {
 }
 
 export interface ShootStatus {
-  gardener: { id: string; name: string; version: string };
   hibernated: boolean;
   technicalID: string;
   uid: string;
@@ -95,7 +94,6 @@ export interface Shoot extends KubeObject {
 
 /** The empty status of a new object on a typed server. */
 export const blankStatus = (): ShootStatus => ({
-  gardener: { id: '', name: '', version: '' },
   hibernated: false,
   technicalID: '',
   uid: '',
