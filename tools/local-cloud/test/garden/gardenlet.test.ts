@@ -80,16 +80,6 @@ describe('a flow that fails', () => {
     expect(shoot.status.lastErrors).toBeUndefined();
   });
 
-  it('gives up after twelve hours of trying', async () => {
-    fail('endless', { message: 'no stock' }, null);
-    await garden.apply(aShoot({ name: 'endless' }));
-    await garden.waitForShoot('endless', 'in error', hasState('Error'));
-
-    garden.cloud.admin.advanceClock(13 * 3_600_000);
-
-    await garden.waitForShoot('endless', 'failed', hasState('Failed'));
-  });
-
   it('is tried again on `retry`, which is heeded in Failed only', async () => {
     const { metadata } = await garden.createReady({ name: 'retried' });
     const idle = await annotate('retried', 'retry');

@@ -64,6 +64,10 @@ describe('a node', () => {
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
+  it('is changed by no rehearsal', async () => {
+    expect((await shoot.call('DELETE', `${NODES}/${name}?dryRun=All`)).status).toBe(400);
+  });
+
   it('that is not there is not found', async () => {
     expect((await patch({}, 'nothing')).body.message).toBe('nodes "nothing" not found');
     expect((await shoot.call('DELETE', `${NODES}/nothing`)).status).toBe(404);

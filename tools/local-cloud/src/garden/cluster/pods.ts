@@ -33,7 +33,7 @@ export function evicted(contents: ClusterContents, pod: HeldPod, at: string): Cl
   return { ...contents, revision, pods: [...others, newPod({ node, namespace, name: again, owner }, at, revision)] };
 }
 
-/** @param nodeUid uid of the pod's Node. Pods of other owners have it as well, since only kind and control matter */
+/** @param nodeUid uid of the pod's Node. Other owners are shown with its name and uid: only their kind is of use here. */
 export function podObject(pod: HeldPod, nodeUid: string): KubeObject {
   const { namespace, name, uid, node, createdAt, revision, owner } = pod;
   return {

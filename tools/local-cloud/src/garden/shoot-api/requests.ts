@@ -62,10 +62,11 @@ export const shootOf = (res: Response): Held => res.locals.shoot as Held;
 
 export const param = (req: Request, name: string): string => String(req.params[name] ?? '');
 
-/** Viewers can read everything except Secrets. */
+/** For writes and Secrets, which viewers cannot read. Dry runs are not supported: refused instead of performed. */
 export function adminsOnly(resource: ResourceName, verb: string, subresource = ''): RequestHandler {
   return (req, res, next) => {
     const { name: user, isViewer } = res.locals.user as ShootUser;
+    if (req.query.dryRun !== undefined) throw badRequest('dryRun is not known to the API servers of local Shoots');
     if (!isViewer) return next();
     throw refusedByRbac(resource, {
       ...{ user, verb, subresource },
