@@ -5,6 +5,7 @@ const seeds = [
   { name: 'seed-ap', regions: ['sin'] },
 ];
 
+/** The seed for a region. */
 export const seedFor = (region: string): string =>
   seeds.find(({ regions }) => regions.includes(region))?.name ?? 'seed-eu';
 
