@@ -2,7 +2,6 @@ import {
   appendFileSync,
   closeSync,
   existsSync,
-  fstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -22,14 +21,11 @@ export interface Journal {
   entries<T>(): Iterable<T>;
   /** Returns once the operating system has the line: a killed process loses no answered write. */
   append(line: string): void;
-  /** Replaces the file with these lines atomically. Calls `state` again whenever the file has grown too long. */
+  /** Replaces the file with these lines atomically. */
   compact(state: () => Iterable<string>): void;
   /** Later writes are dropped: they answer no caller, and another process may own the file. */
   close(): void;
 }
-
-/** Minimum growth before the file is rewritten, in bytes. */
-const GROWTH_BYTES_MIN = 64 * 1024 * 1024;
 
 /** Opens a file in a folder and creates the folder if it does not exist. */
 export function openJournal(dataDir: string, name: string): Journal {
@@ -37,26 +33,9 @@ export function openJournal(dataDir: string, name: string): Journal {
   const path = join(dataDir, name);
   let file: number | null = null;
   let isClosed = false;
-  let bytes = 0;
-  let state: (() => Iterable<string>) | null = null;
-  let compactedBytes = 0;
-  const open = (): number => {
-    if (file === null) {
-      file = openSync(path, 'a', 0o600);
-      bytes = fstatSync(file).size;
-    }
-    return file;
-  };
-  const compact = (next: () => Iterable<string>): void => {
-    if (isClosed) return;
-    state = next;
-    const fresh = `${path}.new`;
-    writeFileSync(fresh, [...next(), ''].join('\n'), { mode: 0o600, flush: true });
-    renameSync(fresh, path);
+  const closeFile = (): void => {
     if (file !== null) closeSync(file);
     file = null;
-    open();
-    compactedBytes = bytes;
   };
   return {
     *entries<T>() {
@@ -65,17 +44,19 @@ export function openJournal(dataDir: string, name: string): Journal {
     },
     append(line) {
       if (isClosed) return;
-      // Compact before appending: the state does not include this line yet.
-      if (state !== null && bytes > 2 * compactedBytes + GROWTH_BYTES_MIN) compact(state);
-      const written = Buffer.from(`${line}\n`);
-      appendFileSync(open(), written);
-      bytes += written.length;
+      file ??= openSync(path, 'a', 0o600);
+      appendFileSync(file, `${line}\n`);
     },
-    compact,
+    compact(state) {
+      if (isClosed) return;
+      const fresh = `${path}.new`;
+      writeFileSync(fresh, [...state(), ''].join('\n'), { mode: 0o600, flush: true });
+      renameSync(fresh, path);
+      closeFile();
+    },
     close() {
       isClosed = true;
-      if (file !== null) closeSync(file);
-      file = null;
+      closeFile();
     },
   };
 }

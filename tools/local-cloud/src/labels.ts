@@ -12,13 +12,11 @@ export function isLabelKey(key: string): boolean {
 
 export const isLabelValue = (value: string): boolean => value === '' || namePattern.test(value);
 
-const has = (labels: Labels, key: string): boolean => Object.hasOwn(labels, key);
-
 /**
- * Parses a label selector of the provider or Kubernetes: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (a,b)`,
- * `k notin (a,b)`. Commas mean AND. A missing label satisfies `!=` and `notin`. The empty selector matches everything.
+ * Parses a label selector of the provider or Kubernetes. Only `k`, `k=v` and `k in (a,b)` are known; commas mean AND.
+ * The empty selector matches everything.
  *
- * @param refusal creates the error to throw for an invalid part
+ * @param refusal creates the error to throw for any other part
  */
 export function parseLabelSelector(selector: string, refusal: (part: string) => Error): LabelTest {
   if (selector.trim() === '') return () => true;
@@ -27,24 +25,8 @@ export function parseLabelSelector(selector: string, refusal: (part: string) => 
 }
 
 function parseRequirement(text: string, refusal: (part: string) => Error): LabelTest {
-  const check = (key: string, values: readonly string[]): void => {
-    if (!isLabelKey(key) || !values.every(isLabelValue)) throw refusal(text);
-  };
-  const set = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(text);
-  if (set !== null) {
-    const [, key = '', operator, list = ''] = set;
-    const values = list.split(',').map((value) => value.trim());
-    check(key, values);
-    return (labels) => (has(labels, key) && values.includes(labels[key] ?? '')) === (operator === 'in');
-  }
-  const equality = /^([^\s=!]+)\s*(==|=|!=)\s*(\S*)$/.exec(text);
-  if (equality !== null) {
-    const [, key = '', operator, value = ''] = equality;
-    check(key, [value]);
-    return (labels) => (has(labels, key) && labels[key] === value) === (operator !== '!=');
-  }
-  const absent = text.startsWith('!');
-  const key = absent ? text.slice(1).trim() : text;
-  check(key, []);
-  return (labels) => has(labels, key) !== absent;
+  const [, key = '', one, list] = /^([^\s=!]+)(?:=(\S*)|\s+in\s*\(([^()]*)\))?$/.exec(text) ?? [];
+  const values = one === undefined ? list?.split(',').map((value) => value.trim()) : [one];
+  if (!isLabelKey(key) || values?.every(isLabelValue) === false) throw refusal(text);
+  return (labels) => Object.hasOwn(labels, key) && (values?.includes(labels[key] ?? '') ?? true);
 }

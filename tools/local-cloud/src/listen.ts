@@ -1,6 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+
+export const LOOPBACK = '127.0.0.1';
 
 export interface ListeningServer {
   readonly port: number;
@@ -8,33 +9,20 @@ export interface ListeningServer {
   close(): Promise<void>;
 }
 
-/** Serves HTTP on an address. Port 0 selects a free port. */
-export async function listenHttp(app: RequestListener, host: string, port: number): Promise<ListeningServer> {
-  return listen(createServer(app), host, port);
-}
-
-/** Serves HTTPS on an address. Port 0 selects a free port. */
-export async function listenHttps(
-  app: RequestListener,
-  host: string,
-  port: number,
-  tls: TlsOptions,
-): Promise<ListeningServer> {
-  return listen(createTlsServer(tls, app), host, port);
-}
-
-async function listen(server: Server, host: string, port: number): Promise<ListeningServer> {
+/** Starts an HTTP or HTTPS server on the loopback address. Port 0 selects a free port. */
+export async function listen(server: Server, port: number): Promise<ListeningServer> {
   // In milliseconds, as in a Kubernetes API server. Clients reuse connections after pauses of seconds.
   server.keepAliveTimeout = 90_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen(port, LOOPBACK, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: () => closeHttp(server) };
-}
-
-async function closeHttp(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
 }

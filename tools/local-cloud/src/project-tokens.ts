@@ -3,14 +3,6 @@ import { createHash } from 'node:crypto';
 /** State of a project token at the provider. */
 export type TokenState = 'known' | 'read-only' | 'unknown';
 
-export interface ProjectToken {
-  readonly token: string;
-  /** The token may read but not write. */
-  readonly readOnly: boolean;
-  /** Project of the token. Each token has a separate project unless it shares that of another. */
-  readonly project: string;
-}
-
 export interface TokenOptions {
   readonly readOnly?: boolean;
   /** Another token of the project. */
@@ -19,7 +11,7 @@ export interface TokenOptions {
 
 /** The tokens of cloud projects. Tokens can be added and removed at run time. */
 export class ProjectTokens {
-  readonly #tokens = new Map<string, ProjectToken>();
+  readonly #states = new Map<string, Exclude<TokenState, 'unknown'>>();
   /** Projects of tokens that share one. Never removed: servers stay in their project after the token is rejected. */
   readonly #shared = new Map<string, string>();
 
@@ -28,9 +20,8 @@ export class ProjectTokens {
   }
 
   add(token: string, { readOnly = false, sameProjectAs }: TokenOptions = {}): void {
-    const project = this.projectOf(sameProjectAs ?? token);
-    if (sameProjectAs !== undefined) this.#shared.set(token, project);
-    this.#tokens.set(token, { token, readOnly, project });
+    if (sameProjectAs !== undefined) this.#shared.set(token, this.projectOf(sameProjectAs));
+    this.#states.set(token, readOnly ? 'read-only' : 'known');
   }
 
   /** Stable for a token, so that its servers are found again after a restart. */
@@ -39,16 +30,10 @@ export class ProjectTokens {
   }
 
   reject(token: string): void {
-    this.#tokens.delete(token);
-  }
-
-  list(): ProjectToken[] {
-    return [...this.#tokens.values()];
+    this.#states.delete(token);
   }
 
   stateOf(token: string): TokenState {
-    const known = this.#tokens.get(token);
-    if (known === undefined) return 'unknown';
-    return known.readOnly ? 'read-only' : 'known';
+    return this.#states.get(token) ?? 'unknown';
   }
 }

@@ -9,7 +9,12 @@ describe('options from the environment', () => {
       LOCAL_CLOUD_DATA_DIR: '',
     });
 
-    expect(options).toEqual({ tokens: ['a', 'b'], zones: [{ name: 'example.net' }, { name: 'demo.test' }] });
+    expect(options).toEqual({
+      tokens: ['a', 'b'],
+      zones: [{ name: 'example.net' }, { name: 'demo.test' }],
+      projectTokens: [],
+      garden: {},
+    });
   });
 
   it('are parsed as numbers where numbers are expected', () => {
@@ -31,16 +36,13 @@ describe('options from the environment', () => {
       LOCAL_CLOUD_GARDEN_PORT: '6443',
       LOCAL_CLOUD_SHOOT_PORT: '7443',
       LOCAL_CLOUD_GARDEN_CREATE_MS: '10',
-      LOCAL_CLOUD_GARDEN_HISTORY: '20',
-      LOCAL_CLOUD_GARDEN_JOIN_MS: '30',
-      LOCAL_CLOUD_KUBECONFIG_SECONDS_MAX: '900',
     });
 
     expect(options).toMatchObject({
       projectTokens: ['b', 'c'],
       gardenPort: 6443,
       shootPort: 7443,
-      garden: { createMs: 10, historyLength: 20, joinMs: 30, kubeconfigSecondsMax: 900 },
+      garden: { createMs: 10 },
     });
   });
 

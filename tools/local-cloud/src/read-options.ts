@@ -1,62 +1,66 @@
 import type { LocalCloudOptions } from './start-local-cloud.js';
 
-const HOUR_MS = 3_600_000;
-
 type Environment = Readonly<Record<string, string | undefined>>;
+/** Name without the prefix, and maximum. */
+type Integer = readonly [variable: string, maximum: number];
+
+const HOUR_MS = 3_600_000;
+const PORT_MAX = 65_535;
+
+const integers: Readonly<Record<string, Integer>> = {
+  apiPort: ['API_PORT', PORT_MAX],
+  dnsPort: ['DNS_PORT', PORT_MAX],
+  smtpPort: ['SMTP_PORT', PORT_MAX],
+  adminPort: ['ADMIN_PORT', PORT_MAX],
+  gardenPort: ['GARDEN_PORT', PORT_MAX],
+  shootPort: ['SHOOT_PORT', PORT_MAX],
+  actionMs: ['ACTION_MS', HOUR_MS],
+  requestsPerHour: ['REQUESTS_PER_HOUR', 1_000_000_000],
+};
+
+const gardenIntegers: Readonly<Record<string, Integer>> = {
+  createMs: ['GARDEN_CREATE_MS', HOUR_MS],
+  reconcileMs: ['GARDEN_RECONCILE_MS', HOUR_MS],
+  hibernateMs: ['GARDEN_HIBERNATE_MS', HOUR_MS],
+  wakeMs: ['GARDEN_WAKE_MS', HOUR_MS],
+  deleteMs: ['GARDEN_DELETE_MS', HOUR_MS],
+};
 
 /**
- * Reads the options from the environment variables listed in README.md.
+ * Reads the options from the environment variables listed in README.md. Unset ones are absent.
  *
  * @throws Error that names every missing or invalid variable
  */
 export function readOptions(environment: Environment): LocalCloudOptions {
   const problems: string[] = [];
-  const text = (name: string): string | undefined => environment[name]?.trim() || undefined;
-  const list = (name: string): string[] => {
-    const values = (text(name) ?? '').split(',').map((value) => value.trim());
-    const filled = values.filter((value) => value !== '');
-    if (filled.length === 0) problems.push(`${name} must be a list, separated by commas, of at least one entry`);
-    return filled;
+  const text = (name: string): string => environment[`LOCAL_CLOUD_${name}`]?.trim() ?? '';
+  const list = (name: string): string[] =>
+    text(name)
+      .split(',')
+      .map((value) => value.trim())
+      .filter((value) => value !== '');
+  const required = (name: string): string[] => {
+    const values = list(name);
+    if (values.length === 0) problems.push(`LOCAL_CLOUD_${name} must be a list, separated by commas`);
+    return values;
   };
-  const optionalList = (name: string): string[] | undefined => (text(name) === undefined ? undefined : list(name));
-  const integer = (name: string, maximum: number): number | undefined => {
-    const value = text(name);
-    if (value === undefined) return undefined;
-    if (/^\d+$/.test(value) && Number(value) <= maximum) return Number(value);
-    problems.push(`${name} must be an integer from 0 to ${maximum}`);
-    return undefined;
-  };
-  const garden = {
-    ...given('createMs', integer('LOCAL_CLOUD_GARDEN_CREATE_MS', HOUR_MS)),
-    ...given('reconcileMs', integer('LOCAL_CLOUD_GARDEN_RECONCILE_MS', HOUR_MS)),
-    ...given('hibernateMs', integer('LOCAL_CLOUD_GARDEN_HIBERNATE_MS', HOUR_MS)),
-    ...given('wakeMs', integer('LOCAL_CLOUD_GARDEN_WAKE_MS', HOUR_MS)),
-    ...given('deleteMs', integer('LOCAL_CLOUD_GARDEN_DELETE_MS', HOUR_MS)),
-    ...given('joinMs', integer('LOCAL_CLOUD_GARDEN_JOIN_MS', HOUR_MS)),
-    ...given('historyLength', integer('LOCAL_CLOUD_GARDEN_HISTORY', 1_000_000)),
-    ...given('kubeconfigSecondsMax', integer('LOCAL_CLOUD_KUBECONFIG_SECONDS_MAX', 2 ** 32 - 1)),
-  };
+  const numbers = (table: Readonly<Record<string, Integer>>): Record<string, number> =>
+    Object.fromEntries(
+      Object.entries(table).flatMap(([option, [name, maximum]]) => {
+        const value = text(name);
+        const isValid = /^\d*$/.test(value) && Number(value) <= maximum;
+        if (!isValid) problems.push(`LOCAL_CLOUD_${name} must be an integer from 0 to ${maximum}`);
+        return value === '' ? [] : [[option, Number(value)]];
+      }),
+    );
   const options: LocalCloudOptions = {
-    tokens: list('LOCAL_CLOUD_TOKENS'),
-    zones: list('LOCAL_CLOUD_ZONES').map((name) => ({ name })),
-    ...given('host', text('LOCAL_CLOUD_HOST')),
-    ...given('apiPort', integer('LOCAL_CLOUD_API_PORT', 65_535)),
-    ...given('dnsPort', integer('LOCAL_CLOUD_DNS_PORT', 65_535)),
-    ...given('smtpPort', integer('LOCAL_CLOUD_SMTP_PORT', 65_535)),
-    ...given('adminPort', integer('LOCAL_CLOUD_ADMIN_PORT', 65_535)),
-    ...given('gardenPort', integer('LOCAL_CLOUD_GARDEN_PORT', 65_535)),
-    ...given('shootPort', integer('LOCAL_CLOUD_SHOOT_PORT', 65_535)),
-    ...given('projectTokens', optionalList('LOCAL_CLOUD_PROJECT_TOKENS')),
-    ...given('readOnlyTokens', optionalList('LOCAL_CLOUD_READ_ONLY_TOKENS')),
-    ...(Object.keys(garden).length === 0 ? {} : { garden }),
-    ...given('dataDir', text('LOCAL_CLOUD_DATA_DIR')),
-    ...given('actionMs', integer('LOCAL_CLOUD_ACTION_MS', HOUR_MS)),
-    ...given('requestsPerHour', integer('LOCAL_CLOUD_REQUESTS_PER_HOUR', 1_000_000_000)),
+    tokens: required('TOKENS'),
+    zones: required('ZONES').map((name) => ({ name })),
+    projectTokens: list('PROJECT_TOKENS'),
+    garden: numbers(gardenIntegers),
+    ...(text('DATA_DIR') === '' ? {} : { dataDir: text('DATA_DIR') }),
+    ...numbers(integers),
   };
   if (problems.length > 0) throw new Error(`The local cloud cannot start:\n${problems.join('\n')}`);
   return options;
 }
-
-/** Omits the key of an unset option so that its default applies. */
-const given = <K extends string, V>(key: K, value: V | undefined) =>
-  (value === undefined ? {} : { [key]: value }) as { [k in K]?: V };

@@ -1,10 +1,11 @@
+import { createServer } from 'node:http';
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
 import { buildAdminApp } from './admin/build-admin-app.js';
 import { createClock } from './clock.js';
 import { startMachines } from './compute/machines.js';
 import { Servers } from './compute/servers.js';
 import type { ExtraFields } from './dns/bodies.js';
-import { DnsProject, type ZoneOptions } from './dns/dns-project.js';
+import { DnsProject } from './dns/dns-project.js';
 import { CallCounts } from './faults/call-counts.js';
 import { FaultRules } from './faults/fault-rules.js';
 import type { AccountName } from './garden/accounts.js';
@@ -13,15 +14,13 @@ import type { ProviderNode } from './garden/gardenlet/provider.js';
 import { startGarden } from './garden/start-garden.js';
 import { Budget } from './hcloud/budget.js';
 import { buildDnsApi } from './hcloud/build-hcloud-api.js';
-import { listenHttp } from './listen.js';
+import { LOOPBACK, listen } from './listen.js';
 import { startMailSink } from './mail-sink.js';
 import type { ServedZone } from './name-server/resolve.js';
 import { startNameServer } from './name-server/start-name-server.js';
 import { ProjectTokens } from './project-tokens.js';
 
 export interface LocalCloudOptions {
-  /** Default `127.0.0.1`. The admin address always stays on loopback. */
-  host?: string;
   /** Default 0: a free port. */
   apiPort?: number;
   /** UDP and TCP. Default 0: a free port. */
@@ -41,7 +40,7 @@ export interface LocalCloudOptions {
   /** Read-only tokens of other projects. */
   readOnlyTokens?: readonly string[];
   /** Created at start unless the data folder contains them. */
-  zones: readonly ZoneOptions[];
+  zones: readonly { readonly name: string }[];
   /** Data folder. Default: state in memory only. */
   dataDir?: string;
   /** Run time of an action, in milliseconds. Default 150. */
@@ -73,7 +72,7 @@ export interface LocalCloud {
 
 /** Starts the local cloud and returns once all addresses answer. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
-  const { host = '127.0.0.1', tokens, zones, actionMs = 150, requestsPerHour = 3600 } = options;
+  const { tokens, zones, actionMs = 150, requestsPerHour = 3600 } = options;
   const clock = createClock();
   const project = new DnsProject({ clock, zones, actionMs, dataDir: options.dataDir });
   const servers = new Servers({ clock, actionMs, dataDir: options.dataDir });
@@ -88,18 +87,8 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
   // The garden starts after the API that serves its nodes.
   let nodesIn: (project: string) => ProviderNode[] = () => [];
-  const api = buildDnsApi({
-    project,
-    servers,
-    nodesIn: (of) => nodesIn(of),
-    tokens,
-    projectTokens,
-    clock,
-    budget,
-    faults,
-    calls,
-    extraFields: () => extra,
-  });
+  const shared = { project, servers, projectTokens, clock, budget, faults, calls };
+  const api = buildDnsApi({ ...shared, nodesIn: (of) => nodesIn(of), tokens, extraFields: () => extra });
 
   const started: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -113,10 +102,9 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     return server;
   };
   try {
-    const { port: apiPort } = await start(listenHttp(api, host, options.apiPort ?? 0));
+    const { port: apiPort } = await start(listen(createServer(api), options.apiPort ?? 0));
     const garden = await start(
       startGarden({
-        host,
         port: options.gardenPort ?? 0,
         shootPort: options.shootPort ?? 0,
         dataDir: options.dataDir,
@@ -131,24 +119,13 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     nodesIn = garden.nodesIn;
     const joinMs = (): number => garden.settings.read().joinMs;
     started.push(startMachines({ servers, clock, shoots: garden.machines, joinMs }));
-    const mail = await start(startMailSink(host, options.smtpPort ?? 0));
-    const admin = createAdmin({
-      mail,
-      project,
-      servers,
-      clock,
-      budget,
-      faults,
-      calls,
-      setExtraFields,
-      projectTokens,
-      garden,
-    });
-    const { port: adminPort } = await start(listenHttp(buildAdminApp(admin), '127.0.0.1', options.adminPort ?? 0));
-    const { port: dnsPort } = await start(startNameServer(host, options.dnsPort ?? 0, servedZones(project)));
+    const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
+    const admin = createAdmin({ ...shared, mail, setExtraFields, garden });
+    const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));
+    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, servedZones(project)));
     return {
-      apiUrl: `http://${host}:${apiPort}/v1`,
-      adminUrl: `http://127.0.0.1:${adminPort}`,
+      apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,
+      adminUrl: `http://${LOOPBACK}:${adminPort}`,
       dnsPort,
       smtpPort: mail.port,
       gardenUrl: garden.url,

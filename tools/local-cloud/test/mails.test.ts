@@ -53,30 +53,5 @@ describe('the mail server', () => {
         ...{ subject: 'Grüße', text: 'Hello\n', headerNames: ['from', 'to', 'subject', 'message-id'] },
       },
     ]);
-    expect((await cloud.callAdmin('DELETE', '/mails')).status).toBe(204);
-    expect(cloud.admin.mails()).toEqual([]);
-  });
-
-  it('refuses mails on request', async () => {
-    cloud.admin.breakMails({ effect: { code: 451 }, times: 1 });
-
-    const first = await send(envelope);
-    await lastOf(first.answers, /^451 /);
-    const second = await send(envelope);
-    await lastOf(second.answers, /^250 /);
-    first.socket.destroy();
-    second.socket.destroy();
-
-    expect(cloud.admin.mails()).toHaveLength(1);
-  });
-
-  it('accepts a mail without an answer, like a cut connection', async () => {
-    cloud.admin.breakMails({ effect: 'hang', times: 1 });
-
-    const { socket, answers } = await send(envelope);
-    await waitFor('the mail', async () => cloud.admin.mails().length === 1);
-
-    expect(answers.at(-1)).toMatch(/^354 /);
-    socket.destroy();
   });
 });

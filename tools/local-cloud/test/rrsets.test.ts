@@ -66,15 +66,7 @@ describe('a set', () => {
         ],
       },
     ],
-    [
-      'update_records',
-      { records: [{ value: '192.0.2.1', comment: 'x' }] },
-      200,
-      'update_rrset_records',
-      { records: [{ value: '192.0.2.1', comment: 'x' }] },
-    ],
     ['change_ttl', { ttl: null }, 201, 'change_rrset_ttl', { ttl: null }],
-    ['change_protection', { change: true }, 201, 'change_rrset_protection', { protection: { change: true } }],
   ])('is changed by %s', async (action, request, status, command, change) => {
     const { body: created } = await create();
 

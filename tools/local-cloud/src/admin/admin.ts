@@ -1,35 +1,25 @@
-import type { Clock } from '../clock.js';
 import type { Server, ServerOptions } from '../compute/model.js';
-import type { Servers } from '../compute/servers.js';
-import type { ExtraFields } from '../dns/bodies.js';
-import type { DnsProject, HeldZone } from '../dns/dns-project.js';
+import type { DnsApiDeps, ExtraFields } from '../dns/bodies.js';
+import type { HeldZone } from '../dns/dns-project.js';
 import type { Rrset, Write } from '../dns/model.js';
-import type { CallCounts, Calls } from '../faults/call-counts.js';
-import type { FaultRule, FaultRules, HeldFault } from '../faults/fault-rules.js';
+import type { Calls } from '../faults/call-counts.js';
+import type { FaultRule, HeldFault } from '../faults/fault-rules.js';
 import type { Garden } from '../garden/start-garden.js';
-import type { Budget, BudgetState } from '../hcloud/budget.js';
+import type { BudgetState } from '../hcloud/budget.js';
 import type { Labels } from '../labels.js';
-import type { MailFault, MailSink, SunkMail } from '../mail-sink.js';
-import type { ProjectToken, ProjectTokens, TokenOptions } from '../project-tokens.js';
+import type { MailSink, SunkMail } from '../mail-sink.js';
+import type { TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin } from './garden-admin.js';
 
 /** A record set stored without any checks. Omitted fields are empty. */
 export interface ForcedRrset {
   ttl?: number | null;
   labels?: Labels;
-  protection?: { change: boolean };
   records: readonly { value: string; comment?: string }[];
 }
 
-export interface AdminDeps {
-  readonly project: DnsProject;
-  readonly servers: Servers;
-  readonly clock: Clock;
-  readonly budget: Budget;
-  readonly faults: FaultRules;
-  readonly calls: CallCounts;
+export interface AdminDeps extends Omit<DnsApiDeps, 'nodesIn' | 'tokens' | 'extraFields'> {
   readonly setExtraFields: (extra: ExtraFields) => void;
-  readonly projectTokens: ProjectTokens;
   readonly garden: Garden;
   readonly mail: MailSink;
 }
@@ -73,7 +63,8 @@ export function createAdmin(deps: AdminDeps) {
     writes: (): readonly Write[] => project.writes(),
     /** Stores a set without checking any rule, like a manual change upstream. */
     putRrset(zone: string, name: string, type: string, rrset: ForcedRrset): Rrset {
-      const { ttl = null, labels = {}, protection = { change: false } } = rrset;
+      const { ttl = null, labels = {} } = rrset;
+      const protection = { change: false };
       const records = rrset.records.map(({ value, comment = '' }) => ({ value, comment }));
       return project.force(getZone(zone), name, type, { name, type, ttl, labels, protection, records }) as Rrset;
     },
@@ -82,8 +73,6 @@ export function createAdmin(deps: AdminDeps) {
     },
     /** Replaces the extra fields that are merged into objects in responses. */
     setExtraFields: deps.setExtraFields,
-    /** Valid project tokens, including those of the zones' project. */
-    projectTokens: (): ProjectToken[] => projectTokens.list(),
     /** A read-only token is refused for every write. */
     addProjectToken: (token: string, options?: TokenOptions): void => projectTokens.add(token, options),
     /** The provider answers 401 to this token from now on. */
@@ -93,13 +82,11 @@ export function createAdmin(deps: AdminDeps) {
       servers.add(projectTokens.projectOf(token), options),
     /** Every server ever created, with its number of rebuilds. */
     servers: (): Server[] => servers.list(),
-    changeServer: (id: number, change: ServerOptions): Server => servers.change(id, change),
+    changeServer: (id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server => servers.change(id, change),
     /** Removes a server, like a manual deletion at the provider. */
     vanishServer: (id: number): void => servers.vanish(id),
     /** Received mails, oldest first. */
     mails: (): SunkMail[] => deps.mail.mails(),
-    clearMails: (): void => deps.mail.clear(),
-    breakMails: (fault: MailFault): void => deps.mail.breakNext(fault),
     garden: createGardenAdmin(deps.garden),
   };
 }

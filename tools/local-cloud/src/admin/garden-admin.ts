@@ -1,14 +1,13 @@
 import { readJoinCommand } from '../compute/read-join-data.js';
 import type { AccountName, Rule } from '../garden/accounts.js';
 import { isReady, type Node } from '../garden/cluster/nodes.js';
-import { MAINTENANCE_MANAGER, maintainedSpec } from '../garden/controllers/maintenance.js';
 import type { GardenSettings } from '../garden/garden-settings.js';
 import { otherSeed } from '../garden/gardenlet/seeds.js';
 import type { HeldShootFault, ShootFault } from '../garden/gardenlet/shoot-faults.js';
 import { simulationOf } from '../garden/gardenlet/simulation.js';
-import { type CloudProfile, cloudProfiles } from '../garden/kinds/cloud-profile.js';
+import { cloudProfiles } from '../garden/kinds/cloud-profile.js';
 import { configMaps, type Secret } from '../garden/kinds/core-kinds.js';
-import type { Condition, LastOperation, Shoot } from '../garden/kinds/shoot/shoot.js';
+import type { Condition, Shoot } from '../garden/kinds/shoot/shoot.js';
 import { shoots } from '../garden/kinds/shoot/shoots.js';
 import { isFields, type KubeObject, mergePatch } from '../garden/kube/object.js';
 import { type Held, objectOf } from '../garden/objects/held.js';
@@ -23,7 +22,7 @@ export interface ShootEdit {
   readonly patch?: Readonly<Record<string, unknown>>;
   /** Merge patch of the status. No rule applies. */
   readonly status?: Readonly<Record<string, unknown>>;
-  /** Conditions and constraints to set, by type. */
+  /** Conditions to set, by type. */
   readonly conditions?: readonly ConditionEdit[];
 }
 
@@ -48,38 +47,25 @@ export function createGardenAdmin(garden: Garden) {
     subresource,
   });
   return {
-    /** Default: the kubeconfig of the technical user. */
-    kubeconfig(account: AccountName = 'technical-user'): string {
-      const kubeconfig = garden.kubeconfigs[account];
-      if (kubeconfig === undefined) throw new Error(`There is no account ${account}.`);
-      return kubeconfig;
-    },
     rights: (account: AccountName): readonly Rule[] => garden.rights.of(account),
     /** @param rules null restores the documented ones */
     setRights: (account: AccountName, rules: readonly Rule[] | null): void => garden.rights.set(account, rules),
     /** For Secrets, keys only. Values are never shown. */
     contents: () => ({
-      namespaces: list('namespaces').map(({ metadata }) => metadata.name ?? ''),
-      projects: list('projects').map(({ metadata, spec }) => ({
-        name: metadata.name ?? '',
-        namespace: (spec as { namespace?: string }).namespace ?? null,
-      })),
       secrets: list<Secret>('secrets').map((secret) => ({ ...placeOf(secret), keys: Object.keys(secret.data ?? {}) })),
       credentialsBindings: list('credentialsbindings').map(placeOf),
-      shoots: store.list('shoots').map(shownShoot),
+      shoots: store.list('shoots').map((held) => ({ name: held.name, machines: machinesByPool(held) })),
       openWatches: watches.count,
     }),
     /** Every Shoot ever created, oldest first. */
     shootHistory: (): ShootLife[] => history.list(),
     addShootFaults: (...faults: ShootFault[]): HeldShootFault[] => gardenlet.faults.add(faults),
-    shootFaults: (): HeldShootFault[] => gardenlet.faults.list(),
     /** Stuck flows continue. */
     clearShootFaults: (): void => gardenlet.clearFaults(),
-    /** Moves the control plane to another seed. Default: the other seed for the same regions. */
-    migrateShoot(namespace: string, name: string, seedName?: string): void {
+    /** Moves the control plane to the other seed for the same regions. */
+    migrateShoot(namespace: string, name: string): void {
       const shoot = getShoot(namespace, name);
-      const target = seedName ?? otherSeed(shoot.spec.seedName ?? '');
-      const moved = { ...shoot, spec: { ...shoot.spec, seedName: target } };
+      const moved = { ...shoot, spec: { ...shoot.spec, seedName: otherSeed(shoot.spec.seedName ?? '') } };
       objects.update(shoots, namespace, name, moved, write('garden-operator', 'binding'));
     },
     editShoot(
@@ -97,16 +83,6 @@ export function createGardenAdmin(garden: Garden) {
       const next = { ...shoot, status: merged as unknown as Shoot['status'] };
       for (const condition of conditions) putCondition(next.status, condition);
       return objectOf(store.put('shoots', next));
-    },
-    /**
-     * Runs the daily maintenance of a Shoot. Like Gardener's controller manager, it raises expired versions, and also
-     * versions with automatic updates.
-     */
-    maintainShoot(namespace: string, name: string): KubeObject {
-      const shoot = getShoot(namespace, name);
-      const profile = objects.get<CloudProfile>(cloudProfiles, '', shoot.spec.cloudProfile?.name ?? 'hcloud');
-      const maintained = { ...shoot, spec: maintainedSpec(shoot.spec, profile, garden.clock.now()) };
-      return objects.update(shoots, namespace, name, maintained, write(MAINTENANCE_MANAGER)).object;
     },
     /** Removes `managedFields`, as a restore from a backup that does not contain them does. */
     forgetManagers(namespace: string, name: string): KubeObject {
@@ -130,7 +106,7 @@ export function createGardenAdmin(garden: Garden) {
       store.remove('shoots', namespace, name);
     },
     /** Nodes of a Shoot's cluster, also while its API server is down. */
-    nodes(namespace: string, shoot: string): ShownNode[] {
+    nodes(namespace: string, shoot: string) {
       const held = getHeld(namespace, shoot);
       const servers = new Map(clusters.read(held).joined.map(({ name, serverId }) => [name, serverId]));
       return clusters.nodes(held).map((node) => shownNode(node, servers.get(node.metadata.name) ?? null));
@@ -149,8 +125,7 @@ export function createGardenAdmin(garden: Garden) {
       const data = typeof command === 'string' ? readJoinCommand(command) : null;
       if (data?.hostname == null) throw new Error('`command` is no whole join command.');
       const name = data.hostname;
-      const nothing = { serverType: '', location: '', rebuild: 0 };
-      const outcome = garden.machines.join({ serverId: null, name, architecture, ...nothing }, data);
+      const outcome = garden.machines.join({ serverId: null, name, architecture, rebuild: 0 }, data);
       if (outcome === 'later') throw new Error('The API server of the cluster is away. Run the command again.');
       if (outcome === 'never')
         throw new Error('The cluster turns the machine away: the token, or what it names, is over.');
@@ -161,25 +136,13 @@ export function createGardenAdmin(garden: Garden) {
       watches.dropAll();
       if (expireHistory) store.forgetHistory();
     },
-    settings: (): GardenSettings => settings.read(),
     /** Omitted settings keep their values. */
     changeSettings: (change: Partial<GardenSettings>): GardenSettings => settings.change(change),
   };
 }
 
-/** A node of a Shoot's cluster, as shown to tests. */
-export interface ShownNode {
-  readonly name: string;
-  readonly pool: string;
-  /** Null for a node of the Shoot's own machines and for a machine outside the provider. */
-  readonly serverId: number | null;
-  readonly isReady: boolean;
-  readonly isUnschedulable: boolean;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-const shownNode = (node: Node, serverId: number | null): ShownNode => ({
+/** @param serverId null for a node of the Shoot's own machines and for a machine outside the provider */
+const shownNode = (node: Node, serverId: number | null) => ({
   name: node.metadata.name,
   pool: node.metadata.labels['worker.gardener.cloud/pool'] ?? '',
   serverId,
@@ -189,29 +152,16 @@ const shownNode = (node: Node, serverId: number | null): ShownNode => ({
   annotations: node.metadata.annotations ?? {},
 });
 
-/** `machines` holds the machine names by pool. */
-function shownShoot(held: Held) {
-  const { metadata, status } = objectOf<Shoot>(held);
+function machinesByPool(held: Held): Record<string, string[]> {
   const machines: Record<string, string[]> = {};
   for (const { pool, name } of simulationOf(held).reconciled?.machines ?? []) {
     machines[pool] = [...(machines[pool] ?? []), name];
   }
-  const lastOperation: LastOperation | null = status.lastOperation ?? null;
-  return {
-    ...{ namespace: held.namespace, name: held.name, uid: held.uid, machines, lastOperation },
-    generation: metadata.generation ?? 0,
-    observedGeneration: status.observedGeneration ?? 0,
-    seedName: status.seedName ?? null,
-    hibernated: status.hibernated,
-    deletionTimestamp: metadata.deletionTimestamp ?? null,
-  };
+  return machines;
 }
 
-const constraintTypes = ['HibernationPossible', 'MaintenancePreconditionsSatisfied'];
-
 function putCondition(status: Shoot['status'], condition: ConditionEdit): void {
-  const field = constraintTypes.includes(condition.type) ? 'constraints' : 'conditions';
   const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  const others = (status[field] ?? []).filter(({ type }) => type !== condition.type);
-  status[field] = [...others, { ...condition, lastTransitionTime: at, lastUpdateTime: at }];
+  const others = (status.conditions ?? []).filter(({ type }) => type !== condition.type);
+  status.conditions = [...others, { ...condition, lastTransitionTime: at, lastUpdateTime: at }];
 }

@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.js';
-import { DueQueue } from '../clock.js';
+import { type Clock, DueQueue } from '../clock.js';
 import type { Server } from './model.js';
 import { type JoinData, readJoinData } from './read-join-data.js';
 import type { Servers } from './servers.js';
@@ -10,8 +9,6 @@ export interface JoiningMachine {
   /** Null for a machine outside the provider. */
   readonly serverId: number | null;
   readonly name: string;
-  readonly serverType: string;
-  readonly location: string;
   readonly architecture: 'amd64' | 'arm64';
   /** The rebuild that it runs from; 0 for a machine outside the provider. */
   readonly rebuild: number;
@@ -75,7 +72,9 @@ export function startMachines({ servers, clock, shoots, joinMs }: MachinesDeps):
   };
 }
 
-const machineOf = ({ id, name, serverType, location, architecture }: Server, rebuild: number): JoiningMachine => ({
-  ...{ serverId: id, name, serverType, location, rebuild },
+const machineOf = ({ id, name, architecture }: Server, rebuild: number): JoiningMachine => ({
+  serverId: id,
+  name,
+  rebuild,
   architecture: architecture === 'arm' ? 'arm64' : 'amd64',
 });

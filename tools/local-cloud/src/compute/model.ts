@@ -1,4 +1,4 @@
-import type { ActionError } from '../dns/model.js';
+import type { ActionFacts } from '../dns/model.js';
 import type { Labels } from '../labels.js';
 
 /** The provider's names. */
@@ -59,36 +59,19 @@ export interface RunState {
   readonly rebuiltAt: number | null;
 }
 
-/** A server action. Its status follows from the time. */
-export interface ServerAction {
-  readonly id: number;
+export interface ServerAction extends ActionFacts {
   readonly serverId: number;
-  readonly command: string;
-  readonly startedAt: number;
-  readonly finishesAt: number;
-  readonly error: ActionError | null;
   /** Image of a successful rebuild; null for other actions. */
   readonly imageId: number | null;
 }
 
-/** Options for a server created by the admin. Omitted fields have defaults. */
-export interface ServerOptions {
-  readonly id?: number;
-  readonly name?: string;
-  readonly serverType?: string;
-  readonly architecture?: Architecture;
-  readonly location?: string;
-  readonly labels?: Labels;
+/** What can be set by hand. Omitted fields have defaults. */
+type Settable =
+  | ('id' | 'name' | 'serverType' | 'architecture' | 'location' | 'labels' | 'protection' | 'locked' | 'rescueEnabled')
+  | ('iso' | 'diskGb' | 'status' | 'hasSshKeys' | 'joins' | 'joinMs');
+
+export interface ServerOptions extends Partial<Pick<Server, Settable>> {
   readonly image?: string | null;
-  readonly protection?: { readonly delete: boolean; readonly rebuild: boolean };
-  readonly locked?: boolean;
-  readonly rescueEnabled?: boolean;
-  readonly iso?: boolean;
-  readonly diskGb?: number;
-  readonly status?: string | null;
-  readonly hasSshKeys?: boolean;
-  readonly joins?: boolean;
-  readonly joinMs?: number | null;
 }
 
 const systemImages: readonly [id: number, name: string, architecture: Architecture][] = [

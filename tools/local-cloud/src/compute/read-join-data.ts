@@ -38,7 +38,6 @@ export function readJoinData(userData: string | null): JoinData | null {
 
 /**
  * Reads a shell command that makes a machine join: it writes the same two files and starts the same unit.
- * starts the same unit.
  *
  * @returns null for any other command or if a part is missing
  */

@@ -3,8 +3,7 @@ import type { ActionError } from '../dns/model.js';
 import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
 import { openJournal } from '../journal.js';
 import type { Labels } from '../labels.js';
-import type { RunState, Server, ServerAction, ServerOptions } from './model.js';
-import { findImage } from './model.js';
+import { findImage, type RunState, type Server, type ServerAction, type ServerOptions } from './model.js';
 
 type Entry = { kind: 'server'; server: Server } | { kind: 'action'; action: ServerAction };
 
@@ -12,7 +11,26 @@ const FIRST_SERVER = 4_711;
 /** Far above the ids of DNS actions: both are served under one path. */
 const FIRST_ACTION = 5_000_001;
 
-const neverRebuilt = { rebuild: null, firstBoot: null };
+const newServer = {
+  location: 'hel1',
+  labels: {},
+  protection: { delete: false, rebuild: false },
+  locked: false,
+  rescueEnabled: false,
+  iso: false,
+  diskGb: 40,
+  power: 'running',
+  status: null,
+  hasSshKeys: true,
+  userData: null,
+  rebuilds: 0,
+  powerOffs: 0,
+  deletedBy: null,
+  rebuild: null,
+  firstBoot: null,
+  joins: true,
+  joinMs: null,
+} as const;
 
 export interface ServersOptions {
   readonly clock: Clock;
@@ -47,32 +65,28 @@ export class Servers {
     return () => void this.#listeners.delete(listener);
   }
 
-  add(project: string, options: ServerOptions): Server {
-    const { architecture = 'x86', image = 'ubuntu-22.04' } = options;
+  add(project: string, { image = 'ubuntu-22.04', ...options }: ServerOptions): Server {
+    const { architecture = 'x86' } = options;
     const id = options.id ?? Math.max(FIRST_SERVER - 1, ...this.#servers.keys()) + 1;
     if (this.#servers.has(id)) throw new Error(`There is a server ${id} already. Take another number.`);
     return this.#told({
-      ...{ id, project, architecture },
-      name: options.name ?? `server-${id}`,
+      ...newServer,
+      id,
+      project,
+      name: `server-${id}`,
       created: timestamp(this.#clock.now()),
-      serverType: options.serverType ?? (architecture === 'arm' ? 'cax11' : 'cx22'),
-      location: options.location ?? 'hel1',
-      labels: options.labels ?? {},
+      serverType: architecture === 'arm' ? 'cax11' : 'cx22',
+      architecture,
       imageId: image === null ? null : (findImage(image, architecture)?.id ?? null),
-      protection: options.protection ?? { delete: false, rebuild: false },
-      ...{ locked: options.locked ?? false, rescueEnabled: options.rescueEnabled ?? false, iso: options.iso ?? false },
-      ...{ diskGb: options.diskGb ?? 40, status: options.status ?? null, power: 'running' },
-      ...{ hasSshKeys: options.hasSshKeys ?? true, userData: null, rebuilds: 0, powerOffs: 0, deletedBy: null },
-      ...{ ...neverRebuilt, joins: options.joins ?? true, joinMs: options.joinMs ?? null },
+      ...options,
     });
   }
 
   /** Changes a server without checking any rule, like a manual change. */
-  change(id: number, { image, ...change }: ServerOptions & { project?: string }): Server {
+  change(id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
-    const imageId = image === undefined || image === null ? undefined : findImage(image, server.architecture)?.id;
-    return this.#told({ ...this.#settled(server), ...change, id, ...(imageId === undefined ? {} : { imageId }) });
+    return this.#told({ ...this.#settled(server), ...change });
   }
 
   vanish(id: number): void {
@@ -131,7 +145,7 @@ export class Servers {
     this.#save({ ...server, firstBoot: rebuild });
   }
 
-  update(server: Server, change: { name?: string; labels?: Labels }): Server {
+  update(server: Server, change: { labels: Labels }): Server {
     return this.#save({ ...server, ...change });
   }
 
@@ -158,15 +172,10 @@ export class Servers {
   }
 
   /** @throws ApiError `locked` */
-  power(server: Server, power: Server['power'], command: string): ServerAction {
+  powerOff(server: Server): ServerAction {
     this.#refuseLocked(server);
-    this.#save({ ...server, power, powerOffs: server.powerOffs + (power === 'off' ? 1 : 0) });
-    return this.#begin(server, command);
-  }
-
-  protect(server: Server, protection: Server['protection']): ServerAction {
-    this.#save({ ...server, protection });
-    return this.#begin(server, 'change_protection');
+    this.#save({ ...server, power: 'off', powerOffs: server.powerOffs + 1 });
+    return this.#begin(server, 'stop_server');
   }
 
   /** @throws ApiError `protected`, `locked` */

@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { type Clock, timestamp } from '../clock.js';
 import type { Servers } from '../compute/servers.js';
 import type { CallCounts } from '../faults/call-counts.js';
@@ -6,10 +6,9 @@ import type { FaultRules } from '../faults/fault-rules.js';
 import type { ProviderNode } from '../garden/gardenlet/provider.js';
 import { notFound } from '../hcloud/api-error.js';
 import type { Budget } from '../hcloud/budget.js';
-import type { Page } from '../hcloud/query.js';
 import type { ProjectTokens } from '../project-tokens.js';
 import type { DnsProject, HeldZone } from './dns-project.js';
-import type { Action, Rrset } from './model.js';
+import type { Action, ActionFacts, Rrset } from './model.js';
 import { rrsetId } from './rrset-table.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -60,27 +59,23 @@ export const rrsetBody = (
   ...extra.rrset,
 });
 
-type ActionStatus = 'running' | 'success' | 'error';
-
-function actionStatus({ finishesAt, error }: Action, nowMs: number): ActionStatus {
-  if (nowMs < finishesAt) return 'running';
-  return error === null ? 'success' : 'error';
-}
-
-function actionBody(action: Action, status: ActionStatus, extra: ExtraFields) {
-  const running = status === 'running';
+/** @param nowMs decides whether it is still running */
+export function actionBody(action: ActionFacts, resource: { id: number; type: 'zone' | 'server' }, nowMs: number) {
+  const isRunning = nowMs < action.finishesAt;
   return {
     id: action.id,
     command: action.command,
-    status,
-    progress: running ? 0 : 100,
+    status: isRunning ? 'running' : action.error === null ? 'success' : 'error',
+    progress: isRunning ? 0 : 100,
     started: timestamp(action.startedAt),
-    finished: running ? null : timestamp(action.finishesAt),
-    resources: [{ id: action.zoneId, type: 'zone' }],
-    error: running ? null : action.error,
-    ...extra.action,
+    finished: isRunning ? null : timestamp(action.finishesAt),
+    resources: [resource],
+    error: isRunning ? null : action.error,
   };
 }
+
+/** Like the upstream, the response to a write shows the action as running, however short it is. */
+export const JUST_STARTED = Number.NEGATIVE_INFINITY;
 
 export interface DnsApiDeps {
   readonly project: DnsProject;
@@ -109,14 +104,7 @@ export function getZone({ project }: DnsApiDeps, req: Request): HeldZone {
   return zone;
 }
 
-export function actionOf({ clock, extraFields }: DnsApiDeps, action: Action) {
-  return actionBody(action, actionStatus(action, clock.now()), extraFields());
-}
-
-/** The response to a write shows the action as running, however short it is. */
-export const startedActionOf = ({ extraFields }: DnsApiDeps, action: Action) =>
-  actionBody(action, 'running', extraFields());
-
-export function sendPage<T>(res: Response, key: string, page: Page<T>, render: (item: T) => unknown): void {
-  res.json({ [key]: page.items.map(render), meta: { pagination: page.pagination } });
-}
+export const actionOf = ({ clock, extraFields }: DnsApiDeps, action: Action, nowMs = clock.now()) => ({
+  ...actionBody(action, { id: action.zoneId, type: 'zone' }, nowMs),
+  ...extraFields().action,
+});

@@ -1,8 +1,7 @@
-import { ApiError, invalidInput, notFound, protectedRrset } from '../hcloud/api-error.js';
+import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
 import { type DnsRecord, isRrsetType, type Rrset } from './model.js';
 import { nameProblem } from './names.js';
-import type { Command, RecordEdit } from './parse-command.js';
-import { valueField } from './parse-command.js';
+import { type Command, type RecordEdit, valueField } from './parse-command.js';
 import { isRecordValue } from './record-values.js';
 
 /** The state that the rules read. Its size does not depend on the zone. */
@@ -34,16 +33,11 @@ export function decideWrite(command: Command, target: Target): Rrset | null {
     return checked(command, target, newRrset(target, command.ttl, command.records));
   }
   if (command.kind === 'put_labels') return { ...current, labels: command.labels ?? current.labels };
-  if (command.kind === 'change_protection') return { ...current, protection: { change: command.change } };
-  if (current.protection.change) throw protectedRrset();
   const next = change(command, current);
-  if (next === null && isIndispensable(current)) {
-    throw invalidInput('records', `the ${current.type} RRSet of the zone cannot be deleted`);
-  }
   return next === null ? null : checked(command, target, next);
 }
 
-type Change = Exclude<Command, { kind: 'create' | 'put_labels' | 'change_protection' }>;
+type Change = Exclude<Command, { kind: 'create' | 'put_labels' }>;
 
 function change(command: Change, current: Rrset): Rrset | null {
   switch (command.kind) {
@@ -55,8 +49,6 @@ function change(command: Change, current: Rrset): Rrset | null {
       return addRecords(command, current);
     case 'remove_records':
       return removeRecords(command.records, current);
-    case 'update_records':
-      return updateRecords(command.records, current);
     case 'change_ttl':
       return { ...current, ttl: command.ttl };
   }
@@ -74,26 +66,13 @@ function addRecords(command: Extract<Command, { kind: 'add_records' }>, current:
 }
 
 function removeRecords(leaving: readonly RecordEdit[], current: Rrset): Rrset | null {
-  requirePresent('remove_records', leaving, current);
+  const present = new Set(current.records.map((record) => record.value));
+  for (const [index, { value }] of leaving.entries()) {
+    if (!present.has(value)) throw invalidInput(valueField('remove_records', index), `value '${value}' not found`);
+  }
   const values = new Set(leaving.map((record) => record.value));
   const records = current.records.filter((record) => !values.has(record.value));
   return records.length === 0 ? null : { ...current, records };
-}
-
-function updateRecords(edits: readonly RecordEdit[], current: Rrset): Rrset {
-  requirePresent('update_records', edits, current);
-  const comments = new Map(edits.map((record) => [record.value, record.comment]));
-  return {
-    ...current,
-    records: current.records.map(({ value, comment }) => ({ value, comment: comments.get(value) ?? comment })),
-  };
-}
-
-function requirePresent(kind: 'remove_records' | 'update_records', edits: readonly RecordEdit[], current: Rrset): void {
-  const present = new Set(current.records.map((record) => record.value));
-  for (const [index, { value }] of edits.entries()) {
-    if (!present.has(value)) throw invalidInput(valueField(kind, index), `value '${value}' not found`);
-  }
 }
 
 function newRrset({ name, type }: Target, ttl: number | null, records: readonly RecordEdit[], labels = {}): Rrset {
@@ -111,7 +90,6 @@ function checkIdentity({ zoneName, name, type, typesAtName }: Target): void {
   const problem = nameProblem(name, zoneName);
   if (problem !== null) throw invalidInput('rrsets[0].name', problem);
   if (!isRrsetType(type)) throw invalidInput('rrsets[0].type', `invalid type '${type}'`);
-  if (type === 'SOA' && name !== '@') throw invalidInput('rrsets[0].name', 'SOA is only allowed at the apex');
   const others = typesAtName.filter((other) => other !== type);
   if (type === 'CNAME' ? others.length > 0 : others.includes('CNAME')) {
     throw invalidInput('rrsets[0].name', `CNAME cannot coexist with other types at '${name}'`);
@@ -121,15 +99,13 @@ function checkIdentity({ zoneName, name, type, typesAtName }: Target): void {
 function checkValues(command: Extract<Command, { records: unknown }>, next: Rrset): void {
   const { type } = next;
   for (const [index, { value }] of command.records.entries()) {
-    if (command.kind !== 'remove_records' && isRrsetType(type) && !isRecordValue(type, value)) {
+    if (command.kind !== 'remove_records' && !isRecordValue(type, value)) {
       throw invalidInput(valueField(command.kind, index), `invalid value '${value}'`);
     }
   }
-  if ((type === 'CNAME' || type === 'SOA') && next.records.length > 1) {
-    throw invalidInput(command.kind === 'create' ? 'rrsets[0].records' : 'records', `${type} takes exactly one record`);
+  if (type === 'CNAME' && next.records.length > 1) {
+    throw invalidInput(command.kind === 'create' ? 'rrsets[0].records' : 'records', 'CNAME takes exactly one record');
   }
 }
-
-const isIndispensable = ({ name, type }: Rrset): boolean => name === '@' && (type === 'SOA' || type === 'NS');
 
 const toRecord = ({ value, comment }: RecordEdit): DnsRecord => ({ value, comment });

@@ -5,19 +5,9 @@ import type { Action, ActionError, Rrset, Write, ZoneFacts } from './model.js';
 import { actionCommands, type Command } from './parse-command.js';
 import { RrsetTable } from './rrset-table.js';
 
-export interface ZoneOptions {
-  name: string;
-  /** Default: the next free id. */
-  id?: number;
-  /** Default TTL of sets in the zone, in seconds. Default 3600. */
-  ttl?: number;
-  /** Absolute, with the final dot. Default: the upstream's three name servers. */
-  nameServers?: readonly string[];
-}
-
 interface ProjectOptions {
   readonly clock: Clock;
-  readonly zones: readonly ZoneOptions[];
+  readonly zones: readonly { readonly name: string }[];
   readonly actionMs: number;
   /** Undefined keeps everything in memory. */
   readonly dataDir: string | undefined;
@@ -78,8 +68,8 @@ export class DnsProject {
     this.#options = options;
     this.#journal = options.dataDir === undefined ? null : openJournal(options.dataDir, 'dns.jsonl');
     for (const entry of this.#journal?.entries<JournalEntry>() ?? []) this.#apply(entry);
-    for (const zone of options.zones) if (!this.#idsByName.has(zone.name)) this.#createZone(zone);
-    this.#journal?.compact(() => this.#state());
+    for (const { name } of options.zones) if (!this.#idsByName.has(name)) this.#createZone(name);
+    this.#journal?.compact(() => Array.from(this.#entries(), (entry) => JSON.stringify(entry)));
   }
 
   close(): void {
@@ -144,7 +134,7 @@ export class DnsProject {
       this.#keep({ kind: 'write', write });
       return { action, rrset };
     }
-    const change = this.#changeOf(zone, name, type, rrset, servesDns(command));
+    const change = this.#changeOf(zone, name, type, rrset, command.kind !== 'put_labels');
     this.#keep({ kind: 'change', change, write, ...(action === null ? {} : { action }) });
     return { action, rrset: change.next };
   }
@@ -201,11 +191,11 @@ export class DnsProject {
     if (soa !== undefined) table?.replace('@', 'SOA', soa);
   }
 
-  #createZone({ name, id, ttl = 3600, nameServers = NAME_SERVERS }: ZoneOptions): void {
+  #createZone(name: string): void {
     const now = this.#options.clock.now();
-    const zoneId = id ?? Math.max(FIRST_ZONE_ID - 1, ...this.#zones.keys()) + 1;
-    if (this.#zones.has(zoneId)) throw new Error(`Zone id ${zoneId} of ${name} is taken. Choose another id.`);
-    this.#apply({ kind: 'zone', zone: { id: zoneId, name, created: timestamp(now), ttl, labels: {}, nameServers } });
+    const zoneId = Math.max(FIRST_ZONE_ID - 1, ...this.#zones.keys()) + 1;
+    const facts = { id: zoneId, name, created: timestamp(now), ttl: 3600, labels: {}, nameServers: NAME_SERVERS };
+    this.#apply({ kind: 'zone', zone: facts });
     const rrset = (type: string, values: readonly string[]): Rrset => ({
       name: '@',
       type,
@@ -215,8 +205,8 @@ export class DnsProject {
       records: values.map((value) => ({ value, comment: '' })),
     });
     for (const [type, values] of [
-      ['SOA', [initialSoa(nameServers[0] ?? '.', now)]],
-      ['NS', nameServers],
+      ['SOA', [initialSoa(NAME_SERVERS[0] ?? '.', now)]],
+      ['NS', NAME_SERVERS],
     ] as const) {
       this.#apply({ kind: 'change', change: { zoneId, name: '@', type, next: rrset(type, values) } });
     }
@@ -228,10 +218,6 @@ export class DnsProject {
   }
 
   /** The whole state, as the shortest journal that restores it. */
-  *#state(): Iterable<string> {
-    for (const entry of this.#entries()) yield JSON.stringify(entry);
-  }
-
   *#entries(): Iterable<JournalEntry> {
     yield {
       kind: 'counters',
@@ -250,9 +236,6 @@ export class DnsProject {
 }
 
 const isSoa = (name: string, type: string): boolean => name === '@' && type === 'SOA';
-
-/** Name servers do not publish labels and protection. */
-const servesDns = ({ kind }: Command): boolean => kind !== 'put_labels' && kind !== 'change_protection';
 
 function withRaisedSerial(soa: Rrset, nowMs: number): Rrset {
   return { ...soa, records: soa.records.map((record) => ({ ...record, value: bumpSerial(record.value, nowMs) })) };

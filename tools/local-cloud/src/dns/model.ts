@@ -58,14 +58,17 @@ export interface ActionError {
 }
 
 /** The status is not stored: it follows from the clock and `finishesAt`. */
-export interface Action {
+export interface ActionFacts {
   readonly id: number;
   readonly command: string;
-  readonly zoneId: number;
   readonly startedAt: number;
   readonly finishesAt: number;
   /** Final error; null for success. */
   readonly error: ActionError | null;
+}
+
+export interface Action extends ActionFacts {
+  readonly zoneId: number;
 }
 
 /** An accepted mutation. */

@@ -51,11 +51,8 @@ describe('bodies of writes', () => {
     ],
     ['add_records', { records: one, ttl: 1 }, 'ttl', range],
     ['remove_records', { records: [] }, 'records', 'must not be empty'],
-    ['update_records', { records: one }, 'records[0].records[0].comment', missing],
     ['change_ttl', {}, 'ttl', missing],
     ['change_ttl', { ttl: 0 }, 'ttl', range],
-    ['change_protection', {}, 'change', missing],
-    ['change_protection', { change: 'yes' }, 'change', 'must be a boolean'],
     ['put_labels', { labels: [] }, 'labels', 'must be an object of strings'],
   ])('%s %j is refused at %s', (kind, body, field, message) => {
     const refusal = refusalOf(() => parseCommand(kind, body as Record<string, unknown>));

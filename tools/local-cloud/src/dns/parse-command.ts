@@ -63,16 +63,9 @@ export function parseCommand(kind: CommandKind, body: Body): Command {
       return { kind, records: parseRecords(body.records, ofAction) };
     case 'add_records':
       return { kind, records: parseRecords(body.records, ofAction), ttl: parseTtl(body.ttl ?? null, ofAction) };
-    case 'update_records':
-      return { kind, records: parseCommentedRecords(body.records) };
     case 'change_ttl':
       if (body.ttl === undefined) throw invalidInput('ttl', MISSING);
       return { kind, ttl: parseTtl(body.ttl, ofAction) };
-    case 'change_protection':
-      if (typeof body.change !== 'boolean') {
-        throw invalidInput('change', body.change === undefined ? MISSING : 'must be a boolean');
-      }
-      return { kind, change: body.change };
     case 'put_labels':
       if (body.records !== undefined) {
         throw new ApiError(422, 'invalid_input', "can't update records with this endpoint");
@@ -122,14 +115,6 @@ function parseRecord(item: unknown, field: string): RecordEdit {
   return { value, comment: comment ?? '' };
 }
 
-function parseCommentedRecords(value: unknown): RecordEdit[] {
-  const records = parseRecords(value, ofAction);
-  for (const [index, item] of (value as Body[]).entries()) {
-    if (item.comment === undefined) throw invalidInput(`${ofAction.records}[${index}].comment`, MISSING);
-  }
-  return records;
-}
-
 function isObject(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -146,9 +131,7 @@ export type Command =
   | { readonly kind: 'set_records'; records: readonly RecordEdit[] }
   | { readonly kind: 'add_records'; records: readonly RecordEdit[]; ttl: number | null }
   | { readonly kind: 'remove_records'; records: readonly RecordEdit[] }
-  | { readonly kind: 'update_records'; records: readonly RecordEdit[] }
   | { readonly kind: 'change_ttl'; ttl: number | null }
-  | { readonly kind: 'change_protection'; change: boolean }
   | { readonly kind: 'put_labels'; labels: Labels | null };
 
 export type CommandKind = Command['kind'];
@@ -160,8 +143,6 @@ export const actionCommands: Readonly<Record<CommandKind, string | null>> = {
   set_records: 'set_rrset_records',
   add_records: 'add_rrset_records',
   remove_records: 'remove_rrset_records',
-  update_records: 'update_rrset_records',
   change_ttl: 'change_rrset_ttl',
-  change_protection: 'change_rrset_protection',
   put_labels: null,
 };

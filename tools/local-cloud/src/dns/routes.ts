@@ -1,20 +1,11 @@
 import { type Request, type Response, Router } from 'express';
 import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
-import { pageOf, parsePage, queryValue, queryValues } from '../hcloud/query.js';
+import { queryValue, queryValues, sendPage } from '../hcloud/query.js';
 import { rrsetActions } from '../hcloud/routes.js';
-import {
-  actionOf,
-  type DnsApiDeps,
-  getZone,
-  pathParam,
-  rrsetBody,
-  sendPage,
-  startedActionOf,
-  zoneBody,
-} from './bodies.js';
+import { actionOf, type DnsApiDeps, getZone, JUST_STARTED, pathParam, rrsetBody, zoneBody } from './bodies.js';
 import type { WriteOutcome } from './dns-project.js';
 import type { Rrset } from './model.js';
-import { type Command, type CommandKind, parseCommand, parseIdentity, parseJsonObject } from './parse-command.js';
+import { type Command, parseCommand, parseIdentity, parseJsonObject } from './parse-command.js';
 
 /** Mounted at `/v1`. */
 export function actionRoutes(deps: DnsApiDeps): Router {
@@ -28,8 +19,7 @@ export function actionRoutes(deps: DnsApiDeps): Router {
   });
 
   router.get('/actions/:action', (req, res) => {
-    const text = pathParam(req, 'action');
-    const action = /^\d{1,16}$/.test(text) ? deps.project.findAction(Number(text)) : null;
+    const action = deps.project.findAction(Number(pathParam(req, 'action')));
     if (action === null) throw notFound('action');
     res.json({ action: actionOf(deps, action) });
   });
@@ -50,17 +40,15 @@ function listingIsGone(): ApiError {
   return new ApiError(410, 'deprecated_api_endpoint', 'listing actions needs at least one id', { announcement });
 }
 
-const ZONES_PER_PAGE_MAX = 50;
 const RRSETS_PER_PAGE_MAX = 100;
 
 /** Mounted at `/v1/zones`. */
 export function zoneRoutes(deps: DnsApiDeps): Router {
   const router = Router();
   router.get('/', (req, res) => {
-    const page = parsePage(req, ZONES_PER_PAGE_MAX);
     const name = queryValue(req, 'name');
     const found = deps.project.zones().filter(({ facts }) => name === undefined || facts.name === name);
-    sendPage(res, 'zones', pageOf(found, page), (zone) => zoneBody(zone, deps.extraFields()));
+    sendPage(res, 'zones', found, (zone) => zoneBody(zone, deps.extraFields()));
   });
   router.get('/:zone', (req, res) => {
     res.json({ zone: zoneBody(getZone(deps, req), deps.extraFields()) });
@@ -74,16 +62,16 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 
   router.get('/', (req, res) => {
     const zone = getZone(deps, req);
-    const page = parsePage(req, RRSETS_PER_PAGE_MAX);
-    sendPage(res, 'rrsets', pageOf(zone.table.sorted(), page), (rrset) =>
-      rrsetBody(rrset, zone.facts.id, deps.extraFields()),
-    );
+    const render = (rrset: Rrset) => rrsetBody(rrset, zone.facts.id, deps.extraFields());
+    sendPage(res, 'rrsets', zone.table.sorted(), render, RRSETS_PER_PAGE_MAX);
   });
 
   router.post('/', (req, res) => {
     const body = bodyOf(req);
     const { action, rrset } = perform(req, res, parseIdentity(body), parseCommand('create', body), body);
-    res.status(201).json({ rrset: rrset && bodyFor(req, rrset), action: action && startedActionOf(deps, action) });
+    res
+      .status(201)
+      .json({ rrset: rrset && bodyFor(req, rrset), action: action && actionOf(deps, action, JUST_STARTED) });
   });
 
   router.get('/:name/:type', (req, res) => {
@@ -100,14 +88,14 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 
   router.delete('/:name/:type', (req, res) => {
     const { action } = perform(req, res, identityOf(req), { kind: 'delete' }, null);
-    res.status(201).json({ action: action && startedActionOf(deps, action) });
+    res.status(201).json({ action: action && actionOf(deps, action, JUST_STARTED) });
   });
 
   for (const kind of rrsetActions) {
     router.post(`/:name/:type/actions/${kind}`, (req, res) => {
       const body = bodyOf(req);
       const { action } = perform(req, res, identityOf(req), parseCommand(kind, body), body);
-      res.status(statusOf(kind)).json({ action: action && startedActionOf(deps, action) });
+      res.status(201).json({ action: action && actionOf(deps, action, JUST_STARTED) });
     });
   }
   return router;
@@ -131,6 +119,3 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 const identityOf = (req: Request) => ({ name: pathParam(req, 'name'), type: pathParam(req, 'type') });
 
 const bodyOf = (req: Request) => parseJsonObject(Buffer.isBuffer(req.body) ? req.body.toString('utf8') : '');
-
-/** The upstream answers 201 to every write except this one. */
-const statusOf = (kind: CommandKind): number => (kind === 'update_records' ? 200 : 201);

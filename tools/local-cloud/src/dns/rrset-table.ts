@@ -22,12 +22,13 @@ export class RrsetTable {
     return this.#byId.get(rrsetId(name, type)) ?? null;
   }
 
-  at(name: string): ReadonlyMap<string, Rrset> | null {
-    return this.#byName.get(name) ?? null;
+  /** The sets at a name, by type. */
+  at(name: string): ReadonlyMap<string, Rrset> {
+    return this.#byName.get(name) ?? new Map();
   }
 
   typesAt(name: string): readonly string[] {
-    return [...(this.#byName.get(name)?.keys() ?? [])];
+    return [...this.at(name).keys()];
   }
 
   /** Whether the name exists in the sense of RFC 4592: it or a name below it has a set. */

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueServerCertificate, type KeyPair, makeAuthority } from '@corral/testing/certificates';
 import { stringify } from 'yaml';
+import { LOOPBACK } from '../listen.js';
 import { type AccountName, accountNames } from './accounts.js';
 
 export interface KubeconfigCluster {
@@ -32,7 +33,6 @@ export function renderKubeconfig(
   userName: string,
   user: KubeconfigUser,
   clusters: readonly [KubeconfigCluster, ...KubeconfigCluster[]],
-  namespace?: string,
 ): string {
   return stringify({
     apiVersion: 'v1',
@@ -48,7 +48,7 @@ export function renderKubeconfig(
     })),
     contexts: clusters.map(({ name }) => ({
       name,
-      context: { cluster: name, user: userName, ...(namespace === undefined ? {} : { namespace }) },
+      context: { cluster: name, user: userName },
     })),
     users: [{ name: userName, user: userFields(user) }],
   });
@@ -88,9 +88,9 @@ const newTokens = (): GardenCredentials['tokens'] =>
     accountNames.map((name) => [name, randomBytes(24).toString('base64url')]),
   ) as GardenCredentials['tokens'];
 
-export const issueGardenServer = (authority: KeyPair, host: string): Promise<KeyPair> =>
+export const issueGardenServer = (authority: KeyPair): Promise<KeyPair> =>
   issueServerCertificate(
     authority,
-    { dns: ['localhost', 'kubernetes', 'kubernetes.default.svc'], ip: [...new Set(['127.0.0.1', '::1', host])] },
+    { dns: ['localhost', 'kubernetes', 'kubernetes.default.svc'], ip: [LOOPBACK] },
     longValidity(),
   );

@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
 import { join } from 'node:path';
 import type { Clock } from '../clock.js';
 import type { CallCounts } from '../faults/call-counts.js';
 import type { FaultRules } from '../faults/fault-rules.js';
 import { openJournal } from '../journal.js';
-import { listenHttps } from '../listen.js';
+import { LOOPBACK, listen } from '../listen.js';
 import type { TokenState } from '../project-tokens.js';
 import { type AccountName, accountNames, accounts, Rights } from './accounts.js';
 import { Clusters } from './cluster/clusters.js';
 import { JoiningMachines } from './cluster/joining-machines.js';
-import { createAuthorityController } from './controllers/authority-controller.js';
-import { createCredentialsController } from './controllers/credentials-controller.js';
-import { createProjectController } from './controllers/project-controller.js';
+import { startControllers } from './controllers.js';
 import { issueGardenServer, openCredentials, renderKubeconfig } from './credentials.js';
-import { createSettings, type GardenSettings, type SettingsStore } from './garden-settings.js';
+import { createSettings, type GardenSettings } from './garden-settings.js';
 import { Gardenlet } from './gardenlet/gardenlet.js';
 import { providerNodesOf, tokenFaultOf } from './gardenlet/provider.js';
 import { buildGardenApi } from './http/build-garden-api.js';
@@ -31,7 +30,6 @@ import { startShootApi } from './shoot-api/start-shoot-api.js';
 import { ShootHistory } from './shoot-history.js';
 
 interface GardenOptions {
-  readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
   /** Port of the API servers of all Shoots; 0 selects a free port. */
@@ -57,10 +55,10 @@ const kubeconfigFiles: Readonly<Record<AccountName, string>> = {
 
 /** Starts the garden cluster, its controllers, and the API servers of its Shoots. */
 export async function startGarden(options: GardenOptions) {
-  const { host, clock, faults, calls, dataDir } = options;
+  const { clock, faults, calls, dataDir } = options;
   const { authority, tokens } = await openCredentials(dataDir);
   const rights = new Rights();
-  const server = await issueGardenServer(authority, host);
+  const server = await issueGardenServer(authority);
   const garden = openGarden(dataDir, options.settings, clock);
   const { store, objects, settings } = garden;
 
@@ -76,7 +74,7 @@ export async function startGarden(options: GardenOptions) {
     const authorities = new ShootAuthorities(store);
     const clusters = new Clusters(store, clock);
     const shootApiDeps = { store, authorities, clusters, clock, faults, calls };
-    const shootApi = run(await startShootApi(shootApiDeps, { host, port: options.shootPort }, server));
+    const shootApi = run(await startShootApi(shootApiDeps, options.shootPort, server));
     const gardenlet = run(
       new Gardenlet({
         store,
@@ -88,10 +86,7 @@ export async function startGarden(options: GardenOptions) {
         addresses: shootApi.addresses,
       }),
     );
-    const soon = (): number => settings.read().reconcileMs / 20;
-    run(createProjectController(store, objects, clock, soon));
-    run(createCredentialsController(store, clock, soon));
-    run(createAuthorityController({ store, objects, authorities, clock, settings: settings.read, afterMs: soon }));
+    run(startControllers({ store, objects, authorities, clock, settings: settings.read }));
     const watches = run(new Watches(store, settings.read));
     const api = buildGardenApi({
       store,
@@ -103,8 +98,8 @@ export async function startGarden(options: GardenOptions) {
       users: new Map(accountNames.map((account) => [tokens[account], { name: accounts[account].userName, account }])),
       ...{ rights, authorities, settings: settings.read },
     });
-    const { port } = run(await listenHttps(api, host, options.port, { cert: server.certificate, key: server.key }));
-    const url = `https://${host}:${port}`;
+    const { port } = run(await listen(createServer({ cert: server.certificate, key: server.key }, api), options.port));
+    const url = `https://${LOOPBACK}:${port}`;
     const cluster = { name: 'garden', server: url, authority: authority.certificate };
     const kubeconfigs = byAccount((account) => renderKubeconfig(account, { token: tokens[account] }, [cluster]));
     const kubeconfigPaths =
@@ -138,22 +133,16 @@ export async function startGarden(options: GardenOptions) {
 const byAccount = (make: (account: AccountName) => string): Readonly<Record<AccountName, string>> =>
   Object.fromEntries(accountNames.map((account) => [account, make(account)])) as Record<AccountName, string>;
 
-/** The garden's state before its servers start. */
-interface OpenGarden {
-  readonly store: ObjectStore;
-  readonly objects: Objects;
-  readonly history: ShootHistory;
-  readonly settings: SettingsStore;
-  close(): void;
-}
+/** Number of past events per resource that watches can resume from. */
+const HISTORY_LENGTH = 5000;
 
-/** Opens the garden in the data folder or creates one. */
-function openGarden(dataDir: string | undefined, initial: Partial<GardenSettings>, clock: Clock): OpenGarden {
+/** Opens the garden in the data folder or creates one: its state before its servers start. */
+function openGarden(dataDir: string | undefined, initial: Partial<GardenSettings>, clock: Clock) {
   const journal = dataDir === undefined ? null : openJournal(dataDir, 'garden.jsonl');
-  const settings = createSettings(initial, ({ historyLength }) => store.setHistoryLength(historyLength));
+  const settings = createSettings(initial);
   const history = new ShootHistory();
   const store = new ObjectStore({
-    historyLength: settings.read().historyLength,
+    historyLength: HISTORY_LENGTH,
     now: clock.now,
     ...(journal === null ? {} : { keep: (line: string) => journal.append(line) }),
   });

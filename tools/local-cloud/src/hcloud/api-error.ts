@@ -24,8 +24,6 @@ export function invalidInput(name: string, message: string): ApiError {
 
 export const notFound = (what: string): ApiError => new ApiError(404, 'not_found', `${what} not found`);
 
-export const protectedRrset = (): ApiError => new ApiError(423, 'protected', 'RRSet(s) is/are change protected');
-
 export const errorBody = (code: string, message: string, details: object | null = null) => ({
   error: { code, message, details },
 });

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import { computeApi } from '../compute/compute-routes.js';
-import { type DnsApiDeps, sendPage } from '../dns/bodies.js';
+import type { DnsApiDeps } from '../dns/bodies.js';
 import { actionRoutes, rrsetRoutes, zoneRoutes } from '../dns/routes.js';
 import { countCalls, RouteTable } from '../faults/call-counts.js';
 import { injectFaults } from '../faults/fault-middleware.js';
 import { ApiError, errorBody, notFound } from './api-error.js';
 import { Budget } from './budget.js';
-import { PlacementGroups, placementGroupRoutes } from './placement-groups.js';
+import { placementGroupRoutes } from './placement-groups.js';
 import { pricingRoutes } from './prices.js';
-import { pageOf, parsePage } from './query.js';
+import { sendPage } from './query.js';
 import { computeRoutes, dnsRoutes } from './routes.js';
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -32,6 +32,7 @@ export function buildDnsApi(deps: DnsApiDeps): Express {
   app.use(
     '/v1',
     computeApi({
+      clock: deps.clock,
       servers: deps.servers,
       nodesIn: deps.nodesIn,
       projectOf: (req) => deps.projectTokens.projectOf(tokenOf(req) ?? ''),
@@ -42,10 +43,9 @@ export function buildDnsApi(deps: DnsApiDeps): Express {
   app.use('/v1/zones/:zone/rrsets', rrsetRoutes(deps));
   app.use('/v1/zones', zoneRoutes(deps));
   app.use('/v1/pricing', pricingRoutes());
-  const groups = new PlacementGroups(deps.clock);
   app.use(
     '/v1/placement_groups',
-    placementGroupRoutes(groups, (req) => tokenOf(req) ?? ''),
+    placementGroupRoutes(deps.clock, (req) => tokenOf(req) ?? ''),
   );
   app.use(sendError);
   return app;
@@ -91,15 +91,14 @@ function requireToken({ tokens, projectTokens }: DnsApiDeps): RequestHandler {
     if (state === 'read-only' && req.method !== 'GET' && req.method !== 'HEAD') {
       throw new ApiError(401, 'token_readonly', 'token is only allowed to perform GET requests');
     }
-    if (opensZones.has(token) || isOfEveryProject(req.path)) return next();
+    if (opensZones.has(token) || ofEveryProject.test(req.path)) return next();
     if (req.path !== '/v1/zones') throw notFound('zone');
-    sendPage(res, 'zones', pageOf([], parsePage(req, 50)), (zone) => zone);
+    sendPage(res, 'zones', [], (zone) => zone);
   };
 }
 
 /** Resources that every project has, shared or separate. */
-const ofEveryProject = ['pricing', 'placement_groups', 'servers', 'images', 'actions'];
-const isOfEveryProject = (path: string): boolean => ofEveryProject.includes(path.split('/')[2] ?? '');
+const ofEveryProject = /^\/v1\/(?:pricing|placement_groups|servers|images|actions\/)/;
 
 function refuseUnknown(routes: RouteTable): RequestHandler {
   return (req, res, next) => {

@@ -1,18 +1,6 @@
 import { Router } from 'express';
 import { hcloudProfile } from '../garden/kinds/hcloud-profile.js';
 
-/** Money as the upstream writes it: decimal strings, net and including value-added tax. */
-export interface Price {
-  readonly net: string;
-  readonly gross: string;
-}
-
-export interface LocationPrice {
-  readonly location: string;
-  readonly price_hourly: Price;
-  readonly price_monthly: Price;
-}
-
 const CURRENCY = 'EUR';
 const VAT_PERCENT = 19;
 
@@ -39,21 +27,7 @@ const primaryIpv4Price = [0.0008, 0.5] as const;
 /** Price of a server by location, in percent of the prices above. */
 const percentAt: Readonly<Record<string, number>> = { fsn1: 100, nbg1: 100, hel1: 100, ash: 120, hil: 120, sin: 150 };
 
-/** Locations that offer a machine type, according to the garden's catalogue. */
-function locationsOf(machineType: string): string[] {
-  return hcloudProfile.spec.regions
-    .filter(({ zones = [] }) => zones.some((zone) => !zone.unavailableMachineTypes?.includes(machineType)))
-    .map(({ name }) => name);
-}
-
-/** Prices of a machine type in each location that offers it; empty for a type without a price. */
-function pricesOf(machineType: string): LocationPrice[] {
-  const base = serverPrices[machineType];
-  if (base === undefined) return [];
-  return locationsOf(machineType).map((location) => priceAt(location, base, percentAt[location] ?? 100));
-}
-
-/** Mounted at `/v1/pricing`: server prices only. */
+/** Mounted at `/v1/pricing`: prices of servers and of their public addresses only. */
 export function pricingRoutes(): Router {
   const router = Router();
   router.get('/', (_req, res) => void res.json({ pricing: pricingBody() }));
@@ -65,29 +39,32 @@ function pricingBody() {
   return {
     currency: CURRENCY,
     vat_rate: `${VAT_PERCENT}.0000000000`,
-    primary_ips: [
-      { type: 'ipv4', prices: everywhere.map((location) => priceAt(location, primaryIpv4Price, 100)) },
-      { type: 'ipv6', prices: everywhere.map((location) => priceAt(location, [0, 0], 100)) },
-    ],
+    primary_ips: [{ type: 'ipv4', prices: everywhere.map((location) => priceAt(location, primaryIpv4Price, 100)) }],
     server_types: hcloudProfile.spec.machineTypes.map(({ name }, index) => ({
       id: index + 1,
       name,
-      prices: pricesOf(name),
+      prices: locationsOf(name).map((location) =>
+        priceAt(location, serverPrices[name] ?? [0, 0], percentAt[location] ?? 100),
+      ),
     })),
-    server_backup: { percentage: '20.0000000000' },
-    volume: { price_per_gb_month: priceOf(0.044) },
   };
 }
 
-function priceAt(location: string, [hourly, monthly]: readonly [number, number], percent: number): LocationPrice {
-  return { location, price_hourly: priceOf(hourly, percent), price_monthly: priceOf(monthly, percent) };
+/** Locations that offer a machine type, according to the garden's catalogue. */
+function locationsOf(machineType: string): string[] {
+  return hcloudProfile.spec.regions
+    .filter(({ zones = [] }) => zones.some((zone) => !zone.unavailableMachineTypes?.includes(machineType)))
+    .map(({ name }) => name);
 }
 
-/** Ten decimal places, computed in integers to avoid binary rounding. */
-function priceOf(euros: number, percent = 100): Price {
-  const net = (Math.round(euros * 10_000) * UNITS * percent) / 1_000_000;
-  return { net: decimal(net), gross: decimal((net * (100 + VAT_PERCENT)) / 100) };
-}
+const priceAt = (location: string, [hourly, monthly]: readonly [number, number], percent: number) => ({
+  location,
+  price_hourly: priceOf((hourly * percent) / 100),
+  price_monthly: priceOf((monthly * percent) / 100),
+});
 
-const UNITS = 1e10;
-const decimal = (units: number): string => `${Math.trunc(units / UNITS)}.${String(units % UNITS).padStart(10, '0')}`;
+/** Decimal strings as the upstream writes them: net, and including value-added tax. */
+const priceOf = (euros: number) => ({
+  net: euros.toFixed(10),
+  gross: ((euros * (100 + VAT_PERCENT)) / 100).toFixed(10),
+});

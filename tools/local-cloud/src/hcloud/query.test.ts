@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Page, pageOf } from './query.js';
+import { pageOf } from './query.js';
 
 describe('pages', () => {
   it.each([
@@ -20,7 +20,7 @@ describe('pages', () => {
         const all = Array.from({ length: total }, (_, index) => index);
         const walked: number[] = [];
         for (let page: number | null = 1; page !== null; ) {
-          const found: Page<number> = pageOf(all, { page, perPage });
+          const found: ReturnType<typeof pageOf<number>> = pageOf(all, { page, perPage });
           walked.push(...found.items);
           page = found.pagination.next_page;
         }

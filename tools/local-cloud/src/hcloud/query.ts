@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { type LabelTest, parseLabelSelector } from '../labels.js';
 import { invalidInput } from './api-error.js';
 
@@ -16,13 +16,13 @@ export function labelTest(req: Request): LabelTest {
   return parseLabelSelector(selector, () => invalidInput('label_selector', `invalid label selector '${selector}'`));
 }
 
-export interface PageRequest {
+interface PageRequest {
   readonly page: number;
   readonly perPage: number;
 }
 
 /** `per_page` above the maximum is clamped. @throws ApiError `invalid_input` below 1 or for a non-integer */
-export function parsePage(req: Request, perPageMax: number): PageRequest {
+function parsePage(req: Request, perPageMax: number): PageRequest {
   const read = (key: string, absent: number): number => {
     const text = queryValue(req, key);
     if (text === undefined || text === '') return absent;
@@ -33,19 +33,7 @@ export function parsePage(req: Request, perPageMax: number): PageRequest {
   return { page: read('page', 1), perPage: Math.min(read('per_page', 25), perPageMax) };
 }
 
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly pagination: {
-    readonly page: number;
-    readonly per_page: number;
-    readonly previous_page: number | null;
-    readonly next_page: number | null;
-    readonly last_page: number;
-    readonly total_entries: number;
-  };
-}
-
-export function pageOf<T>(items: readonly T[], { page, perPage }: PageRequest): Page<T> {
+export function pageOf<T>(items: readonly T[], { page, perPage }: PageRequest) {
   const lastPage = Math.max(1, Math.ceil(items.length / perPage));
   return {
     items: items.slice((page - 1) * perPage, page * perPage),
@@ -58,4 +46,16 @@ export function pageOf<T>(items: readonly T[], { page, perPage }: PageRequest): 
       total_entries: items.length,
     },
   };
+}
+
+/** Answers with the requested page of a list. */
+export function sendPage<T>(
+  res: Response,
+  key: string,
+  all: readonly T[],
+  render: (item: T) => unknown,
+  perPageMax = 50,
+): void {
+  const { items, pagination } = pageOf(all, parsePage(res.req, perPageMax));
+  res.json({ [key]: items.map(render), meta: { pagination } });
 }

@@ -1,4 +1,3 @@
-import type { CommandKind } from '../dns/parse-command.js';
 import type { Route } from '../faults/call-counts.js';
 
 /** Paths of resources that every project has. */
@@ -7,21 +6,14 @@ export const computeRoutes: readonly Route[] = [
   { pattern: '/v1/servers', methods: ['GET'] },
   { pattern: '/v1/servers/:server', methods: ['GET', 'PUT', 'DELETE'] },
   { pattern: '/v1/servers/:server/actions', methods: ['GET'] },
-  ...['rebuild', 'poweroff', 'change_protection'].map((action) => ({
-    pattern: `/v1/servers/:server/actions/${action}`,
-    methods: ['POST'],
-  })),
+  { pattern: '/v1/servers/:server/actions/rebuild', methods: ['POST'] },
+  { pattern: '/v1/servers/:server/actions/poweroff', methods: ['POST'] },
+  // Not served, but counted by its name.
+  { pattern: '/v1/servers/:server/actions/change_protection', methods: [] },
 ];
 
 /** Actions on a set. They are also the last segments of their paths. */
-export const rrsetActions = [
-  'set_records',
-  'add_records',
-  'remove_records',
-  'update_records',
-  'change_ttl',
-  'change_protection',
-] as const satisfies readonly CommandKind[];
+export const rrsetActions = ['set_records', 'add_records', 'remove_records', 'change_ttl'] as const;
 
 const rrset = '/v1/zones/:zone/rrsets/:name/:type';
 

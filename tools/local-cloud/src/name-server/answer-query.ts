@@ -1,14 +1,13 @@
-import packet, { type Answer, type DecodedPacket, type OptAnswer, type Question } from 'dns-packet';
-import { renderAnswers } from './answers.js';
-import { resolve, type ServedRrset, type ServedZone } from './resolve.js';
+import packet, { type Answer, type DecodedPacket, type Question } from 'dns-packet';
+import { isRecordValue, parseCharacterStrings } from '../dns/record-values.js';
+import { absoluteName, resolve, type ServedRrset, type ServedZone } from './resolve.js';
 
-const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
+const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 type Rcode = keyof typeof rcodes;
 
 const HEADER_BYTES = 12;
-const UDP_BYTES = 512;
-const UDP_BYTES_MAX = 4096;
-const TCP_BYTES_MAX = 65_535;
+/** EDNS, which would allow more, is ignored. */
+const UDP_BYTES_MAX = 512;
 const OPCODE_AND_RD = 0x7900;
 
 /**
@@ -29,81 +28,56 @@ export function answerQuery(
     return headerOnly(message, 'FORMERR');
   }
   try {
-    return answerDecoded(message, query, transport, findZone);
+    const [question, ...more] = query.questions ?? [];
+    if (question === undefined || more.length > 0) return headerOnly(message, 'FORMERR');
+    const { rcode, authoritative, answers, authorities } = resolve(question, findZone);
+    const flags = rcodes[rcode] | (authoritative ? packet.AUTHORITATIVE_ANSWER : 0);
+    const whole = encode(message, question, flags, [answers, authorities]);
+    if (transport === 'tcp' || whole.length <= UDP_BYTES_MAX) return whole;
+    return encode(message, question, flags | packet.TRUNCATED_RESPONSE, [[], []]);
   } catch {
     return headerOnly(message, 'SERVFAIL');
   }
 }
 
-function answerDecoded(
-  message: Buffer,
-  query: DecodedPacket,
-  transport: 'udp' | 'tcp',
-  findZone: (name: string) => ServedZone | null,
-): Buffer {
-  const [question, ...more] = query.questions ?? [];
-  if (opcodeOf(message) !== 0) return headerOnly(message, 'NOTIMP');
-  if (question === undefined || more.length > 0) return headerOnly(message, 'FORMERR');
-  const opt = query.additionals?.find((record): record is OptAnswer => record.type === 'OPT');
-  const bytesMax = transport === 'tcp' ? TCP_BYTES_MAX : udpBytes(opt);
-  // dns-packet decodes names as UTF-8; a name with invalid UTF-8 cannot be encoded back.
-  if (question.name.includes('\ufffd')) return headerOnly(message, 'REFUSED');
-  const reply = answerOf(question, findZone);
-  const whole = encode(message, question, opt, reply);
-  if (whole.length <= bytesMax) return whole;
-  return encode(message, question, opt, { rcode: reply.rcode, flags: reply.flags | packet.TRUNCATED_RESPONSE });
-}
+type Sections = readonly [answers: readonly ServedRrset[], authorities: readonly ServedRrset[]];
 
-interface Reply {
-  rcode: Rcode;
-  flags: number;
-  answers?: Answer[];
-  authorities?: Answer[];
-}
-
-function answerOf(question: Question, findZone: (name: string) => ServedZone | null): Reply {
-  const isTransfer = question.type === 'AXFR' || question.type === 'IXFR';
-  if (isTransfer || (question.class !== 'IN' && question.class !== 'ANY')) return { rcode: 'REFUSED', flags: 0 };
-  const found = resolve(question, findZone);
-  return {
-    rcode: found.rcode,
-    flags: found.authoritative ? packet.AUTHORITATIVE_ANSWER : 0,
-    answers: renderAll(found.answers),
-    authorities: renderAll(found.authorities),
-  };
-}
-
-const renderAll = (sets: readonly ServedRrset[]): Answer[] => sets.flatMap(renderAnswers);
-
-function encode(message: Buffer, question: Question, opt: OptAnswer | undefined, reply: Reply): Buffer {
-  const { rcode, flags, answers = [], authorities = [] } = reply;
+function encode(message: Buffer, question: Question, flags: number, [answers, authorities]: Sections): Buffer {
   return packet.encode({
     type: 'response',
     id: message.readUInt16BE(0),
-    flags: (message.readUInt16BE(2) & OPCODE_AND_RD) | flags | rcodes[rcode],
+    flags: (message.readUInt16BE(2) & OPCODE_AND_RD) | flags,
     questions: [question],
-    answers,
-    authorities,
-    additionals: opt === undefined ? [] : [ownOpt(opt)],
+    answers: answers.flatMap(recordsOf),
+    authorities: authorities.flatMap(recordsOf),
   });
 }
 
-/** RFC 6891: an unsupported EDNS version is answered with BADVERS. Its upper bits are in this record. */
-function ownOpt({ ednsVersion }: OptAnswer): Answer {
-  const extendedRcode = ednsVersion > 0 ? 1 : 0;
-  const opt = {
-    type: 'OPT',
-    name: '.',
-    udpPayloadSize: UDP_BYTES_MAX,
-    extendedRcode,
-    ednsVersion: 0,
-    flags: 0,
-  } as const;
-  return { ...opt, flag_do: false, options: [] };
+/** One record per value, none for a type that is not served. @throws Error for a value that was forced into the zone */
+function recordsOf({ owner, ttl, rrset, zoneName }: ServedRrset): Answer[] {
+  const render = renders[rrset.type];
+  if (render === undefined) return [];
+  return rrset.records.map(({ value }) => {
+    if (!isRecordValue(rrset.type, value)) throw new Error('The value is not of its type.');
+    const data = render(value, (name) => absoluteName(name, zoneName));
+    return { type: rrset.type, name: owner, class: 'IN', ttl, data } as Answer;
+  });
 }
 
-const udpBytes = (opt: OptAnswer | undefined): number =>
-  opt === undefined ? UDP_BYTES : Math.min(Math.max(opt.udpPayloadSize, UDP_BYTES), UDP_BYTES_MAX);
+type Render = (value: string, host: (name: string) => string) => unknown;
+
+const renders: Readonly<Record<string, Render>> = {
+  A: (value) => value,
+  AAAA: (value) => value,
+  CNAME: (value, host) => host(value),
+  NS: (value, host) => host(value),
+  TXT: (value) => parseCharacterStrings(value),
+  SOA(value, host) {
+    const [mname = '.', rname = '.', ...numbers] = value.split(' ');
+    const [serial, refresh, retry, expire, minimum] = numbers.map(Number);
+    return { mname: host(mname), rname: host(rname), serial, refresh, retry, expire, minimum };
+  },
+};
 
 function headerOnly(message: Buffer, rcode: Rcode): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
@@ -113,5 +87,3 @@ function headerOnly(message: Buffer, rcode: Rcode): Buffer {
 }
 
 const isAnswer = (message: Buffer): boolean => (message.readUInt16BE(2) & 0x8000) !== 0;
-
-const opcodeOf = (message: Buffer): number => (message.readUInt16BE(2) >> 11) & 0xf;

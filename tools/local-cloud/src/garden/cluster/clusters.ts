@@ -2,6 +2,7 @@ import { type Clock, timestamp } from '../../clock.js';
 import { type Simulation, simulationOf } from '../gardenlet/simulation.js';
 import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
 import type { Shoot } from '../kinds/shoot/shoot.js';
+import { invalid } from '../kube/field-error.js';
 import type { KubeObject } from '../kube/object.js';
 import { alreadyExists, invalidObject, notFound } from '../kube/status-error.js';
 import { type Held, objectOf } from '../objects/held.js';
@@ -10,7 +11,7 @@ import { type ClusterContents, emptyContents, type HeldPod, without } from './co
 import { deletedNode, nodeResource, patchedNode } from './node-writes.js';
 import { type Node, nodesOf, unmarkedNodesOf } from './nodes.js';
 import { evicted, podObject } from './pods.js';
-import { configSecretsOf, isExpired, tokenErrors } from './secrets.js';
+import { configSecretsOf, isExpired, isWellFormed } from './secrets.js';
 
 export const podResource = { group: '', plural: 'pods', kind: 'Pod' };
 
@@ -85,8 +86,9 @@ export class Clusters {
   /** @throws StatusError 409, 422 */
   createToken(shoot: Held, secret: Secret, uid: string): Secret {
     const { name = '' } = secret.metadata;
-    const errors = tokenErrors(secret);
-    if (errors.length > 0) throw invalidObject(secretKind, name, errors);
+    if (!isWellFormed(secret)) {
+      throw invalidObject(secretKind, name, [invalid('data', null, 'must be a bootstrap token to join with')]);
+    }
     if (named(this.secrets(shoot), name) !== undefined) throw alreadyExists(secretKind, name);
     const contents = this.read(shoot);
     const revision = contents.revision + 1;

@@ -10,9 +10,6 @@ export interface JoinedNode {
   readonly createdAt: string;
   /** Null for a machine outside the provider. */
   readonly serverId: number | null;
-  readonly serverType: string;
-  readonly location: string;
-  readonly architecture: 'amd64' | 'arm64';
   /** The server's rebuild that it joined with. A later rebuild wipes the node. */
   readonly rebuild: number;
   readonly isReady: boolean;

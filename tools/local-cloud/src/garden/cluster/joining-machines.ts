@@ -101,10 +101,17 @@ function withNode(
 ): ClusterContents {
   const revision = contents.revision + 1;
   const before = contents.joined.find((node) => node.name === name);
-  const { serverId, serverType, location, architecture, rebuild } = machine;
+  const { serverId, rebuild } = machine;
   const node: JoinedNode = {
-    ...{ name, pool, serverId, serverType, location, architecture, rebuild },
-    ...{ uid: before?.uid ?? randomUUID(), createdAt: before?.createdAt ?? at, isReady: true, since: at, revision },
+    name,
+    pool,
+    serverId,
+    rebuild,
+    uid: before?.uid ?? randomUUID(),
+    createdAt: before?.createdAt ?? at,
+    isReady: true,
+    since: at,
+    revision,
   };
   const others = contents.joined.filter((each) => each.name !== name);
   const pods = before === undefined ? [...contents.pods, ...firstPodsOf(node, at, revision)] : contents.pods;

@@ -20,10 +20,9 @@ export function patchedNode(contents: ClusterContents, own: Node, shown: Node, p
   const { metadata, spec } = next as KubeObject;
   checkIdentity(shown, metadata);
   const wanted = isFields(spec) ? spec : {};
-  // The node's controller taints a cordoned node, so a patch cannot change taints.
-  const { unschedulable: _was, taints: _taints, ...fixed } = shown.spec;
-  const { unschedulable = false, taints, ...rest } = wanted;
-  if (!equalJson(fixed, rest) || !equalJson(taints, shown.spec.taints) || !equalJson(next.status, shown.status)) {
+  const { unschedulable: _was, ...fixed } = shown.spec;
+  const { unschedulable = false, ...rest } = wanted;
+  if (!equalJson(fixed, rest) || !equalJson(next.status, shown.status)) {
     throw invalidNode(name, 'spec', 'node updates may only change labels, annotations and unschedulable here');
   }
   if (typeof unschedulable !== 'boolean') throw badRequest('spec.unschedulable must be true or false');

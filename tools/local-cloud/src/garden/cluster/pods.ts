@@ -1,5 +1,5 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { KubeObject, OwnerReference } from '../kube/object.js';
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { KubeObject } from '../kube/object.js';
 import type { ClusterContents, HeldPod, JoinedNode } from './contents.js';
 import { SYSTEM } from './secrets.js';
 
@@ -33,15 +33,7 @@ export function evicted(contents: ClusterContents, pod: HeldPod, at: string): Cl
   return { ...contents, revision, pods: [...others, newPod({ node, namespace, name: again, owner }, at, revision)] };
 }
 
-function ownersOf({ owner, node, name }: HeldPod, nodeUid: string): OwnerReference[] {
-  if (owner === 'Node') return [{ apiVersion: 'v1', kind: owner, name: node, uid: nodeUid }];
-  const ownerName = name.replace(/-[^-]*$/, '');
-  const digest = createHash('sha256').update(`${owner}/${ownerName}`).digest('hex');
-  const uid = `${digest.slice(0, 8)}-0000-4000-8000-${digest.slice(8, 20)}`;
-  return [{ apiVersion: 'apps/v1', kind: owner, name: ownerName, uid }];
-}
-
-/** @param nodeUid uid of the pod's Node */
+/** @param nodeUid uid of the pod's Node. Other owners are shown with its name and uid: only their kind is of use here. */
 export function podObject(pod: HeldPod, nodeUid: string): KubeObject {
   const { namespace, name, uid, node, createdAt, revision, owner } = pod;
   return {
@@ -50,17 +42,9 @@ export function podObject(pod: HeldPod, nodeUid: string): KubeObject {
     metadata: {
       ...{ name, namespace, uid, resourceVersion: String(revision), creationTimestamp: createdAt },
       ...(owner === 'Node' ? { annotations: { 'kubernetes.io/config.mirror': uid.replaceAll('-', '') } } : {}),
-      ownerReferences: ownersOf(pod, nodeUid).map((reference) => ({ ...reference, controller: true })),
+      ownerReferences: [{ apiVersion: 'v1', kind: owner, name: node, uid: nodeUid, controller: true }],
     },
-    spec: {
-      nodeName: node,
-      containers: [{ name: 'main', image: 'registry.k8s.io/pause:3.10' }],
-      terminationGracePeriodSeconds: 30,
-    },
-    status: {
-      phase: 'Running',
-      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: createdAt }],
-      startTime: createdAt,
-    },
+    spec: { nodeName: node },
+    status: { phase: 'Running' },
   };
 }

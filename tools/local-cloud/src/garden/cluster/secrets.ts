@@ -3,7 +3,6 @@ import { stringify } from 'yaml';
 import type { Simulation } from '../gardenlet/simulation.js';
 import type { Secret } from '../kinds/core-kinds.js';
 import { type Shoot, type ShootSpec, type Worker, workersOf } from '../kinds/shoot/shoot.js';
-import { type FieldError, invalid, required } from '../kube/field-error.js';
 
 export const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 
@@ -14,29 +13,20 @@ const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const valueIn = ({ data = {} }: Secret, key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
 
 /**
- * Validates a Secret as a bootstrap token. A real API server accepts invalid ones and ignores them. Here the write
- * fails.
+ * Whether a Secret is a bootstrap token that a machine can join with, and for nothing else. A real API server accepts
+ * others and ignores them. Here the write fails.
  */
-export function tokenErrors(secret: Secret): FieldError[] {
-  const { name = '' } = secret.metadata;
-  const [id, secretPart, expiration] = ['token-id', 'token-secret', 'expiration'].map((key) => valueIn(secret, key));
-  const errors: FieldError[] = [];
-  if (!idPattern.test(id ?? '')) errors.push(invalid('data[token-id]', id, `must match ${idPattern.source}`));
-  // The value is secret, so the error does not repeat it.
-  if (secretPart === '') errors.push(required('data[token-secret]', ''));
-  else if (!secretPattern.test(secretPart ?? '')) {
-    errors.push(invalid('data[token-secret]', '', `must match ${secretPattern.source}`));
-  }
-  if (name !== `bootstrap-token-${id}`) {
-    errors.push(invalid('metadata.name', name, `must be bootstrap-token-${id}, after its token-id`));
-  }
-  if (expiration !== '' && !timePattern.test(expiration ?? '')) {
-    errors.push(invalid('data[expiration]', expiration, 'must be a time of RFC 3339'));
-  }
-  if (valueIn(secret, 'usage-bootstrap-signing') === 'true') {
-    errors.push(invalid('data[usage-bootstrap-signing]', 'true', 'must be absent: no server that joins needs it'));
-  }
-  return errors;
+export function isWellFormed(secret: Secret): boolean {
+  const [id = '', secretPart = '', expiration = ''] = ['token-id', 'token-secret', 'expiration'].map((key) =>
+    valueIn(secret, key),
+  );
+  return (
+    idPattern.test(id) &&
+    secretPattern.test(secretPart) &&
+    secret.metadata.name === `bootstrap-token-${id}` &&
+    (expiration === '' || timePattern.test(expiration)) &&
+    valueIn(secret, 'usage-bootstrap-signing') !== 'true'
+  );
 }
 
 /** Whether the token has expired. A token without an expiration never expires. */

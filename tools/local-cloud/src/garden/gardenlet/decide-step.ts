@@ -32,7 +32,6 @@ export function decideStep(shoot: Shoot, simulation: Simulation, speed: GardenSp
   }
   const isDeleted = shoot.metadata.deletionTimestamp !== undefined;
   if (shoot.spec.seedName === undefined && !isDeleted) {
-    if (simulation.unschedulable === shoot.metadata.generation) return null;
     return { step: { do: 'schedule' }, afterMs: speed.createMs * START_SHARE };
   }
   const type = nextFlow(shoot);
@@ -57,7 +56,7 @@ function nextFlow({ metadata, spec, status }: Shoot): OperationType | null {
     return lastOperation?.type !== 'Migrate' || runs ? 'Migrate' : null;
   }
   if (lastOperation === undefined) return 'Create';
-  if (!runs && lastOperation.state !== 'Pending') return null;
+  if (!runs) return null;
   const isUnfinished = lastOperation.state !== 'Succeeded';
   if (isUnfinished && (lastOperation.type === 'Create' || lastOperation.type === 'Restore')) return lastOperation.type;
   return 'Reconcile';

@@ -83,14 +83,5 @@ const final = new Set([
   'ERR_PROBLEMATIC_WEBHOOK',
 ]);
 
-const retried = new Set([
-  'ERR_RETRYABLE_INFRA_DEPENDENCIES',
-  'ERR_INFRA_RESOURCES_DEPLETED',
-  'ERR_CLEANUP_CLUSTER_RESOURCES',
-  'ERR_RETRYABLE_CONFIGURATION_PROBLEM',
-]);
-
-export const isKnownCode = (code: string): boolean => final.has(code) || retried.has(code);
-
-/** Errors without a code are retried. */
+/** Errors with any other code, or none, are retried. */
 export const isFinal = (codes: readonly string[]): boolean => codes.some((code) => final.has(code));

@@ -50,7 +50,6 @@ const anyShoot = fc
         hibernation: { enabled: given.hibernate },
       },
       status: {
-        gardener: { id: '', name: '', version: '' },
         hibernated: given.hibernated,
         technicalID: 'shoot--acme--web',
         uid: 'uid',

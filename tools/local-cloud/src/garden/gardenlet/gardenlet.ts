@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, DueQueue, timestamp } from '../../clock.js';
+import { type Clock, DueQueue } from '../../clock.js';
 import type { Clusters } from '../cluster/clusters.js';
 import { updatedManagedFields } from '../fields/managed-fields.js';
 import { apiVersionOf } from '../kinds/kind.js';
 import type { Shoot } from '../kinds/shoot/shoot.js';
 import { shoots } from '../kinds/shoot/shoots.js';
-import { copyOf, type KubeObject } from '../kube/object.js';
+import type { KubeObject } from '../kube/object.js';
 import { type Held, keyOf, objectOf } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
 import type { Objects } from '../objects/objects.js';
@@ -91,7 +91,7 @@ export class Gardenlet {
     const simulation = simulationOf(held);
     const due = decideStep(shoot, simulation, this.#deps.speed());
     if (due === null) return;
-    if (due.step.do === 'schedule') this.#schedule(shoot, simulation);
+    if (due.step.do === 'schedule') this.#schedule(shoot);
     else this.#keep(shoot, this.#perform(shoot, simulation, due.step));
   }
 
@@ -143,24 +143,17 @@ export class Gardenlet {
     store.put('shoots', { ...after, metadata: { ...after.metadata, managedFields } }, simulation);
   }
 
-  #schedule(shoot: Shoot, simulation: Simulation): void {
-    const { namespace = '', name = '', resourceVersion } = shoot.metadata;
-    const scheduled = copyOf(shoot);
-    const at = timestamp(this.#deps.clock.now());
+  #schedule(shoot: Shoot): void {
+    const { namespace = '', name = '' } = shoot.metadata;
+    const scheduled = { ...shoot, spec: { ...shoot.spec, seedName: seedFor(shoot.spec.region) } };
     try {
-      scheduled.spec.seedName = seedFor(shoot.spec.region);
-      scheduled.metadata = { ...scheduled.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
       this.#deps.objects.update(shoots, namespace, name, scheduled, {
         user: 'system:serviceaccount:garden:gardener-scheduler',
         fieldManager: 'gardener-scheduler',
         subresource: 'binding',
       });
-    } catch (error) {
-      const description = `Failed to schedule Shoot: ${(error as Error).message}`;
-      const lastOperation = { type: 'Create', state: 'Pending', progress: 0, description, lastUpdateTime: at } as const;
-      const status = { ...shoot.status, lastOperation };
-      const { generation = 1 } = shoot.metadata;
-      this.#put(shoot, { ...shoot, status }, 'gardener-scheduler', { ...simulation, unschedulable: generation });
+    } catch {
+      // Refused, for example because its credentials are gone: it has no seed until it changes.
     }
   }
 

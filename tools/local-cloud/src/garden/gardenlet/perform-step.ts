@@ -1,9 +1,17 @@
+import { createHash } from 'node:crypto';
 import { timestamp } from '../../clock.js';
-import { type LastOperation, type OperationType, type Shoot, wantsHibernation } from '../kinds/shoot/shoot.js';
+import {
+  type LastOperation,
+  type OperationType,
+  type Shoot,
+  type ShootSpec,
+  type Worker,
+  wantsHibernation,
+  workersOf,
+} from '../kinds/shoot/shoot.js';
 import { firstProviderTask, isFinal, tasksOf, usualFaultyTask } from './flow-plan.js';
 import { checked, nodeTroubleOf, progressing } from './health.js';
-import { machinesFor } from './machines.js';
-import type { Flow, FlowFault, Simulation } from './simulation.js';
+import type { Flow, FlowFault, Machine, Simulation } from './simulation.js';
 
 /** Input of a step apart from the Shoot. */
 export interface World {
@@ -24,9 +32,6 @@ export type Outcome =
   /** The Shoot is removed. */
   | { readonly kind: 'gone' };
 
-/** Maximum duration of Gardener's retries, in milliseconds: `retryDuration` of the gardenlet. */
-const RETRY_MS = 12 * 3_600_000;
-
 const changed = (shoot: Shoot, simulation: Simulation): Outcome => ({ kind: 'changed', shoot, simulation });
 
 function operation(type: OperationType, state: LastOperation['state'], progress: number, text: string, at: string) {
@@ -44,7 +49,6 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
   const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === metadata.generation;
   const staysPut = type === 'Migrate' || type === 'Delete';
   const seedName = staysPut ? status.seedName : (spec.seedName ?? status.seedName);
-  const toggles = wantsHibernation(spec) && !status.hibernated;
   const next: Shoot = {
     ...shoot,
     metadata: {
@@ -53,7 +57,6 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
     },
     status: {
       ...status,
-      gardener: { id: 'gardenlet-1', name: `gardenlet-${seedName ?? 'none'}`, version: 'v1.150.0' },
       uid,
       technicalID,
       clusterIdentity: status.clusterIdentity ?? `${technicalID}-${uid}-local-garden`,
@@ -61,7 +64,6 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
       ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
       retryCycleStartTime: isRetry ? (status.retryCycleStartTime ?? at) : at,
       ...(type === 'Migrate' ? { migrationStartTime: status.migrationStartTime ?? at } : {}),
-      ...(toggles ? { lastHibernationTriggerTime: at } : {}),
       lastOperation: operation(type, 'Processing', 0, texts[type].begun, at),
     },
   };
@@ -69,18 +71,16 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
   return changed(next, { ...simulation, flow });
 }
 
+const reconciliation = {
+  flow: 'Shoot cluster reconciliation',
+  begun: 'Reconciliation of Shoot cluster initialized.',
+  done: 'Shoot cluster has been successfully reconciled.',
+};
+
 /** Texts of the gardenlet. It uses the same ones for creating and reconciling. */
-const texts: Readonly<Record<OperationType, { flow: string; begun: string; done: string }>> = {
-  Create: {
-    flow: 'Shoot cluster reconciliation',
-    begun: 'Reconciliation of Shoot cluster initialized.',
-    done: 'Shoot cluster has been successfully reconciled.',
-  },
-  Reconcile: {
-    flow: 'Shoot cluster reconciliation',
-    begun: 'Reconciliation of Shoot cluster initialized.',
-    done: 'Shoot cluster has been successfully reconciled.',
-  },
+const texts: Readonly<Record<OperationType, typeof reconciliation>> = {
+  Create: reconciliation,
+  Reconcile: reconciliation,
   Restore: {
     flow: 'Shoot cluster reconciliation',
     begun: 'Restoration of Shoot cluster initialized.',
@@ -109,18 +109,11 @@ export function advanceFlow(shoot: Shoot, simulation: Simulation, flow: Flow, wo
   }
   const at = timestamp(world.nowMs);
   const isUp = flow.type !== 'Delete' && flow.type !== 'Migrate' && task.progress >= 34;
-  const { nodes, pods, services } = flow.spec.networking ?? {};
-  const ranges = (range: string | undefined): string[] => (range === undefined ? [] : [range]);
   const next: Shoot = {
     ...shoot,
     status: {
       ...shoot.status,
-      ...(isUp
-        ? {
-            advertisedAddresses: world.addresses.map((address) => ({ ...address })),
-            networking: { nodes: ranges(nodes), pods: ranges(pods), services: ranges(services) },
-          }
-        : {}),
+      ...(isUp ? { advertisedAddresses: world.addresses.map((address) => ({ ...address })) } : {}),
       lastOperation: operation(flow.type, 'Processing', task.progress, task.name, at),
     },
   };
@@ -143,8 +136,7 @@ function failFlow(
 ): Outcome {
   const at = timestamp(nowMs);
   const codes = [...(fault.codes ?? [])];
-  const began = Date.parse(shoot.status.retryCycleStartTime ?? at);
-  const state = isFinal(codes) || nowMs - began > RETRY_MS ? 'Failed' : 'Error';
+  const state = isFinal(codes) ? 'Failed' : 'Error';
   const description = `task ${JSON.stringify(task.name)} failed: ${fault.message ?? 'the flow was made to fail'}`;
   const error = { description, taskID: task.name, ...(codes.length === 0 ? {} : { codes }), lastUpdateTime: at };
   const { retryCycleStartTime: _, ...endedCycle } = shoot.status;
@@ -195,4 +187,42 @@ export function checkHealth(shoot: Shoot, simulation: Simulation, { nowMs }: Wor
   const { careDue: _, ...rest } = simulation;
   const status = { ...shoot.status, ...checked(shoot, timestamp(nowMs), nodeTroubleOf(shoot.spec, simulation)) };
   return changed({ ...shoot, status }, rest);
+}
+
+/** Five letters and digits derived from a text. */
+const suffixOf = (text: string): string => {
+  const letters = 'bcdfghjklmnpqrstvwxz2456789';
+  const bytes = createHash('sha256').update(text).digest();
+  return Array.from({ length: 5 }, (_, index) => letters[(bytes[index] ?? 0) % letters.length]).join('');
+};
+
+/** Machines roll when this changes: with machine type, image or minor version, not with labels, taints or counts. */
+const templateOf = ({ kubernetes }: ShootSpec, worker: Worker): string =>
+  suffixOf(
+    JSON.stringify([
+      kubernetes.version.split('.').slice(0, 2),
+      worker.machine,
+      worker.zones,
+      worker.cri,
+      worker.providerConfig,
+    ]),
+  );
+
+/**
+ * The machines for a spec: `minimum` of each pool in each of its zones.
+ *
+ * @param before existing machines; those with the same template are kept
+ * @param at creation time of new machines; RFC 3339
+ */
+function machinesFor(technicalId: string, spec: ShootSpec, before: readonly Machine[], at: string): Machine[] {
+  return workersOf(spec).flatMap((worker) => {
+    return (worker.zones ?? []).flatMap((zone) => {
+      const set = `${technicalId}-${worker.name}-${zone}-${templateOf(spec, worker)}`;
+      return Array.from({ length: worker.minimum }, (_, index): Machine => {
+        const name = `${set}-${suffixOf(`${set}/${index}/${at}`)}`;
+        const kept = before.filter((machine) => machine.name.startsWith(`${set}-`))[index];
+        return kept ?? { name, pool: worker.name, createdAt: at };
+      });
+    });
+  });
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { TokenState } from '../../project-tokens.js';
 import type { Secret } from '../kinds/core-kinds.js';
 import type { CredentialsBinding } from '../kinds/projects.js';
-import type { Shoot } from '../kinds/shoot/shoot.js';
-import { sharedObjectOf } from '../objects/held.js';
+import { findWorker, type Shoot } from '../kinds/shoot/shoot.js';
+import { objectOf } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
 import { firstProviderTask } from './flow-plan.js';
 import { type FlowFault, simulationOf } from './simulation.js';
@@ -42,19 +42,19 @@ function tokenOf(store: ObjectStore, { metadata, spec }: Pick<Shoot, 'metadata' 
   if (bindingName === undefined) return null;
   const binding = store.get('credentialsbindings', namespace, bindingName);
   if (binding === null) return null;
-  const { credentialsRef } = sharedObjectOf<CredentialsBinding>(binding);
+  const { credentialsRef } = objectOf<CredentialsBinding>(binding);
   const secret = store.get('secrets', credentialsRef.namespace ?? namespace, credentialsRef.name ?? '');
-  const value = secret && sharedObjectOf<Secret>(secret).data?.[TOKEN_KEY];
+  const value = secret && objectOf<Secret>(secret).data?.[TOKEN_KEY];
   return value == null ? null : Buffer.from(value, 'base64').toString('utf8').trim();
 }
 
-/** A node of a Shoot as a server at the provider, created by the garden with the Shoot's token. */
+/** A node of a Shoot as the provider lists it among the servers: made by the garden with the Shoot's token. */
 export interface ProviderNode {
   readonly id: number;
   readonly name: string;
-  readonly createdAt: string;
-  readonly serverType: string;
-  readonly location: string;
+  readonly created: string;
+  readonly server_type: { readonly name: string };
+  readonly location: { readonly name: string };
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -65,14 +65,16 @@ export function providerNodesOf(
   projectOf: (token: string) => string,
 ): ProviderNode[] {
   return store.list('shoots').flatMap((held) => {
-    const shoot = sharedObjectOf<Shoot>(held);
+    const shoot = objectOf<Shoot>(held);
     const token = tokenOf(store, shoot);
     if (token === null || projectOf(token) !== project) return [];
     const { spec, machines } = simulationOf(held).reconciled ?? { spec: shoot.spec, machines: [] };
     return machines.map(({ name, pool, createdAt }) => ({
-      ...{ id: numberOf(name), name, createdAt },
-      serverType: spec.provider?.workers?.find((worker) => worker.name === pool)?.machine.type ?? 'cx22',
-      location: shoot.spec.region ?? 'hel1',
+      id: numberOf(name),
+      name,
+      created: createdAt,
+      server_type: { name: findWorker(spec, pool)?.machine.type ?? '' },
+      location: { name: spec.region },
       labels: { 'mcm.gardener.cloud/cluster': shoot.status.technicalID, 'mcm.gardener.cloud/role': 'node' },
     }));
   });

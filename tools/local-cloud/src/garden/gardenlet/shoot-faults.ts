@@ -1,26 +1,16 @@
 import { type HeldRule, HeldRules } from '../../faults/held-rules.js';
 import type { OperationType, Shoot } from '../kinds/shoot/shoot.js';
-import { parseLabelSelector } from '../kube/selectors.js';
-import { isKnownCode } from './flow-plan.js';
+import type { FlowFault } from './simulation.js';
 
-/** Fault for flows. Without `namespace`, `name` and `labelSelector` it applies to any Shoot. */
+/** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
 export interface ShootFault {
   namespace?: string;
   name?: string;
-  labelSelector?: string;
   /** Types of flows. Default: all. */
   operations?: OperationType[];
   /** Number of attempts to affect; null for no limit. Default 1. */
   times?: number | null;
-  effect: {
-    /** `ERR_…`. Gardener retries errors without a code. */
-    codes?: string[];
-    message?: string;
-    /** Name of the task that fails. */
-    task?: string;
-    /** The flow does not fail but stays Processing until the faults are cleared. */
-    stuck?: boolean;
-  };
+  effect: FlowFault;
 }
 
 export type HeldShootFault = HeldRule<ShootFault>;
@@ -30,14 +20,10 @@ export const shootFaults = (): HeldRules<ShootFault> => new HeldRules(checkFault
 
 /** Whether a fault applies to a flow that starts. */
 export function hits(fault: ShootFault, { metadata }: Shoot, type: OperationType): boolean {
-  const { namespace = metadata.namespace, name = metadata.name, labelSelector = '', operations = [type] } = fault;
-  if (namespace !== metadata.namespace || name !== metadata.name || !operations.includes(type)) return false;
-  return parseLabelSelector(labelSelector)(metadata.labels ?? {});
+  const { namespace = metadata.namespace, name = metadata.name, operations = [type] } = fault;
+  return namespace === metadata.namespace && name === metadata.name && operations.includes(type);
 }
 
-function checkFault({ effect, labelSelector = '' }: ShootFault): void {
+function checkFault({ effect }: ShootFault): void {
   if (typeof effect !== 'object' || effect === null) throw new Error('A fault of a Shoot needs an `effect`.');
-  const unknown = (effect.codes ?? []).filter((code) => !isKnownCode(code));
-  if (unknown.length > 0) throw new Error(`Gardener has no error code ${unknown.join(', ')}.`);
-  parseLabelSelector(labelSelector);
 }

@@ -5,8 +5,9 @@ import type { Held } from '../objects/held.js';
 
 /** Injected fault of a flow. */
 export interface FlowFault {
-  /** The flow stops half-way and stays Processing. */
+  /** The flow stops half-way and stays Processing until the faults are cleared. */
   readonly stuck?: boolean;
+  /** `ERR_…`. Gardener retries errors without a code. */
   readonly codes?: readonly string[];
   readonly message?: string;
   /** The task that fails. */
@@ -37,8 +38,6 @@ export interface Simulation {
   readonly reconciled?: { readonly spec: ShootSpec; readonly machines: readonly Machine[] };
   /** A health check is due: conditions are still Progressing. */
   readonly careDue?: boolean;
-  /** The scheduler found no seed for this generation. */
-  readonly unschedulable?: number;
   readonly authority?: KeyPair;
   readonly inside?: ClusterContents;
 }

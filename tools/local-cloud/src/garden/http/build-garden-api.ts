@@ -23,7 +23,7 @@ export function buildGardenApi(deps: GardenApiDeps): Express {
   app.use(countCalls(deps.calls, new RouteTable(gardenRoutes)));
   app.use(injectFaults(deps.faults, renderFault, 'garden'));
   app.get('/version', (_req, res) => sendJson(res, 200, serverVersion(GARDEN_VERSION)));
-  app.get(['/healthz', '/livez', '/readyz'], serveHealth(deps));
+  app.get('/readyz', serveReadiness(deps));
   app.use(requireUser(deps));
   app.use(serveDiscovery());
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
@@ -34,19 +34,14 @@ export function buildGardenApi(deps: GardenApiDeps): Express {
 
 const ANONYMOUS = 'system:anonymous';
 
-/** A starting server is alive but not ready. Without loaded tokens it also refuses these requests. */
-function serveHealth({ settings }: GardenApiDeps): RequestHandler {
+/** A starting server is not ready. Without loaded tokens it also refuses this request. */
+function serveReadiness({ settings }: GardenApiDeps): RequestHandler {
   return ({ path }, res) => {
     const { startUp } = settings();
     if (startUp === 'anonymous') throw refusedPath(ANONYMOUS, 'get', path);
-    const isReady = startUp === 'over' || path === '/livez';
-    const said = isReady
-      ? 'ok'
-      : '[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n';
-    res
-      .status(isReady ? 200 : 500)
-      .type('text/plain')
-      .send(said);
+    res.type('text/plain');
+    if (startUp === 'over') res.send('ok');
+    else res.status(500).send('[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n');
   };
 }
 

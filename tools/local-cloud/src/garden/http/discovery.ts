@@ -11,27 +11,15 @@ const groups = groupVersions
     return { name: kind.group, versions: [version], preferredVersion: version };
   });
 
-const resourcesOf = (kind: Kind) => [
-  {
-    name: kind.plural,
-    singularName: kind.kind.toLowerCase(),
-    namespaced: kind.namespaced,
-    kind: kind.kind,
-    verbs: [...(kind.userVerbs ?? allVerbs)].sort(),
-    shortNames: kind.shortNames,
-  },
-  ...(kind.subresources ?? []).map((subresource) => ({
-    name: `${kind.plural}/${subresource.name}`,
-    singularName: '',
-    namespaced: kind.namespaced,
-    group: 'authentication.gardener.cloud',
-    version: 'v1alpha1',
-    kind: subresource.kind,
-    verbs: subresource.verbs,
-  })),
-];
+const resourceOf = (kind: Kind) => ({
+  name: kind.plural,
+  singularName: kind.kind.toLowerCase(),
+  namespaced: kind.namespaced,
+  kind: kind.kind,
+  verbs: [...(kind.userVerbs ?? allVerbs)].sort(),
+});
 
-/** Discovery documents by path, in the unaggregated form only. */
+/** Discovery documents by path, in the unaggregated form only and without subresources. */
 export const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
   ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups }],
@@ -45,22 +33,12 @@ export const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, 
       kind: 'APIResourceList',
       apiVersion: 'v1',
       groupVersion: apiVersionOf(kind),
-      resources: allKinds.filter((other) => apiVersionOf(other) === apiVersionOf(kind)).flatMap(resourcesOf),
+      resources: allKinds.filter((other) => apiVersionOf(other) === apiVersionOf(kind)).map(resourceOf),
     },
   ]),
 ]);
 
 export const serverVersion = (gitVersion: string) => {
   const [major = '1', minor = '0'] = gitVersion.replace(/^v/, '').split('.');
-  return {
-    major,
-    minor,
-    gitVersion,
-    gitCommit: '0'.repeat(40),
-    gitTreeState: 'clean',
-    buildDate: '1970-01-01T00:00:00Z',
-    goVersion: 'go1.25.0',
-    compiler: 'gc',
-    platform: 'linux/amd64',
-  };
+  return { major, minor, gitVersion };
 };

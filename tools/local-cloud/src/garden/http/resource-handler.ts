@@ -4,11 +4,8 @@ import type { CallCounts } from '../../faults/call-counts.js';
 import type { FaultRules } from '../../faults/fault-rules.js';
 import type { AccountName, Rights } from '../accounts.js';
 import type { GardenSettings } from '../garden-settings.js';
-import type { Kind } from '../kinds/kind.js';
 import { required } from '../kube/field-error.js';
-import type { KubeObject } from '../kube/object.js';
 import { badRequest, invalidObject, methodNotAllowed, refusedByRbac } from '../kube/status-error.js';
-import { objectOf } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
 import type { Objects } from '../objects/objects.js';
 import type { Preconditions, WriteOptions } from '../objects/preconditions.js';
@@ -19,7 +16,6 @@ import { deletedStatus, sendJson, sendText } from './answers.js';
 import { listPage, renderList } from './list.js';
 import { readObject, readOptions, readPatch } from './read-body.js';
 import { parseRequest, type RequestInfo } from './routes.js';
-import { tableOf, wantsTable } from './tables.js';
 import type { Watches } from './watch.js';
 
 export interface GardenUser {
@@ -49,8 +45,7 @@ export function resourceHandler(deps: GardenApiDeps): RequestHandler {
     const user = caller.name;
     authorize(deps, request, caller);
     if (/^(admin|viewer)kubeconfig$/.test(request.subresource)) {
-      const secondsMax = () => deps.settings().kubeconfigSecondsMax;
-      await serveKubeconfigRequest({ ...deps, secondsMax }, request, req, res, user);
+      await serveKubeconfigRequest(deps, request, req, res, user);
     } else serve(deps, request, req, res, user);
   };
 }
@@ -59,10 +54,10 @@ function serve(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Res
   const { kind, verb, namespace, name } = request;
   switch (verb) {
     case 'get':
-      sendObject(deps, res, 200, kind, deps.objects.get(kind, namespace, name));
+      sendJson(res, 200, deps.objects.get(kind, namespace, name));
       break;
     case 'list':
-      sendList(deps, request, res);
+      sendText(res, 200, renderList(request, listPage(deps.store, request)));
       break;
     case 'watch':
       deps.watches.serve(request, res);
@@ -74,8 +69,7 @@ function serve(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Res
       servePatch(deps, request, req, res, user);
       break;
     case 'create':
-    case 'update':
-      serveWrite(deps, request, req, res, user);
+      serveCreate(deps, request, req, res, user);
       break;
     default:
       throw methodNotAllowed();
@@ -85,8 +79,7 @@ function serve(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Res
 function servePatch(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Response, user: string): void {
   const { kind, namespace, name, query } = request;
   const patch = readPatch(req, query.get('force') === 'true');
-  const options = writeOptions(request, user);
-  if (patch.type === 'apply' && options.fieldManager === '') {
+  if (patch.type === 'apply' && !query.get('fieldManager')) {
     const options = { group: 'meta.k8s.io', plural: '', kind: 'PatchOptions' };
     throw invalidObject(options, '', [required('fieldManager', 'is required for apply patch')]);
   }
@@ -94,20 +87,16 @@ function servePatch(deps: GardenApiDeps, request: RequestInfo, req: Request, res
   if (patch.type === 'apply' && deps.objects.find(kind, namespace, name) === null) {
     authorize(deps, { ...request, verb: 'create' }, res.locals.user as GardenUser);
   }
-  const { object, created } = deps.objects.patch(kind, namespace, name, patch, named(options, req));
-  sendObject(deps, res, created ? 201 : 200, kind, object);
+  const { object, created } = deps.objects.patch(kind, namespace, name, patch, writeOptions(request, req, user));
+  sendJson(res, created ? 201 : 200, object);
 }
 
-function serveWrite(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Response, user: string): void {
-  const { kind, verb, namespace, name } = request;
+function serveCreate(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Response, user: string): void {
+  const { kind, namespace } = request;
   const body = readObject(req, kind);
-  const options = named(writeOptions(request, user), req);
-  checkNames(body, namespace, verb === 'create' ? (body.metadata.name ?? '') : name);
-  const { object, created } =
-    verb === 'create'
-      ? deps.objects.create(kind, namespace, body, options)
-      : deps.objects.update(kind, namespace, name, body, options);
-  sendObject(deps, res, created ? 201 : 200, kind, object);
+  checkNames(body, namespace, body.metadata.name ?? '');
+  const { object } = deps.objects.create(kind, namespace, body, writeOptions(request, req, user));
+  sendJson(res, 201, object);
 }
 
 function serveDelete(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Response, user: string): void {
@@ -117,43 +106,17 @@ function serveDelete(deps: GardenApiDeps, request: RequestInfo, req: Request, re
   if (query.has('dryRun')) throw badRequest('the local garden has no dry run of deletions');
   const object = deps.objects.get(kind, namespace, name);
   const waiting = deps.objects.remove(kind, namespace, name, { user, preconditions });
-  if (waiting !== null) sendObject(deps, res, 200, kind, waiting);
+  if (waiting !== null) sendJson(res, 200, waiting);
   else sendJson(res, 200, deletedStatus(kind, object));
 }
 
-function sendList({ store, clock }: GardenApiDeps, request: RequestInfo, res: Response): void {
-  const page = listPage(store, request);
-  if (wantsTable(res.req.get('Accept') ?? '')) {
-    const objects = page.items.map((held) => objectOf(held));
-    const options = { metadata: page.metadata, includeObject: includeObjectOf(res), nowMs: clock.now() };
-    sendJson(res, 200, tableOf(request.kind.columns, objects, options));
-  } else sendText(res, 200, renderList(request, page));
-}
-
-function sendObject({ clock }: GardenApiDeps, res: Response, status: number, kind: Kind, object: KubeObject): void {
-  if (wantsTable(res.req.get('Accept') ?? '')) {
-    const { resourceVersion } = object.metadata;
-    const options = { metadata: { resourceVersion }, includeObject: includeObjectOf(res), nowMs: clock.now() };
-    sendJson(res, status, tableOf(kind.columns, [object], options));
-  } else sendJson(res, status, object);
-}
-
-const includeObjectOf = ({ req }: Response): string | null =>
-  new URLSearchParams(req.originalUrl.split('?')[1] ?? '').get('includeObject');
-
-const writeOptions = ({ query }: RequestInfo, user: string): WriteOptions => ({
+/** Without a field manager, the name of the client program is used. */
+const writeOptions = ({ query }: RequestInfo, req: Request, user: string): WriteOptions => ({
   user,
-  fieldManager: query.get('fieldManager') ?? '',
+  fieldManager: query.get('fieldManager') ?? (req.get('User-Agent') || 'unknown').split('/', 1)[0]?.trim() ?? '',
   subresource: '',
   dryRun: query.has('dryRun'),
 });
-
-/** Without a field manager, the name of the client program is used. */
-function named(options: WriteOptions, req: Request): WriteOptions {
-  if (options.fieldManager !== '') return options;
-  const program = (req.get('User-Agent') ?? '').split('/', 1)[0]?.trim() ?? '';
-  return { ...options, fieldManager: program === '' ? 'unknown' : program };
-}
 
 /** @throws StatusError 403, 405 */
 function authorize({ rights }: GardenApiDeps, request: RequestInfo, { name: user, account }: GardenUser): void {

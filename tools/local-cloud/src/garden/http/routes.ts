@@ -16,13 +16,13 @@ function routesOf(kind: Kind): Route[] {
     ...(kind.namespaced ? [route(all)] : []),
     route(collection),
     route(`${collection}/:name`),
-    ...(kind.subresources ?? []).map(({ name }) => route(`${collection}/:name/${name}`)),
+    ...(kind.subresources ?? []).map((name) => route(`${collection}/:name/${name}`)),
   ];
 }
 
 /** Route patterns for the call counts. */
 export const gardenRoutes: readonly Route[] = [
-  ...['/api', '/apis', '/version', '/healthz', '/livez', '/readyz'].map(route),
+  ...['/api', '/apis', '/version', '/readyz'].map(route),
   ...[...new Set(allKinds.map(basePath))].map(route),
   ...allKinds.flatMap(routesOf),
 ];
@@ -88,7 +88,7 @@ function resourceAt(kinds: readonly Kind[], segments: readonly string[]): Resour
 
 function known(resource: Resource): Resource | null {
   const { kind, subresource } = resource;
-  const exists = subresource === '' || kind.subresources?.some(({ name }) => name === subresource);
+  const exists = subresource === '' || kind.subresources?.includes(subresource);
   return exists ? resource : null;
 }
 

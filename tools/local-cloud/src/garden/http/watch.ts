@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import type { Response } from 'express';
 import type { GardenSettings } from '../garden-settings.js';
 import { apiVersionOf, type Kind } from '../kinds/kind.js';
-import { StatusError } from '../kube/status-error.js';
-import { type Held, objectOf, type PastEvent } from '../objects/held.js';
+import { badRequest, StatusError } from '../kube/status-error.js';
+import type { Held, PastEvent } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
-import { parseVersion, readCount, type Selection, selectionOf } from './list.js';
+import { readCount, type Selection, selectionOf } from './list.js';
 import type { RequestInfo } from './routes.js';
 
 /** Maximum unread data of a watcher, in bytes. A watcher with more is dropped, as by a real server. */
@@ -51,7 +51,7 @@ export class Watches {
     };
     const unsubscribe = this.store.subscribe(kind.plural, (event) => {
       const change = changeFor(event, selection);
-      if (change !== null) send(sharedLine(change));
+      if (change !== null) send(lineOf(change));
     });
     const bookmark = (): void => send(bookmarkLine(kind, this.store.version));
     const bookmarks =
@@ -74,17 +74,18 @@ export class Watches {
     if (first.isLast) end();
   }
 
-  /** The first lines of a watch: the present objects, the events since its version, or an error if it is gone. */
+  /** The first lines of a watch: the events since its version, or an error if it is gone; else the present objects. */
   #firstLines({ kind, query }: RequestInfo, selection: Selection): { lines: string[]; isLast: boolean } {
     const text = query.get('resourceVersion') ?? '';
-    if (text === '' || text === '0') {
-      const present = this.store.list(kind.plural).filter((held) => selection.matches(held));
-      return { lines: present.map((held) => plainLine({ type: 'ADDED', held })), isLast: false };
+    if (text === '') {
+      const present = this.store.list(kind.plural).filter(selection);
+      return { lines: present.map((held) => lineOf({ type: 'ADDED', held })), isLast: false };
     }
     try {
-      const events = this.store.eventsSince(kind.plural, parseVersion(text));
+      if (!/^\d{1,15}$/.test(text)) throw badRequest(`invalid resource version ${JSON.stringify(text)}`);
+      const events = this.store.eventsSince(kind.plural, Number(text));
       const changes = events.flatMap((event) => changeFor(event, selection) ?? []);
-      return { lines: changes.map(plainLine), isLast: false };
+      return { lines: changes.map(lineOf), isLast: false };
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 410) throw error;
       return { lines: [`${JSON.stringify({ type: 'ERROR', object: error.toStatus() })}\n`], isLast: true };
@@ -98,33 +99,16 @@ interface Change {
   readonly held: Held;
 }
 
-const plainLine = ({ type, held }: Change): string => `{"type":"${type}","object":${held.text}}\n`;
+const lineOf = ({ type, held }: Change): string => `{"type":"${type}","object":${held.text}}\n`;
 
-const lines = new WeakMap<Held, string>();
-
-/** The line of a change. Rendered once for all watches. */
-function sharedLine(change: Change): string {
-  if (change.type !== 'MODIFIED') return plainLine(change);
-  const line = lines.get(change.held) ?? plainLine(change);
-  lines.set(change.held, line);
-  return line;
-}
-
-/** An object that starts or stops matching the selection is ADDED or DELETED for this watch. */
+/** An object that starts or stops matching the selection is ADDED or DELETED for this watch, in its new state. */
 function changeFor({ type, held, previous }: PastEvent, selection: Selection): Change | null {
-  const before = previous !== null && selection.matches(previous);
-  const after = type !== 'DELETED' && selection.matches(held);
+  const before = previous !== null && selection(previous);
+  const after = type !== 'DELETED' && selection(held);
   if (!before && !after) return null;
   if (before && after) return { type: 'MODIFIED', held };
   if (after) return { type: 'ADDED', held };
-  return { type: 'DELETED', held: type === 'DELETED' ? held : lastSeen(previous as Held, held.resourceVersion) };
-}
-
-/** The last state that a watch saw of an object, with the version at which it stopped matching. */
-function lastSeen(previous: Held, resourceVersion: number): Held {
-  const object = objectOf(previous);
-  object.metadata.resourceVersion = String(resourceVersion);
-  return { ...previous, resourceVersion, text: JSON.stringify(object) };
+  return { type: 'DELETED', held };
 }
 
 function bookmarkLine(kind: Kind, version: number): string {

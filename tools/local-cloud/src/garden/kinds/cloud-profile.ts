@@ -12,7 +12,6 @@ export interface ExpirableVersion {
 export interface ImageVersion extends ExpirableVersion {
   readonly architectures?: readonly string[];
   readonly cri?: readonly { readonly name: string }[];
-  readonly kubeletVersionConstraint?: string;
 }
 
 export interface CloudProfile extends KubeObject {
@@ -47,11 +46,9 @@ export const cloudProfiles: Kind<CloudProfile> = {
   version: 'v1beta1',
   kind: 'CloudProfile',
   plural: 'cloudprofiles',
-  shortNames: ['cprofile', 'cpfl'],
   namespaced: false,
   schema: objectSchema({ spec: any }),
   userVerbs: readVerbs,
-  columns: [],
 };
 
 const isPast = (expirationDate: string | undefined, nowMs: number): boolean =>

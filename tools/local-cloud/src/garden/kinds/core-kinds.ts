@@ -1,7 +1,7 @@
 import { any, base64, flag, listOf, mapOf, objectSchema, struct, text } from '../fields/schema.js';
 import { immutable } from '../kube/field-error.js';
 import type { KubeObject } from '../kube/object.js';
-import { type Column, type Kind, textColumn } from './kind.js';
+import type { Kind } from './kind.js';
 
 interface Namespace extends KubeObject {
   spec?: { finalizers?: string[] };
@@ -13,14 +13,12 @@ export const namespaces: Kind<Namespace> = {
   version: 'v1',
   kind: 'Namespace',
   plural: 'namespaces',
-  shortNames: ['ns'],
   namespaced: false,
   nameIsLabel: true,
   schema: objectSchema({
     spec: struct({ finalizers: listOf(text) }),
     status: struct({ phase: text, conditions: any }),
   }),
-  columns: [textColumn('Status', (object) => (object as Namespace).status?.phase ?? '')],
   prepare(namespace, old) {
     namespace.status = old?.status ?? { phase: 'Active' };
     // Clients may rely on it in selectors: https://kubernetes.io/docs/reference/labels-annotations-taints/
@@ -29,11 +27,6 @@ export const namespaces: Kind<Namespace> = {
       'kubernetes.io/metadata.name': namespace.metadata.name ?? '',
     };
   },
-};
-
-const dataColumn: Column = {
-  ...{ name: 'Data', type: 'integer', priority: 0 },
-  cell: (object) => Object.keys((object as Secret).data ?? {}).length,
 };
 
 export interface Secret extends KubeObject {
@@ -49,7 +42,6 @@ export const secrets: Kind<Secret> = {
   plural: 'secrets',
   namespaced: true,
   schema: objectSchema({ data: mapOf(base64), type: text, immutable: flag }),
-  columns: [textColumn('Type', (object) => (object as Secret).type ?? ''), dataColumn],
   setDefaults(secret) {
     secret.type ??= 'Opaque';
   },
@@ -65,8 +57,6 @@ export const configMaps: Kind<ConfigMap> = {
   version: 'v1',
   kind: 'ConfigMap',
   plural: 'configmaps',
-  shortNames: ['cm'],
   namespaced: true,
   schema: objectSchema({ data: mapOf(text), binaryData: mapOf(base64), immutable: flag }),
-  columns: [dataColumn],
 };

@@ -1,4 +1,4 @@
-import type { CloudProfile } from './cloud-profile.js';
+import type { CloudProfile, ImageVersion } from './cloud-profile.js';
 
 const past = '2026-01-31T23:59:59Z';
 const farAway = '2099-12-31T23:59:59Z';
@@ -20,8 +20,15 @@ const machineType = (
   storage: { class: 'standard', type: 'local', size: `${disk}Gi` },
 });
 
-const containerd = [{ name: 'containerd' }] as const;
-const both = ['amd64', 'arm64'] as const;
+const imageVersion = (version: string, more: Partial<ImageVersion> = {}): ImageVersion => ({
+  version,
+  classification: 'supported',
+  architectures: ['amd64', 'arm64'],
+  cri: [{ name: 'containerd' }],
+  ...more,
+});
+
+const deprecated = (expirationDate: string) => ({ classification: 'deprecated', expirationDate }) as const;
 
 /** The catalogue of the garden. It covers every case that clients must handle. Zones are named after datacenters. */
 export const hcloudProfile: CloudProfile = {
@@ -34,13 +41,13 @@ export const hcloudProfile: CloudProfile = {
       versions: [
         { version: '1.36.0', classification: 'preview' },
         { version: '1.35.1', classification: 'supported' },
-        { version: '1.35.0', classification: 'deprecated', expirationDate: farAway },
+        { version: '1.35.0', ...deprecated(farAway) },
         { version: '1.34.3', classification: 'supported' },
-        { version: '1.34.2', classification: 'deprecated', expirationDate: farAway },
+        { version: '1.34.2', ...deprecated(farAway) },
         { version: '1.33.7', classification: 'supported' },
-        { version: '1.33.6', classification: 'deprecated', expirationDate: farAway },
-        { version: '1.32.11', classification: 'deprecated', expirationDate: farAway },
-        { version: '1.31.14', classification: 'deprecated', expirationDate: past },
+        { version: '1.33.6', ...deprecated(farAway) },
+        { version: '1.32.11', ...deprecated(farAway) },
+        { version: '1.31.14', ...deprecated(past) },
       ],
     },
     machineImages: [
@@ -48,42 +55,24 @@ export const hcloudProfile: CloudProfile = {
         name: 'ubuntu',
         updateStrategy: 'major',
         versions: [
-          { version: '26.4.0', classification: 'preview', architectures: both, cri: containerd },
-          { version: '24.4.1', classification: 'supported', architectures: both, cri: containerd },
-          {
-            version: '24.4.0',
-            classification: 'deprecated',
-            expirationDate: farAway,
-            architectures: both,
-            cri: containerd,
-          },
-          {
-            version: '22.4.5',
-            classification: 'deprecated',
-            expirationDate: past,
-            architectures: ['amd64'],
-            cri: containerd,
-          },
+          imageVersion('26.4.0', { classification: 'preview' }),
+          imageVersion('24.4.1'),
+          imageVersion('24.4.0', deprecated(farAway)),
+          imageVersion('22.4.5', { ...deprecated(past), architectures: ['amd64'] }),
         ],
       },
       {
         name: 'gardenlinux',
         updateStrategy: 'minor',
         versions: [
-          { version: '1877.5.0', classification: 'supported', architectures: both, cri: containerd },
-          {
-            version: '1592.14.0',
-            classification: 'deprecated',
-            expirationDate: farAway,
-            architectures: ['amd64'],
-            cri: containerd,
-          },
+          imageVersion('1877.5.0'),
+          imageVersion('1592.14.0', { ...deprecated(farAway), architectures: ['amd64'] }),
         ],
       },
       {
         name: 'flatcar',
         updateStrategy: 'major',
-        versions: [{ version: '4230.2.3', classification: 'supported', architectures: ['amd64'], cri: containerd }],
+        versions: [imageVersion('4230.2.3', { architectures: ['amd64'] })],
       },
     ],
     machineTypes: [

@@ -16,34 +16,20 @@ export interface AdmissionContext {
   find<T extends KubeObject>(plural: string, namespace: string, name: string): Readonly<T> | null;
 }
 
-export interface Column {
-  readonly name: string;
-  readonly type: 'string' | 'integer';
-  /** 0 is always shown, 1 only in wide tables. */
-  readonly priority: 0 | 1;
-  cell(object: KubeObject): unknown;
-}
-
 /**
  * A kind of the API: its name, its fields and the rules for writes. The steps run in the order given here. They may
  * change the object but not the old one.
  */
 export interface Kind<T extends KubeObject = KubeObject> extends ResourceName {
   readonly version: string;
-  readonly shortNames?: readonly string[];
   readonly namespaced: boolean;
   /** Whether names must be DNS labels, without dots. Default false. */
   readonly nameIsLabel?: boolean;
   readonly schema: FieldType;
-  readonly subresources?: readonly {
-    readonly name: string;
-    readonly kind: string;
-    readonly verbs: readonly string[];
-  }[];
+  /** Only to be created. */
+  readonly subresources?: readonly string[];
   /** Verbs of project members. RBAC refuses all others. Default: all. */
   readonly userVerbs?: readonly string[];
-  /** Columns between name and age in kubectl's output. */
-  readonly columns: readonly Column[];
   /** Sets defaults that depend only on the object. */
   setDefaults?(object: T): void;
   /** Mutating admission. @throws StatusError */
@@ -62,8 +48,4 @@ export const apiVersionOf = ({ group, version }: { group: string; version: strin
   group === '' ? version : `${group}/${version}`;
 
 export const readVerbs = ['get', 'list', 'watch'] as const;
-export const allVerbs = [...readVerbs, 'create', 'update', 'patch', 'delete'] as const;
-
-export const textColumn = (name: string, cell: Column['cell'], priority: Column['priority'] = 0): Column => ({
-  ...{ name, type: 'string', priority, cell },
-});
+export const allVerbs = [...readVerbs, 'create', 'patch', 'delete'] as const;

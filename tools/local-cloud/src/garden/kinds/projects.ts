@@ -1,12 +1,12 @@
-import { any, atomicStruct, integer, objectSchema, struct, text } from '../fields/schema.js';
+import { any, atomicStruct, objectSchema, struct, text } from '../fields/schema.js';
 import { type FieldError, immutable, invalid, required } from '../kube/field-error.js';
 import { equalJson, type KubeObject } from '../kube/object.js';
 import { forbidden } from '../kube/status-error.js';
-import { type Kind, textColumn } from './kind.js';
+import type { Kind } from './kind.js';
 
 export interface Project extends KubeObject {
   spec: { namespace?: string; [field: string]: unknown };
-  status?: { phase?: string; observedGeneration?: number };
+  status?: { phase?: string };
 }
 
 const NAME_MAX = 10;
@@ -27,18 +27,12 @@ export const projects: Kind<Project> = {
       members: any,
       namespace: text,
     }),
-    status: struct({ observedGeneration: integer, phase: text }),
+    status: struct({ phase: text }),
   }),
-  columns: [
-    textColumn('Namespace', (object) => (object as Project).spec.namespace ?? ''),
-    textColumn('Status', (object) => (object as Project).status?.phase ?? ''),
-  ],
   setDefaults(project) {
     project.spec ??= {};
   },
   prepare(project, old, { user }) {
-    const { generation = 1 } = old?.metadata ?? {};
-    project.metadata.generation = old === null || equalJson(project.spec, old.spec) ? generation : generation + 1;
     if (old === null) {
       project.spec.createdBy ??= { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user };
       project.spec.owner ??= project.spec.createdBy;
@@ -75,20 +69,12 @@ export const credentialsBindings: Kind<CredentialsBinding> = {
   version: 'v1alpha1',
   kind: 'CredentialsBinding',
   plural: 'credentialsbindings',
-  shortNames: ['cb'],
   namespaced: true,
   schema: objectSchema({
     provider: struct({ type: text }),
     credentialsRef: atomicStruct({ apiVersion: text, kind: text, name: text, namespace: text }),
     quotas: any,
   }),
-  columns: [
-    textColumn('Provider', (object) => (object as CredentialsBinding).provider.type),
-    textColumn('Credentials', ({ credentialsRef }) => {
-      const { namespace = '', name = '' } = credentialsRef as CredentialsBinding['credentialsRef'];
-      return `${namespace}/${name}`;
-    }),
-  ],
   setDefaults(binding) {
     binding.provider ??= { type: '' };
     binding.credentialsRef ??= {};

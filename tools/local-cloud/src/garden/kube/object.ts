@@ -1,13 +1,6 @@
 /** Any JSON object. */
 export type Fields = Record<string, unknown>;
 
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-}
-
 /** One entry of `metadata.managedFields`. */
 export interface ManagedFieldsEntry {
   manager: string;
@@ -32,7 +25,7 @@ export interface ObjectMeta {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   finalizers?: string[];
-  ownerReferences?: OwnerReference[];
+  ownerReferences?: Fields[];
   managedFields?: ManagedFieldsEntry[];
 }
 
@@ -46,8 +39,6 @@ export interface KubeObject {
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const copyOf = <T>(value: T): T => structuredClone(value);
 
 /** Deep equality of JSON values. Key order does not matter; a missing key equals `undefined`. */
 export function equalJson(a: unknown, b: unknown): boolean {

@@ -31,18 +31,16 @@ export class StatusError extends Error {
     readonly reason: string,
     message: string,
     readonly details?: StatusDetails,
-    /** Fields of the Status `metadata`: an expired list returns a continue token there. */
-    readonly metadata: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
 
   toStatus() {
-    const { code, reason, message, details, metadata } = this;
+    const { code, reason, message, details } = this;
     return {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata,
+      metadata: {},
       status: 'Failure',
       message,
       ...(reason === '' ? {} : { reason }),
@@ -112,8 +110,7 @@ export const modifiedMeanwhile = (resource: ResourceName, name: string): StatusE
     'the object has been modified; please apply your changes to the latest version and try again',
   );
 
-export const expired = (message: string, metadata?: Readonly<Record<string, string>>): StatusError =>
-  new StatusError(410, 'Expired', message, undefined, metadata);
+export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
 
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   new StatusError(

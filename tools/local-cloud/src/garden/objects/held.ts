@@ -45,18 +45,6 @@ export const keyOf = (namespace: string, name: string): string => `${namespace}/
 /** A mutable copy of the object. */
 export const objectOf = <T extends KubeObject>(held: Held): T => JSON.parse(held.text) as T;
 
-const shared = new WeakMap<Held, KubeObject>();
-
-/** A shared object for reading only, for objects that are read far more often than changed. */
-export function sharedObjectOf<T extends KubeObject>(held: Held): Readonly<T> {
-  let object = shared.get(held);
-  if (object === undefined) {
-    object = objectOf(held);
-    shared.set(held, object);
-  }
-  return object as T;
-}
-
 const headOf = (resource: string, key: string, version: number): string =>
   `{"resource":${JSON.stringify(resource)},"version":${version},"key":${JSON.stringify(key)}`;
 

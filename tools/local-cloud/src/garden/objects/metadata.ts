@@ -2,15 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestamp } from '../../clock.js';
 import { isLabelKey, isLabelValue } from '../../labels.js';
 import type { Kind } from '../kinds/kind.js';
-import {
-  checkDnsLabel,
-  checkDnsSubdomain,
-  type FieldError,
-  forbiddenField,
-  invalid,
-  required,
-  tooLong,
-} from '../kube/field-error.js';
+import { checkDnsLabel, checkDnsSubdomain, type FieldError, invalid, required } from '../kube/field-error.js';
 import type { KubeObject } from '../kube/object.js';
 import { invalidObject } from '../kube/status-error.js';
 
@@ -40,8 +32,6 @@ export function nameNew(kind: Kind, object: KubeObject, namespace: string): void
   if ((metadata.name ?? '') === '') throw invalidObject(kind, '', [required('metadata.name', 'name is required')]);
 }
 
-const ANNOTATION_BYTES_MAX = 256 * 1024;
-
 const keyRule =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const valueRule =
@@ -49,11 +39,10 @@ const valueRule =
 
 /** Checks the common metadata, like `ValidateObjectMeta`. */
 export function validateMeta(kind: Kind, { metadata }: KubeObject, old: KubeObject | null): FieldError[] {
-  const { name = '', labels = {}, annotations = {}, finalizers = [] } = metadata;
+  const { name = '', labels = {}, annotations = {} } = metadata;
   const checkName = kind.nameIsLabel ? checkDnsLabel : checkDnsSubdomain;
   const checkKeys = (field: string, keys: readonly string[]): FieldError[] =>
     keys.flatMap((key) => (isLabelKey(key) ? [] : [invalid(field, key, keyRule)]));
-  const isTooLong = Buffer.byteLength(Object.entries(annotations).flat().join('')) > ANNOTATION_BYTES_MAX;
   return [
     ...(old === null ? checkName('metadata.name', name) : []),
     ...checkKeys('metadata.labels', Object.keys(labels)),
@@ -61,16 +50,5 @@ export function validateMeta(kind: Kind, { metadata }: KubeObject, old: KubeObje
       isLabelValue(value) ? [] : [invalid('metadata.labels', value, valueRule)],
     ),
     ...checkKeys('metadata.annotations', Object.keys(annotations)),
-    ...(isTooLong ? [tooLong('metadata.annotations', ANNOTATION_BYTES_MAX)] : []),
-    ...validateFinalizers(finalizers, old),
   ];
-}
-
-/** A finalizer cannot be added after the deletion. */
-function validateFinalizers(finalizers: readonly string[], old: KubeObject | null): FieldError[] {
-  if (old?.metadata.deletionTimestamp === undefined) return [];
-  const added = finalizers.filter((finalizer) => !old.metadata.finalizers?.includes(finalizer));
-  if (added.length === 0) return [];
-  const rule = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
-  return [forbiddenField('metadata.finalizers', rule)];
 }

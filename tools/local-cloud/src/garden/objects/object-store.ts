@@ -35,13 +35,11 @@ export class ObjectStore {
   readonly #options: StoreOptions;
   readonly #shelves = new Map<string, Shelf>();
   #version = 1;
-  #historyLength: number;
   /** Oldest usable version of all resources. */
   #floor = 0;
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    this.#historyLength = options.historyLength;
   }
 
   get version(): number {
@@ -50,10 +48,6 @@ export class ObjectStore {
 
   get(resource: string, namespace: string, name: string): Held | null {
     return this.#shelf(resource).held.get(keyOf(namespace, name)) ?? null;
-  }
-
-  count(resource: string): number {
-    return this.#shelf(resource).held.size;
   }
 
   /**
@@ -153,11 +147,6 @@ export class ObjectStore {
     }
   }
 
-  setHistoryLength(length: number): void {
-    this.#historyLength = length;
-    for (const shelf of this.#shelves.values()) this.#trim(shelf);
-  }
-
   /** Restores an entry of an earlier run. The history does not include it: see {@link forgetHistory}. */
   restore(record: StoreRecord): void {
     const shelf = this.#shelf(record.resource);
@@ -185,12 +174,12 @@ export class ObjectStore {
     else keep(shelf, key, event.held);
     const { object: _, ...past } = event;
     shelf.events.push({ ...past, held: shown(past.held), previous: past.previous && shown(past.previous) });
-    if (shelf.events.length > 2 * this.#historyLength) this.#trim(shelf);
+    if (shelf.events.length > 2 * this.#options.historyLength) this.#trim(shelf);
     for (const listener of [...shelf.listeners]) listener(event);
   }
 
   #trim(shelf: Shelf): void {
-    const surplus = shelf.events.length - this.#historyLength;
+    const surplus = shelf.events.length - this.#options.historyLength;
     if (surplus <= 0) return;
     const [last] = shelf.events.splice(0, surplus).slice(-1);
     if (last !== undefined) shelf.reachable = last.resourceVersion;

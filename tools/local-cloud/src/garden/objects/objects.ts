@@ -4,7 +4,7 @@ import type { GardenSettings } from '../garden-settings.js';
 import { type AdmissionContext, apiVersionOf, type Kind } from '../kinds/kind.js';
 import { isFields, type KubeObject, mergePatch, withoutNulls } from '../kube/object.js';
 import { alreadyExists, badRequest, forbidden, invalidObject, notFound, StatusError } from '../kube/status-error.js';
-import { objectOf, sharedObjectOf } from './held.js';
+import { objectOf } from './held.js';
 import { keepServerFields, nameNew, validateMeta } from './metadata.js';
 import type { ObjectStore } from './object-store.js';
 import type { Patch, Preconditions, WriteOptions } from './preconditions.js';
@@ -52,16 +52,10 @@ export class Objects {
     return this.#store(kind, object, null, options);
   }
 
-  /** Replaces an object, as PUT does. */
+  /** Replaces an object. Only controllers do. */
   update(kind: Kind, namespace: string, name: string, body: KubeObject, options: WriteOptions): Written {
     const old = this.get(kind, namespace, name);
     const object = withoutNulls(body);
-    const { resourceVersion } = object.metadata;
-    if (resourceVersion === undefined) {
-      const message = 'Invalid value: 0x0: must be specified for an update';
-      const error = { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message };
-      throw invalidObject(kind, name, [error]);
-    }
     kind.setDefaults?.(object);
     return this.#replace(kind, object, old, options);
   }
@@ -135,7 +129,7 @@ export class Objects {
     const { metadata } = object;
     const { namespace = '', name = '' } = metadata;
     const context = this.#context(options);
-    if (old === null) this.#checkNamespace(kind, namespace, name);
+    if (old === null) this.#checkNamespace(kind, namespace);
     if (metadata.managedFields?.length === 0) delete metadata.managedFields;
     keepServerFields(object, old, this.deps.clock.now());
     kind.admit?.(object, old, context);
@@ -171,14 +165,10 @@ export class Objects {
     throw forbidden(kind, name, why);
   }
 
-  #checkNamespace(kind: Kind, namespace: string, name: string): void {
+  #checkNamespace(kind: Kind, namespace: string): void {
     if (!kind.namespaced) return;
-    const held = this.deps.store.get('namespaces', '', namespace);
-    if (held === null) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
-    if (sharedObjectOf(held).metadata.deletionTimestamp !== undefined) {
-      const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-      throw forbidden(kind, name, why);
-    }
+    if (this.deps.store.get('namespaces', '', namespace) !== null) return;
+    throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
   }
 
   #context({ user, subresource }: Pick<WriteOptions, 'user' | 'subresource'>): AdmissionContext {
@@ -190,7 +180,7 @@ export class Objects {
       extensionFields: this.deps.settings().extensionFields,
       find: <T extends KubeObject>(plural: string, namespace: string, name: string) => {
         const held = store.get(plural, namespace, name);
-        return held && sharedObjectOf<T>(held);
+        return held && objectOf<T>(held);
       },
     };
   }

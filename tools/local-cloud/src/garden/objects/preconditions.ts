@@ -16,7 +16,6 @@ export interface WriteOptions {
 
 export interface Preconditions {
   readonly uid?: string;
-  readonly resourceVersion?: string;
 }
 
 export type Patch =
@@ -24,22 +23,10 @@ export type Patch =
   | { readonly type: 'apply'; readonly body: unknown; readonly force: boolean };
 
 /** @throws StatusError 409 */
-export function checkPreconditions(
-  kind: ResourceName,
-  { metadata }: KubeObject,
-  { uid, resourceVersion }: Preconditions,
-): void {
-  const { name = '' } = metadata;
-  if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(kind, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`);
-  }
-  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    throw conflict(
-      kind,
-      name,
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`,
-    );
-  }
+export function checkPreconditions(kind: ResourceName, { metadata }: KubeObject, { uid }: Preconditions): void {
+  if (uid === undefined || uid === metadata.uid) return;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  throw conflict(kind, metadata.name ?? '', why);
 }
 
 /** Compares version and uid in the body of a write with those of the object. @throws StatusError 409 */

@@ -1,7 +1,7 @@
 import { checkFields, withoutUnknown } from '../fields/check-fields.js';
 import { apiVersionOf, type Kind } from '../kinds/kind.js';
 import { invalid } from '../kube/field-error.js';
-import { isFields, type KubeObject, withoutNulls } from '../kube/object.js';
+import { fieldAt, isFields, type KubeObject, withoutNulls } from '../kube/object.js';
 import { badRequest, invalidObject, StatusError } from '../kube/status-error.js';
 
 /**
@@ -32,7 +32,8 @@ export function readApplied(
   if (object.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   checkNames(object, namespace, name);
   const { unknown, mistyped } = checkFields(kind.schema, object, 'key');
-  const [first] = [...unknown, ...undeclared.flatMap((path) => pathsTo(object, path.split('.')))];
+  const tooNew = undeclared.filter((path) => fieldAt(object, ...path.split('.')) !== undefined);
+  const [first] = [...unknown, ...tooNew];
   if (first !== undefined || mistyped !== null) {
     const what = first === undefined ? mistyped : `.${first}: field not declared in schema`;
     const full = `${namespace === '' ? '' : namespace}/${name}; ${apiVersion}, Kind=${bodyKind}`;
@@ -40,15 +41,6 @@ export function readApplied(
   }
   object.metadata.name = name;
   return object;
-}
-
-/** @param path steps; a step through a list applies to each item */
-function pathsTo(value: unknown, [step, ...rest]: readonly string[], at = ''): string[] {
-  if (step === undefined) return value === undefined ? [] : [at];
-  if (Array.isArray(value)) {
-    return value.flatMap((item) => pathsTo(item, [step, ...rest], `${at}[name=${JSON.stringify(item?.name)}]`));
-  }
-  return isFields(value) ? pathsTo(value[step], rest, at === '' ? step : `${at}.${step}`) : [];
 }
 
 /** @throws StatusError 400 if the body has another name or namespace than the path */

@@ -1,6 +1,6 @@
 import { issueClientCertificate } from '@corral/testing/certificates';
 import type { Request, Response } from 'express';
-import { type Clock, timestamp } from '../../clock.js';
+import { timestamp } from '../../clock.js';
 import { type KubeconfigCluster, renderKubeconfig } from '../credentials.js';
 import { integer, objectSchema, struct, text } from '../fields/schema.js';
 import { sendJson } from '../http/answers.js';
@@ -11,8 +11,8 @@ import { shoots } from '../kinds/shoot/shoots.js';
 import { invalid } from '../kube/field-error.js';
 import { invalidObject, notFound, type ResourceName } from '../kube/status-error.js';
 import { objectOf } from '../objects/held.js';
-import type { ObjectStore } from '../objects/object-store.js';
-import { type ShootAuthorities, serverNameOf } from './shoot-authorities.js';
+import type { ShootApiDeps } from './requests.js';
+import { serverNameOf } from './shoot-authorities.js';
 
 const schema = objectSchema({
   spec: struct({ expirationSeconds: integer }),
@@ -21,21 +21,14 @@ const schema = objectSchema({
 
 const SECONDS_MIN = 600;
 const SECONDS_DEFAULT = 3600;
-const SECONDS_MAX = 2 ** 32 - 1;
+/** Longer requests are shortened to it. */
+const SECONDS_MAX = 86_400;
 /** Certificates are backdated by this many milliseconds, for clients whose clocks are behind. */
 const BACKDATED_MS = 60_000;
 
-export interface KubeconfigDeps {
-  readonly store: ObjectStore;
-  readonly authorities: ShootAuthorities;
-  readonly clock: Clock;
-  /** Maximum lifetime, in seconds. Longer requests are shortened to it. */
-  readonly secondsMax: () => number;
-}
-
 /** `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. The result is not stored. */
 export async function serveKubeconfigRequest(
-  deps: KubeconfigDeps,
+  deps: Pick<ShootApiDeps, 'store' | 'authorities' | 'clock'>,
   request: RequestInfo,
   req: Request,
   res: Response,
@@ -65,7 +58,7 @@ export async function serveKubeconfigRequest(
     const message = 'no suitable advertised address for kube-apiserver found in .status.advertisedAddresses';
     throw invalidObject(resource, name, [invalid('status.status', null, message)]);
   }
-  const seconds = Math.min(expirationSeconds, deps.secondsMax());
+  const seconds = Math.min(expirationSeconds, SECONDS_MAX);
   const nowMs = deps.clock.now();
   const notAfter = new Date(Math.floor(nowMs / 1000 + seconds) * 1000);
   const group = access === 'admin' ? 'gardener.cloud:project:admins' : 'gardener.cloud:project:viewers';
@@ -87,5 +80,4 @@ export async function serveKubeconfigRequest(
 function checkExpiration(resource: ResourceName, seconds: number): void {
   const refuse = (why: string) => invalidObject(resource, '', [invalid('spec.expirationSeconds', seconds, why)]);
   if (seconds < SECONDS_MIN) throw refuse('may not specify a duration less than 10 minutes');
-  if (seconds > SECONDS_MAX) throw refuse('may not specify a duration larger than 2^32 seconds');
 }

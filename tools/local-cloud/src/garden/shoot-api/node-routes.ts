@@ -1,50 +1,28 @@
-import { Router } from 'express';
+import { type Request, Router } from 'express';
 import { nodeResource } from '../cluster/node-writes.js';
 import { isReady, type Node } from '../cluster/nodes.js';
 import { deletedStatus, sendJson } from '../http/answers.js';
 import { readPatch } from '../http/read-body.js';
-import { type Column, textColumn } from '../kinds/kind.js';
-import type { KubeObject } from '../kube/object.js';
 import { unsupportedMediaType } from '../kube/status-error.js';
 import type { ShootApiDeps } from './requests.js';
-import { adminsOnly, checkDeleteOptions, param, selected, sendObject, sendObjects, shootOf } from './requests.js';
-
-const infoOf = (object: KubeObject) => (object as Node).status.nodeInfo;
-
-function statusOf(object: KubeObject): string {
-  const node = object as Node;
-  const ready = isReady(node) ? 'Ready' : 'NotReady';
-  return node.spec.unschedulable === true ? `${ready},SchedulingDisabled` : ready;
-}
-
-/** Columns of `kubectl get nodes` before the age. */
-const nodeColumns: readonly Column[] = [
-  textColumn('Status', statusOf),
-  textColumn('Roles', () => '<none>'),
-  textColumn('Version', (node) => infoOf(node).kubeletVersion),
-  textColumn('OS-Image', (node) => infoOf(node).osImage, 1),
-  textColumn('Kernel-Version', (node) => infoOf(node).kernelVersion, 1),
-  textColumn('Container-Runtime', (node) => infoOf(node).containerRuntimeVersion, 1),
-];
+import { adminsOnly, checkDeleteOptions, param, selected, sendObjects, shootOf } from './requests.js';
 
 /** Mounted at `/api/v1`. */
 export function nodeRoutes({ clusters, clock }: ShootApiDeps): Router {
   const router = Router();
-  const rendering = { clock, columns: nodeColumns };
   router.get('/nodes', (req, res) => {
-    const shoot = shootOf(res);
-    const nodes = selected(req, clusters.nodes(shoot), {
-      'spec.unschedulable': ({ spec }) => String(spec.unschedulable === true),
-    });
-    sendObjects(res, nodeResource, nodes, { ...rendering, revision: clusters.read(shoot).revision });
+    const nodes = selected(req, clusters.nodes(shootOf(res)));
+    if (wantsTable(req)) sendJson(res, 200, tableOf(nodes, clock.now()));
+    else sendObjects(res, nodeResource, nodes, clusters.read(shootOf(res)).revision);
   });
   router.get('/nodes/:name', (req, res) => {
-    sendObject(res, clusters.node(shootOf(res), param(req, 'name')), rendering);
+    const node = clusters.node(shootOf(res), param(req, 'name'));
+    sendJson(res, 200, wantsTable(req) ? tableOf([node], clock.now()) : node);
   });
   router.patch('/nodes/:name', adminsOnly(nodeResource, 'patch'), (req, res) => {
     const patch = readPatch(req, false);
     if (patch.type !== 'merge') throw unsupportedMediaType(['application/merge-patch+json']);
-    sendObject(res, clusters.patchNode(shootOf(res), param(req, 'name'), patch.body), rendering);
+    sendJson(res, 200, clusters.patchNode(shootOf(res), param(req, 'name'), patch.body));
   });
   router.delete('/nodes/:name', adminsOnly(nodeResource, 'delete'), (req, res) => {
     const node = clusters.node(shootOf(res), param(req, 'name'));
@@ -53,4 +31,44 @@ export function nodeRoutes({ clusters, clock }: ShootApiDeps): Router {
     sendJson(res, 200, deletedStatus(nodeResource, node));
   });
   return router;
+}
+
+/** Whether the client requests a table, as kubectl does. */
+const wantsTable = (req: Request): boolean => /;\s*as=Table\b/.test(req.get('Accept') ?? '');
+
+/** Renders a `Table` of `meta.k8s.io/v1` with the columns of `kubectl get nodes`. */
+function tableOf(nodes: readonly Node[], nowMs: number) {
+  return {
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: {},
+    columnDefinitions: ['Name', 'Status', 'Roles', 'Version', 'Age'].map((name) => ({
+      name,
+      type: 'string',
+      format: name === 'Name' ? 'name' : '',
+      description: name,
+      priority: 0,
+    })),
+    rows: nodes.map((node) => ({
+      cells: [node.metadata.name, statusOf(node), '<none>', node.status.nodeInfo.kubeletVersion, ageOf(node, nowMs)],
+      object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: node.metadata },
+    })),
+  };
+}
+
+function statusOf(node: Node): string {
+  const ready = isReady(node) ? 'Ready' : 'NotReady';
+  return node.spec.unschedulable === true ? `${ready},SchedulingDisabled` : ready;
+}
+
+/** In the largest unit of which there are two. */
+function ageOf({ metadata }: Node, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(metadata.creationTimestamp ?? '')) / 1000));
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['m', 60],
+  ] as const;
+  const [unit, length] = units.find((each) => seconds >= 2 * each[1]) ?? ['s', 1];
+  return `${Math.floor(seconds / length)}${unit}`;
 }

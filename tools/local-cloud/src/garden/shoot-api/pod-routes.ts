@@ -3,46 +3,26 @@ import { podResource } from '../cluster/clusters.js';
 import type { HeldPod } from '../cluster/contents.js';
 import { sendJson } from '../http/answers.js';
 import { readOptions } from '../http/read-body.js';
-import { type Column, textColumn } from '../kinds/kind.js';
 import { fieldAt, type KubeObject } from '../kube/object.js';
 import { badRequest, conflict, notFound } from '../kube/status-error.js';
-import type { ShootApiDeps } from './requests.js';
-import { adminsOnly, param, selected, sendObject, sendObjects, shootOf } from './requests.js';
-
-interface PodLike {
-  readonly spec: { readonly nodeName: string };
-  readonly status: { readonly phase: string };
-}
-
-const podOf = (object: KubeObject) => object as unknown as PodLike;
-
-/** Columns of `kubectl get pods`. */
-const podColumns: readonly Column[] = [
-  textColumn('Ready', (pod) => (podOf(pod).status.phase === 'Running' ? '1/1' : '0/1')),
-  textColumn('Status', (pod) => podOf(pod).status.phase),
-  textColumn('Node', (pod) => podOf(pod).spec.nodeName, 1),
-];
+import { adminsOnly, param, type ShootApiDeps, selected, sendObjects, shootOf } from './requests.js';
 
 /** Mounted at `/api/v1`. */
-export function podRoutes({ clusters, clock }: ShootApiDeps): Router {
+export function podRoutes({ clusters }: ShootApiDeps): Router {
   const router = Router();
-  const rendering = { clock, columns: podColumns };
   const inNamespace = '/namespaces/:namespace/pods';
   const podsOf = (req: Request, res: Response): KubeObject[] => {
     const namespace = param(req, 'namespace');
     return clusters.pods(shootOf(res)).filter(({ metadata }) => namespace === '' || metadata.namespace === namespace);
   };
   router.get(['/pods', inNamespace], (req, res) => {
-    const found = selected(req, podsOf(req, res), {
-      'spec.nodeName': (pod) => String(fieldAt(pod, 'spec', 'nodeName')),
-      'status.phase': (pod) => String(fieldAt(pod, 'status', 'phase')),
-    });
-    sendObjects(res, podResource, found, { ...rendering, revision: clusters.read(shootOf(res)).revision });
+    const found = selected(req, podsOf(req, res), { 'spec.nodeName': (pod) => fieldAt(pod, 'spec', 'nodeName') });
+    sendObjects(res, podResource, found, clusters.read(shootOf(res)).revision);
   });
   router.get(`${inNamespace}/:name`, (req, res) => {
     const pod = podsOf(req, res).find(({ metadata }) => metadata.name === param(req, 'name'));
     if (pod === undefined) throw notFound(podResource, param(req, 'name'));
-    sendObject(res, pod, rendering);
+    sendJson(res, 200, pod);
   });
   router.post(`${inNamespace}/:name/eviction`, adminsOnly(podResource, 'create', 'eviction'), (req, res) => {
     const pod = clusters.pod(shootOf(res), param(req, 'namespace'), param(req, 'name'));

@@ -4,12 +4,10 @@ import type { CallCounts } from '../../faults/call-counts.js';
 import type { FaultRules } from '../../faults/fault-rules.js';
 import type { Clusters } from '../cluster/clusters.js';
 import { sendJson } from '../http/answers.js';
+import { labelTest } from '../http/list.js';
 import { readOptions } from '../http/read-body.js';
-import { tableOf, wantsTable } from '../http/tables.js';
-import type { Column } from '../kinds/kind.js';
 import { isFields, type KubeObject } from '../kube/object.js';
-import { parseFieldSelector, parseLabelSelector } from '../kube/selectors.js';
-import { type ResourceName, refusedByRbac } from '../kube/status-error.js';
+import { badRequest, type ResourceName, refusedByRbac } from '../kube/status-error.js';
 import type { Held } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
 import { checkPreconditions, type Preconditions } from '../objects/preconditions.js';
@@ -24,54 +22,34 @@ export interface ShootApiDeps {
   readonly calls: CallCounts;
 }
 
-interface Rendering {
-  readonly clock: Clock;
-  readonly columns: readonly Column[];
-}
-
-/** Answers with a list, or with a table if the client requests one. */
 export function sendObjects(
   res: Response,
   { kind }: ResourceName,
   items: readonly KubeObject[],
-  { clock, columns, revision }: Rendering & { readonly revision: number },
+  revision: number,
 ): void {
   const metadata = { resourceVersion: String(revision) };
-  if (wantsTable(res.req.get('Accept') ?? '')) sendTable(res, items, metadata, { clock, columns });
-  else sendJson(res, 200, { kind: `${kind}List`, apiVersion: 'v1', metadata, items });
-}
-
-export function sendObject(res: Response, object: KubeObject, rendering: Rendering): void {
-  if (wantsTable(res.req.get('Accept') ?? '')) sendTable(res, [object], {}, rendering);
-  else sendJson(res, 200, object);
-}
-
-function sendTable(res: Response, items: readonly KubeObject[], metadata: object, { clock, columns }: Rendering): void {
-  const includeObject = typeof res.req.query.includeObject === 'string' ? res.req.query.includeObject : null;
-  sendJson(res, 200, tableOf(columns, items, { metadata, includeObject, nowMs: clock.now() }));
+  sendJson(res, 200, { kind: `${kind}List`, apiVersion: 'v1', metadata, items });
 }
 
 /**
  * The objects that match the selectors of a request.
  *
- * @param fields values for field selectors besides name and namespace
+ * @param fields what a field selector can name, in the form `field=value`
  * @throws StatusError 400
  */
 export function selected<T extends KubeObject>(
   { query }: Request,
   objects: readonly T[],
-  fields: Readonly<Record<string, (object: T) => string>> = {},
+  fields: Readonly<Record<string, (object: T) => unknown>> = {},
 ): T[] {
-  const readers: typeof fields = {
-    ...fields,
-    'metadata.name': ({ metadata }) => metadata.name ?? '',
-    'metadata.namespace': ({ metadata }) => metadata.namespace ?? '',
-  };
-  const hasLabels = parseLabelSelector(String(query.labelSelector ?? ''));
-  const hasFields = parseFieldSelector(String(query.fieldSelector ?? ''), Object.keys(readers));
-  const fieldsOf = (object: T) =>
-    Object.fromEntries(Object.entries(readers).map(([name, read]) => [name, read(object)]));
-  return objects.filter((object) => hasLabels(object.metadata.labels ?? {}) && hasFields(fieldsOf(object)));
+  const hasLabels = labelTest(String(query.labelSelector ?? ''));
+  const [field = '', value] = String(query.fieldSelector ?? '').split('=');
+  const read = fields[field];
+  if (field !== '' && read === undefined) throw badRequest(`field label not supported: ${field}`);
+  return objects.filter(
+    (object) => hasLabels(object.metadata.labels ?? {}) && (read === undefined || read(object) === value),
+  );
 }
 
 /** The caller, according to the client certificate. */
@@ -84,10 +62,11 @@ export const shootOf = (res: Response): Held => res.locals.shoot as Held;
 
 export const param = (req: Request, name: string): string => String(req.params[name] ?? '');
 
-/** Viewers can read everything except Secrets. */
+/** For writes and Secrets, which viewers cannot read. Dry runs are not supported: refused instead of performed. */
 export function adminsOnly(resource: ResourceName, verb: string, subresource = ''): RequestHandler {
   return (req, res, next) => {
     const { name: user, isViewer } = res.locals.user as ShootUser;
+    if (req.query.dryRun !== undefined) throw badRequest('dryRun is not known to the API servers of local Shoots');
     if (!isViewer) return next();
     throw refusedByRbac(resource, {
       ...{ user, verb, subresource },

@@ -6,22 +6,21 @@ import { readObject } from '../http/read-body.js';
 import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
 import { badRequest, forbidden, notFound } from '../kube/status-error.js';
 import type { ShootApiDeps } from './requests.js';
-import { adminsOnly, checkDeleteOptions, param, selected, sendObject, sendObjects, shootOf } from './requests.js';
+import { adminsOnly, checkDeleteOptions, param, selected, sendObjects, shootOf } from './requests.js';
 
 /** Mounted at `/api/v1`. */
-export function secretRoutes({ clusters, clock }: ShootApiDeps): Router {
+export function secretRoutes({ clusters }: ShootApiDeps): Router {
   const router = Router();
-  const rendering = { clock, columns: secretKind.columns };
   const inNamespace = '/namespaces/:namespace/secrets';
   router.get(['/secrets', inNamespace], adminsOnly(secretKind, 'list'), (req, res) => {
     const namespace = param(req, 'namespace');
     const all = namespace === '' || namespace === SYSTEM ? clusters.secrets(shootOf(res)) : [];
-    const found = selected(req, all, { type: ({ type }) => type ?? '' });
-    sendObjects(res, secretKind, found, { ...rendering, revision: clusters.read(shootOf(res)).revision });
+    const found = selected(req, all, { type: ({ type }) => type });
+    sendObjects(res, secretKind, found, clusters.read(shootOf(res)).revision);
   });
   router.get(`${inNamespace}/:name`, adminsOnly(secretKind, 'get'), (req, res) => {
     requireSystem(req);
-    sendObject(res, clusters.secret(shootOf(res), param(req, 'name')), rendering);
+    sendJson(res, 200, clusters.secret(shootOf(res), param(req, 'name')));
   });
   router.post(inNamespace, adminsOnly(secretKind, 'create'), (req, res) => {
     const made = clusters.createToken(shootOf(res), readToken(req), randomUUID());

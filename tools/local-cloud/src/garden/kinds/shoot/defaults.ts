@@ -5,12 +5,8 @@ import type { AdmissionContext } from '../kind.js';
 import { newestIn } from '../versions.js';
 import { blankStatus, findWorker, type MachineImage, type Shoot, type Worker, workersOf } from './shoot.js';
 
-/**
- * Sets the defaults of the API type, for every writer (`pkg/apis/core/v1beta1/defaults_shoot.go`).
- *
- * @param random returns a number in [0, 1); selects the maintenance window
- */
-export function setShootDefaults(shoot: Shoot, random: () => number = Math.random): void {
+/** Sets the defaults of the API type, for every writer (`pkg/apis/core/v1beta1/defaults_shoot.go`). */
+export function setShootDefaults(shoot: Shoot): void {
   shoot.spec ??= {} as Shoot['spec'];
   const { spec } = shoot;
   spec.kubernetes ??= { version: '' };
@@ -26,7 +22,7 @@ export function setShootDefaults(shoot: Shoot, random: () => number = Math.rando
   spec.maintenance.autoUpdate ??= { kubernetesVersion: true };
   spec.maintenance.autoUpdate.kubernetesVersion ??= false;
   spec.maintenance.autoUpdate.machineImageVersion ??= true;
-  spec.maintenance.timeWindow ??= randomWindow(random);
+  spec.maintenance.timeWindow ??= { begin: '220000+0000', end: '230000+0000' };
   for (const worker of workersOf(spec)) setPoolDefaults(worker);
   shoot.status ??= blankStatus();
 }
@@ -41,13 +37,6 @@ function setPoolDefaults(worker: Worker): void {
   worker.maxSurge ??= 1;
   worker.maxUnavailable ??= 0;
   worker.systemComponents ??= { allow: true };
-}
-
-/** A one-hour window that starts on a full hour of the night, UTC. */
-function randomWindow(random: () => number): { begin: string; end: string } {
-  const hour = (22 + Math.floor(random() * 8)) % 24;
-  const at = (value: number): string => `${String(value % 24).padStart(2, '0')}0000+0000`;
-  return { begin: at(hour), end: at(hour + 1) };
 }
 
 /** @throws StatusError 500 if the profile does not exist, as Gardener answers */

@@ -53,6 +53,7 @@ function judgeVersion({ profile, spec, old, nowMs }: Judged): FieldError[] {
   return [notSupported('spec.kubernetes.version', version, shown)];
 }
 
+/** Refuses in fewer words than Gardener, which also names what is wrong with the type. */
 function judgeMachineType(
   { profile, spec }: Judged,
   { machine: { type, architecture }, zones = [] }: Worker,
@@ -63,22 +64,11 @@ function judgeMachineType(
   const inZones = profile.regions.find(({ name }) => name === spec.region)?.zones ?? [];
   const isSoldOut = (name: string): boolean =>
     inZones.some((zone) => zones.includes(zone.name) && zone.unavailableMachineTypes?.includes(name));
-  const fits = (known: (typeof profile.machineTypes)[number]): boolean =>
-    (known.architecture ?? 'amd64') === architecture;
-  const supported = namesOf(
-    profile.machineTypes.filter((known) => fits(known) && known.usable !== false && !isSoldOut(known.name)),
-  ).sort();
-  const field = `${at}.machine.type`;
-  const known = profile.machineTypes.find(({ name }) => name === type);
-  if (known === undefined) return notSupported(field, type, supported);
-  if (supported.includes(type)) return null;
-  const detail = [
-    `machine type "${type}" `,
-    known.usable === false ? 'is unusable, ' : '',
-    isSoldOut(type) ? 'is unavailable in at least one zone, ' : '',
-    fits(known) ? '' : `does not support CPU architecture "${architecture}", `,
-  ].join('');
-  return invalid(field, type, `${detail}supported types are [${supported.join(' ')}]`);
+  const supported = profile.machineTypes.filter(
+    (known) => (known.architecture ?? 'amd64') === architecture && known.usable !== false && !isSoldOut(known.name),
+  );
+  if (supported.some(({ name }) => name === type)) return null;
+  return notSupported(`${at}.machine.type`, type, namesOf(supported).sort());
 }
 
 function judgeImage(
@@ -89,28 +79,16 @@ function judgeImage(
 ): FieldError | null {
   const current = before?.machine;
   if (current !== undefined && equalJson(image, current.image) && architecture === current.architecture) return null;
-  const versions = profile.machineImages.find(({ name }) => name === image?.name)?.versions ?? [];
+  const oldest = current?.image?.version;
   // An update may also select an expired version that is not older than the current one.
-  const isUsable = (version: (typeof versions)[number]): boolean =>
-    isActive(version, nowMs) ||
-    (current?.image?.version !== undefined && compareVersions(version.version, current.image.version) >= 0);
-  const runsOn = (version: (typeof versions)[number]): boolean =>
-    (version.architectures ?? ['amd64']).includes(architecture);
-  const shown = (version: string): string => `${image?.name}:${version}`;
-  const supported = versions
-    .filter((version) => isUsable(version) && runsOn(version))
-    .map(({ version }) => shown(version))
-    .sort();
-  const known = versions.find(({ version }) => version === image?.version);
-  if (known === undefined) return notSupported(`${at}.machine.image.version`, image?.version ?? '', supported);
-  if (isUsable(known) && runsOn(known)) return null;
-  const detail = [
-    `machine image version '${shown(known.version)}' `,
-    runsOn(known) ? '' : `does not support CPU architecture "${architecture}", `,
-    isUsable(known) ? '' : 'is expired, ',
-  ].join('');
-  const rule = `${detail}supported machine image versions are: [${supported.join(' ')}]`;
-  return invalid(`${at}.machine.image`, image, rule);
+  const supported = (profile.machineImages.find(({ name }) => name === image?.name)?.versions ?? []).filter(
+    (offered) =>
+      (offered.architectures ?? ['amd64']).includes(architecture) &&
+      (isActive(offered, nowMs) || (oldest !== undefined && compareVersions(offered.version, oldest) >= 0)),
+  );
+  if (supported.some(({ version }) => version === image?.version)) return null;
+  const shown = supported.map(({ version }) => `${image?.name}:${version}`).sort();
+  return notSupported(`${at}.machine.image.version`, image?.version ?? '', shown);
 }
 
 function judgeZones(

@@ -6,7 +6,7 @@ import type { CredentialsBinding } from '../projects.js';
 import { cloudProfileOf } from './defaults.js';
 import { judgeByCatalogue } from './judge-catalogue.js';
 import { judgeByProvider } from './judge-provider.js';
-import { type Shoot, type ShootStatus, wantsHibernation } from './shoot.js';
+import type { Shoot, ShootStatus } from './shoot.js';
 import { judgeRanges } from './validate.js';
 
 const NAMES_LENGTH_MAX = 21;
@@ -36,7 +36,6 @@ export function judgeShoot(resource: ResourceName, shoot: Shoot, old: Shoot | nu
     const why = `given Shoot uses non-registered networking type: spec.networking.type ("${networking}")`;
     throw forbidden(resource, name, why);
   }
-  judgeHibernation(resource, shoot, old);
 
   const errors: FieldError[] = [];
   if (binding !== null && binding.provider.type !== spec.provider.type) {
@@ -101,13 +100,4 @@ function judgeMoving(resource: ResourceName, shoot: Shoot, old: Shoot, { subreso
     const { type, state } = status.lastOperation ?? {};
     throw refuse(`cannot change shoot spec during ${type} operation that is in state ${state}`);
   }
-}
-
-/** Refuses hibernation if a webhook would block the wake-up. */
-function judgeHibernation(resource: ResourceName, { metadata, spec, status }: Shoot, old: Shoot | null): void {
-  if (!wantsHibernation(spec) || (old !== null && wantsHibernation(old.spec))) return;
-  const constraint = status.constraints?.find(({ type }) => type === 'HibernationPossible');
-  if (constraint === undefined || constraint.status === 'True') return;
-  const why = `'HibernationPossible' constraint is '${constraint.status}': ${constraint.message}`;
-  throw forbidden(resource, metadata.name ?? '', why);
 }

@@ -1,6 +1,5 @@
 import {
   any,
-  type FieldType,
   flag,
   integer,
   integerOrText,
@@ -11,9 +10,6 @@ import {
   struct,
   text,
 } from '../../fields/schema.js';
-
-/** Fields whose contents are not checked. */
-const unread = (...names: string[]): Record<string, FieldType> => Object.fromEntries(names.map((name) => [name, any]));
 
 const worker = struct({
   name: text,
@@ -35,14 +31,6 @@ const worker = struct({
   systemComponents: struct({ allow: flag }),
   updateStrategy: text,
   providerConfig: any,
-  ...unread('caBundle', 'clusterAutoscaler', 'controlPlane', 'dataVolumes', 'kubeletDataVolumeName', 'kubernetes'),
-  ...unread('machineControllerManager', 'sysctls', 'volume'),
-});
-
-const kubernetes = struct({
-  version: text,
-  ...unread('clusterAutoscaler', 'etcd', 'kubeAPIServer', 'kubeControllerManager', 'kubeProxy', 'kubeScheduler'),
-  ...unread('kubelet', 'verticalPodAutoscaler'),
 });
 
 const networking = struct({
@@ -61,7 +49,7 @@ const maintenance = struct({
   autoRotation: any,
 });
 
-/** Fields of a Shoot in `core.gardener.cloud/v1beta1`, as of Gardener v1.150. */
+/** The fields of a Shoot in `core.gardener.cloud/v1beta1` that Corral writes, and those beside them. */
 export const shootSchema = objectSchema({
   spec: struct({
     cloudProfile: struct({ kind: text, name: text }),
@@ -69,7 +57,7 @@ export const shootSchema = objectSchema({
     purpose: text,
     seedName: text,
     credentialsBindingName: text,
-    kubernetes,
+    kubernetes: struct({ version: text }),
     networking,
     hibernation: struct({ enabled: flag, schedules: any }),
     controlPlane: struct({
@@ -84,16 +72,6 @@ export const shootSchema = objectSchema({
       workers: keyedBy('name', worker),
       workersSettings: any,
     }),
-    ...unread(
-      'accessRestrictions',
-      'addons',
-      'cloudProfileName',
-      'dns',
-      'exposureClassName',
-      'extensions',
-      'monitoring',
-    ),
-    ...unread('resources', 'schedulerName', 'secretBindingName', 'seedSelector', 'systemComponents', 'tolerations'),
   }),
   status: any,
 });

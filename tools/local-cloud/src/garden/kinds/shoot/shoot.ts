@@ -16,7 +16,6 @@ export interface Worker {
   zones?: string[];
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  taints?: { key: string; value?: string; effect?: string }[];
   cri?: { name: string };
   providerConfig?: Fields;
   systemComponents?: { allow: boolean };
@@ -67,13 +66,11 @@ export interface Condition {
   status: 'True' | 'False' | 'Unknown' | 'Progressing';
   reason: string;
   message: string;
-  codes?: string[];
   lastTransitionTime: string;
   lastUpdateTime: string;
 }
 
 export interface ShootStatus {
-  gardener: { id: string; name: string; version: string };
   hibernated: boolean;
   technicalID: string;
   uid: string;
@@ -82,13 +79,11 @@ export interface ShootStatus {
   clusterIdentity?: string;
   retryCycleStartTime?: string;
   migrationStartTime?: string;
-  lastHibernationTriggerTime?: string;
   lastOperation?: LastOperation;
   lastErrors?: LastError[];
   conditions?: Condition[];
   constraints?: Condition[];
   advertisedAddresses?: { name: string; url: string }[];
-  networking?: { nodes?: string[]; pods?: string[]; services?: string[] };
   [field: string]: unknown;
 }
 
@@ -99,7 +94,6 @@ export interface Shoot extends KubeObject {
 
 /** The empty status of a new object on a typed server. */
 export const blankStatus = (): ShootStatus => ({
-  gardener: { id: '', name: '', version: '' },
   hibernated: false,
   technicalID: '',
   uid: '',

@@ -1,17 +1,10 @@
 import { equalJson } from '../../kube/object.js';
-import { type Kind, textColumn } from '../kind.js';
+import type { Kind } from '../kind.js';
 import { admitShoot, setShootDefaults } from './defaults.js';
 import { judgeShoot, judgeShootDeletion } from './judge.js';
 import { shootSchema } from './schema.js';
 import { blankStatus, type Shoot, wantsHibernation } from './shoot.js';
 import { validateShoot, validateShootUpdate } from './validate.js';
-
-const asShoot = (object: unknown): Shoot => object as Shoot;
-
-const shownHibernation = ({ spec, status }: Shoot): string => {
-  if (wantsHibernation(spec)) return status.hibernated ? 'Hibernated' : 'Hibernating';
-  return status.hibernated ? 'Waking Up' : 'Awake';
-};
 
 export const shoots: Kind<Shoot> = {
   group: 'core.gardener.cloud',
@@ -21,23 +14,8 @@ export const shoots: Kind<Shoot> = {
   namespaced: true,
   nameIsLabel: true,
   schema: shootSchema,
-  subresources: [
-    { name: 'adminkubeconfig', kind: 'AdminKubeconfigRequest', verbs: ['create'] },
-    { name: 'viewerkubeconfig', kind: 'ViewerKubeconfigRequest', verbs: ['create'] },
-  ],
-  columns: [
-    textColumn('CloudProfile', (object) => asShoot(object).spec.cloudProfile?.name ?? ''),
-    textColumn('Provider', (object) => asShoot(object).spec.provider.type),
-    textColumn('Region', (object) => asShoot(object).spec.region),
-    textColumn('K8S Version', (object) => asShoot(object).spec.kubernetes.version),
-    textColumn('Hibernation', (object) => shownHibernation(asShoot(object))),
-    textColumn('Last Operation', (object) => {
-      const { lastOperation } = asShoot(object).status;
-      if (lastOperation === undefined) return '<pending>';
-      return `${lastOperation.type} ${lastOperation.state} (${lastOperation.progress}%)`;
-    }),
-  ],
-  setDefaults: (shoot) => setShootDefaults(shoot),
+  subresources: ['adminkubeconfig', 'viewerkubeconfig'],
+  setDefaults: setShootDefaults,
   admit: (shoot, old, context) => admitShoot(shoots, shoot, old, context),
   prepare(shoot, old) {
     shoot.status = old?.status ?? blankStatus();
