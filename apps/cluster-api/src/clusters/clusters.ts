@@ -2,7 +2,7 @@ import type { ClusterId, ClusterSpecInput, OperationId, ServerId } from '@corral
 import type { Caller } from '../changes/caller.js';
 import type { Preconditions } from '../changes/entity-tag.js';
 import { serverIdsOf } from '../node-pools/claim-servers.js';
-import { pointersInCluster } from '../node-pools/pool-spec.js';
+import { noPointers, pointersInCluster } from '../node-pools/pool-spec.js';
 import { notFound } from '../problem.js';
 import type { ChangeSpec, SpecChange, SpecChangeOutcome } from './change-spec.js';
 import { type RemovalOutcome, removeOnce } from './delete.js';
@@ -48,7 +48,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
       return changeSpec(caller, {
         ...options,
         name,
-        pointers: pointersInCluster,
+        pointers: noPointers,
         purpose: 'apply',
         needsCatalogue: false,
         action: hibernated ? 'cluster.hibernate' : 'cluster.resume',

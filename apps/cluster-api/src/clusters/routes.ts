@@ -41,9 +41,9 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     const resource = clusterBody(outcome.cluster, callerOf(res).team);
     if (outcome.kind === 'dryRun') {
       const { cost } = resource.status;
-      const { present, changes } = outcome;
+      const { present, changes, effects } = outcome;
       const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
-      res.json({ dryRun: true, resource, cost, costDifference, changes });
+      res.json({ dryRun: true, resource, cost, costDifference, changes, effects });
     } else {
       const open = openOperationOf(outcome.cluster);
       if (open !== null) {
@@ -87,7 +87,8 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
       else {
         const resource = clusterBody(removed.cluster, caller.team);
         const costDifference = costDifferenceOf(resource.status.cost, null);
-        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(removed.cluster) });
+        const { cluster, effects } = removed;
+        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(cluster), effects });
       }
     },
 
