@@ -1,4 +1,4 @@
-import { type ProblemCode, problemCodes } from '@corral/contracts';
+import { type InvalidBody, type ProblemCode, problemCodes } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 
 /** An invalid field of a request. `message` continues a sentence after the field's name, without a full stop. */
@@ -60,6 +60,12 @@ const sentenceOf = (pointer: string, message: string): string =>
 export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>
   new Problem(code, sentenceOf(pointer, message), { errors: [{ pointer, message }] });
 
+/** A body that does not match its schema. */
+export function problemOfBody({ message, fields }: InvalidBody): Problem {
+  const errors = fields.map(({ pointer, message: wrong }) => ({ pointer, message: wrong }));
+  return new Problem('validation_failed', `${message}.`, { errors });
+}
+
 /** A refusal that names the optional garden feature, which operators may be able to enable. */
 export function unsupportedByGarden(feature: GardenFeature, pointer: string, why: string): Problem {
   const who = `or ask the operators of this installation to enable ${feature}, if its garden supports it`;
@@ -76,11 +82,11 @@ const errorsMax = 50;
  * @throws Problem the first one, with the fields of all
  */
 export function checkAll(checks: readonly (() => void)[]): void {
-  const refusals = checks.flatMap((check) => {
+  const [first, ...others] = checks.flatMap((check) => {
     const refusal = refusalOf(check);
     return refusal === null ? [] : [refusal];
   });
-  throwAll(refusals);
+  if (first !== undefined) throw combined(first, others);
 }
 
 /** @returns null when the check does not refuse */
@@ -99,14 +105,12 @@ export function asProblem(error: unknown): Problem {
   throw error;
 }
 
-/** @throws Problem the first one, with the fields of all. Nothing is thrown when there is none */
-export function throwAll(refusals: readonly Problem[]): void {
-  const [first, ...others] = refusals;
-  if (first === undefined) return;
-  if (others.length === 0) throw first;
+/** The first problem, with the fields of all. */
+export function combined(first: Problem, others: readonly Problem[]): Problem {
+  if (others.length === 0) return first;
   const { code, detail, operationId, retryAfterSeconds, cause } = first;
-  const errors = refusals.flatMap((refusal) => refusal.errors ?? []).slice(0, errorsMax);
-  throw new Problem(code, detail, {
+  const errors = [first, ...others].flatMap((refusal) => refusal.errors ?? []).slice(0, errorsMax);
+  return new Problem(code, detail, {
     errors: withoutRepeats(errors),
     operationId: operationId ?? undefined,
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),

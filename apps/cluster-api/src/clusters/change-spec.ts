@@ -20,7 +20,7 @@ import {
   useAdoptedServers,
 } from '../node-pools/claim-servers.js';
 import type { PoolPointers } from '../node-pools/pool-spec.js';
-import { asProblem, type Problem, throwAll } from '../problem.js';
+import { asProblem, combined, type Problem } from '../problem.js';
 import type { ClusterRecord } from './record.js';
 import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
 import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './spec/plan-change.js';
@@ -151,8 +151,7 @@ async function planOrRefuse(tx: ClusterTransaction, desired: ClusterSpec, contex
   } catch (error) {
     const refusal = asProblem(error);
     const lack = await lackOfServers(tx, desired, context.pointers, refusal);
-    throwAll(lack === null ? [refusal] : [refusal, lack]);
-    throw error;
+    throw combined(refusal, lack === null ? [] : [lack]);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ClusterOperationId, isClusterName, parseClusterPut } from '@corral/contracts';
+import { type ClusterOperationId, isClusterName } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { costDifferenceOf, costOf } from '../catalogue/cost.js';
 import { entityTagOf } from '../changes/entity-tag.js';
@@ -70,12 +70,12 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     },
 
     async putCluster(req, res) {
-      const { spec, metadata } = parseClusterPut(bodyOf(req));
+      const body = bodyOf(req) as { readonly metadata?: { readonly name?: unknown } | null };
       const name = req.params.name as string;
       if (!isClusterName(name)) throw badName();
-      checkNamed('name', metadata?.name, name);
+      checkNamed('name', body.metadata?.name, name);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
-      sendOutcome(res, await clusters.declare(callerOf(res), name, spec, options));
+      sendOutcome(res, await clusters.declare(callerOf(res), name, body, options));
     },
 
     async deleteCluster(req, res) {

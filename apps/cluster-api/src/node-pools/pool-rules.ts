@@ -26,6 +26,8 @@ export function checkPools(
         () => checkRange(pool, place),
         () => checkSource(present, pool, place, features),
         () => {
+          // The rules of a source that the pool cannot get would only confuse.
+          if (present !== null && present.source !== pool.source) return;
           if (isManaged(pool)) checkManaged(present, pool, place, features);
           else checkOnServers(present, pool, place);
         },
@@ -168,10 +170,16 @@ const imagePlace = (place: string, member: string): string =>
 /**
  * Checks that a started cluster keeps workers: the garden cannot turn a cluster with workers into one without.
  *
+ * @param current the stored specification. Its pools keep their sources, whatever is desired
  * @throws Problem `last_node_pool`
  */
-export function checkLastPool(spec: ClusterSpec, { pools }: Pick<PoolPointers, 'pools'>): void {
-  if (hasWorkers(spec)) return;
+export function checkLastPool(
+  current: ClusterSpec,
+  { nodePools }: ClusterSpec,
+  { pools }: Pick<PoolPointers, 'pools'>,
+): void {
+  const sourceOf = (pool: NodePoolSpec) => current.nodePools.find(({ name }) => name === pool.name)?.source;
+  if (hasWorkers({ nodePools: nodePools.map((pool) => ({ ...pool, source: sourceOf(pool) ?? pool.source })) })) return;
   const detail =
     'A started cluster needs at least one managed node pool with a maximum above zero. Hibernate or delete the ' +
     'cluster instead.';

@@ -79,7 +79,7 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     },
     () => checkPools(present, desired, context),
     () => {
-      if (current?.startedAt) checkLastPool(desired, pointers);
+      if (current?.startedAt) checkLastPool(current.spec, desired, pointers);
     },
     () => checkPoolQuotas(present, desired, quotas, pointers),
     () => checkFeatures(present, desired, context),
