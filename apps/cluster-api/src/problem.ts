@@ -1,9 +1,19 @@
-import { type ProblemCode, problemCodes } from '@corral/contracts';
+import { type InvalidBody, type ProblemCode, problemCodes } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
+
+/** An invalid field of a request. `message` continues a sentence after the field's name, without a full stop. */
+export interface InvalidPlace {
+  readonly pointer: string;
+  readonly message: string;
+  /** Default: the code of the problem. */
+  readonly code?: ProblemCode;
+  /** The whole text. Default: a sentence with the field's name and the message. */
+  readonly detail?: string;
+}
 
 export interface ProblemOptions {
   /** Each invalid field of the request. */
-  readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
+  readonly errors?: readonly InvalidPlace[];
   /** The operation that caused the problem. */
   readonly operationId?: string | undefined;
   /** Seconds, whole and at least 1. */
@@ -15,7 +25,7 @@ export interface ProblemOptions {
 /** The only error class of this API (RFC 9457). `detail` explains to the caller what to do. */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  readonly errors: ProblemOptions['errors'];
+  readonly errors: readonly Required<InvalidPlace>[] | undefined;
   readonly operationId: string | null;
   readonly retryAfterSeconds: number | null;
 
@@ -25,7 +35,11 @@ export class Problem extends Error {
     { errors, operationId, retryAfterSeconds, cause }: ProblemOptions = {},
   ) {
     super(`${code}: ${detail}`, { cause });
-    this.errors = errors;
+    this.errors = errors?.map(
+      ({ pointer, message, code: own = code, detail: whole = sentenceOf(pointer, message) }) => {
+        return { pointer, code: own, message, detail: whole };
+      },
+    );
     this.operationId = operationId ?? null;
     this.retryAfterSeconds = retryAfterSeconds ?? null;
   }
@@ -39,14 +53,73 @@ export class Problem extends Error {
 export const notFound = (): Problem =>
   new Problem('not_found', 'Not found, or you do not have access. Check the path.');
 
-/** One invalid field that the schema cannot detect. `message` continues a sentence after the field's name, without a full stop. */
+const sentenceOf = (pointer: string, message: string): string =>
+  `${pointer.slice(1).replaceAll('/', '.') || 'The request'} ${message}.`;
+
+/** One invalid field that the schema cannot detect. */
 export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>
-  new Problem(code, `${pointer.slice(1).replaceAll('/', '.') || 'The request'} ${message}.`, {
-    errors: [{ pointer, message }],
-  });
+  new Problem(code, sentenceOf(pointer, message), { errors: [{ pointer, message }] });
+
+/** A body that does not match its schema. */
+export function problemOfBody({ message, fields }: InvalidBody): Problem {
+  const errors = fields.map(({ pointer, message: wrong }) => ({ pointer, message: wrong }));
+  return new Problem('validation_failed', `${message}.`, { errors });
+}
 
 /** A refusal that names the optional garden feature, which operators may be able to enable. */
 export function unsupportedByGarden(feature: GardenFeature, pointer: string, why: string): Problem {
   const who = `or ask the operators of this installation to enable ${feature}, if its garden supports it`;
   return invalidField('unsupported_by_garden', pointer, `${why}, ${who}`);
+}
+
+/** Enough to correct a request. Bounds the answer to a specification with a hundred invalid pools. */
+const errorsMax = 50;
+
+/**
+ * Makes every check, so that a request is refused for all its faults and not only for the first one.
+ *
+ * @param checks each throws a Problem when it refuses. A check must not depend on the ones before it
+ * @throws Problem the first one, with the fields of all
+ */
+export function checkAll(checks: readonly (() => void)[]): void {
+  const [first, ...others] = checks.flatMap((check) => {
+    const refusal = refusalOf(check);
+    return refusal === null ? [] : [refusal];
+  });
+  if (first !== undefined) throw combined(first, others);
+}
+
+/** @returns null when the check does not refuse */
+function refusalOf(check: () => void): Problem | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    return asProblem(error);
+  }
+}
+
+/** @throws the error itself unless it is a Problem */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
+}
+
+/** The first problem, with the fields of all. */
+export function combined(first: Problem, others: readonly Problem[]): Problem {
+  if (others.length === 0) return first;
+  const { code, detail, operationId, retryAfterSeconds, cause } = first;
+  const errors = [first, ...others].flatMap((refusal) => refusal.errors ?? []).slice(0, errorsMax);
+  return new Problem(code, detail, {
+    errors: withoutRepeats(errors),
+    operationId: operationId ?? undefined,
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    cause,
+  });
+}
+
+/** A field that cannot change is only reported as such: whether its new value would be valid does not matter. */
+function withoutRepeats(errors: readonly Required<InvalidPlace>[]): Required<InvalidPlace>[] {
+  const fixed = new Set(errors.filter(({ code }) => code === 'immutable_field').map(({ pointer }) => pointer));
+  return errors.filter(({ pointer, code }) => code === 'immutable_field' || !fixed.has(pointer));
 }

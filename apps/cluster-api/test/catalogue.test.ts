@@ -43,7 +43,12 @@ describe('GET /catalogue/', () => {
     const { body } = await get(`?connection=${ref}`).expect(422);
 
     expect(body.errors).toEqual([
-      { pointer: '/query/connection', message: 'must be the ref of a connection of the team' },
+      {
+        pointer: '/query/connection',
+        code: 'validation_failed',
+        message: 'must be the ref of a connection of the team',
+        detail: 'query.connection must be the ref of a connection of the team.',
+      },
     ]);
   });
 

@@ -3,6 +3,7 @@ export type { BodyLimits } from './body-limits.js';
 export * from './cluster/answers.js';
 export type { CatalogueBody } from './cluster/clusters/catalogue.js';
 export * from './cluster/clusters/cost.js';
+export type { ChangeEffect, ClusterEffect, PoolEffect } from './cluster/clusters/effects.js';
 export * from './cluster/clusters/requests.js';
 export type { ObservedCluster } from './cluster/clusters/seen-cluster.js';
 export * from './cluster/dns/audit-entry.js';

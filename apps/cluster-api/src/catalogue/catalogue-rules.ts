@@ -3,7 +3,7 @@ import { type CloudProfile, type GardenFeature, type MachineType, usableVersions
 import semver from 'semver';
 import type { ClusterRecord } from '../clusters/record.js';
 import { hasWorkers, isManaged, nodesMaxOf, type PoolPointers } from '../node-pools/pool-spec.js';
-import { invalidField, unsupportedByGarden } from '../problem.js';
+import { checkAll, invalidField, unsupportedByGarden } from '../problem.js';
 import { isAvailableIn, offeredImageVersions, offeredMachines, resolveVersion, runsOn } from './offers.js';
 
 export interface CatalogueContext {
@@ -37,24 +37,31 @@ export function needsCatalogue(current: CurrentCluster | null, desired: ClusterS
 /**
  * Checks a change against what the garden currently offers.
  *
- * @throws Problem `validation_failed`, `unsupported_version`, `invalid_node_pool` or `unsupported_by_garden`
+ * @throws Problem `validation_failed`, `unsupported_version`, `invalid_node_pool` or `unsupported_by_garden`, with each invalid field
  */
 export function checkCatalogue(current: CurrentCluster | null, desired: ClusterSpec, context: CatalogueContext): void {
   const { catalogue, pointers } = context;
   const checks = checksFor(current, desired);
-  if (checks.region) checkRegion(desired, catalogue);
-  if (checks.version) checkVersion(current, desired, context);
-  for (const index of checks.pools) {
-    checkMachine(desired.nodePools[index] as NodePoolSpec, pointers.pool(index), desired.region, context);
-  }
   const nodes = nodesMaxOf(desired.nodePools);
-  if (checks.growth && catalogue.maxNodesTotal !== null && nodes > catalogue.maxNodesTotal) {
-    throw invalidField(
-      'unsupported_by_garden',
-      pointers.pools,
-      `may grow to ${nodes} nodes in all; the limit per cluster is ${catalogue.maxNodesTotal}. Lower the maximum of a pool`,
-    );
-  }
+  checkAll([
+    () => {
+      if (checks.region) checkRegion(desired, catalogue);
+    },
+    () => {
+      if (checks.version) checkVersion(current, desired, context);
+    },
+    ...checks.pools.map((index) => () => {
+      checkMachine(desired.nodePools[index] as NodePoolSpec, pointers.pool(index), desired.region, context);
+    }),
+    () => {
+      if (!checks.growth || catalogue.maxNodesTotal === null || nodes <= catalogue.maxNodesTotal) return;
+      throw invalidField(
+        'unsupported_by_garden',
+        pointers.pools,
+        `may grow to ${nodes} nodes in all; the limit per cluster is ${catalogue.maxNodesTotal}. Lower the maximum of a pool`,
+      );
+    },
+  ]);
 }
 
 /** A draft that gets its first workers counts as new: the catalogue may have changed since it was declared. */
@@ -76,7 +83,7 @@ function checksFor(current: CurrentCluster | null, desired: ClusterSpec): Catalo
 }
 
 /** A minor version is resolved once. Declaring the minor version of the current patch does not upgrade the cluster. */
-function isPinnedTo(current: CurrentCluster | null, declared: string): boolean {
+export function isPinnedTo(current: Pick<CurrentCluster, 'pinnedVersion'> | null, declared: string): boolean {
   const pinned = current?.pinnedVersion ?? null;
   return pinned !== null && (pinned === declared || pinned.startsWith(`${declared}.`));
 }

@@ -1,6 +1,7 @@
 import {
   type AuditAction,
   asClusterId,
+  type ChangeEffect,
   type ClusterId,
   type ClusterSpec,
   type OperationId,
@@ -19,9 +20,10 @@ import {
   useAdoptedServers,
 } from '../node-pools/claim-servers.js';
 import type { PoolPointers } from '../node-pools/pool-spec.js';
+import { asProblem, combined, type Problem } from '../problem.js';
 import type { ClusterRecord } from './record.js';
 import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
-import { type AcceptedPlan, type ChangeContext, planChange } from './spec/plan-change.js';
+import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './spec/plan-change.js';
 import { type ClusterQuotas, quotasOf } from './spec/quotas.js';
 import type { SpecDifference } from './spec/spec-difference.js';
 import type { ClusterStore, ClusterTransaction } from './transaction.js';
@@ -58,6 +60,7 @@ export type SpecChangeOutcome =
       readonly cluster: ClusterRecord;
       readonly present: ClusterRecord | null;
       readonly changes: readonly SpecDifference[];
+      readonly effects: readonly ChangeEffect[];
     };
 
 export interface ChangeSpecDeps {
@@ -111,21 +114,24 @@ async function attempt(
   if (replayed !== null) return withoutClaims(replayed);
   const desired = change.desiredOf(current);
   checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
-  const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, offered));
+  const context = await contextOf(deps, tx, change, desired, offered);
+  const plan = await planOrRefuse(tx, desired, context);
   if (plan.kind === 'catalogueNeeded')
     throw offered?.problem ?? new Error('A change that needs no catalogue needs one');
   const isDry = change.purpose === 'dryRun';
   if (plan.kind === 'unchanged') {
     const cluster = current as ClusterRecord;
-    if (isDry) return withoutClaims({ kind: 'dryRun', cluster, present: cluster, changes: [] });
+    if (isDry) return withoutClaims({ kind: 'dryRun', cluster, present: cluster, changes: [], effects: [] });
     return withoutClaims(await retryOnce(tx, cluster, operationId));
   }
   const claims = await claimsOf(tx, desired, change.pointers);
   if (isDry) {
     const cluster = asPlanned(current, change.name, plan, tx.now);
-    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes: plan.differences });
+    const { differences: changes, effects } = plan;
+    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes, effects });
   }
-  const { spec, connectionId, prices: _, priorities, shown, differences: changes, kind, ...declaration } = plan;
+  const { spec, connectionId, priorities, shown, differences: changes, kind, ...rest } = plan;
+  const { prices: _prices, effects: _effects, ...declaration } = rest;
   const accepted = await tx.accept({
     ...declaration,
     operationId,
@@ -136,6 +142,32 @@ async function attempt(
     detail: { changed: changes.map(({ pointer }) => pointer).join(' '), ...claimsDetail(claims) },
   });
   return { outcome: { kind, ...accepted }, claims };
+}
+
+/** @throws Problem with every reason for a refusal, a lack of adopted servers included */
+async function planOrRefuse(tx: ClusterTransaction, desired: ClusterSpec, context: ChangeContext): Promise<Plan> {
+  try {
+    return planChange(tx.current, desired, context);
+  } catch (error) {
+    const refusal = asProblem(error);
+    const lack = await lackOfServers(tx, desired, context.pointers, refusal);
+    throw combined(refusal, lack === null ? [] : [lack]);
+  }
+}
+
+/** Checks the claims of the pools that were not refused already. Without a usable connection there are no servers to claim. */
+async function lackOfServers(
+  tx: ClusterTransaction,
+  desired: ClusterSpec,
+  pointers: PoolPointers,
+  { errors = [] }: Problem,
+): Promise<Problem | null> {
+  if (errors.length === 0 || errors.some(({ pointer }) => pointer === '/spec/connectionRef')) return null;
+  const isRefused = (index: number) => errors.some(({ pointer }) => pointer.startsWith(`${pointers.pool(index)}/`));
+  const nodePools = desired.nodePools.map((pool, index) =>
+    isRefused(index) ? { ...pool, source: 'managed' as const } : pool,
+  );
+  return claimsOf(tx, { ...desired, nodePools }, pointers).then(() => null, asProblem);
 }
 
 /** Locks adopted servers only when the cluster has, or gets, pools on them. Most clusters have none. */

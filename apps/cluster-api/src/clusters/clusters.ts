@@ -1,13 +1,14 @@
-import type { ClusterId, ClusterSpecInput, OperationId, ServerId } from '@corral/contracts';
+import { type ClusterId, InvalidBody, type OperationId, parseClusterPut, type ServerId } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
 import type { Preconditions } from '../changes/entity-tag.js';
 import { serverIdsOf } from '../node-pools/claim-servers.js';
-import { pointersInCluster } from '../node-pools/pool-spec.js';
-import { notFound } from '../problem.js';
+import { noPointers, pointersInCluster } from '../node-pools/pool-spec.js';
+import { asProblem, combined, notFound, Problem, problemOfBody } from '../problem.js';
 import type { ChangeSpec, SpecChange, SpecChangeOutcome } from './change-spec.js';
 import { type RemovalOutcome, removeOnce } from './delete.js';
 import { type ChangeOutcome, retryOrReplay } from './retry.js';
 import { completeSpec } from './spec/complete-spec.js';
+import { validPartOf } from './spec/valid-part.js';
 import type { ClusterStore } from './transaction.js';
 
 export interface ClusterServiceDeps {
@@ -26,21 +27,25 @@ export type ClusterService = ReturnType<typeof clusterService>;
 /** The changes of a whole cluster. Each is one transaction, followed by wake-ups. */
 export function clusterService({ changeSpec, store, wake, wakeServer, newId }: ClusterServiceDeps) {
   return {
-    /** Creates the cluster or changes it to this specification. */
+    /** Creates the cluster or changes it to the specification in this body. */
     declare(
       caller: Caller,
       name: string,
-      declared: ClusterSpecInput,
+      body: object,
       options: Pick<SpecChange, 'preconditions' | 'purpose'>,
     ): Promise<SpecChangeOutcome> {
-      return changeSpec(caller, {
-        ...options,
-        name,
-        pointers: pointersInCluster,
-        action: 'cluster.declare',
-        needsCatalogue: true,
-        desiredOf: (current) => completeSpec(declared, current, pointersInCluster),
-      });
+      const declareBody = async (given: object) => {
+        const { spec } = parseClusterPut(given);
+        return changeSpec(caller, {
+          ...options,
+          name,
+          pointers: pointersInCluster,
+          action: 'cluster.declare',
+          needsCatalogue: true,
+          desiredOf: (current) => completeSpec(spec, current, pointersInCluster),
+        });
+      };
+      return options.purpose === 'dryRun' ? withAllRefusals(body, declareBody) : declareBody(body);
     },
 
     /** Hibernates or resumes the cluster. For a draft this takes effect when it starts. */
@@ -48,7 +53,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
       return changeSpec(caller, {
         ...options,
         name,
-        pointers: pointersInCluster,
+        pointers: noPointers,
         purpose: 'apply',
         needsCatalogue: false,
         action: hibernated ? 'cluster.hibernate' : 'cluster.resume',
@@ -78,4 +83,48 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
       return outcome;
     },
   };
+}
+
+/**
+ * Declares a body as a dry run. When the body is invalid, the rest of it is checked as well: a client learns everything
+ * that is wrong, not only what the schema rejects.
+ *
+ * @throws Problem for an invalid body, with what refuses the rest of it
+ */
+async function withAllRefusals<T>(body: object, declareBody: DeclareBody<T>): Promise<T> {
+  try {
+    return await declareBody(body);
+  } catch (error) {
+    if (!(error instanceof InvalidBody)) throw error;
+    const invalid = problemOfBody(error);
+    throw combined(invalid, await refusalsOfRest(body, [invalid], declareBody));
+  }
+}
+
+type DeclareBody<T> = (body: object) => Promise<T>;
+
+/** A list of errors may be incomplete, so the rest may be invalid again. */
+const furtherChecksMax = 3;
+
+/** What refuses the rest of a body, apart from what was found before. */
+async function refusalsOfRest(
+  body: object,
+  found: readonly Problem[],
+  declareBody: DeclareBody<unknown>,
+): Promise<readonly Problem[]> {
+  const places = found.flatMap(({ errors = [] }) => errors.map(({ pointer }) => pointer));
+  const rest = found.length > furtherChecksMax ? null : validPartOf(body, places);
+  const error =
+    rest &&
+    (await declareBody(rest.body).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    ));
+  if (rest === null || error === null) return [];
+  if (error instanceof InvalidBody) {
+    const invalid = problemOfBody(error);
+    return [invalid, ...(await refusalsOfRest(body, [...found, invalid], declareBody))];
+  }
+  const refusal = asProblem(error);
+  return [new Problem(refusal.code, refusal.detail, { errors: rest.errorsOf(refusal) })];
 }

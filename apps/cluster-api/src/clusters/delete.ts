@@ -1,11 +1,12 @@
 import type { OperationRecord } from '@corral/cluster-data';
-import type { OperationId } from '@corral/contracts';
+import type { ChangeEffect, OperationId } from '@corral/contracts';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { type Claims, claimsDetail, noClaims, releaseAll, useAdoptedServers } from '../node-pools/claim-servers.js';
 import { isManaged, nodeRangeOf } from '../node-pools/pool-spec.js';
 import { notFound } from '../problem.js';
 import { acceptedStatus } from './accepted-status.js';
 import type { SpecChange } from './change-spec.js';
+import { effectsOfDeletion } from './effects/effects.js';
 import { type ClusterRecord, presentOperationOf } from './record.js';
 import type { ClusterTransaction } from './transaction.js';
 
@@ -13,7 +14,7 @@ export type RemovalOutcome =
   /** No pass had begun, so the garden does not know the cluster: its rows are deleted. */
   | { readonly kind: 'removed' }
   | { readonly kind: 'accepted'; readonly cluster: ClusterRecord; readonly operation: OperationRecord }
-  | { readonly kind: 'dryRun'; readonly cluster: ClusterRecord };
+  | { readonly kind: 'dryRun'; readonly cluster: ClusterRecord; readonly effects: readonly ChangeEffect[] };
 
 /**
  * Deletes a draft immediately, and accepts the deletion of any other cluster.
@@ -33,7 +34,9 @@ export async function removeOnce(
   const isDeleting = current.deletionRequestedAt !== null;
   // A repeated DELETE meets the tag that the first one changed (RFC 9110 section 13.1.1 allows success then).
   if (!isDeleting) checkPreconditions(preconditions, entityTagOf(current));
-  if (purpose === 'dryRun') return { outcome: { kind: 'dryRun', cluster: current }, claims: noClaims };
+  if (purpose === 'dryRun') {
+    return { outcome: { kind: 'dryRun', cluster: current, effects: effectsOfDeletion(current) }, claims: noClaims };
+  }
   const claims = await releasesOf(tx, current);
   if (current.startedAt === null) {
     await tx.removeDraft(claims);

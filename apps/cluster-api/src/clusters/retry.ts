@@ -3,6 +3,7 @@ import type { OperationId } from '@corral/contracts';
 import type { KeyedRequest } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { noClaims } from '../node-pools/claim-servers.js';
+import { noPointers } from '../node-pools/pool-spec.js';
 import { notFound } from '../problem.js';
 import { acceptedStatus } from './accepted-status.js';
 import { type ClusterRecord, presentOperationOf } from './record.js';
@@ -41,7 +42,7 @@ export async function retryOnce(
   const decision = decideRetry(current);
   if (decision.kind === 'unchanged') return { kind: 'unchanged', cluster: current };
   const connection = await tx.findConnection(current.spec.connectionRef);
-  if (connection !== null) refuseRejected(connection);
+  if (connection !== null) refuseRejected(connection, noPointers);
   const { kind, ...declaration } = decision;
   const { hibernated } = current.spec;
   const shown = acceptedStatus(current, { kind: 'declare', hibernated, isDraft: false }, tx.now);

@@ -1,4 +1,4 @@
-import { type ClusterOperationId, isClusterName, parseClusterPut } from '@corral/contracts';
+import { type ClusterOperationId, isClusterName } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { costDifferenceOf, costOf } from '../catalogue/cost.js';
 import { entityTagOf } from '../changes/entity-tag.js';
@@ -41,9 +41,9 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     const resource = clusterBody(outcome.cluster, callerOf(res).team);
     if (outcome.kind === 'dryRun') {
       const { cost } = resource.status;
-      const { present, changes } = outcome;
+      const { present, changes, effects } = outcome;
       const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
-      res.json({ dryRun: true, resource, cost, costDifference, changes });
+      res.json({ dryRun: true, resource, cost, costDifference, changes, effects });
     } else {
       const open = openOperationOf(outcome.cluster);
       if (open !== null) {
@@ -70,12 +70,12 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     },
 
     async putCluster(req, res) {
-      const { spec, metadata } = parseClusterPut(bodyOf(req));
+      const body = bodyOf(req) as { readonly metadata?: { readonly name?: unknown } | null };
       const name = req.params.name as string;
       if (!isClusterName(name)) throw badName();
-      checkNamed('name', metadata?.name, name);
+      checkNamed('name', body.metadata?.name, name);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
-      sendOutcome(res, await clusters.declare(callerOf(res), name, spec, options));
+      sendOutcome(res, await clusters.declare(callerOf(res), name, body, options));
     },
 
     async deleteCluster(req, res) {
@@ -87,7 +87,8 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
       else {
         const resource = clusterBody(removed.cluster, caller.team);
         const costDifference = costDifferenceOf(resource.status.cost, null);
-        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(removed.cluster) });
+        const { cluster, effects } = removed;
+        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(cluster), effects });
       }
     },
 

@@ -1,7 +1,7 @@
 import { InvalidBody, type ProblemBody, type ProblemCode, problemCodes } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
 import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
-import { notFound, Problem } from '../problem.js';
+import { notFound, Problem, problemOfBody } from '../problem.js';
 
 const DATABASE_RETRY_SECONDS = 5;
 
@@ -40,7 +40,7 @@ export const problemShape = (publicUrl: () => string): ErrorShape<Problem> => ({
   ofFault,
   ofThrown(thrown) {
     if (thrown instanceof Problem) return thrown;
-    if (thrown instanceof InvalidBody) return invalidBody(thrown);
+    if (thrown instanceof InvalidBody) return problemOfBody(thrown);
     return isDatabaseAway(thrown) ? databaseAway(thrown) : null;
   },
   unexpected: () =>
@@ -59,11 +59,6 @@ function ofFault({ kind, message, retryAfterSeconds }: RequestFault): Problem {
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     ...(wrong === undefined ? {} : { errors: [{ pointer: '', message: wrong }] }),
   });
-}
-
-function invalidBody({ message, fields }: InvalidBody): Problem {
-  const errors = fields.map(({ pointer, message: wrong }) => ({ pointer, message: wrong }));
-  return new Problem('validation_failed', `${message}.`, { errors });
 }
 
 const databaseAway = (cause: unknown): Problem =>

@@ -127,6 +127,7 @@ describe('claims are refused when too few servers', () => {
   const refused = (pools: NodePoolSpec[], servers: PoolServer[], pointers = pointersInCluster) =>
     refusalOf(() => decideClaims(CLUSTER, pools, servers, pointers));
   const few = ['invalid_node_pool', '/spec/nodePools/0/maximum'];
+  const busy = ['server_claimed', '/spec/nodePools/0/maximum'];
 
   it.each<[string, PoolServer[], readonly string[]]>([
     ['exist: none', [], few],
@@ -139,19 +140,18 @@ describe('claims are refused when too few servers', () => {
       [aServer(1), aServer(2, { phase: 'Deregistering', isDeregistering: true })],
       few,
     ],
-    ['are free: another cluster has one', [aServer(1), aServer(2, by('own', OTHER))], ['server_claimed']],
-    ['are free: one is being adopted', [aServer(1), aServer(2, { phase: 'Adopting' })], ['server_claimed']],
-    [
-      'are free: one is leaving a cluster',
-      [aServer(1), aServer(2, { phase: 'Leaving', mayBeNode: true })],
-      ['server_claimed'],
-    ],
+    ['are free: another cluster has one', [aServer(1), aServer(2, by('own', OTHER))], busy],
+    ['are free: one is being adopted', [aServer(1), aServer(2, { phase: 'Adopting' })], busy],
+    ['are free: one is leaving a cluster', [aServer(1), aServer(2, { phase: 'Leaving', mayBeNode: true })], busy],
   ])('%s', (_what, servers, refusal) => {
     expect(refused([own(2)], servers)).toEqual(refusal);
   });
 
   it('remain for the second pool, with a pointer to the pool that lacks them', () => {
-    expect(refused([own(1), own(1, { name: 'more' })], [aServer(1)])).toEqual(['server_claimed']);
+    expect(refused([own(1), own(1, { name: 'more' })], [aServer(1)])).toEqual([
+      'server_claimed',
+      '/spec/nodePools/1/maximum',
+    ]);
     expect(refused([own(1), own(2, { name: 'more' })], [aServer(1)])).toEqual([
       'invalid_node_pool',
       '/spec/nodePools/1/maximum',
@@ -164,7 +164,7 @@ describe('claims are refused when too few servers', () => {
       try {
         return shown(decide([own(3)], servers));
       } catch (error) {
-        return error instanceof Problem ? (error.errors?.[0]?.message ?? error.detail) : error;
+        return error instanceof Problem ? (error.errors?.[0]?.detail ?? error.detail) : error;
       }
     };
 
@@ -173,7 +173,7 @@ describe('claims are refused when too few servers', () => {
         'the cluster shop), 8 (Leaving). Make the pools that use them smaller, or wait until the servers are Ready.',
     );
     expect(messageOf([aServer(7)])).toBe(
-      'must be at most 1: that is the number of adopted servers of the type cx22 for pooled pools. Adopt more servers, or lower the maximum',
+      'spec.nodePools.0.maximum must be at most 1: that is the number of adopted servers of the type cx22 for pooled pools. Adopt more servers, or lower the maximum.',
     );
   });
 });

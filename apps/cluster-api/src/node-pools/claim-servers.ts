@@ -7,7 +7,7 @@ import {
   type ServerPhase,
   serverKindOf,
 } from '@corral/contracts';
-import { invalidField, Problem } from '../problem.js';
+import { checkAll, invalidField, Problem } from '../problem.js';
 import { isManaged, type PoolPointers } from './pool-spec.js';
 
 /** The fields of an adopted server that decide whether a node pool may claim it. */
@@ -50,7 +50,8 @@ export const useAdoptedServers = (pools: readonly Pick<NodePoolSpec, 'source'>[]
  *
  * @param clusterId null for a new cluster
  * @param servers all servers that the team adopted over the cluster's connection
- * @throws Problem `invalid_node_pool` when there are too few servers, `server_claimed` when too few of them are free
+ * @throws Problem `invalid_node_pool` when there are too few servers, `server_claimed` when too few of them are free, with
+ *   each such pool
  */
 export function decideClaims(
   clusterId: ClusterId | null,
@@ -66,11 +67,14 @@ export function decideClaims(
   const kept = new Set(demands.flatMap((demand) => demand.kept));
   const released = servers.filter((server) => server.claimedBy?.clusterId === clusterId && !kept.has(server));
   const free = new Set(servers.filter((server) => isFree(server, released)).sort(byNumber));
-  const claimed = demands.flatMap((demand) => {
-    const taken = serversFor(demand, servers, free);
-    for (const server of taken) free.delete(server);
-    return taken.map((server): Claim => ({ server, nodePool: demand.pool.name }));
-  });
+  const claimed: Claim[] = [];
+  checkAll(
+    demands.map((demand) => () => {
+      const taken = serversFor(demand, servers, free);
+      for (const server of taken) free.delete(server);
+      claimed.push(...taken.map((server) => ({ server, nodePool: demand.pool.name })));
+    }),
+  );
   return { released, claimed };
 }
 
@@ -121,11 +125,11 @@ function serversFor(
   const available = others.filter((server) => free.has(server)).sort(byNumber);
   if (available.length >= missing) return available.slice(0, missing);
   const busy = others.filter((server) => !free.has(server)).sort(byNumber);
-  throw new Problem(
-    'server_claimed',
+  const detail =
     `The node pool ${pool.name} needs ${missing} more adopted servers of the type ${machineType}. ` +
-      `Free: ${available.length}. In use: ${listed(busy)}. Make the pools that use them smaller, or wait until the servers are Ready.`,
-  );
+    `Free: ${available.length}. In use: ${listed(busy)}. Make the pools that use them smaller, or wait until the servers are Ready.`;
+  const message = `needs ${missing} more adopted servers of the type ${machineType}, of which ${available.length} are free`;
+  throw new Problem('server_claimed', detail, { errors: [{ pointer: `${place}/maximum`, message, detail }] });
 }
 
 const isClaimedBy =

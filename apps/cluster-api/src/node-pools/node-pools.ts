@@ -5,7 +5,7 @@ import type { ChangeSpec, SpecChange, SpecChangeOutcome } from '../clusters/chan
 import { completePool } from '../clusters/spec/complete-spec.js';
 import { refuseWhileDeleting } from '../clusters/spec/decide-declaration.js';
 import { invalidField, notFound } from '../problem.js';
-import { findPool, pointersInPool, withoutPool, withPool } from './pool-spec.js';
+import { findPool, noPointers, pointersInPool, withoutPool, withPool } from './pool-spec.js';
 
 /** The names of a cluster and one of its pools. */
 export interface PoolName {
@@ -60,7 +60,7 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
         name: cluster,
         preconditions,
         purpose: 'apply',
-        pointers: pointersInPool,
+        pointers: noPointers,
         action: 'node-pool.delete',
         needsCatalogue: false,
         tagOf: (current) => poolTagOf(current, { name: pool }),

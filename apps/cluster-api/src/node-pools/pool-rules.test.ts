@@ -129,12 +129,15 @@ describe('the last pool of a started cluster', () => {
     ['be reduced to a maximum of zero', [aPool({ minimum: 0, maximum: 0 })]],
     ['be replaced by adopted servers alone', [aPool({ source: 'pooled' })]],
   ])('cannot %s', (_what, pools) => {
-    expect(refusalOf(() => checkLastPool(withPools(...pools)))).toEqual(['last_node_pool']);
+    expect(refusalOf(() => checkLastPool(withPools(), withPools(...pools), pointersInCluster))).toEqual([
+      'last_node_pool',
+      '/spec/nodePools',
+    ]);
   });
 
   it('counts only when its maximum is above zero', () => {
     const pools = [aPool({ name: 'a', minimum: 0, maximum: 0 }), aPool({ name: 'b', maximum: 1 })];
 
-    expect(refusalOf(() => checkLastPool(withPools(...pools)))).toBeNull();
+    expect(refusalOf(() => checkLastPool(withPools(), withPools(...pools), pointersInCluster))).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
-import { invalidField, Problem, unsupportedByGarden } from '../problem.js';
+import { checkAll, invalidField, Problem, unsupportedByGarden } from '../problem.js';
 import { hasWorkers, isManaged, type PoolPointers } from './pool-spec.js';
 
 const imageMembers = new Set(['name', 'version']);
@@ -9,32 +9,45 @@ const imageMembers = new Set(['name', 'version']);
  * Makes all checks of node pools that need no catalogue.
  *
  * @param current the stored specification, or null for a new cluster
- * @throws Problem `invalid_node_pool`, `immutable_field` or `unsupported_by_garden`, with a pointer
+ * @throws Problem `invalid_node_pool`, `immutable_field` or `unsupported_by_garden`, with each invalid field
  */
 export function checkPools(
   current: ClusterSpec | null,
   { nodePools }: ClusterSpec,
   { pointers, features }: { readonly pointers: PoolPointers; readonly features: ReadonlySet<GardenFeature> },
 ): void {
-  const names = new Set<string>();
-  for (const [index, pool] of nodePools.entries()) {
-    const place = pointers.pool(index);
-    if (names.has(pool.name)) {
-      throw invalidField(
-        'invalid_node_pool',
-        `${place}/name`,
-        `is the name of another pool: ${pool.name}. Names must be unique`,
-      );
-    }
-    names.add(pool.name);
-    if (pool.minimum > pool.maximum) {
-      throw invalidField('invalid_node_pool', `${place}/minimum`, `must be at most the maximum, ${pool.maximum}`);
-    }
-    const present = current?.nodePools.find(({ name }) => name === pool.name) ?? null;
-    checkSource(present, pool, place, features);
-    if (isManaged(pool)) checkManaged(present, pool, place, features);
-    else checkOnServers(present, pool, place);
-  }
+  const firstIndexes = new Map([...nodePools.entries()].reverse().map(([index, { name }]) => [name, index]));
+  checkAll(
+    [...nodePools.entries()].flatMap(([index, pool]) => {
+      const place = pointers.pool(index);
+      const present = current?.nodePools.find(({ name }) => name === pool.name) ?? null;
+      return [
+        () => checkName(pool, firstIndexes.get(pool.name) === index, place),
+        () => checkRange(pool, place),
+        () => checkSource(present, pool, place, features),
+        () => {
+          // The rules of a source that the pool cannot get would only confuse.
+          if (present !== null && present.source !== pool.source) return;
+          if (isManaged(pool)) checkManaged(present, pool, place, features);
+          else checkOnServers(present, pool, place);
+        },
+      ];
+    }),
+  );
+}
+
+function checkName({ name }: NodePoolSpec, isFirst: boolean, place: string): void {
+  if (isFirst) return;
+  throw invalidField(
+    'invalid_node_pool',
+    `${place}/name`,
+    `is the name of another pool: ${name}. Names must be unique`,
+  );
+}
+
+function checkRange({ minimum, maximum }: NodePoolSpec, place: string): void {
+  if (minimum <= maximum) return;
+  throw invalidField('invalid_node_pool', `${place}/minimum`, `must be at most the maximum, ${maximum}`);
 }
 
 function checkSource(
@@ -64,34 +77,41 @@ function checkSource(
 /** Rules for pools on adopted servers. */
 function checkOnServers(present: NodePoolSpec | null, pool: NodePoolSpec, place: string): void {
   const { name, source, machineType, image, minimum, maximum, publicIP } = pool;
-  if (present !== null && present.machineType !== machineType) {
-    throw invalidField(
-      'immutable_field',
-      `${place}/machineType`,
-      `of the pool ${name} is ${present.machineType} and cannot change. Add another pool`,
-    );
-  }
-  if (Object.keys(image).length > 0) {
-    throw invalidField(
-      'unsupported_by_garden',
-      `${place}/image`,
-      'must be empty: adopted servers are rebuilt with the image of this installation. Omit it',
-    );
-  }
-  if (!publicIP) {
-    throw invalidField(
-      'unsupported_by_garden',
-      `${place}/publicIP`,
-      'must be true: adopted servers keep their addresses',
-    );
-  }
-  if (source !== 'pooled' && minimum !== maximum) {
-    throw invalidField(
-      'invalid_node_pool',
-      `${place}/minimum`,
-      `must be the maximum, ${maximum}: a pool of ${source} servers has a fixed size`,
-    );
-  }
+  checkAll([
+    () => {
+      if (present === null || present.machineType === machineType) return;
+      throw invalidField(
+        'immutable_field',
+        `${place}/machineType`,
+        `of the pool ${name} is ${present.machineType} and cannot change. Add another pool`,
+      );
+    },
+    () => {
+      if (Object.keys(image).length === 0) return;
+      throw invalidField(
+        'unsupported_by_garden',
+        `${place}/image`,
+        'must be empty: adopted servers are rebuilt with the image of this installation. Omit it',
+      );
+    },
+    () => {
+      if (publicIP) return;
+      throw invalidField(
+        'unsupported_by_garden',
+        `${place}/publicIP`,
+        'must be true: adopted servers keep their addresses',
+      );
+    },
+    () => {
+      // A minimum above the maximum is refused already.
+      if (source === 'pooled' || minimum >= maximum) return;
+      throw invalidField(
+        'invalid_node_pool',
+        `${place}/minimum`,
+        `must be the maximum, ${maximum}: a pool of ${source} servers has a fixed size`,
+      );
+    },
+  ]);
 }
 
 /** Rules for pools whose nodes the garden creates. Existing values do not block other changes here either. */
@@ -101,33 +121,47 @@ function checkManaged(
   place: string,
   features: ReadonlySet<GardenFeature>,
 ): void {
-  if (!pool.publicIP && present?.publicIP !== false && !features.has('private-nodes')) {
-    throw unsupportedByGarden(
-      'private-nodes',
-      `${place}/publicIP`,
-      'must be true: every node of this installation has a public address. Omit it',
-    );
-  }
   const image = Object.entries(pool.image as Record<string, unknown>);
-  for (const [member, value] of image) {
-    const pointer = imagePlace(place, member);
-    if (!imageMembers.has(member)) {
-      const isThere = (present?.image as Record<string, unknown> | undefined)?.[member] === value;
-      if (isThere || features.has('image-options')) continue;
+  checkAll([
+    () => {
+      if (pool.publicIP || present?.publicIP === false || features.has('private-nodes')) return;
       throw unsupportedByGarden(
-        'image-options',
-        pointer,
-        'is not supported here. An image has a name and a version. Omit it',
+        'private-nodes',
+        `${place}/publicIP`,
+        'must be true: every node of this installation has a public address. Omit it',
       );
-    }
-    if (typeof value !== 'string' || value === '' || value.length > 100) {
-      throw invalidField('invalid_node_pool', pointer, 'must be a string of 1 to 100 characters');
-    }
+    },
+    ...image.map(([member, value]) => () => {
+      const isThere = (present?.image as Record<string, unknown> | undefined)?.[member] === value;
+      checkImageMember(member, value, { pointer: imagePlace(place, member), isThere, features });
+    }),
+    () => {
+      const [first] = image;
+      if (first === undefined || 'name' in pool.image) return;
+      throw invalidField('invalid_node_pool', imagePlace(place, first[0]), 'requires the name as well');
+    },
+  ]);
+}
+
+function checkImageMember(
+  member: string,
+  value: unknown,
+  {
+    pointer,
+    isThere,
+    features,
+  }: { readonly pointer: string; readonly isThere: boolean; readonly features: ReadonlySet<GardenFeature> },
+): void {
+  if (imageMembers.has(member)) {
+    if (typeof value === 'string' && value !== '' && value.length <= 100) return;
+    throw invalidField('invalid_node_pool', pointer, 'must be a string of 1 to 100 characters');
   }
-  const [first] = image;
-  if (first !== undefined && !('name' in pool.image)) {
-    throw invalidField('invalid_node_pool', imagePlace(place, first[0]), 'requires the name as well');
-  }
+  if (isThere || features.has('image-options')) return;
+  throw unsupportedByGarden(
+    'image-options',
+    pointer,
+    'is not supported here. An image has a name and a version. Omit it',
+  );
 }
 
 const imagePlace = (place: string, member: string): string =>
@@ -136,13 +170,19 @@ const imagePlace = (place: string, member: string): string =>
 /**
  * Checks that a started cluster keeps workers: the garden cannot turn a cluster with workers into one without.
  *
+ * @param current the stored specification. Its pools keep their sources, whatever is desired
  * @throws Problem `last_node_pool`
  */
-export function checkLastPool(spec: ClusterSpec): void {
-  if (hasWorkers(spec)) return;
-  throw new Problem(
-    'last_node_pool',
+export function checkLastPool(
+  current: ClusterSpec,
+  { nodePools }: ClusterSpec,
+  { pools }: Pick<PoolPointers, 'pools'>,
+): void {
+  const sourceOf = (pool: NodePoolSpec) => current.nodePools.find(({ name }) => name === pool.name)?.source;
+  if (hasWorkers({ nodePools: nodePools.map((pool) => ({ ...pool, source: sourceOf(pool) ?? pool.source })) })) return;
+  const detail =
     'A started cluster needs at least one managed node pool with a maximum above zero. Hibernate or delete the ' +
-      'cluster instead.',
-  );
+    'cluster instead.';
+  const message = 'would leave the started cluster without a managed node pool with a maximum above zero';
+  throw new Problem('last_node_pool', detail, { errors: [{ pointer: pools, message, detail }] });
 }

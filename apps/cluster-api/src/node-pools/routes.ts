@@ -66,11 +66,12 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
       const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
       if (outcome.kind === 'dryRun') {
-        const { cluster, present } = outcome;
+        const { cluster, present, effects } = outcome;
         const cost = costOf(cluster.spec, cluster.prices);
         const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
         const resource = nodePoolBody(nodePoolOf(cluster, pool));
-        res.json({ dryRun: true, resource, cost, costDifference, changes: poolDifferencesOf(before, pool) });
+        const changes = poolDifferencesOf(before, pool);
+        res.json({ dryRun: true, resource, cost, costDifference, changes, effects });
         return;
       }
       setChangeHeaders(res, outcome, pool);

@@ -143,7 +143,7 @@ describe('an invalid specification', () => {
       { kubernetesVersion: '1.35.0' },
       [422, 'unsupported_version', '/spec/kubernetesVersion'],
     ],
-    ['pools to none', { nodePools: [] }, [422, 'last_node_pool']],
+    ['pools to none', { nodePools: [] }, [422, 'last_node_pool', '/spec/nodePools']],
   ])('that changes the %s of a running cluster is refused, and nothing is written', async (_what, spec, wanted) => {
     const before = await everythingOf(t, t.acme);
 

@@ -125,6 +125,11 @@ describe('DELETE /clusters/{name}/', () => {
       ['Volume', null, null],
       ['LoadBalancer', null, null],
     ]);
+    expect(body.effects).toMatchObject([
+      { target: 'cluster', kind: 'deleted', kubernetesVersion: { after: null } },
+      { pool: 'general', kind: 'removed', nodes: { before: { minimum: 2, maximum: 2 }, after: null } },
+      { pool: 'burst', kind: 'removed', nodes: { before: { minimum: 1, maximum: 3 }, after: null } },
+    ]);
     expect(await t.clusters.everything()).toEqual(before);
   });
 });

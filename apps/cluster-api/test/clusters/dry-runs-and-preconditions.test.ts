@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import { type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
+import { addConnection, type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
 let t: ClusterTest;
 let name: string;
@@ -51,6 +51,153 @@ describe('dry runs of a cluster PUT', () => {
     const { body } = await put(aClusterSpec({ region: 'ash' }), '?dryRun=true').expect(422);
 
     expect(body.code).toBe('validation_failed');
+  });
+
+  it('tell what happens to control plane and nodes', async () => {
+    await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'old' })] });
+    const before = await t.clusters.everything();
+    const nodePools = [aPool({ machineType: 'cpx51' }), aPool({ name: 'new', minimum: 2 })];
+
+    const { body } = await put(aClusterSpec({ kubernetesVersion: '1.34', nodePools }), '?dryRun=true').expect(200);
+
+    expect(body.effects).toMatchObject([
+      { target: 'cluster', kind: 'upgraded', kubernetesVersion: { before: '1.33.4', after: '1.34.2' } },
+      {
+        target: 'nodePool',
+        pool: 'general',
+        kind: 'replaced',
+        fields: ['/spec/nodePools/0/machineType', '/spec/kubernetesVersion'],
+      },
+      { pool: 'new', kind: 'added', nodes: { before: null, after: { minimum: 2, maximum: 3 } } },
+      { pool: 'old', kind: 'removed', nodes: { before: { minimum: 1, maximum: 3 }, after: null } },
+    ]);
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+
+  it('tell what hibernating and resuming do', async () => {
+    await t.clusters.running(name);
+
+    const asleep = (await put(aClusterSpec({ hibernated: true }), '?dryRun=true').expect(200)).body;
+    await t.api.as(t.acme.member).post(`${path()}hibernate/`).expect(202);
+    const awake = (await put(aClusterSpec({ hibernated: false }), '?dryRun=true').expect(200)).body;
+
+    const [nodes, none] = [
+      { minimum: 1, maximum: 3 },
+      { minimum: 0, maximum: 0 },
+    ];
+    expect(asleep.effects).toMatchObject([
+      { target: 'cluster', kind: 'hibernated' },
+      { pool: 'general', kind: 'scaled', nodes: { before: nodes, after: none } },
+    ]);
+    expect(awake.effects).toMatchObject([
+      { target: 'cluster', kind: 'resumed' },
+      { pool: 'general', kind: 'scaled', nodes: { before: none, after: nodes } },
+    ]);
+  });
+
+  it('list no effects when nothing would change', async () => {
+    await t.clusters.running(name);
+
+    expect((await put(aClusterSpec(), '?dryRun=true').expect(200)).body.effects).toEqual([]);
+  });
+});
+
+describe('a refused specification', () => {
+  const placesOf = (body: { errors: { pointer: string; code: string }[] }) =>
+    body.errors.map(({ pointer, code }) => `${pointer} ${code}`);
+  const wrong = {
+    connectionRef: 'unknown',
+    region: 'ash',
+    kubernetesVersion: '1.22',
+    controlPlaneHA: true,
+    network: { ...aClusterSpec().network, podCIDR: '10.250.0.0/16', serviceCIDR: '10.96.0.0/24' },
+    nodePools: [
+      aPool({ minimum: 4, machineType: 'm5.large' }),
+      aPool({ machineType: 'cpx51', image: { name: 'arch' }, maximum: 200 }),
+    ],
+  };
+  const placesOfWrong = [
+    '/spec/network/podCIDR invalid_network',
+    '/spec/network/serviceCIDR invalid_network',
+    '/spec/nodePools/0/minimum invalid_node_pool',
+    '/spec/nodePools/1/name invalid_node_pool',
+    '/spec/nodePools quota_exceeded',
+    '/spec/controlPlaneHA unsupported_by_garden',
+    '/spec/connectionRef validation_failed',
+    '/spec/region validation_failed',
+    '/spec/kubernetesVersion unsupported_version',
+    '/spec/nodePools/0/machineType invalid_node_pool',
+    '/spec/nodePools/1/image/name invalid_node_pool',
+  ];
+
+  it('lists every reason, and is the problem of the first one, in a dry run and without', async () => {
+    const dry = await put(aClusterSpec(wrong), '?dryRun=true').expect(422);
+    const real = await put(aClusterSpec(wrong)).expect(422);
+
+    expect([dry.body.code, placesOf(dry.body)]).toEqual(['invalid_network', placesOfWrong]);
+    expect({ ...real.body, instance: '' }).toEqual({ ...dry.body, instance: '' });
+    for (const { detail } of dry.body.errors) expect(detail).toMatch(/^\S.{10,}[.]$/);
+  });
+
+  it('of a running cluster lists immutable fields with everything else', async () => {
+    await t.clusters.running(name);
+    const network = { ...aClusterSpec().network, podCIDR: '10.250.0.0/16' };
+
+    const { body } = await put(aClusterSpec({ region: 'fsn1', network, nodePools: [] }), '?dryRun=true').expect(422);
+
+    expect([body.code, placesOf(body)]).toEqual([
+      'immutable_field',
+      ['/spec/region immutable_field', '/spec/network/podCIDR immutable_field', '/spec/nodePools last_node_pool'],
+    ]);
+  });
+
+  it('lists a full quota and a rejected connection as well', async () => {
+    await addConnection(t, t.acme, { ref: 'rejected', phase: 'Rejected' });
+    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 0 } });
+
+    const { body } = await put(aClusterSpec({ connectionRef: 'rejected', region: 'ash' }), '?dryRun=true').expect(403);
+
+    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
+    expect([body.code, placesOf(body)]).toEqual([
+      'quota_exceeded',
+      [' quota_exceeded', '/spec/connectionRef connection_rejected', '/spec/region validation_failed'],
+    ]);
+  });
+
+  it('lists what is wrong beside an invalid form, but only in a dry run', async () => {
+    const { region: _region, ...unplaced } = aClusterSpec(wrong);
+    const spec = { ...unplaced, plan: 'free', nodePools: [...wrong.nodePools, { name: 'third', maximum: 'many' }] };
+
+    const dry = await put(spec, '?dryRun=true').expect(422);
+    const real = await put(spec).expect(422);
+
+    expect(dry.body.code).toBe('validation_failed');
+    expect(placesOf(dry.body)).toEqual([
+      '/spec/plan validation_failed',
+      '/spec/nodePools/2/maximum validation_failed',
+      '/spec/region validation_failed',
+      '/spec/network/podCIDR invalid_network',
+      '/spec/network/serviceCIDR invalid_network',
+      '/spec/nodePools/0/minimum invalid_node_pool',
+      '/spec/nodePools/1/name invalid_node_pool',
+      '/spec/controlPlaneHA unsupported_by_garden',
+      '/spec/connectionRef validation_failed',
+      '/spec/kubernetesVersion unsupported_version',
+      '/spec/nodePools/1/image/name invalid_node_pool',
+    ]);
+    expect(real.body.detail).toBe(dry.body.detail);
+    expect(placesOf(real.body)).toEqual([
+      '/spec/plan validation_failed',
+      '/spec/nodePools/2/maximum validation_failed',
+    ]);
+  });
+
+  it('with an outdated entity tag is only told about the tag', async () => {
+    await t.clusters.declare(name);
+
+    const { body } = await put(aClusterSpec(wrong), '?dryRun=true').set('If-Match', '"other"').expect(412);
+
+    expect([body.code, body.errors]).toEqual(['precondition_failed', undefined]);
   });
 });
 

@@ -180,7 +180,12 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
       resource: { name: 'general', maximum: 9 },
       cost: { items: [{ name: 'general', maximum: 9 }] },
       changes: [{ pointer: '/spec/maximum', from: 3, to: 9 }],
+      effects: [{ pool: 'general', kind: 'scaled', fields: ['/spec/maximum'] }],
     });
+    expect(added.effects).toMatchObject([
+      { pool: 'general', kind: 'kept' },
+      { pool: 'burst', kind: 'added', fields: ['/spec'] },
+    ]);
     expect(added.changes).toContainEqual({ pointer: '/spec/name', from: null, to: 'burst' });
     expect(await t.clusters.everything()).toEqual(before);
   });

@@ -101,7 +101,14 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
 
     expect([body.code, body.errors]).toEqual([
       'validation_failed',
-      [{ pointer: '/spec/token', message: 'is required for a new connection' }],
+      [
+        {
+          pointer: '/spec/token',
+          code: 'validation_failed',
+          message: 'is required for a new connection',
+          detail: 'spec.token is required for a new connection.',
+        },
+      ],
     ]);
     expect([on.provider.shown, await on.auditOf()]).toEqual([[], []]);
   });
@@ -340,6 +347,7 @@ describe('POST /connections/', () => {
   it('requires a token', async () => {
     const { body } = await post({ provider: 'hcloud' }).expect(422);
 
-    expect(body.errors).toEqual([{ pointer: '/spec/token', message: 'is required' }]);
+    const [code, detail] = ['validation_failed', 'spec.token is required.'];
+    expect(body.errors).toEqual([{ pointer: '/spec/token', code, message: 'is required', detail }]);
   });
 });

@@ -53,7 +53,9 @@ describe('a body', () => {
   ])('%s is refused before it is parsed', async (_what, text, message) => {
     const { body } = await put(text).expect(422);
 
-    expect([body.code, body.errors]).toEqual(['validation_failed', [{ pointer: '', message }]]);
+    const code = 'validation_failed';
+    const error = { pointer: '', code, message, detail: `The request ${message}.` };
+    expect([body.code, body.errors]).toEqual([code, [error]]);
   });
 
   it.each([

@@ -195,11 +195,27 @@ describe('POST …/adopted-servers/', () => {
 
     const { body } = await adopt().expect(422);
 
-    expect(body.code).toBe('validation_failed');
+    const code = 'validation_failed';
+    expect(body.code).toBe(code);
     expect(body.errors).toEqual([
-      { pointer: '/spec/serverType', message: 'is cax11 for this server' },
-      { pointer: '/spec/location', message: 'is fsn1 for this server' },
-      { pointer: '/spec/architecture', message: 'is arm64 for this server' },
+      {
+        pointer: '/spec/serverType',
+        code,
+        message: 'is cax11 for this server',
+        detail: 'spec.serverType is cax11 for this server.',
+      },
+      {
+        pointer: '/spec/location',
+        code,
+        message: 'is fsn1 for this server',
+        detail: 'spec.location is fsn1 for this server.',
+      },
+      {
+        pointer: '/spec/architecture',
+        code,
+        message: 'is arm64 for this server',
+        detail: 'spec.architecture is arm64 for this server.',
+      },
     ]);
     await expectNothingWritten();
   });

@@ -172,6 +172,18 @@ describe('a pool without enough servers', () => {
     for (const number of theirs) expect(await rowOf(number)).toMatchObject({ nodePoolId: null, dueAt: null });
   });
 
+  it('is listed beside the other refusals, unless the pool itself is refused', async () => {
+    const wrong = own(1, { name: 'wrong', minimum: 2 });
+
+    const { body } = await put(aClusterSpec({ region: 'ash', ...withOwn(own(1), wrong) })).expect(422);
+
+    expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      '/spec/nodePools/2/minimum',
+      '/spec/region',
+      '/spec/nodePools/1/maximum',
+    ]);
+  });
+
   it('is refused with the pools that use the servers', async () => {
     const [first] = await servers(1);
     const [second] = await servers(1, { phase: 'Rebuilding' });

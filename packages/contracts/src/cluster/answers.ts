@@ -3,6 +3,7 @@ import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
 import { catalogueSchema } from './clusters/catalogue.js';
 import { costDifferenceSchema, costSchema } from './clusters/cost.js';
+import { effectsSchema } from './clusters/effects.js';
 import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './clusters/requests.js';
 import { seenOfCluster } from './clusters/seen-cluster.js';
 import { auditEntrySchema } from './dns/audit-entry.js';
@@ -208,6 +209,7 @@ export const clusterAnswerSchemas = {
     cost: costSchema,
     costDifference: costDifferenceSchema,
     changes: changesSchema,
+    effects: effectsSchema,
   }),
   deletionDryRun: exactly({
     dryRun: { const: true },
@@ -223,6 +225,7 @@ export const clusterAnswerSchemas = {
         note: text,
       }),
     },
+    effects: effectsSchema,
   }),
   nodePool: nodePoolSchema,
   nodePoolList: list(nodePoolSchema),
@@ -232,6 +235,7 @@ export const clusterAnswerSchemas = {
     cost: costSchema,
     costDifference: costDifferenceSchema,
     changes: changesSchema,
+    effects: effectsSchema,
   }),
   operation: operationSchema,
   operationList: list(operationSchema),
@@ -312,8 +316,15 @@ export const problemSchema = {
     operationId: { type: ['string', 'null'] },
     errors: {
       type: 'array',
-      description: 'Invalid fields, with `validation_failed` and similar codes.',
-      items: exactly({ pointer: text, message: filled }),
+      description:
+        'Each reason for which the request was refused, with the field that it is about. `status`, `code` and `detail` of the ' +
+        'problem are those of the first one.',
+      items: exactly({
+        pointer: { ...text, description: 'JSON pointer into the body. Empty: the request as a whole.' },
+        code: { enum: Object.keys(problemCodes) },
+        message: { ...filled, description: 'Continues a sentence that begins with the name of the field.' },
+        detail: { ...filled, description: 'A complete sentence that says what to do.' },
+      }),
     },
   },
 } as const;

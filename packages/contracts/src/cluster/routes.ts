@@ -18,7 +18,9 @@ export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.j
 const dryRun: ClusterQueryParameter = {
   name: 'dryRun',
   type: 'boolean',
-  description: '`true`: validates the request and shows what would change, without changing anything.',
+  description:
+    '`true`: validates the request and shows what would change and what that does to the nodes, without changing anything. A ' +
+    'refusal lists every reason in `errors`.',
 };
 
 const cluster = `${team}/clusters/{name}/`;

@@ -40,6 +40,15 @@ describe('a declared specification', () => {
     expect(refusalOf(() => complete({ ...short, connectionRef: 'main' }, null))?.[1]).toBe('/spec/region');
   });
 
+  it('of a new cluster names all of them, those of its pools included', () => {
+    const { machineType: _type, ...pool } = aPool();
+
+    expect(() => complete({ ...short, nodePools: [aPool({ name: 'a' }), pool] }, null)).toThrow(
+      'spec.connectionRef must be set for a new resource; spec.region must be set for a new resource; ' +
+        'spec.nodePools.1.machineType must be set for a new resource',
+    );
+  });
+
   it('keeps the omitted source of a pool, and the machine type on adopted servers', () => {
     const own = aPool({ name: 'own', source: 'pooled', machineType: 'cx22' });
     const { source: _source, machineType: _type, ...rest } = own;

@@ -3,11 +3,11 @@ import {
   type ClusterSpec,
   type ClusterSpecInput,
   defaultNetwork,
+  InvalidBody,
   type NodePoolSpec,
   type NodePoolSpecInput,
 } from '@corral/contracts';
 import { isManaged, type PoolPointers } from '../../node-pools/pool-spec.js';
-import { Problem } from '../../problem.js';
 import type { ClusterRecord } from '../record.js';
 
 type Present = Pick<ClusterRecord, 'spec' | 'startedAt'>;
@@ -18,21 +18,24 @@ type Present = Pick<ClusterRecord, 'spec' | 'startedAt'>;
  *
  * @param current the stored cluster, or null for a new one
  * @param pointers where node pools are in the body
- * @throws Problem `validation_failed` when a new cluster or pool lacks a required field
+ * @throws InvalidBody with the required fields that a new cluster or pool lacks
  */
 export function completeSpec(declared: ClusterSpecInput, current: Present | null, pointers: PoolPointers): ClusterSpec {
   const present = current?.spec ?? null;
   const { connectionRef = present?.connectionRef, region = present?.region } = declared;
-  if (connectionRef === undefined || region === undefined) {
-    throw missing([
-      ...(connectionRef === undefined ? ['/spec/connectionRef'] : []),
-      ...(region === undefined ? ['/spec/region'] : []),
-    ]);
-  }
+  const presentOf = (name: string) => present?.nodePools.find((pool) => pool.name === name) ?? null;
+  const missing = [
+    ...(connectionRef === undefined ? ['/spec/connectionRef'] : []),
+    ...(region === undefined ? ['/spec/region'] : []),
+    ...(declared.nodePools ?? []).flatMap((pool, index) =>
+      machineTypeOf(pool, presentOf(pool.name)) === undefined ? [`${pointers.pool(index)}/machineType`] : [],
+    ),
+  ];
+  if (connectionRef === undefined || region === undefined || missing.length > 0) throw lacks(missing);
   const { kubernetesVersion, plan } = declared;
   const fixed = current?.startedAt ? current.spec : null;
   const declaredPools = declared.nodePools?.map((pool, index) =>
-    completePool(pool, present?.nodePools.find(({ name }) => name === pool.name) ?? null, pointers.pool(index)),
+    completePool(pool, presentOf(pool.name), pointers.pool(index)),
   );
   return {
     connectionRef,
@@ -49,15 +52,22 @@ export function completeSpec(declared: ClusterSpecInput, current: Present | null
 /**
  * Fills in omitted fields of a declared pool from the stored one: its source, and on adopted servers the machine type.
  *
- * @throws Problem `validation_failed` for a pool without a machine type
+ * @throws InvalidBody for a pool without a machine type
  */
 export function completePool(declared: NodePoolSpecInput, present: NodePoolSpec | null, place: string): NodePoolSpec {
-  const source = declared.source ?? present?.source ?? 'managed';
-  const fixed = present !== null && !isManaged(present) && present.source === source ? present.machineType : undefined;
-  const machineType = declared.machineType ?? fixed;
-  if (machineType === undefined) throw missing([`${place}/machineType`]);
+  const source = sourceOf(declared, present);
+  const machineType = machineTypeOf(declared, present);
+  if (machineType === undefined) throw lacks([`${place}/machineType`]);
   const { name, image, minimum, maximum, publicIP } = declared;
   return { name, source, machineType, image, minimum, maximum, publicIP };
+}
+
+const sourceOf = ({ source }: NodePoolSpecInput, present: NodePoolSpec | null): NodePoolSpec['source'] =>
+  source ?? present?.source ?? 'managed';
+
+function machineTypeOf(declared: NodePoolSpecInput, present: NodePoolSpec | null): string | undefined {
+  const isFixed = present !== null && !isManaged(present) && present.source === sourceOf(declared, present);
+  return declared.machineType ?? (isFixed ? present.machineType : undefined);
 }
 
 function completeNetwork(declared: Partial<ClusterNetwork>, present: ClusterNetwork): ClusterNetwork {
@@ -65,8 +75,10 @@ function completeNetwork(declared: Partial<ClusterNetwork>, present: ClusterNetw
   return { nodeCIDR, podCIDR, serviceCIDR, ...(existingNetwork === undefined ? {} : { existingNetwork }) };
 }
 
-function missing(pointers: readonly string[]): Problem {
-  const names = pointers.map((pointer) => pointer.slice(1).replaceAll('/', '.'));
-  const errors = pointers.map((pointer) => ({ pointer, message: 'is required' }));
-  return new Problem('validation_failed', `${names.join(' and ')} must be set for a new resource.`, { errors });
-}
+const lacks = (pointers: readonly string[]): InvalidBody =>
+  new InvalidBody(
+    pointers.map((pointer) => {
+      const name = pointer.slice(1).replaceAll('/', '.');
+      return { name, pointer, message: 'must be set for a new resource' };
+    }),
+  );

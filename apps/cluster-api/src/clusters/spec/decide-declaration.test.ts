@@ -6,7 +6,7 @@ import { refusalOf } from '../../../test/support/refusal.js';
 import { desiredHashOf } from '../../changes/desired-hash.js';
 import { pointersInCluster } from '../../node-pools/pool-spec.js';
 import { completeSpec } from './complete-spec.js';
-import { type DeclaredCluster, decideDeclaration } from './decide-declaration.js';
+import { checkImmutable, type DeclaredCluster, decideDeclaration } from './decide-declaration.js';
 
 const started = (spec: Partial<ClusterSpec> = {}) => aCluster({ spec: aClusterSpec(spec) });
 const draft = (spec: Partial<ClusterSpec> = {}) =>
@@ -108,13 +108,14 @@ describe('a declaration', () => {
       '/spec/controlPlaneHA',
     ],
   ])('cannot change the %s', (_what, current, desired, pointer) => {
-    expect(refusalOf(() => decideDeclaration(current, aClusterSpec(desired)))).toEqual(['immutable_field', pointer]);
+    expect(refusalOf(() => checkImmutable(current, aClusterSpec(desired)))).toEqual(['immutable_field', pointer]);
   });
 
   it('can change network and control plane until the first pass', () => {
     const desired = aClusterSpec({ ...network({ podCIDR: '10.100.0.0/16' }), nodePools: [] });
 
     expect(decideDeclaration(draft({ controlPlaneHA: true }), desired).kind).toBe('accepted');
+    expect(refusalOf(() => checkImmutable(draft({ controlPlaneHA: true }), desired))).toBeNull();
   });
 
   it('is refused while the cluster is being deleted, even when nothing changes', () => {

@@ -1,7 +1,7 @@
 import { type ClusterNetwork, type ClusterSpec, driftConditionType, type OperationKind } from '@corral/contracts';
 import { desiredHashOf } from '../../changes/desired-hash.js';
 import { hasWorkers } from '../../node-pools/pool-spec.js';
-import { invalidField, Problem } from '../../problem.js';
+import { checkAll, invalidField, Problem } from '../../problem.js';
 import { type ClusterRecord, openOperationOf } from '../record.js';
 
 export type DeclarationDecision = { readonly kind: 'unchanged' } | AcceptedDeclaration;
@@ -28,7 +28,7 @@ export type DeclaredCluster = Pick<
  *
  * @param current the stored cluster, or null when the team has none with that name
  * @param desired the full specification after defaults
- * @throws Problem `cluster_deleting`, or `immutable_field` with a pointer to the field
+ * @throws Problem `cluster_deleting`
  */
 export function decideDeclaration(current: DeclaredCluster | null, desired: ClusterSpec): DeclarationDecision {
   const desiredHash = desiredHashOf(desired);
@@ -39,7 +39,6 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
   // After drift the same specification is accepted again, unless an operation is already under way.
   const repairsDrift = isDrifted(current) && openOperationOf(current) === null;
   if (current.desiredHash === desiredHash && !repairsDrift) return { kind: 'unchanged' };
-  checkImmutable(current, desired);
   return {
     kind: 'accepted',
     operation: operationFor(current, desired),
@@ -49,7 +48,8 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
   };
 }
 
-const isDrifted = ({ conditions }: Pick<ClusterRecord, 'conditions'>): boolean =>
+/** Whether others changed declared fields on the garden. An accepted change sets them back. */
+export const isDrifted = ({ conditions }: Pick<ClusterRecord, 'conditions'>): boolean =>
   conditions.some(({ type, status }) => type === driftConditionType && status === 'True');
 
 /** @throws Problem `cluster_deleting`, with the newest operation of the cluster */
@@ -73,28 +73,44 @@ function operationFor(current: DeclaredCluster, desired: ClusterSpec): ClusterOp
   return current.startedAt === null ? 'cluster.create' : 'cluster.update';
 }
 
-function checkImmutable({ spec, startedAt }: DeclaredCluster, desired: ClusterSpec): void {
-  for (const field of ['connectionRef', 'region'] as const) {
-    if (spec[field] === desired[field]) continue;
+/**
+ * Checks that no field changes that is fixed.
+ *
+ * @throws Problem `immutable_field`, with each such field
+ */
+export function checkImmutable(
+  { spec, startedAt }: Pick<DeclaredCluster, 'spec' | 'startedAt'>,
+  desired: ClusterSpec,
+): void {
+  const ofDeclared = (['connectionRef', 'region'] as const).map((field) => () => {
+    if (spec[field] === desired[field]) return;
     throw immutable(
       `/spec/${field}`,
       `is ${spec[field]} and cannot change for a declared cluster. Declare a new cluster instead`,
     );
+  });
+  if (startedAt === null) {
+    checkAll(ofDeclared);
+    return;
   }
-  if (startedAt === null) return;
-  for (const field of ['nodeCIDR', 'podCIDR', 'serviceCIDR', 'existingNetwork'] satisfies (keyof ClusterNetwork)[]) {
-    if (spec.network[field] === desired.network[field]) continue;
+  const ranges = ['nodeCIDR', 'podCIDR', 'serviceCIDR', 'existingNetwork'] satisfies (keyof ClusterNetwork)[];
+  const ofStarted = ranges.map((field) => () => {
+    if (spec.network[field] === desired.network[field]) return;
     const present = spec.network[field] ?? 'absent';
     throw immutable(
       `/spec/network/${field}`,
       `is ${present} and cannot change for a started cluster. Declare a new cluster instead`,
     );
-  }
-  if (spec.controlPlaneHA && !desired.controlPlaneHA) {
+  });
+  checkAll([...ofDeclared, ...ofStarted, () => checkHighAvailability(spec, desired)]);
+}
+
+function checkHighAvailability(present: ClusterSpec, desired: ClusterSpec): void {
+  if (present.controlPlaneHA && !desired.controlPlaneHA) {
     throw immutable('/spec/controlPlaneHA', 'cannot change back to false. Declare a new cluster instead');
   }
   // The garden rejects it while the control plane is down or being stopped.
-  if (!spec.controlPlaneHA && desired.controlPlaneHA && (spec.hibernated || desired.hibernated)) {
+  if (!present.controlPlaneHA && desired.controlPlaneHA && (present.hibernated || desired.hibernated)) {
     throw immutable('/spec/controlPlaneHA', 'cannot be set while the cluster is hibernated. Resume the cluster first');
   }
 }

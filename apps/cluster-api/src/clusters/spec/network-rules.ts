@@ -1,7 +1,7 @@
 import type { ClusterNetwork } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { Address4 } from 'ip-address';
-import { invalidField, type Problem, unsupportedByGarden } from '../../problem.js';
+import { checkAll, invalidField, type Problem, unsupportedByGarden } from '../../problem.js';
 import type { ClusterQuotas } from './quotas.js';
 
 /** Prefix length of the pod range of one node. The garden fixes it when the cluster is created. */
@@ -30,7 +30,7 @@ const providerGateway = '172.31.1.1/32';
  * silently disable these routes. Services are never routed, so shared address space works for them too. Both stay clear
  * of 240.0.0.0 to 244.255.255.255, which the garden's tunnel uses.
  *
- * @throws Problem `invalid_network`, or `unsupported_by_garden` for an existing network
+ * @throws Problem `invalid_network`, or `unsupported_by_garden` for an existing network, with each invalid field
  */
 export function checkNetwork(
   network: ClusterNetwork,
@@ -42,22 +42,35 @@ export function checkNetwork(
     readonly features: ReadonlySet<GardenFeature>;
   },
 ): void {
-  if (network.existingNetwork !== undefined && !features.has('existing-network')) {
-    throw unsupportedByGarden(
-      'existing-network',
-      '/spec/network/existingNetwork',
-      'is not supported here: every cluster gets its own network. Omit the field',
-    );
-  }
   const nodes = new Address4(network.nodeCIDR);
-  const pods = parseRange('podCIDR', network.podCIDR);
-  const services = parseRange('serviceCIDR', network.serviceCIDR);
-  checkReach('podCIDR', pods, privateRanges);
-  checkReach('serviceCIDR', services, [...privateRanges, sharedRange]);
-  checkSize('podCIDR', pods, POD_MASK_MIN, podMaskMax(quotas));
-  checkSize('serviceCIDR', services, SERVICE_MASK_MIN, SERVICE_MASK_MAX);
-  checkDisjoint('podCIDR', pods, { 'the range of the nodes': nodes });
-  checkDisjoint('serviceCIDR', services, { 'the range of the nodes': nodes, 'the range of the pods': pods });
+  checkAll([
+    () => checkExistingNetwork(network, features),
+    () => {
+      const pods = parseRange('podCIDR', network.podCIDR);
+      checkReach('podCIDR', pods, privateRanges);
+      checkSize('podCIDR', pods, POD_MASK_MIN, podMaskMax(quotas));
+      checkDisjoint('podCIDR', pods, { 'the range of the nodes': nodes });
+    },
+    () => {
+      const services = parseRange('serviceCIDR', network.serviceCIDR);
+      checkReach('serviceCIDR', services, [...privateRanges, sharedRange]);
+      checkSize('serviceCIDR', services, SERVICE_MASK_MIN, SERVICE_MASK_MAX);
+      const pods = rangeOf(network.podCIDR);
+      checkDisjoint('serviceCIDR', services, {
+        'the range of the nodes': nodes,
+        ...(pods === null ? {} : { 'the range of the pods': pods }),
+      });
+    },
+  ]);
+}
+
+function checkExistingNetwork({ existingNetwork }: ClusterNetwork, features: ReadonlySet<GardenFeature>): void {
+  if (existingNetwork === undefined || features.has('existing-network')) return;
+  throw unsupportedByGarden(
+    'existing-network',
+    '/spec/network/existingNetwork',
+    'is not supported here: every cluster gets its own network. Omit the field',
+  );
 }
 
 /** Room for every node of the quota plus one surge node per pool during rolling updates. */
@@ -70,9 +83,12 @@ function podMaskMax({
 
 type Field = 'podCIDR' | 'serviceCIDR';
 
+const rangeOf = (text: string): Address4 | null =>
+  Address4.isValid(text) && text.includes('/') ? new Address4(text) : null;
+
 function parseRange(field: Field, text: string): Address4 {
-  const range = Address4.isValid(text) ? new Address4(text) : null;
-  if (range === null || !text.includes('/')) throw wrong(field, 'must be an IPv4 range such as 10.244.0.0/16');
+  const range = rangeOf(text);
+  if (range === null) throw wrong(field, 'must be an IPv4 range such as 10.244.0.0/16');
   const canonical = `${range.startAddress().correctForm()}/${range.subnetMask}`;
   if (canonical !== text) throw wrong(field, `must be in canonical form: ${canonical}`);
   return range;

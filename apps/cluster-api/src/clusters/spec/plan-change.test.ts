@@ -56,6 +56,7 @@ describe('a change', () => {
     expect(refused(draft, { nodePools: [aPool({ source: 'pooled' })] }, context)).toBeNull();
     expect(refused(draft, { nodePools: [aPool({ name: 'own', source: 'pooled' }), aPool()] }, context)).toEqual([
       'subscription_required',
+      '/spec/nodePools',
     ]);
   });
 
@@ -80,7 +81,7 @@ describe('a change is refused', () => {
 
   const rejected = { connection: { id: asConnectionId('x'), phase: 'Rejected' as const, prices: null } };
   it('when it needs a rejected connection', () => {
-    expect(refused(aCluster(), { hibernated: true }, rejected)).toEqual(['connection_rejected']);
+    expect(refused(aCluster(), { hibernated: true }, rejected)).toEqual(['connection_rejected', '/spec/connectionRef']);
     expect(refused(null, { nodePools: [] }, rejected)).toBeNull();
   });
 
@@ -108,12 +109,12 @@ describe('a change is refused', () => {
   });
 
   it('when it removes the last pool of a started cluster', () => {
-    expect(refused(aCluster(), { nodePools: [] })).toEqual(['last_node_pool']);
+    expect(refused(aCluster(), { nodePools: [] })).toEqual(['last_node_pool', '/spec/nodePools']);
   });
 
   it.each<[string, ClusterRecord | null, Partial<ClusterSpec>, number, string[] | null]>([
     ['the last cluster of the quota', null, {}, 19, null],
-    ['one cluster too many', null, {}, 20, ['quota_exceeded']],
+    ['one cluster too many', null, {}, 20, ['quota_exceeded', '']],
     ['a change of an existing cluster above the quota', aCluster(), { hibernated: true }, 21, null],
     ['as many pools as allowed', null, { nodePools: pools(20, 1) }, 0, null],
     ['one pool too many', null, { nodePools: pools(21, 1) }, 0, ['quota_exceeded', '/spec/nodePools']],

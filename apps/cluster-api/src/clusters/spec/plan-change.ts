@@ -1,15 +1,17 @@
-import type { ClusterSpec, ConnectionId, ConnectionPhase } from '@corral/contracts';
+import type { ChangeEffect, ClusterSpec, ConnectionId, ConnectionPhase } from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
-import { checkCatalogue, needsCatalogue } from '../../catalogue/catalogue-rules.js';
+import { checkCatalogue, isPinnedTo, needsCatalogue } from '../../catalogue/catalogue-rules.js';
+import { resolveVersion } from '../../catalogue/offers.js';
 import type { KnownPrices } from '../../catalogue/prices.js';
 import { autoscalerPriorities } from '../../node-pools/autoscaler-priorities.js';
 import { checkLastPool, checkPools } from '../../node-pools/pool-rules.js';
 import { hasWorkers, type PoolPointers } from '../../node-pools/pool-spec.js';
-import { invalidField, Problem, unsupportedByGarden } from '../../problem.js';
+import { checkAll, invalidField, Problem, unsupportedByGarden } from '../../problem.js';
 import { type AcceptedStatus, acceptedStatus } from '../accepted-status.js';
+import { effectsOf, presentVersionOf } from '../effects/effects.js';
 import type { ClusterRecord } from '../record.js';
 import type { UsableConnection } from '../transaction.js';
-import { type AcceptedDeclaration, decideDeclaration } from './decide-declaration.js';
+import { type AcceptedDeclaration, checkImmutable, decideDeclaration } from './decide-declaration.js';
 import { checkNetwork } from './network-rules.js';
 import { type ClusterQuotas, checkClusterQuota, checkPoolQuotas } from './quotas.js';
 import { differencesOf, type SpecDifference } from './spec-difference.js';
@@ -44,32 +46,50 @@ export interface AcceptedPlan extends AcceptedDeclaration {
   /** The status shown until a pass observes the cluster. */
   readonly shown: AcceptedStatus;
   readonly differences: readonly SpecDifference[];
+  /** What the change does to the cluster and its nodes. */
+  readonly effects: readonly ChangeEffect[];
 }
 
 /**
  * Decides what a specification means for a cluster, and whether it may be accepted.
  *
  * @param current the stored cluster, or null when the team has none with that name
- * @throws Problem when the change cannot be accepted
+ * @throws Problem when the change cannot be accepted, with every reason for it. While the catalogue is unavailable, what
+ *   depends on it is not checked
  */
 export function planChange(current: ClusterRecord | null, desired: ClusterSpec, context: ChangeContext): Plan {
   const declaration = decideDeclaration(current, desired);
   if (declaration.kind === 'unchanged') return declaration;
-  const { quotas, pointers, catalogue, now } = context;
+  const { quotas, pointers, catalogue, connection, now } = context;
   const present = current?.spec ?? null;
-  // Quota and subscription come first: fixing other fields would not help without them.
-  if (present === null) checkClusterQuota(context.clustersOfTeam, quotas);
-  if (context.lacksSubscription && !declaration.isDraft) refuseToStart(current);
-  if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, context);
-  checkPools(present, desired, context);
-  if (current?.startedAt) checkLastPool(desired);
-  checkPoolQuotas(present, desired, quotas, pointers);
-  checkFeatures(present, desired, context);
-  const { id: connectionId, prices } = checkConnection(declaration, context);
-  if (needsCatalogue(current, desired)) {
-    if (catalogue === null) return { kind: 'catalogueNeeded' };
-    checkCatalogue(current, desired, { ...context, catalogue });
-  }
+  const lacksCatalogue = catalogue === null && needsCatalogue(current, desired);
+  checkAll([
+    () => {
+      if (current !== null) checkImmutable(current, desired);
+    },
+    // Quota and subscription come first: fixing other fields would not help without them.
+    () => {
+      if (present === null) checkClusterQuota(context.clustersOfTeam, quotas);
+    },
+    () => {
+      if (context.lacksSubscription && !declaration.isDraft) refuseToStart(current, pointers);
+    },
+    () => {
+      if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, context);
+    },
+    () => checkPools(present, desired, context),
+    () => {
+      if (current?.startedAt) checkLastPool(current.spec, desired, pointers);
+    },
+    () => checkPoolQuotas(present, desired, quotas, pointers),
+    () => checkFeatures(present, desired, context),
+    () => checkConnection(declaration, context),
+    () => {
+      if (catalogue !== null) checkCatalogue(current, desired, { ...context, catalogue });
+    },
+  ]);
+  if (lacksCatalogue) return { kind: 'catalogueNeeded' };
+  const { id: connectionId, prices } = connection as UsableConnection;
   const requested = { kind: 'declare', hibernated: desired.hibernated, isDraft: declaration.isDraft } as const;
   return {
     ...declaration,
@@ -79,17 +99,30 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     priorities: autoscalerPriorities(desired, prices),
     shown: acceptedStatus(current, requested, now),
     differences: differencesOf(present, desired),
+    effects: effectsOf(current, desired, { version: versionAfter(current, desired, catalogue, now), pointers }),
   };
 }
 
+/** The full version that a specification leads to. Null when the catalogue is needed to tell and was not read. */
+function versionAfter(
+  current: ClusterRecord | null,
+  { kubernetesVersion }: ClusterSpec,
+  catalogue: CloudProfile | null,
+  now: Date,
+): string | null {
+  const present = current && presentVersionOf(current);
+  const isSame = current?.spec.kubernetesVersion === kubernetesVersion || isPinnedTo(current, kubernetesVersion);
+  if (present !== null && isSame) return present;
+  return catalogue && resolveVersion(kubernetesVersion, catalogue.kubernetesVersions, now);
+}
+
 /** Only starting a draft needs a subscription. Clusters that were started or have workers continue without one. */
-function refuseToStart(current: ClusterRecord | null): void {
+function refuseToStart(current: ClusterRecord | null, { pools }: PoolPointers): void {
   if (current !== null && (current.startedAt !== null || hasWorkers(current.spec))) return;
-  throw new Problem(
-    'subscription_required',
-    'The team has no active subscription, so it can only declare drafts. Omit managed node pools, or ' +
-      'subscribe first.',
-  );
+  const detail =
+    'The team has no active subscription, so it can only declare drafts. Omit managed node pools, or subscribe first.';
+  const message = 'would start the cluster, which needs an active subscription';
+  throw new Problem('subscription_required', detail, { errors: [{ pointer: pools, message, detail }] });
 }
 
 function changesNetwork(present: ClusterSpec, desired: ClusterSpec): boolean {
@@ -102,20 +135,24 @@ function checkFeatures(present: ClusterSpec | null, desired: ClusterSpec, { feat
 }
 
 /** A draft needs a working connection only when it starts. */
-function checkConnection({ isDraft }: { isDraft: boolean }, { connection }: ChangeContext): UsableConnection {
+function checkConnection({ isDraft }: { isDraft: boolean }, { connection, pointers }: ChangeContext): void {
   if (connection === null) {
     throw invalidField('validation_failed', '/spec/connectionRef', 'must be the ref of a connection of the team');
   }
-  if (!isDraft) refuseRejected(connection);
-  return connection;
+  if (!isDraft) refuseRejected(connection, pointers);
 }
 
 /** @throws Problem `connection_rejected` */
-export function refuseRejected({ phase }: { readonly phase: ConnectionPhase }): void {
+export function refuseRejected(
+  { phase }: { readonly phase: ConnectionPhase },
+  pointers: Pick<PoolPointers, 'cluster'>,
+): void {
   if (phase !== 'Rejected') return;
-  throw new Problem(
-    'connection_rejected',
+  const detail =
     'The provider does not accept the token of the connection, or the token is read-only, so the change cannot be carried ' +
-      'out. Replace it with a token with read and write access first.',
-  );
+    'out. Replace it with a token with read and write access first.';
+  const message = 'needs a connection whose token the provider accepts for reading and writing';
+  throw new Problem('connection_rejected', detail, {
+    errors: [{ pointer: pointers.cluster('connectionRef'), message, detail }],
+  });
 }

@@ -1,6 +1,6 @@
 import type { ClusterSpec } from '@corral/contracts';
 import { nodesMaxOf, type PoolPointers } from '../../node-pools/pool-spec.js';
-import { invalidField, Problem } from '../../problem.js';
+import { checkAll, invalidField, Problem } from '../../problem.js';
 
 export interface ClusterQuotas {
   readonly clustersPerTeam: number;
@@ -23,10 +23,9 @@ export function quotasOf(overrides: QuotaOverrides, defaults: ClusterQuotas): Cl
 /** @throws Problem `quota_exceeded` when the team has reached its number of clusters */
 export function checkClusterQuota(clusters: number, { clustersPerTeam }: ClusterQuotas): void {
   if (clusters < clustersPerTeam) return;
-  throw new Problem(
-    'quota_exceeded',
-    `The team's quota is ${clustersPerTeam} clusters, and it has ${clusters}. Delete one, or ask the operators to raise the quota.`,
-  );
+  const detail = `The team's quota is ${clustersPerTeam} clusters, and it has ${clusters}. Delete one, or ask the operators to raise the quota.`;
+  const message = `would exceed the team's quota of ${clustersPerTeam} clusters`;
+  throw new Problem('quota_exceeded', detail, { errors: [{ pointer: '', message, detail }] });
 }
 
 /**
@@ -41,19 +40,23 @@ export function checkPoolQuotas(
   pointers: PoolPointers,
 ): void {
   const present = current?.nodePools ?? [];
-  if (nodePools.length > poolsPerCluster && nodePools.length > present.length) {
-    throw invalidField(
-      'quota_exceeded',
-      pointers.pools,
-      `would make ${nodePools.length} node pools; the limit per cluster is ${poolsPerCluster}. Remove some`,
-    );
-  }
   const nodes = nodesMaxOf(nodePools);
-  if (nodes > nodesPerCluster && nodes > nodesMaxOf(present)) {
-    throw invalidField(
-      'quota_exceeded',
-      pointers.pools,
-      `may grow to ${nodes} nodes in all; the limit per cluster is ${nodesPerCluster}. Lower the maximum of a pool`,
-    );
-  }
+  checkAll([
+    () => {
+      if (nodePools.length <= poolsPerCluster || nodePools.length <= present.length) return;
+      throw invalidField(
+        'quota_exceeded',
+        pointers.pools,
+        `would make ${nodePools.length} node pools; the limit per cluster is ${poolsPerCluster}. Remove some`,
+      );
+    },
+    () => {
+      if (nodes <= nodesPerCluster || nodes <= nodesMaxOf(present)) return;
+      throw invalidField(
+        'quota_exceeded',
+        pointers.pools,
+        `may grow to ${nodes} nodes in all; the limit per cluster is ${nodesPerCluster}. Lower the maximum of a pool`,
+      );
+    },
+  ]);
 }

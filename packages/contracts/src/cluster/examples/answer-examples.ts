@@ -151,7 +151,56 @@ const savings = {
   hourly: { minimum: '-0.0213', maximum: '-0.0639' },
   monthly: { minimum: '-13.1000', maximum: '-39.3000' },
 };
-const changes = [{ pointer: '/spec/nodePools/general/maximum', from: 3, to: 10 }];
+const [three, ten] = [
+  { minimum: 1, maximum: 3 },
+  { minimum: 1, maximum: 10 },
+];
+const maximumOf = (place: string) => ({
+  changes: [{ pointer: `${place}/maximum`, from: 3, to: 10 }],
+  effects: [
+    {
+      target: 'nodePool',
+      pool: 'general',
+      kind: 'scaled',
+      nodes: { before: three, after: ten },
+      fields: [`${place}/maximum`],
+      reason: 'The autoscaler keeps the number of nodes within the new range.',
+    },
+  ],
+});
+/** The same cluster with a bigger machine type for its nodes, a second pool and another minor version. */
+const upgrade = {
+  changes: [
+    { pointer: '/spec/kubernetesVersion', from: '1.33.4', to: '1.34' },
+    { pointer: '/spec/nodePools/0/machineType', from: 'cpx31', to: 'cpx41' },
+    { pointer: '/spec/nodePools/1', from: null, to: { ...spec.nodePools[0], name: 'burst' } },
+  ],
+  effects: [
+    {
+      target: 'cluster',
+      kind: 'upgraded',
+      kubernetesVersion: { before: '1.33.7', after: '1.34.3' },
+      fields: ['/spec/kubernetesVersion'],
+      reason: 'The control plane is upgraded first, then all managed nodes are replaced.',
+    },
+    {
+      target: 'nodePool',
+      pool: 'general',
+      kind: 'replaced',
+      nodes: { before: three, after: three },
+      fields: ['/spec/nodePools/0/machineType', '/spec/kubernetesVersion'],
+      reason: 'A rolling update replaces every node. Each is drained first.',
+    },
+    {
+      target: 'nodePool',
+      pool: 'burst',
+      kind: 'added',
+      nodes: { before: null, after: three },
+      fields: ['/spec/nodePools/1'],
+      reason: 'New nodes are created.',
+    },
+  ],
+};
 const connection = {
   apiVersion,
   kind: 'Connection',
@@ -185,7 +234,14 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
     resource: accepted,
   }),
   clusterDryRun: {
-    dryRun: { summary: 'What would change', value: { dryRun: true, resource: cluster, cost, costDifference, changes } },
+    dryRun: {
+      summary: 'What would change',
+      value: { dryRun: true, resource: cluster, cost, costDifference, ...maximumOf('/spec/nodePools/0') },
+    },
+    dryRunOfUpgrade: {
+      summary: 'An upgrade that replaces all nodes, and another pool',
+      value: { dryRun: true, resource: cluster, cost, costDifference, ...upgrade },
+    },
   },
   deletionDryRun: {
     dryRun: {
@@ -198,6 +254,23 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
           { kind: 'Node', name: 'general', count: null, note: 'From 1 to 3 servers of the type cpx31.' },
           { kind: 'Volume', name: null, count: null, note: 'Their number is not known here.' },
         ],
+        effects: [
+          {
+            target: 'cluster',
+            kind: 'deleted',
+            kubernetesVersion: { before: '1.33.7', after: null },
+            fields: [],
+            reason: 'The control plane is deleted, with all volumes and load balancers of the cluster.',
+          },
+          {
+            target: 'nodePool',
+            pool: 'general',
+            kind: 'removed',
+            nodes: { before: three, after: null },
+            fields: [],
+            reason: 'Its nodes are drained and deleted, with all data on their disks.',
+          },
+        ],
       },
     },
   },
@@ -209,7 +282,7 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
   nodePoolDryRun: {
     dryRun: {
       summary: 'What would change',
-      value: { dryRun: true, resource: nodePool, cost, costDifference, changes },
+      value: { dryRun: true, resource: nodePool, cost, costDifference, ...maximumOf('/spec') },
     },
   },
   operation: {

@@ -27,7 +27,11 @@ function problemExample(code: ProblemCode): Example {
     code,
     instance: 'urn:uuid:6f9d1a52-0b3e-4c8d-9a77-2c1e5d4b8f60',
     operationId: null,
-    ...(place === undefined ? {} : { errors: [place] }),
+    ...(place === undefined ? {} : { errors: [{ ...place, code, detail: sentenceOf(place) }] }),
   };
   return { summary: title, value };
+}
+
+function sentenceOf({ pointer, message }: { readonly pointer: string; readonly message: string }): string {
+  return `${pointer.slice(1).replaceAll('/', '.')} ${message}.`;
 }

@@ -1,0 +1,64 @@
+import type { Problem } from '../../problem.js';
+
+/** What remains of an invalid body when its invalid fields are left out. */
+export interface ValidPart {
+  readonly body: object;
+  /** The errors of a refusal of this part that hold for the whole body, too. */
+  readonly errorsOf: (refusal: Problem) => NonNullable<Problem['errors']>;
+}
+
+/** Stand in for required fields. Whatever depends on them is not reported. */
+const placeholders = { connectionRef: 'none', region: 'none', kubernetesVersion: '0.0' };
+/** Takes the place of an invalid pool, so that the others keep their indexes. */
+const placeholderOf = (index: number) => ({ name: `left-out-${index}`, machineType: 'none', minimum: 0, maximum: 0 });
+
+/** Other fields that decide whether a field is refused. */
+const dependencies: readonly { readonly field: RegExp; readonly on: string }[] = [
+  { field: /^\/spec\/nodePools\/\d+\/machineType$/, on: 'region' },
+  // Adopted servers belong to a connection.
+  { field: /^\/spec\/nodePools\/\d+\/maximum$/, on: 'connectionRef' },
+  { field: /^\/spec\/controlPlaneHA$/, on: 'hibernated' },
+];
+
+/**
+ * Leaves out the invalid fields of a cluster's body, so that the others can be checked nevertheless. A node pool with an
+ * invalid field is left out as a whole.
+ *
+ * @param invalid JSON pointers to invalid, unknown and missing fields
+ * @returns null when nothing remains to check
+ */
+export function validPartOf(body: object, invalid: readonly string[]): ValidPart | null {
+  const spec = 'spec' in body ? body.spec : null;
+  if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) return null;
+  const paths = invalid.map((pointer) => pointer.split('/').slice(1).map(unescaped));
+  if (paths.some(([top, field]) => top === undefined || (top === 'spec' && field === undefined))) return null;
+  const fieldsOut = new Set<string>();
+  const poolsOut = new Set<number>();
+  for (const [top, field = '', index] of paths) {
+    if (top !== 'spec') continue;
+    if (field === 'nodePools' && index !== undefined) poolsOut.add(Number(index));
+    else fieldsOut.add(field);
+  }
+  const { nodePools, ...fields } = Object.fromEntries([
+    ...Object.entries(spec).filter(([field]) => !fieldsOut.has(field)),
+    ...Object.entries(placeholders).filter(([field]) => fieldsOut.has(field)),
+  ]) as Record<string, unknown>;
+  const pools = Array.isArray(nodePools)
+    ? { nodePools: nodePools.map((pool, index) => (poolsOut.has(index) ? placeholderOf(index) : pool)) }
+    : {};
+  return {
+    body: { spec: { ...fields, ...pools } },
+    errorsOf: ({ errors = [] }) => errors.filter(({ pointer }) => holds(pointer, fieldsOut, poolsOut)),
+  };
+}
+
+/** Whether a refusal at this place is independent of everything that was left out. */
+function holds(pointer: string, fieldsOut: ReadonlySet<string>, poolsOut: ReadonlySet<number>): boolean {
+  const [, , field = '', index] = pointer.split('/');
+  if (fieldsOut.has(field)) return false;
+  // Quotas and the last pool are about all pools together.
+  if (field === 'nodePools' && (index === undefined ? poolsOut.size > 0 : poolsOut.has(Number(index)))) return false;
+  return dependencies.every(({ field: dependent, on }) => !dependent.test(pointer) || !fieldsOut.has(on));
+}
+
+const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');

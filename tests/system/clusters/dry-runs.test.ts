@@ -1,0 +1,117 @@
+import type { ChangeEffect } from '@corral/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TeamClient } from '../../support/clusters/client.js';
+import { aCluster, aPool, change, getCluster, getShoot, untilPhase } from '../../support/clusters/journey.js';
+import { type ClusterSystem, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
+
+let system: ClusterSystem;
+let member: TeamClient;
+
+beforeAll(async () => {
+  system = await startClusterSystem();
+  member = (system.teams[0] as ClusterSystem['teams'][number]).member;
+});
+afterAll(async () => {
+  await system?.stop();
+});
+
+/** The names of the nodes of each pool. */
+async function nodesByPool(): Promise<Record<string, string[]>> {
+  const { metadata } = await getShoot(system, await getCluster(member, 'web'));
+  const { nodes } = await system.cloud.admin<{ nodes: { name: string; labels: Record<string, string> }[] }>(
+    'GET',
+    `/garden/shoots/${metadata.namespace}/${metadata.name}/nodes`,
+  );
+  const pools: Record<string, string[]> = {};
+  for (const { name, labels } of nodes) {
+    const pool = labels['corral.dev/pool'] as string;
+    pools[pool] = [...(pools[pool] ?? []), name].sort();
+  }
+  return pools;
+}
+
+/** Plans a change, then makes it. @returns what the plan says of each pool, and the nodes that remained of each */
+async function planAndApply(changes: object) {
+  const body = aCluster(system, changes);
+  const before = await nodesByPool();
+  const plan = await member.insist({ method: 'PUT', path: '/clusters/web/?dryRun=true', body });
+  await change(member, 'PUT', '/clusters/web/', body);
+  const after = await nodesByPool();
+  const kinds = (plan.json.effects as ChangeEffect[]).map((effect) =>
+    effect.target === 'cluster' ? effect.kind : `${effect.pool} ${effect.kind}`,
+  );
+  const kept = Object.entries(before).flatMap(([pool, names]) => names.filter((name) => after[pool]?.includes(name)));
+  return { kinds, before, after, kept };
+}
+
+describe('a dry run tells what then happens to the nodes', () => {
+  const [general, batch] = [aPool(), aPool({ name: 'batch', minimum: 2, maximum: 2 })];
+  const bigger = { ...batch, machineType: 'cpx21' };
+
+  it('of pools that are added, scaled, replaced and removed, and of another minor version', async () => {
+    await change(member, 'PUT', '/clusters/web/', aCluster(system));
+    await untilPhase(member, 'web', 'Ready');
+
+    const added = await planAndApply({ nodePools: [general, batch] });
+    expect(added.kinds).toEqual(['general kept', 'batch added']);
+    expect(added.kept).toEqual(added.before.general);
+    expect(added.after.batch).toHaveLength(2);
+
+    const scaled = await planAndApply({ nodePools: [{ ...general, minimum: 2 }, batch] });
+    expect(scaled.kinds).toEqual(['general scaled', 'batch kept']);
+    expect(scaled.kept).toEqual(Object.values(scaled.before).flat());
+    expect(scaled.after.general).toHaveLength(2);
+
+    const replaced = await planAndApply({ nodePools: [{ ...general, minimum: 2 }, bigger] });
+    expect(replaced.kinds).toEqual(['general kept', 'batch replaced']);
+    expect(replaced.kept).toEqual(replaced.before.general);
+    expect(replaced.after.batch).toHaveLength(2);
+
+    const removed = await planAndApply({ nodePools: [{ ...general, minimum: 2 }] });
+    expect(removed.kinds).toEqual(['general kept', 'batch removed']);
+    expect(removed.after).toEqual({ general: removed.before.general });
+
+    const upgraded = await planAndApply({ nodePools: [{ ...general, minimum: 2 }], kubernetesVersion: '1.34' });
+    expect(upgraded.kinds).toEqual(['upgraded', 'general replaced']);
+    expect(upgraded.kept).toEqual([]);
+    expect(upgraded.after.general).toHaveLength(2);
+  });
+
+  it('of an image that is in use already', async () => {
+    const { status, spec } = await getCluster(member, 'web');
+    const { name, version } = status.nodePools[0]?.image ?? {};
+
+    const pinned = await planAndApply({
+      kubernetesVersion: spec.kubernetesVersion,
+      nodePools: [{ ...general, minimum: 2, image: { name, version } }],
+    });
+
+    expect([name, version]).toEqual([expect.any(String), expect.any(String)]);
+    expect(pinned.kinds).toEqual(['general updated']);
+    expect(pinned.kept).toEqual(pinned.before.general);
+  });
+});
+
+describe('a refused dry run', () => {
+  it('lists every reason, of the catalogue of the garden too', async () => {
+    const { json } = await member.insist({
+      method: 'PUT',
+      path: '/clusters/other/?dryRun=true',
+      body: aCluster(system, {
+        plan: 'free',
+        kubernetesVersion: '1.20',
+        network: { podCIDR: '10.250.0.0/16' },
+        nodePools: [aPool({ machineType: 'm5.large' })],
+      }),
+    });
+
+    expect(json.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual([
+      '/spec/plan validation_failed',
+      '/spec/network/podCIDR invalid_network',
+      '/spec/kubernetesVersion unsupported_version',
+      '/spec/nodePools/0/machineType invalid_node_pool',
+    ]);
+    expect([json.status, json.code]).toEqual([422, 'validation_failed']);
+    expect(await member.findCluster('other')).toBeNull();
+  });
+});
