@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../api/client.js';
 import { newIdempotencyKey } from '../api/idempotency-key.js';
 import { isProblem } from '../api/problem.js';
 import { dnsUsageQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Columns, Panel } from '../ui/columns.js';
 import { Page } from '../ui/page.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
@@ -23,7 +24,7 @@ import {
 import { TokenForm } from './token-form.js';
 
 export function CreateTokenPage() {
-  const { team } = useParams({ from: '/signed-in/teams/$team' });
+  const { slug: team } = useTeam();
   const place = useQuery(dnsZoneQuery(team));
   if (place.data !== undefined) return <CreateToken team={team} place={place.data} />;
   return (
@@ -47,6 +48,8 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const [isChecked, setChecked] = useState(false);
   const create = useMutation({
+    // The token does not stay in memory longer than this page.
+    gcTime: 0,
     mutationFn: async () => {
       const body = tokenWish(draft, { team, zone: place.zone, now: Date.now() });
       const answer = await change('post', '/api/v1/teams/{team}/dns-tokens/', { team }, { body, idempotencyKey });

@@ -1,8 +1,9 @@
 import type { DnsTokenBody, DnsTokenState } from '@corral/contracts';
 import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { dnsTokensQuery, dnsUsageQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
@@ -14,7 +15,7 @@ import { TokenStatus } from './token-status.js';
 const states = ['active', 'expired', 'revoked', 'all'] as const satisfies readonly (DnsTokenState | 'all')[];
 
 export function TokensPage() {
-  const { team } = useParams({ from: '/signed-in/teams/$team' });
+  const { slug: team } = useTeam();
   const { state = 'active' } = useSearch({ from: '/signed-in/teams/$team/dns/tokens' });
   const navigate = useNavigate();
   const tokens = useQuery(dnsTokensQuery(team));

@@ -1,12 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { membersQuery, meQuery } from '../api/queries.js';
+import { membersQuery } from '../api/queries.js';
 import { Empty } from './states.js';
-
-/** Whether the person is an administrator of the team; undefined until it is known. */
-export function useIsAdmin(team: string): boolean | undefined {
-  const { data } = useQuery(meQuery());
-  return data?.teams.some(({ slug, role }) => slug === team && role === 'admin');
-}
 
 /** In place of what only administrators can do. @param what such as `connect a cloud project` */
 export function AdminsOnly({ team, what }: { readonly team: string; readonly what: string }) {

@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import styles from './link-button.module.css';
 
 export interface LinkButtonProps {
   /** Path below `/console`. */
@@ -16,12 +15,7 @@ export interface LinkButtonProps {
 /** A link that looks like a button: it opens a page. */
 export function LinkButton({ to, children, variant = 'filled', shortcut }: LinkButtonProps) {
   return (
-    <Button
-      variant={variant}
-      className={styles.link ?? ''}
-      data-shortcut={shortcut}
-      renderRoot={(props) => <Link to={to} {...props} />}
-    >
+    <Button variant={variant} data-shortcut={shortcut} renderRoot={(props) => <Link to={to} {...props} />}>
       {children}
     </Button>
   );
