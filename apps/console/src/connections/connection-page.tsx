@@ -45,7 +45,19 @@ export function ConnectionPage() {
       <Loaded query={connection} what="the connection">
         {(known) => (
           <>
-            {known.status.message !== '' && <Empty>{known.status.message}</Empty>}
+            {known.status.message !== '' && (
+              <Empty
+                action={
+                  isAdmin && known.status.phase === 'Rejected' && !isChanging ? (
+                    <Button variant="filled" onClick={() => setChanging(true)}>
+                      Replace token
+                    </Button>
+                  ) : undefined
+                }
+              >
+                {known.status.message}
+              </Empty>
+            )}
             {isChanging && <ChangeConnection team={team} connection={known} onDone={() => setChanging(false)} />}
             <ConnectionFacts connection={known} />
             <Verification team={team} connection={known} isAdmin={isAdmin} />

@@ -12,14 +12,23 @@ describe('a connection', () => {
   });
 
   test('has the newest verification of its own', () => {
+    const [verify, updatedAt] = ['connection.verify', '2026-11-23T12:00:00Z'];
     const operations = [
-      operation({ id: '1', kind: 'server.adopt', target: { id: 'c' } }),
-      operation({ id: '2', kind: 'connection.verify', target: { id: 'c' } }),
-      operation({ id: '3', kind: 'connection.verify', target: { id: 'c' } }),
+      operation({ id: '1', kind: 'server.adopt', target: { id: 'c' }, updatedAt }),
+      operation({ id: '2', kind: verify, target: { id: 'c' }, state: 'succeeded', updatedAt }),
+      operation({ id: '3', kind: verify, target: { id: 'c' }, state: 'succeeded', updatedAt }),
     ];
 
-    expect(lastVerification(operations, 'c')?.id).toBe('2');
-    expect(lastVerification(operations, 'd')).toBeUndefined();
+    expect(lastVerification(operations, { id: 'c', updatedAt })?.id).toBe('2');
+    expect(lastVerification(operations, { id: 'd', updatedAt })).toBeUndefined();
+  });
+
+  test('with another token is not verified by what was said about the former one', () => {
+    const before = { kind: 'connection.verify', target: { id: 'c' }, updatedAt: '2026-11-23T12:00:00Z' };
+    const changed = { id: 'c', updatedAt: '2026-11-23T12:00:01Z' };
+
+    expect(lastVerification([operation({ ...before, state: 'succeeded' })], changed)).toBeUndefined();
+    expect(lastVerification([operation({ ...before, state: 'running' })], changed)).toBeDefined();
   });
 });
 

@@ -21,7 +21,7 @@ export function Verification({ team, connection: { metadata }, isAdmin }: Verifi
   const cache = useQueryClient();
   const { ref, id } = metadata;
   const operations = useQuery(operationsQuery(team, id));
-  const last = operations.data && lastVerification(operations.data, id);
+  const last = operations.data && lastVerification(operations.data, metadata);
   const verify = useMutation({
     mutationFn: () =>
       change(
