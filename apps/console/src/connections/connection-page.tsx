@@ -35,8 +35,9 @@ export function ConnectionPage() {
       ]}
       actions={
         isAdmin &&
-        connection.data && (
-          <Button data-shortcut="e" onClick={() => setChanging(true)} disabled={isChanging}>
+        connection.data &&
+        !isChanging && (
+          <Button data-shortcut="e" onClick={() => setChanging(true)}>
             Replace token or name
           </Button>
         )

@@ -124,8 +124,8 @@ function ExtendMenu({ demo, onExtend }: { readonly demo: DemoBody } & Pick<RowAc
   return (
     <Menu>
       <Menu.Target>
-        <Button size="compact-xs" aria-label={`Change the end of ${demo.label}`}>
-          Ends in …
+        <Button size="compact-xs" aria-label={`Extend ${demo.label}`}>
+          Extend
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
