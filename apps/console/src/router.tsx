@@ -118,7 +118,7 @@ const zoneFile = createRoute({
 const tokens = createRoute({
   getParentRoute: () => team,
   path: '/dns/tokens',
-  validateSearch: textSearch('state'),
+  validateSearch: textSearch('state', 'filter'),
   component: lazyRouteComponent(() => import('./dns-tokens/tokens-page.js'), 'TokensPage'),
 });
 

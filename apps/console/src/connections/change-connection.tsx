@@ -8,8 +8,9 @@ import { connectionQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { Panel } from '../ui/columns.js';
 import { Section } from '../ui/page.js';
-import { Failed } from '../ui/states.js';
-import { fieldMessages } from './create-connection-page.js';
+import { Empty, Failed } from '../ui/states.js';
+import { fieldMessages } from './field-messages.js';
+import { sendIfUnedited } from './send-if-unedited.js';
 import { TokenField } from './token-field.js';
 
 export interface ChangeConnectionProps {
@@ -21,26 +22,24 @@ export interface ChangeConnectionProps {
 /** Replaces the token, the name, or both. The API accepts only tokens of the project that the connection has. */
 export function ChangeConnection({ team, connection, onDone }: ChangeConnectionProps) {
   const cache = useQueryClient();
-  const { ref, etag } = connection.metadata;
-  const [began] = useState({ etag, name: connection.spec.name });
+  const [seen, setSeen] = useState(connection);
   const [name, setName] = useState(connection.spec.name);
   const [token, setToken] = useState('');
+  const { ref } = connection.metadata;
   const save = useMutation({
     gcTime: 0,
-    mutationFn: async (ifMatch: string) => {
-      const { provider, providerConfig } = connection.spec;
-      const spec = {
-        provider,
-        providerConfig,
-        name: name.trim(),
-        ...(token.trim() === '' ? {} : { token: token.trim() }),
-      };
-      return (
-        await change('put', '/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { body: { spec }, ifMatch })
-      ).body;
+    mutationFn: () => {
+      const { provider, providerConfig } = seen.spec;
+      const typed = token.trim() === '' ? {} : { token: token.trim() };
+      const body = { spec: { provider, providerConfig, name: name.trim(), ...typed } };
+      return sendIfUnedited(
+        seen,
+        () => cache.fetchQuery({ ...connectionQuery(team, ref), staleTime: 0 }),
+        (ifMatch) => change('put', '/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { body, ifMatch }),
+      );
     },
-    onSuccess: async (changed) => {
-      cache.setQueryData(connectionQuery(team, ref).queryKey, changed);
+    onSuccess: async ({ body }) => {
+      cache.setQueryData(connectionQuery(team, ref).queryKey, body);
       announce(`Changed ${ref}`);
       onDone();
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'connections'] });
@@ -48,7 +47,6 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
   });
   const said = fieldMessages(save.error);
   const isConflict = isProblem(save.error) && save.error.status === 412;
-  const isRenamedMeanwhile = connection.spec.name !== began.name;
   return (
     <Panel>
       <Section title="Replace token or name">
@@ -56,8 +54,7 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
           noValidate
           onSubmit={(event) => {
             event.preventDefault();
-            // Its entity tag moves with each verification. Only a changed name is a conflict, and it is shown below.
-            save.mutate(isRenamedMeanwhile ? began.etag : etag);
+            save.mutate();
           }}
           onKeyDown={(event) => {
             if (event.key === 'Escape') onDone();
@@ -87,17 +84,32 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
             <Button onClick={onDone}>Cancel</Button>
           </Group>
         </form>
-        {isConflict && isRenamedMeanwhile && (
-          <p role="alert">
-            {ref} has changed since you began: its name was {began.name} and is now {connection.spec.name}; yours is{' '}
-            {name}. <Button onClick={() => save.mutate(etag)}>Use mine</Button>{' '}
-            <Button onClick={() => setName(connection.spec.name)}>Take theirs</Button>
-          </p>
-        )}
-        {save.error !== null && !(isConflict && isRenamedMeanwhile) && (
-          <Failed error={save.error} what="The connection was not changed." />
-        )}
+        {isConflict && <Conflict seen={seen} now={connection} mine={name} onContinue={() => setSeen(connection)} />}
+        {save.error !== null && !isConflict && <Failed error={save.error} what="The connection was not changed." />}
       </Section>
     </Panel>
+  );
+}
+
+interface ConflictProps {
+  readonly seen: Connection;
+  readonly now: Connection;
+  readonly mine: string;
+  readonly onContinue: () => void;
+}
+
+/** What another person changed since this one began. A token cannot be compared, only that something has changed. */
+function Conflict({ seen, now, mine, onContinue }: ConflictProps) {
+  const { ref, generation } = now.metadata;
+  if (generation === seen.metadata.generation) return <p role="status">Save again to change it as it is now.</p>;
+  return (
+    <div role="alert">
+      <Empty action={<Button onClick={onContinue}>Continue from there</Button>}>
+        {ref} has changed since you began.{' '}
+        {seen.spec.name === now.spec.name
+          ? 'Its name is the same, so its token was replaced.'
+          : `Its name was ${seen.spec.name} and is now ${now.spec.name}. Yours is ${mine}.`}
+      </Empty>
+    </div>
   );
 }

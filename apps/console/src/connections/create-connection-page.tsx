@@ -12,6 +12,7 @@ import { AdminsOnly } from '../ui/admins-only.js';
 import { Page } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
+import { fieldMessages } from './field-messages.js';
 import { TokenField } from './token-field.js';
 
 /** Connects a cloud project with its token. */
@@ -108,10 +109,4 @@ function ConnectForm({ team }: { readonly team: string }) {
       </Stack>
     </form>
   );
-}
-
-/** What the API says about fields, as sentences, by pointer. */
-export function fieldMessages(error: unknown): Readonly<Record<string, string>> {
-  if (!isProblem(error)) return {};
-  return Object.fromEntries(error.fields.map(({ pointer, message }) => [pointer, `It ${message}.`]));
 }

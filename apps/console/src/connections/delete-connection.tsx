@@ -4,18 +4,24 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../api/client.js';
-import { teamKey } from '../api/queries.js';
+import { connectionQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { Section } from '../ui/page.js';
+import { sendIfUnedited } from './send-if-unedited.js';
 
 export function DeleteConnection({ team, connection }: { readonly team: string; readonly connection: Connection }) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const [isAsking, setAsking] = useState(false);
-  const { ref, etag } = connection.metadata;
+  const { ref } = connection.metadata;
   const remove = useMutation({
-    mutationFn: () => change('delete', '/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { ifMatch: etag }),
+    mutationFn: () =>
+      sendIfUnedited(
+        connection,
+        () => cache.fetchQuery({ ...connectionQuery(team, ref), staleTime: 0 }),
+        (ifMatch) => change('delete', '/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { ifMatch }),
+      ),
     onSuccess: async () => {
       announce(`Deleted ${ref}`);
       await navigate({ to: '/teams/$team/connections', params: { team } });

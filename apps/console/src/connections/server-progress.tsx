@@ -1,18 +1,21 @@
-import type { AdoptedServer } from '@corral/contracts';
+import { type AdoptedServer, joinsByCommand } from '@corral/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { operationQuery } from '../api/queries.js';
 import { Meter } from '../ui/status.js';
 import { isOpen, storyOf } from './connection-rules.js';
 
-/** Phases in which the operation on the server says more than its phase. */
-const told = ['Adopting', 'Rebuilding', 'Deregistering', 'Failed'];
+/** Whether the operation on the server says more than its phase: the adoption of a machine lasts until it has joined. */
+const hasOperation = ({ spec, status: { phase } }: AdoptedServer): boolean =>
+  ['Adopting', 'Rebuilding', 'Deregistering', 'Failed'].includes(phase) ||
+  (phase === 'Joining' && joinsByCommand(spec.serverKind));
 
 /** How far the change of a server is, what it waits for, or why it failed and what to do. */
 export function ServerProgress({ team, server }: { readonly team: string; readonly server: AdoptedServer }) {
-  const { phase, message, operationId } = server.status;
-  const isTold = operationId !== null && told.includes(phase);
-  const { data: operation } = useQuery({ ...operationQuery(team, operationId ?? ''), enabled: isTold });
+  const { message, operationId } = server.status;
+  const isTold = operationId !== null && hasOperation(server);
+  const query = useQuery({ ...operationQuery(team, operationId ?? ''), enabled: isTold });
+  const operation = isTold ? query.data : undefined;
   const story = (operation && storyOf(operation)) ?? message;
   return (
     <>

@@ -89,10 +89,10 @@ function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly 
       label: 'Server',
       sortBy: ({ metadata }) => metadata.name,
       cell: ({ metadata: { name, serverID } }) => (
-        <>
+        <div>
           <Copyable text={name} />
           {name !== String(serverID) && <div className="faint numeric">{serverID}</div>}
-        </>
+        </div>
       ),
     },
     {
@@ -100,10 +100,10 @@ function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly 
       label: 'Type',
       sortBy: ({ spec }) => spec.serverType,
       cell: ({ spec: { serverType, location, architecture, serverKind } }) => (
-        <>
+        <div>
           <span className="mono">{serverType}</span>
           <div className="faint">{[serverKind, location, architecture].join(', ')}</div>
-        </>
+        </div>
       ),
     },
     {
@@ -111,10 +111,10 @@ function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly 
       label: 'Phase',
       sortBy: ({ status }) => status.phase,
       cell: (server) => (
-        <>
+        <div>
           <ServerStatus phase={server.status.phase} />
           <ServerProgress team={team} server={server} />
-        </>
+        </div>
       ),
     },
     {
@@ -152,7 +152,8 @@ interface ServerActionsProps {
 
 function ServerActions({ server: { metadata, spec, status }, onLeave, onJoin }: ServerActionsProps) {
   if (status.phase === 'Deregistering') return null;
-  const mayJoin = joinsByCommand(spec.serverKind) && status.claimedBy !== null && status.phase !== 'Joined';
+  const isAwaited = status.claimedBy !== null && (status.phase === 'Adopting' || status.phase === 'Joining');
+  const mayJoin = joinsByCommand(spec.serverKind) && isAwaited;
   return (
     <Group gap="xs" justify="flex-end" wrap="nowrap">
       {mayJoin && (

@@ -13,7 +13,8 @@ export interface NewDemo {
 
 export interface CreatedDemoProps {
   readonly created: NewDemo;
-  readonly endpoint: string;
+  /** Null while it is not known. */
+  readonly endpoint: string | null;
   readonly onStored: () => void;
 }
 
@@ -36,7 +37,7 @@ dig +short ${label}.${zone}`;
           remedy="If it is lost, end the demo and create another."
           onStored={onStored}
         >
-          <Snippet text={commands} label="commands for the demo" />
+          {endpoint !== null && <Snippet text={commands} label="commands for the demo" />}
         </ShownOnce>
       </Section>
     </Panel>

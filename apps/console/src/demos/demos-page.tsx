@@ -52,8 +52,8 @@ export function DemosPage() {
         when it ends. {demos.data && `${demos.data.length} of ${dnsLimits.demosPerTeam} demos run.`}
       </p>
       {isCreating && form}
-      {created !== null && place.data !== undefined && (
-        <CreatedDemo created={created} endpoint={place.data.endpoint} onStored={() => setCreated(null)} />
+      {created !== null && (
+        <CreatedDemo created={created} endpoint={place.data?.endpoint ?? null} onStored={() => setCreated(null)} />
       )}
       <Loaded query={demos} what="demos">
         {(all: readonly DemoBody[]) =>

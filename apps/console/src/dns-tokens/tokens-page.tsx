@@ -1,5 +1,5 @@
 import type { DnsTokenBody, DnsTokenState } from '@corral/contracts';
-import { NativeSelect } from '@mantine/core';
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { dnsTokensQuery, dnsUsageQuery } from '../api/queries.js';
@@ -16,8 +16,13 @@ const states = ['active', 'expired', 'revoked', 'all'] as const satisfies readon
 
 export function TokensPage() {
   const { slug: team } = useTeam();
-  const { state = 'active' } = useSearch({ from: '/signed-in/teams/$team/dns/tokens' });
-  const navigate = useNavigate();
+  const { state = 'active', filter = '' } = useSearch({ from: '/signed-in/teams/$team/dns/tokens' });
+  const navigate = useNavigate({ from: '/teams/$team/dns/tokens' });
+  const search = (next: { state: string; filter: string }) =>
+    void navigate({
+      search: { state: next.state, ...(next.filter === '' ? {} : { filter: next.filter }) },
+      replace: true,
+    });
   const tokens = useQuery(dnsTokensQuery(team));
   const usage = useQuery(dnsUsageQuery(team));
   return (
@@ -35,27 +40,29 @@ export function TokensPage() {
       </p>
       <Loaded query={tokens} what="tokens">
         {(all) => {
-          const shown = state === 'all' ? all : all.filter((token) => token.state === state);
+          const shown = all.filter((token) => isShown(token, { team, state, filter }));
           if (all.length === 0) return <Empty>No tokens. Tools need one.</Empty>;
           return (
             <>
-              <NativeSelect
-                label="Show"
-                w="12rem"
-                data={[...states]}
-                value={state}
-                onChange={(event) =>
-                  void navigate({
-                    to: '/teams/$team/dns/tokens',
-                    params: { team },
-                    search: { state: event.currentTarget.value },
-                    replace: true,
-                  })
-                }
-              />
+              <Group align="flex-end">
+                <TextInput
+                  type="search"
+                  label="Filter"
+                  data-shortcut="/"
+                  placeholder="name, covered name or creator"
+                  value={filter}
+                  onChange={(event) => search({ state, filter: event.currentTarget.value })}
+                />
+                <NativeSelect
+                  label="Show"
+                  data={[...states]}
+                  value={state}
+                  onChange={(event) => search({ state: event.currentTarget.value, filter })}
+                />
+              </Group>
               {shown.length === 0 ? (
-                <Empty>
-                  None of the {all.length} tokens is {state}.
+                <Empty action={<Button onClick={() => search({ state: 'all', filter: '' })}>Show all</Button>}>
+                  None of the {all.length} tokens {filter === '' ? `is ${state}` : `matches “${filter}”`}.
                 </Empty>
               ) : (
                 <Table caption="DNS tokens" columns={columnsOf(team)} rows={shown} rowKey={({ id }) => id} />
@@ -66,6 +73,18 @@ export function TokensPage() {
       </Loaded>
     </Page>
   );
+}
+
+interface Shown {
+  readonly team: string;
+  readonly state: string;
+  readonly filter: string;
+}
+
+function isShown(token: DnsTokenBody, { team, state, filter }: Shown): boolean {
+  if (state !== 'all' && token.state !== state) return false;
+  const text = [token.name, coverageText({ ownerLabel: team, ...token }), token.createdBy?.email ?? ''].join(' ');
+  return text.toLowerCase().includes(filter.trim().toLowerCase());
 }
 
 const columnsOf = (team: string): readonly Column<DnsTokenBody>[] => [
