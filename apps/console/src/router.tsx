@@ -198,6 +198,7 @@ const connection = createRoute({
 const adoptServer = createRoute({
   getParentRoute: () => team,
   path: '/connections/$ref/servers/+',
+  validateSearch: textSearch('number'),
   component: lazyRouteComponent(() => import('./connections/adopt-server-page.js'), 'AdoptServerPage'),
 });
 

@@ -114,6 +114,7 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await page.getByLabel('Type work-shop to confirm').fill('work-shop');
     await page.keyboard.press('Enter');
     await page.getByText('No demos run.').waitFor();
+    await page.waitForFunction(() => document.activeElement !== document.body);
     await closePage(page);
   });
 
@@ -158,6 +159,48 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await closePage(page);
   });
 
+  it('connects a project under a free ref, keeps what was typed under a taken one, and deletes the connection', async () => {
+    const page = await running.open('/teams/acme/connections');
+    await page.getByRole('link', { name: 'main' }).waitFor();
+    await page.keyboard.press('n');
+    await page.getByRole('textbox', { name: 'Ref' }).fill('main');
+    await page.getByLabel('API token of the project').fill('a-token-of-no-project');
+    await page.keyboard.press('Enter');
+    await page.getByText('main exists.').waitFor();
+    expect(await page.getByLabel('API token of the project').inputValue()).toBe('a-token-of-no-project');
+    await page.getByRole('textbox', { name: 'Ref' }).fill('second');
+    await page.keyboard.press('Enter');
+
+    await page.getByRole('heading', { level: 1, name: 'second' }).waitFor();
+    await page.getByText('Rejected', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Delete connection' }).press('Enter');
+    await page.getByLabel('Type second to confirm').fill('second');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Connections' }).waitFor();
+    await page.getByRole('link', { name: 'main' }).waitFor();
+    expect(await page.getByRole('link', { name: 'second' }).count()).toBe(0);
+    await closePage(page);
+  });
+
+  it('shows what another person changed before a connection is changed again', async () => {
+    const page = await running.open('/teams/acme/connections/main');
+    await page.getByRole('button', { name: 'Replace token or name' }).press('Enter');
+    await page.getByLabel('Display name').fill('Mine');
+    const spec = { provider: 'hcloud', name: 'Theirs', providerConfig: {} };
+    expect((await running.api('PUT', '/api/v1/teams/acme/connections/main/', { spec })).status).toBe(200);
+    await page.getByRole('heading', { level: 1, name: 'Theirs' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('is now Theirs. Yours is Mine.').waitFor();
+    await page.getByRole('button', { name: 'Continue from there' }).press('Enter');
+    await page.getByRole('button', { name: 'Save connection' }).press('Enter');
+
+    await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
+    const changeButton = page.getByRole('button', { name: 'Replace token or name' });
+    await changeButton.waitFor();
+    expect(await changeButton.evaluate((button) => button === document.activeElement)).toBe(true);
+    await closePage(page);
+  });
+
   it('tells members who can change connections', async () => {
     const sessionid = running.dev.teams[0]?.member.sessionid ?? null;
     for (const path of ['/connections/+', '/connections/main/servers/+']) {
@@ -168,13 +211,14 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
   });
 
   it.each(['light', 'dark'] as const)('is accessible in the %s theme, also on a phone', async (theme) => {
+    const page = await running.open('/teams/acme/dns/tokens', { theme, width: 390 });
     for (const path of ['/dns/tokens', '/dns/tokens/+', '/dns/demos', '/connections', '/connections/+']) {
-      const page = await running.open(`/teams/acme${path}`, { theme, width: 390 });
+      await page.goto(`${running.dev.baseUrl}/console/teams/acme${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expectAccessible(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
-      await closePage(page);
     }
+    await closePage(page);
   });
 
   it('breaks no policy and throws nothing', () => {

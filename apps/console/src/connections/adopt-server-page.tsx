@@ -9,7 +9,8 @@ import {
 } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useParams, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { read } from '../api/client.js';
 import { useTeam } from '../shell/use-team.js';
 import { AdminsOnly } from '../ui/admins-only.js';
@@ -52,7 +53,9 @@ const kindLabels: Readonly<Record<ServerKind, string>> = {
 
 /** First which server, with what the provider says about it now; then the acknowledgement. */
 function Adoption({ team, connectionRef }: AdoptionProps) {
-  const [draft, setDraft, clearDraft] = useDraft<AdoptionDraft>(`adopt.${team}.${connectionRef}`, emptyAdoption);
+  const { number = '' } = useSearch({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
+  const initial = useMemo((): AdoptionDraft => ({ ...emptyAdoption, number }), [number]);
+  const [draft, setDraft, clearDraft] = useDraft<AdoptionDraft>(`adopt.${team}.${connectionRef}.${number}`, initial);
   const lookUp = useMutation({
     mutationFn: (number: string) =>
       read('/api/v1/teams/{team}/connections/{ref}/project-servers/{server_id}/', {

@@ -12,6 +12,7 @@ import { Page, Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { ClusterStatus, ConnectionStatus } from '../ui/status.js';
 import { Time } from '../ui/time.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ChangeConnection } from './change-connection.js';
 import { clustersUsing } from './connection-rules.js';
 import { DeleteConnection } from './delete-connection.js';
@@ -24,6 +25,7 @@ export function ConnectionPage() {
   const { slug: team, isAdmin } = useTeam();
   const connection = useQuery(connectionQuery(team, ref));
   const [isChanging, setChanging] = useState(false);
+  useFocusKept('[data-shortcut="e"]', isChanging);
   const status = connection.data?.status;
   return (
     <Page

@@ -10,6 +10,7 @@ import { Copyable } from '../ui/copy.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { ServerStatus } from '../ui/status.js';
 import { type Column, Table } from '../ui/table.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import { JoinCommandDialog } from './join-command-dialog.js';
 import { ServerProgress } from './server-progress.js';
 
@@ -25,6 +26,7 @@ export function ServerTable({ team, connection, servers, isAdmin }: ServerTableP
   const [leaving, setLeaving] = useState<AdoptedServer | null>(null);
   const [joining, setJoining] = useState<AdoptedServer | null>(null);
   const { ref } = connection.metadata;
+  useFocusKept('[data-shortcut="n"]', servers.length);
   const deregister = useMutation({
     mutationFn: ({ metadata: { serverID } }: AdoptedServer) =>
       change('delete', '/api/v1/teams/{team}/connections/{ref}/adopted-servers/{server_id}/', {
@@ -160,6 +162,15 @@ function ServerActions({ server: { metadata, spec, status }, onLeave, onJoin }: 
         <Button size="compact-xs" onClick={onJoin} aria-label={`Get the join command of ${metadata.name}`}>
           Join command
         </Button>
+      )}
+      {status.phase === 'Failed' && status.claimedBy === null && (
+        <Link
+          to="/teams/$team/connections/$ref/servers/+"
+          params={{ team: metadata.team, ref: metadata.connectionRef }}
+          search={{ number: String(metadata.serverID) }}
+        >
+          Adopt {metadata.name} again
+        </Link>
       )}
       <Button size="compact-xs" color="bad" onClick={onLeave} aria-label={`Deregister ${metadata.name}`}>
         Deregister

@@ -7,6 +7,7 @@ import { demosQuery, dnsZoneQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import { CreateDemo } from './create-demo.js';
 import { CreatedDemo, type NewDemo } from './created-demo.js';
 import { DemoTable } from './demo-table.js';
@@ -18,6 +19,7 @@ export function DemosPage() {
   const place = useQuery(dnsZoneQuery(team));
   const [created, setCreated] = useState<NewDemo | null>(null);
   const [isCreating, setCreating] = useState(false);
+  useFocusKept('[data-shortcut="n"]', `${isCreating} ${created?.demo.label} ${demos.data?.length}`);
   if (isProblem(demos.error) && demos.error.status === 404 && demos.data === undefined) {
     return (
       <Page title="Demos">

@@ -29,9 +29,13 @@ export function CreateTokenPage() {
   if (place.data !== undefined) return <CreateToken team={team} place={place.data} />;
   return (
     <Page title="Create DNS token">
-      <Loaded query={place} what="the zone">
-        {() => null}
-      </Loaded>
+      {isProblem(place.error) && place.error.status === 404 ? (
+        <Empty>This installation does not say where its DNS API is. Its operators have to set DNS_API_URL.</Empty>
+      ) : (
+        <Loaded query={place} what="the zone">
+          {() => null}
+        </Loaded>
+      )}
     </Page>
   );
 }

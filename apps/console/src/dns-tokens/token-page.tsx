@@ -12,6 +12,7 @@ import { Facts } from '../ui/facts.js';
 import { Page, Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { Expiry, Time } from '../ui/time.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ClientConfigTabs } from './client-config-tabs.js';
 import { CoverageCheck } from './coverage-check.js';
 import { coverageText } from './token-draft.js';
@@ -22,6 +23,7 @@ export function TokenPage() {
   const tokens = useQuery(dnsTokensQuery(team));
   const token = tokens.data?.find((each) => each.id === id);
   const [isRevoking, setRevoking] = useState(false);
+  useFocusKept('h1', token?.state);
   return (
     <Page
       title={token?.name ?? 'DNS token'}
