@@ -106,6 +106,12 @@ function terraform(use: TokenUse): string {
   const { name, type, value } = exampleRrset(use);
   const resource = (name.split('.')[0] as string).replace(/[^a-z0-9_]/g, '_').replace(/^(?![a-z_])/, '_');
   return `# export TF_VAR_dns_token=${use.token}
+terraform {
+  required_providers {
+    hcloud = { source = "hetznercloud/hcloud" }
+  }
+}
+
 variable "dns_token" {
   type      = string
   sensitive = true
