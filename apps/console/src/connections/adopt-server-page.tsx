@@ -12,6 +12,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { read } from '../api/client.js';
+import { isProblem } from '../api/problem.js';
 import { useTeam } from '../shell/use-team.js';
 import { AdminsOnly } from '../ui/admins-only.js';
 import { Columns } from '../ui/columns.js';
@@ -66,6 +67,8 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
   });
   const isMachine = joinsByCommand(draft.kind);
   const found = !isMachine && lookUp.data && String(lookUp.data.serverID) === draft.number.trim() ? lookUp.data : null;
+  const isRefused = !isMachine && lookUp.error !== null && lookUp.variables === draft.number.trim();
+  const isAbsent = isRefused && isProblem(lookUp.error) && lookUp.error.status === 404;
   const set = (change: Partial<AdoptionDraft>) => setDraft({ ...draft, ...change });
   return (
     <Columns
@@ -93,10 +96,11 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
           if (!isMachine) lookUp.mutate(draft.number.trim());
         }}
       >
-        <Group align="flex-end">
+        <Group align={isAbsent ? 'center' : 'flex-end'}>
           <TextInput
             label={isMachine ? 'Number' : 'Number at the provider'}
             description={isMachine ? 'Any number that no other adopted server of the team has.' : undefined}
+            error={isAbsent && `The project of ${connectionRef} has no such server.`}
             inputMode="numeric"
             value={draft.number}
             onChange={(event) => set({ number: event.currentTarget.value })}
@@ -111,7 +115,7 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
         </Group>
       </form>
       {isMachine && <MachineFields draft={draft} onChange={set} />}
-      {!isMachine && lookUp.error !== null && <Failed error={lookUp.error} what="The server was not found out." />}
+      {isRefused && !isAbsent && <Failed error={lookUp.error} what="The look-up failed." />}
       {found !== null && <FoundServer server={found} />}
     </Columns>
   );

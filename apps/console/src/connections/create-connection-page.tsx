@@ -2,7 +2,7 @@ import { type Connection, clusterLimits } from '@corral/contracts';
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { change } from '../api/client.js';
 import { newIdempotencyKey } from '../api/idempotency-key.js';
 import { isProblem } from '../api/problem.js';
@@ -38,6 +38,7 @@ function ConnectForm({ team }: { readonly team: string }) {
   const navigate = useNavigate();
   const [draft, setDraft, clearDraft] = useDraft(`connection.${team}`, emptyDraft);
   const [token, setToken] = useState('');
+  const tokenInput = useRef<HTMLInputElement>(null);
   const [isTokenMissing, setTokenMissing] = useState(false);
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const connect = useMutation({
@@ -70,12 +71,13 @@ function ConnectForm({ team }: { readonly team: string }) {
         event.preventDefault();
         setTokenMissing(token.trim() === '');
         if (token.trim() !== '') connect.mutate();
+        else tokenInput.current?.focus();
       }}
     >
       <Stack gap="md" maw="36rem">
         <TextInput
           label="Ref"
-          description="Clusters name the connection by it, for ever. Lower-case letters, digits and hyphens; empty: a generated one."
+          description="Clusters name the connection by it, permanently. Lower-case letters, digits and hyphens; empty: a generated one."
           value={draft.ref}
           onChange={(event) => setDraft({ ...draft, ref: event.currentTarget.value })}
           error={isTaken ? `${draft.ref} exists. Choose another ref, or replace the token there.` : said['']}
@@ -96,6 +98,7 @@ function ConnectForm({ team }: { readonly team: string }) {
         />
         <TokenField
           label="API token of the project"
+          inputRef={tokenInput}
           value={token}
           onChange={setToken}
           error={isTokenMissing && token.trim() === '' ? 'Paste the token of the project.' : said['/spec/token']}

@@ -15,7 +15,7 @@ import { TokenStatus } from './token-status.js';
 const states = ['active', 'expired', 'revoked', 'all'] as const satisfies readonly (DnsTokenState | 'all')[];
 
 export function TokensPage() {
-  const { slug: team } = useTeam();
+  const { slug: team, isAdmin } = useTeam();
   const { state = 'active', filter = '' } = useSearch({ from: '/signed-in/teams/$team/dns/tokens' });
   const navigate = useNavigate({ from: '/teams/$team/dns/tokens' });
   const search = (next: { state: string; filter: string }) =>
@@ -36,12 +36,16 @@ export function TokensPage() {
     >
       <p className="muted">
         Tools write records with a token.{' '}
-        {usage.data && `${usage.data.tokens.active} of ${usage.data.tokens.limit} active.`}
+        {usage.data && `${usage.data.tokens.active} of ${usage.data.tokens.limit} of the team are active.`}
       </p>
       <Loaded query={tokens} what="tokens">
         {(all) => {
           const shown = all.filter((token) => isShown(token, { team, state, filter }));
-          if (all.length === 0) return <Empty>No tokens. Tools need one.</Empty>;
+          if (all.length === 0) {
+            return (
+              <Empty>{isAdmin ? 'No tokens.' : 'No tokens of yours: members see their own.'} Tools need one.</Empty>
+            );
+          }
           return (
             <>
               <Group align="flex-end">
