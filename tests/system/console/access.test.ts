@@ -121,6 +121,9 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
   it('adopts the server whose live name was typed, follows it, and deregisters it', async () => {
     const server = running.dev.teams[0]?.servers[0]?.serverID;
     const page = await running.open('/teams/acme/connections/main/servers/+');
+    await page.getByLabel('Number at the provider').fill('99');
+    await page.keyboard.press('Enter');
+    await page.getByText('The project of main has no such server.').waitFor();
     await page.getByLabel('Number at the provider').fill(String(server));
     await page.keyboard.press('Enter');
     await page.getByText('can be adopted').waitFor();
