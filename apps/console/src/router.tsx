@@ -118,6 +118,7 @@ const zoneFile = createRoute({
 const tokens = createRoute({
   getParentRoute: () => team,
   path: '/dns/tokens',
+  validateSearch: textSearch('state', 'filter'),
   component: lazyRouteComponent(() => import('./dns-tokens/tokens-page.js'), 'TokensPage'),
 });
 
@@ -197,6 +198,7 @@ const connection = createRoute({
 const adoptServer = createRoute({
   getParentRoute: () => team,
   path: '/connections/$ref/servers/+',
+  validateSearch: textSearch('number'),
   component: lazyRouteComponent(() => import('./connections/adopt-server-page.js'), 'AdoptServerPage'),
 });
 

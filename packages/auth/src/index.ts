@@ -1,4 +1,4 @@
-export { callerRoot, DNS_SCOPE, type DnsCaller, maySee, mayWriteType } from './dns/caller.js';
+export { DNS_SCOPE, type DnsCaller } from './dns/caller.js';
 export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';
 export { countRequests, type RequestCounter, requestCounter } from './dns/request-counter.js';
 export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type NewDnsToken } from './dns/token.js';

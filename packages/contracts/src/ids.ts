@@ -23,3 +23,9 @@ export const asNodePoolId = (id: string): NodePoolId => id as NodePoolId;
 export const asConnectionId = (id: string): ConnectionId => id as ConnectionId;
 export const asServerId = (id: string): ServerId => id as ServerId;
 export const asOperationId = (id: string): OperationId => id as OperationId;
+
+/** Parses the provider's number of a server, as in paths; null when it is invalid. */
+export function parseServerId(text: string): number | null {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(id) ? id : null;
+}

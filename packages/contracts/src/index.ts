@@ -30,6 +30,7 @@ export * from './dns/names.js';
 export * from './dns/openapi.js';
 export * from './dns/requests.js';
 export * from './dns/routes.js';
+export * from './dns/token-coverage.js';
 export * from './ids.js';
 export { InvalidBody, type InvalidField } from './parser-for.js';
 export * from './retention.js';

@@ -43,7 +43,10 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     await page.keyboard.press('t');
     await page.getByRole('dialog').getByText('Your session ended').waitFor();
     await expectAccessible(page);
-    await page.getByRole('dialog').getByRole('button', { name: /^member@acme\.test/ }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^member@acme\.test/ })
+      .click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.getByRole('heading', { level: 1, name: 'DNS tokens' }).waitFor();
     await closePage(page);

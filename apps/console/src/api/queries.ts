@@ -1,4 +1,4 @@
-import type { Rrset } from '@corral/contracts';
+import type { DemoBody, Rrset } from '@corral/contracts';
 import { queryOptions } from '@tanstack/react-query';
 import { type Query, read, readAll } from './client.js';
 import { dnsClientOf } from './dns-client.js';
@@ -116,6 +116,18 @@ export const rrsetsQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'rrsets'],
     queryFn: ({ signal }): Promise<Rrset[]> => dnsClientOf(team).listRrsets(signal),
+  });
+
+/** Live demos. A team has few, so that one page has all of them. */
+export const demosQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'demos'],
+    queryFn: async ({ signal }): Promise<DemoBody[]> => {
+      const { body } = await dnsClientOf(team).request<{ demos: DemoBody[] }>('GET', '/demos?per_page=50', { signal });
+      return body.demos;
+    },
+    // No event announces their records and ends.
+    refetchInterval: 15_000,
   });
 
 export const membersQuery = (team: string) =>

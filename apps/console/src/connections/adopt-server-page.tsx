@@ -1,5 +1,182 @@
+import {
+  clusterLimits,
+  joinsByCommand,
+  type ProjectServer,
+  type ServerArchitecture,
+  type ServerKind,
+  serverArchitectures,
+  serverKinds,
+} from '@corral/contracts';
+import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useParams, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { read } from '../api/client.js';
+import { isProblem } from '../api/problem.js';
+import { useTeam } from '../shell/use-team.js';
+import { AdminsOnly } from '../ui/admins-only.js';
+import { Columns } from '../ui/columns.js';
+import { Facts } from '../ui/facts.js';
 import { Page } from '../ui/page.js';
+import { Empty, Failed } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import { useDraft } from '../ui/use-draft.js';
+import { type AdoptionDraft, emptyAdoption } from './adoption.js';
+import { ConfirmAdoption } from './confirm-adoption.js';
 
 export function AdoptServerPage() {
-  return <Page title="Adopt server">…</Page>;
+  const { ref } = useParams({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
+  const { slug: team, isAdmin } = useTeam();
+  return (
+    <Page
+      title="Adopt server"
+      crumbs={[
+        { label: team, to: `/teams/${team}` },
+        { label: 'Connections', to: `/teams/${team}/connections` },
+        { label: ref, to: `/teams/${team}/connections/${ref}` },
+      ]}
+    >
+      {isAdmin ? <Adoption team={team} connectionRef={ref} /> : <AdminsOnly team={team} what="adopt servers" />}
+    </Page>
+  );
+}
+
+interface AdoptionProps {
+  readonly team: string;
+  readonly connectionRef: string;
+}
+
+const kindLabels: Readonly<Record<ServerKind, string>> = {
+  cloud: 'A server in the cloud project of this connection. Corral rebuilds it.',
+  dedicated: 'A dedicated server. You run a join command on it.',
+  onprem: 'A machine of your own. You run a join command on it.',
+};
+
+/** First which server, with what the provider says about it now; then the acknowledgement. */
+function Adoption({ team, connectionRef }: AdoptionProps) {
+  const { number = '' } = useSearch({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
+  const initial = useMemo((): AdoptionDraft => ({ ...emptyAdoption, number }), [number]);
+  const [draft, setDraft, clearDraft] = useDraft<AdoptionDraft>(`adopt.${team}.${connectionRef}.${number}`, initial);
+  const lookUp = useMutation({
+    mutationFn: (number: string) =>
+      read('/api/v1/teams/{team}/connections/{ref}/project-servers/{server_id}/', {
+        team,
+        ref: connectionRef,
+        server_id: number,
+      }),
+  });
+  const isMachine = joinsByCommand(draft.kind);
+  const found = !isMachine && lookUp.data && String(lookUp.data.serverID) === draft.number.trim() ? lookUp.data : null;
+  const isRefused = !isMachine && lookUp.error !== null && lookUp.variables === draft.number.trim();
+  const isAbsent = isRefused && isProblem(lookUp.error) && lookUp.error.status === 404;
+  const set = (change: Partial<AdoptionDraft>) => setDraft({ ...draft, ...change });
+  return (
+    <Columns
+      aside={
+        <ConfirmAdoption
+          key={`${draft.kind} ${draft.number}`}
+          team={team}
+          connectionRef={connectionRef}
+          draft={draft}
+          found={found}
+          onAdopted={clearDraft}
+        />
+      }
+    >
+      <Radio.Group label="What it is" value={draft.kind} onChange={(kind) => set({ kind: kind as ServerKind })}>
+        <Stack gap="xs" mt={4}>
+          {serverKinds.map((kind) => (
+            <Radio key={kind} value={kind} label={kindLabels[kind]} size="xs" />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isMachine) lookUp.mutate(draft.number.trim());
+        }}
+      >
+        <Group align={isAbsent ? 'center' : 'flex-end'}>
+          <TextInput
+            label={isMachine ? 'Number' : 'Number at the provider'}
+            description={isMachine ? 'Any number that no other adopted server of the team has.' : undefined}
+            error={isAbsent && `The project of ${connectionRef} has no such server.`}
+            inputMode="numeric"
+            value={draft.number}
+            onChange={(event) => set({ number: event.currentTarget.value })}
+            autoComplete="off"
+            required
+          />
+          {!isMachine && (
+            <Button type="submit" loading={lookUp.isPending}>
+              Look up server
+            </Button>
+          )}
+        </Group>
+      </form>
+      {isMachine && <MachineFields draft={draft} onChange={set} />}
+      {isRefused && !isAbsent && <Failed error={lookUp.error} what="The look-up failed." />}
+      {found !== null && <FoundServer server={found} />}
+    </Columns>
+  );
+}
+
+function MachineFields({
+  draft,
+  onChange,
+}: {
+  readonly draft: AdoptionDraft;
+  readonly onChange: (change: Partial<AdoptionDraft>) => void;
+}) {
+  return (
+    <Group align="flex-start">
+      <TextInput
+        label="Type"
+        description="Node pools find the machine by it."
+        placeholder="ax42"
+        maxLength={clusterLimits.machineTypeCharacters}
+        value={draft.serverType}
+        onChange={(event) => onChange({ serverType: event.currentTarget.value })}
+      />
+      <TextInput
+        label="Location"
+        description="For people."
+        placeholder="fsn1-dc14"
+        maxLength={clusterLimits.serverWordCharacters}
+        value={draft.location}
+        onChange={(event) => onChange({ location: event.currentTarget.value })}
+      />
+      <NativeSelect
+        label="Architecture"
+        description="Of its processor."
+        data={[...serverArchitectures]}
+        value={draft.architecture}
+        onChange={(event) => onChange({ architecture: event.currentTarget.value as ServerArchitecture })}
+      />
+    </Group>
+  );
+}
+
+/** The server as it is now, to recognise the right one. */
+function FoundServer({ server }: { readonly server: ProjectServer }) {
+  const { name, serverType, location, architecture, state, adoptable, reason } = server;
+  return (
+    <div aria-live="polite">
+      <Stack>
+        <div>
+          <Status tone={adoptable ? 'good' : 'bad'}>{adoptable ? 'can be adopted' : 'cannot be adopted'}</Status>
+        </div>
+        <Facts
+          facts={[
+            { label: 'Name now', value: <strong className="mono">{name}</strong> },
+            { label: 'Type', value: serverType },
+            { label: 'Location', value: location },
+            { label: 'Architecture', value: architecture },
+            { label: 'State', value: state },
+          ]}
+        />
+        {reason !== null && <Empty>{reason}</Empty>}
+      </Stack>
+    </div>
+  );
 }

@@ -1,5 +1,136 @@
-import { Page } from '../ui/page.js';
+import type { DnsTokenBody } from '@corral/contracts';
+import { Button } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { change } from '../api/client.js';
+import { dnsTokensQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
+import { Columns } from '../ui/columns.js';
+import { Copyable } from '../ui/copy.js';
+import { DangerDialog } from '../ui/danger-dialog.js';
+import { Facts } from '../ui/facts.js';
+import { Page, Section } from '../ui/page.js';
+import { Empty, Loaded } from '../ui/states.js';
+import { Expiry, Time } from '../ui/time.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
+import { ClientConfigTabs } from './client-config-tabs.js';
+import { CoverageCheck } from './coverage-check.js';
+import { coverageText } from './token-draft.js';
+import { TokenStatus } from './token-status.js';
 
 export function TokenPage() {
-  return <Page title="DNS token">…</Page>;
+  const { team, id } = useParams({ from: '/signed-in/teams/$team/dns/tokens/$id' });
+  const tokens = useQuery(dnsTokensQuery(team));
+  const token = tokens.data?.find((each) => each.id === id);
+  const [isRevoking, setRevoking] = useState(false);
+  useFocusKept('h1', token?.state);
+  return (
+    <Page
+      title={token?.name ?? 'DNS token'}
+      aside={token && <TokenStatus token={token} />}
+      crumbs={[
+        { label: team, to: `/teams/${team}` },
+        { label: 'DNS tokens', to: `/teams/${team}/dns/tokens` },
+      ]}
+      actions={
+        token?.state === 'active' && (
+          <Button color="bad" onClick={() => setRevoking(true)}>
+            Revoke token
+          </Button>
+        )
+      }
+    >
+      <Loaded query={tokens} what="the token">
+        {() =>
+          token === undefined ? (
+            <Empty>Not found, or created by someone else. Administrators see all tokens of the team.</Empty>
+          ) : (
+            <>
+              <TokenFacts team={team} token={token} />
+              {token.state === 'active' && <TokenUseParts team={team} token={token} />}
+              <RevokeDialog team={team} token={token} opened={isRevoking} onClose={() => setRevoking(false)} />
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+interface Props {
+  readonly team: string;
+  readonly token: DnsTokenBody;
+}
+
+function TokenFacts({ team, token }: Props) {
+  const { id, createdAt, createdBy, expiresAt, lastUsedAt, revokedAt } = token;
+  return (
+    <Facts
+      facts={[
+        { label: 'Covers', value: <span className="mono">{coverageText({ ownerLabel: team, ...token })}</span> },
+        { label: 'Last used', value: lastUsedAt === null ? 'never' : <Time at={lastUsedAt} /> },
+        revokedAt === null
+          ? { label: 'Ends', value: <Expiry at={expiresAt} /> }
+          : { label: 'Revoked', value: <Time at={revokedAt} /> },
+        { label: 'Created', value: <Time at={createdAt} /> },
+        { label: 'Created by', value: createdBy?.email ?? 'an operator, or handed over to the team' },
+        { label: 'Id', value: <Copyable text={id} /> },
+      ]}
+    />
+  );
+}
+
+/** What the token can do, and how clients use it. The token itself is known to its owner only. */
+function TokenUseParts({ team, token: { withinName, withinTypes } }: Props) {
+  const place = useQuery(dnsZoneQuery(team));
+  const coverage = { ownerLabel: team, withinName, withinTypes };
+  return (
+    <Loaded query={place} what="the zone">
+      {({ endpoint, zone }) => (
+        <Columns aside={<CoverageCheck coverage={coverage} zone={zone} />}>
+          <Section title="Configuration of clients">
+            <p className="muted">
+              With YOUR_TOKEN in place of the token, which was shown once. If it is lost, revoke it and create another.
+            </p>
+            <ClientConfigTabs use={{ endpoint, zone, coverage, token: 'YOUR_TOKEN' }} />
+          </Section>
+        </Columns>
+      )}
+    </Loaded>
+  );
+}
+
+interface RevokeDialogProps extends Props {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+function RevokeDialog({ team, token: { id, name, lastUsedAt }, opened, onClose }: RevokeDialogProps) {
+  const cache = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () => change('delete', '/api/v1/teams/{team}/dns-tokens/{id}/', { team, id }),
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-tokens'] });
+      void cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-usage'] });
+      onClose();
+    },
+  });
+  return (
+    <DangerDialog
+      opened={opened}
+      onClose={onClose}
+      title={`Revoke ${name}`}
+      confirmation={name}
+      action="Revoke token"
+      onConfirm={() => revoke.mutate()}
+      isPending={revoke.isPending}
+      error={revoke.error}
+    >
+      <p>
+        Every gateway refuses the token within 2 s. Tools that use it fail until they have another one. This cannot be
+        undone. Records stay as they are.
+      </p>
+      <p>Last used: {lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />}.</p>
+    </DangerDialog>
+  );
 }

@@ -44,9 +44,10 @@ export function Expiry({ at, never = 'never' }: { readonly at: string | null; re
   const now = useNow();
   if (at === null) return <span>{never}</span>;
   const time = Date.parse(at);
+  const [day, relative] = [dayOf(time), relativeTime(time, now)];
   return (
     <Exact time={time} at={at}>
-      {`${dayOf(time)} (${relativeTime(time, now)})`}
+      {day === relative ? day : `${day} (${relative})`}
     </Exact>
   );
 }

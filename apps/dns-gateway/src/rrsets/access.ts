@@ -1,11 +1,11 @@
-import { callerRoot, type DnsCaller, maySee, mayWriteType } from '@corral/auth';
-import { isAtOrBelow, isWritableType, parseRrsetName, writableTypes } from '@corral/contracts';
+import type { DnsCaller } from '@corral/auth';
+import { canRead, coveredRoot, coversName, coversType, writeRefusal } from '@corral/contracts';
 import type { RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
 import { DnsError, notFound } from '../dns-error.js';
 
 /** What a caller sees of a zone. */
 export function scopeOf(caller: DnsCaller, zone: ZoneRecord): RrsetScope {
-  return { zoneId: zone.id, ownerLabel: caller.ownerLabel, root: callerRoot(caller) };
+  return { zoneId: zone.id, ownerLabel: caller.ownerLabel, root: coveredRoot(caller) };
 }
 
 /** Whose quota a write of the caller counts against. */
@@ -19,9 +19,7 @@ export function ownerOf({ kind, ownerId, teamId }: DnsCaller): RrsetOwner {
  * @throws DnsError `not_found` for a malformed or foreign name, as for an absent set
  */
 export function readableRrset(caller: DnsCaller, zone: ZoneRecord, name: string, type: string): RrsetKey {
-  if (parseRrsetName(name, zone.name) === null || !maySee(caller, name) || !/^[A-Z0-9]{1,16}$/.test(type)) {
-    throw notFound('record set');
-  }
+  if (!canRead(caller, { zoneName: zone.name, name, type })) throw notFound('record set');
   return { zoneId: zone.id, name, type };
 }
 
@@ -32,27 +30,8 @@ export function readableRrset(caller: DnsCaller, zone: ZoneRecord, name: string,
  *   Independent of whether the name exists.
  */
 export function writableRrset(caller: DnsCaller, zone: ZoneRecord, name: string, type: string): RrsetKey {
-  if (parseRrsetName(name, zone.name) === null) {
-    throw new DnsError(
-      'forbidden',
-      `The name is not valid. Use ${caller.ownerLabel} or a name below it, relative to the zone and without a trailing dot. Labels have lower-case letters, digits, hyphens and underscores.`,
-    );
-  }
-  if (!isAtOrBelow(name, caller.ownerLabel)) {
-    throw new DnsError(
-      'forbidden',
-      `The name does not belong to you. You can write ${caller.ownerLabel} and names below it.`,
-    );
-  }
-  if (!maySee(caller, name)) {
-    throw new DnsError('forbidden', `This token can write only ${callerRoot(caller)} and names below it.`);
-  }
-  if (!isWritableType(type)) {
-    throw new DnsError('forbidden', `Records of this type cannot be written. Use one of ${writableTypes.join(', ')}.`);
-  }
-  if (!mayWriteType(caller, type)) {
-    throw new DnsError('forbidden', `This token can write only the types ${caller.withinTypes.join(', ')}.`);
-  }
+  const refusal = writeRefusal(caller, { zoneName: zone.name, name, type });
+  if (refusal !== null) throw new DnsError('forbidden', refusal);
   return { zoneId: zone.id, name, type };
 }
 
@@ -61,7 +40,7 @@ export function mayFollow(
   caller: DnsCaller,
   { name, type }: { readonly name: string; readonly type: string },
 ): boolean {
-  return maySee(caller, name) && mayWriteType(caller, type);
+  return coversName(caller, name) && coversType(caller, type);
 }
 
 /** The clients that wait for the answer of one write, i.e. one request sent several times. */

@@ -1,6 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { isAtOrBelow, isWritableType, parseRrsetName } from '@corral/contracts';
+import { canNarrowTo, isWritableType } from '@corral/contracts';
 import { type TeamRecord, TeamRuleError } from '../people/team-store.js';
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -78,7 +78,7 @@ export function checkNewDnsToken(
   { withinName, withinTypes = [], expiresAt }: NewDnsToken,
   now: Date,
 ): void {
-  if (withinName != null && (!isAtOrBelow(withinName, slug) || parseRrsetName(withinName, '') === null)) {
+  if (withinName != null && !canNarrowTo(withinName, slug)) {
     throw new DnsTokenRefused('withinName', `must be "${slug}" or a name below it`);
   }
   const unknown = withinTypes.find((type) => !isWritableType(type));

@@ -75,6 +75,8 @@ export type ServerKind = (typeof serverKinds)[number];
  * after it has left.
  */
 export const joinsByCommand = (kind: ServerKind): boolean => kind !== 'cloud';
+/** The exact acknowledgement required before a server is wiped. */
+export const wipeAcknowledgement = { confirm: 'WIPE' } as const;
 /** The purpose of a rebuild of an adopted server. */
 export type RebuildPurpose = 'adopt' | 'join' | 'leave';
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseServerId } from '../../ids.js';
 import { InvalidBody } from '../../parser-for.js';
-import { isWipeAcknowledged, parseAdoptedServerPost, parseServerId } from './adopted-server.js';
+import { isWipeAcknowledged, parseAdoptedServerPost } from './adopted-server.js';
 
 const spec = { serverID: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' };
 

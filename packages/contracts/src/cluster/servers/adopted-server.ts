@@ -3,7 +3,7 @@ import { strictParserFor } from '../../parser-for.js';
 import { refSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
 import { compared, exactly, filled, text, time, uuid } from '../schema-parts.js';
-import { apiVersion, serverArchitectures, serverKinds, serverPhases } from '../states.js';
+import { apiVersion, serverArchitectures, serverKinds, serverPhases, wipeAcknowledgement } from '../states.js';
 
 const serverIdSchema = {
   type: 'integer',
@@ -28,9 +28,6 @@ const serverSpec = {
       '`onprem` servers: run a join command on them. These kinds need an installation with nodes on adopted servers.',
   },
 } as const;
-
-/** The exact acknowledgement required before a server is wiped. */
-export const wipeAcknowledgement = { confirm: 'WIPE' } as const;
 
 export const adoptedServerPostSchema = {
   type: 'object',
@@ -125,12 +122,6 @@ export const parseAdoptedServerPost = strictParserFor<{ spec: AdoptedServerSpec;
 /** Accepts only the exact words, since anything else may not be a confirmation. */
 export const isWipeAcknowledged = (acknowledge: unknown): boolean =>
   JSON.stringify(acknowledge) === JSON.stringify(wipeAcknowledgement);
-
-/** Parses the server number in a path; null when it is invalid. */
-export function parseServerId(text: string): number | null {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(id) ? id : null;
-}
 
 /**
  * Labels of a server at the provider. `claim` names the adoption it belongs to. `clusterNode` marks nodes created for

@@ -1,0 +1,63 @@
+import type { Connection, Operation } from '@corral/contracts';
+import { Button } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { change } from '../api/client.js';
+import { newIdempotencyKey } from '../api/idempotency-key.js';
+import { operationsQuery, teamKey } from '../api/queries.js';
+import { Section } from '../ui/page.js';
+import { Failed } from '../ui/states.js';
+import { OperationStatus } from '../ui/status.js';
+import { Time } from '../ui/time.js';
+import { isOpen, lastVerification, storyOf } from './connection-rules.js';
+
+interface VerificationProps {
+  readonly team: string;
+  readonly connection: Connection;
+  readonly isAdmin: boolean;
+}
+
+/** Asks the provider about the token now, and follows its answer. */
+export function Verification({ team, connection: { metadata }, isAdmin }: VerificationProps) {
+  const cache = useQueryClient();
+  const { ref, id } = metadata;
+  const operations = useQuery(operationsQuery(team, id));
+  const last = operations.data && lastVerification(operations.data, metadata);
+  const verify = useMutation({
+    mutationFn: () =>
+      change(
+        'post',
+        '/api/v1/teams/{team}/connections/{ref}/verify/',
+        { team, ref },
+        { idempotencyKey: newIdempotencyKey() },
+      ),
+    onSettled: () => cache.invalidateQueries({ queryKey: [...teamKey(team), 'operations', id] }),
+  });
+  const isRunning = verify.isPending || (last !== undefined && isOpen(last));
+  if (!isAdmin && last === undefined) return null;
+  return (
+    <Section
+      title="Verification"
+      actions={
+        isAdmin && (
+          <Button onClick={() => verify.mutate()} loading={isRunning}>
+            Verify now
+          </Button>
+        )
+      }
+    >
+      <p className="muted">The token is verified when it is set, once a day, and when the garden is refused with it.</p>
+      <div aria-live="polite">{last !== undefined && <VerificationLine operation={last} />}</div>
+      {verify.error !== null && <Failed error={verify.error} what="The verification did not start." />}
+    </Section>
+  );
+}
+
+function VerificationLine({ operation }: { readonly operation: Operation }) {
+  const { state, createdBy, updatedAt } = operation;
+  return (
+    <p>
+      <OperationStatus state={state} /> <Time at={updatedAt} />
+      {createdBy !== null && `, requested by ${createdBy.email}`}. {storyOf(operation)}
+    </p>
+  );
+}

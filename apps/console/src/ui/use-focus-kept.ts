@@ -1,0 +1,24 @@
+import { useEffect } from 'react';
+
+/** Dialogs give the focus back when they have faded out. */
+const DIALOG_GONE_MS = 400;
+
+/**
+ * When what had the focus goes away, the browser drops the focus. This moves it on, so that a keyboard continues there.
+ *
+ * @param next selector of the control that comes next, such as the button that opens the form again. Without it on the
+ *   page, the title takes the focus
+ * @param shown what changes when something goes away
+ */
+export function useFocusKept(next: string, shown: unknown): void {
+  useEffect(() => {
+    const keep = () => {
+      if (document.activeElement !== document.body) return;
+      const target = document.querySelector<HTMLElement>(next) ?? document.querySelector<HTMLElement>('h1');
+      target?.focus({ preventScroll: true });
+    };
+    keep();
+    const timer = setTimeout(keep, DIALOG_GONE_MS);
+    return () => clearTimeout(timer);
+  }, [next, shown]);
+}
