@@ -96,7 +96,6 @@ export function SpecForm({ text, spec, onText, connections, catalogue, problems,
       />
       {pools.map((pool, index) => (
         <PoolFields
-          // biome-ignore lint/suspicious/noArrayIndexKey: a pool is edited in its place, and its name is one of the fields.
           key={index}
           pool={pool}
           region={spec.region}
