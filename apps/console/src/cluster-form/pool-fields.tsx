@@ -73,8 +73,14 @@ export function PoolFields({ pool, region, catalogue, errorOf, onField, onRemove
         onChange={(value) => onField('maximum', value === '' ? undefined : Number(value))}
         error={errorOf('maximum')}
       />
-      <Button variant="subtle" color="bad" leftSection={<Trash2 size={14} aria-hidden />} onClick={onRemove}>
-        Remove pool {title}
+      <Button
+        variant="subtle"
+        color="bad"
+        leftSection={<Trash2 size={14} aria-hidden />}
+        onClick={onRemove}
+        aria-label={`Remove pool ${title}`}
+      >
+        Remove
       </Button>
     </fieldset>
   );
