@@ -1,5 +1,124 @@
+import type { Cluster } from '@corral/contracts';
+import { Button, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { clustersQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
+import { moneyRange } from '../ui/money.js';
 import { Page } from '../ui/page.js';
+import { Empty, Loaded } from '../ui/states.js';
+import { ClusterStatus, OperationStatus } from '../ui/status.js';
+import { type Column, Table } from '../ui/table.js';
+import { HibernateButton } from './hibernation.js';
+import { isMatch, nodesOf } from './summary.js';
 
+/** All clusters of the team. */
 export function ClustersPage() {
-  return <Page title="Clusters">…</Page>;
+  const { slug } = useTeam();
+  const clusters = useQuery(clustersQuery(slug));
+  const navigate = useNavigate();
+  const create = (
+    <Button
+      variant="filled"
+      data-shortcut="n"
+      onClick={() => void navigate({ to: '/teams/$team/clusters/+', params: { team: slug } })}
+    >
+      Create cluster
+    </Button>
+  );
+  return (
+    <Page title="Clusters" actions={create}>
+      <Loaded query={clusters} what="clusters">
+        {(all) =>
+          all.length === 0 ? (
+            <Empty>No clusters. A draft costs nothing.</Empty>
+          ) : (
+            <ClusterTable team={slug} clusters={all} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
 }
+
+function ClusterTable({ team, clusters }: { readonly team: string; readonly clusters: readonly Cluster[] }) {
+  const navigate = useNavigate();
+  const { filter = '' } = useSearch({ from: '/signed-in/teams/$team/clusters' });
+  const setFilter = (text: string) =>
+    void navigate({
+      to: '/teams/$team/clusters',
+      params: { team },
+      search: text === '' ? {} : { filter: text },
+      replace: true,
+    });
+  const rows = clusters.filter((cluster) => isMatch(cluster, filter));
+  return (
+    <>
+      <TextInput
+        aria-label="Filter clusters"
+        placeholder="Filter by name, phase, version, region"
+        data-shortcut="/"
+        value={filter}
+        onChange={(event) => setFilter(event.currentTarget.value)}
+      />
+      {rows.length === 0 ? (
+        <Empty action={<Button onClick={() => setFilter('')}>Clear filter</Button>}>
+          No cluster matches “{filter}”.
+        </Empty>
+      ) : (
+        <Table
+          caption="Clusters"
+          columns={columnsOf(team)}
+          rows={rows}
+          rowKey={({ metadata }) => metadata.id}
+          initialSort="name"
+        />
+      )}
+    </>
+  );
+}
+
+const columnsOf = (team: string): Column<Cluster>[] => [
+  {
+    id: 'name',
+    label: 'Name',
+    sortBy: ({ metadata }) => metadata.name,
+    cell: ({ metadata: { name } }) => (
+      <Link to="/teams/$team/clusters/$name" params={{ team, name }} className="mono">
+        {name}
+      </Link>
+    ),
+  },
+  {
+    id: 'phase',
+    label: 'Phase',
+    sortBy: ({ status }) => status.phase,
+    cell: ({ status }) => <ClusterStatus phase={status.phase} />,
+  },
+  {
+    id: 'version',
+    label: 'Version',
+    sortBy: ({ spec }) => spec.kubernetesVersion,
+    cell: ({ spec, status }) => <span className="mono">{status.kubernetes?.version ?? spec.kubernetesVersion}</span>,
+  },
+  { id: 'nodes', label: 'Nodes', alignEnd: true, cell: (cluster) => nodesOf(cluster) },
+  {
+    id: 'cost',
+    label: 'Per month, net',
+    alignEnd: true,
+    cell: ({ status: { cost } }) => moneyRange(cost.monthly, cost.currency),
+  },
+  {
+    id: 'operation',
+    label: 'Last operation',
+    cell: ({ status: { lastOperation } }) =>
+      lastOperation === null ? (
+        '–'
+      ) : (
+        <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }}>
+          <OperationStatus state={lastOperation.state} /> {lastOperation.kind}
+        </Link>
+      ),
+  },
+  { id: 'actions', label: 'Actions', cell: (cluster) => <HibernateButton team={team} cluster={cluster} /> },
+];

@@ -1,5 +1,50 @@
+import type { Operation } from '@corral/contracts';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { clusterQuery, operationQuery } from '../api/queries.js';
+import { teamPath } from '../shell/navigation.js';
+import { useTeam } from '../shell/use-team.js';
+import { Copyable } from '../ui/copy.js';
 import { Page } from '../ui/page.js';
+import { Loaded } from '../ui/states.js';
+import { OperationProgress } from './operation-progress.js';
 
+/** Follows one operation. */
 export function OperationPage() {
-  return <Page title="Operation">…</Page>;
+  const { slug } = useTeam();
+  const { id } = useParams({ from: '/signed-in/teams/$team/operations/$id' });
+  const operation = useQuery(operationQuery(slug, id));
+  const title = operation.data === undefined ? 'Operation' : `${operation.data.kind} of ${operation.data.target.name}`;
+  return (
+    <Page title={title} crumbs={[{ label: 'Clusters', to: teamPath(slug, '/clusters') }]}>
+      <Loaded query={operation} what="the operation">
+        {(found) => <OperationOfTarget team={slug} operation={found} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function OperationOfTarget({ team, operation }: { readonly team: string; readonly operation: Operation }) {
+  const { target } = operation;
+  const isOfCluster = operation.kind.startsWith('cluster.');
+  const cluster = useQuery({ ...clusterQuery(team, target.name), enabled: isOfCluster });
+  // Another cluster may have taken the name since.
+  const found = cluster.data?.metadata.id === target.id ? cluster.data : null;
+  return (
+    <>
+      <p>
+        Operation <Copyable text={operation.id} />
+        {found !== null && (
+          <>
+            {' '}
+            of{' '}
+            <Link to="/teams/$team/clusters/$name" params={{ team, name: target.name }} className="mono">
+              {target.name}
+            </Link>
+          </>
+        )}
+      </p>
+      <OperationProgress team={team} operation={operation} cluster={found} />
+    </>
+  );
 }

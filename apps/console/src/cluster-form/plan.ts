@@ -1,0 +1,122 @@
+import type { Cluster, ClusterAnswerBody, ClusterSpec } from '@corral/contracts';
+import { type Answer, change, read } from '../api/client.js';
+import { isProblem } from '../api/problem.js';
+
+/** What a change does to the cluster or to one of its node pools, as the API says it. */
+export interface PlannedEffect {
+  readonly target: string;
+  readonly pool?: string;
+  readonly kind: string;
+  readonly reason: string;
+}
+
+export interface Plan {
+  /** Sent as planned. */
+  readonly spec: unknown;
+  /** Entity tag of the cluster that it was planned for; null: the cluster does not exist. */
+  readonly etag: string | null;
+  readonly answer: ClusterAnswerBody<'clusterDryRun'> & { readonly effects?: readonly PlannedEffect[] };
+}
+
+export interface PlanTarget {
+  readonly team: string;
+  readonly name: string;
+}
+
+export type Applied =
+  | { readonly kind: 'applied'; readonly cluster: Cluster; readonly operationId: string | null }
+  /** The same specification would now do something else. */
+  | { readonly kind: 'plan-changed'; readonly plan: Plan }
+  /** Somebody else changed the specification. */
+  | { readonly kind: 'conflict'; readonly current: Cluster };
+
+type PutAnswer = ClusterAnswerBody<'cluster'> | ClusterAnswerBody<'accepted'> | ClusterAnswerBody<'clusterDryRun'>;
+
+export interface PlanDeps {
+  readonly put: (
+    target: PlanTarget,
+    spec: unknown,
+    etag: string | null,
+    purpose: 'plan' | 'apply',
+    signal?: AbortSignal,
+  ) => Promise<Answer<PutAnswer>>;
+  readonly get: (target: PlanTarget) => Promise<Cluster>;
+}
+
+const PATH = '/api/v1/teams/{team}/clusters/{name}/';
+const RESENT_MAX = 3;
+
+export const planDeps: PlanDeps = {
+  put: ({ team, name }, spec, etag, purpose, signal) =>
+    change(
+      'put',
+      PATH,
+      { team, name },
+      {
+        body: { spec },
+        query: { dryRun: purpose === 'plan' ? true : undefined },
+        ...(etag === null ? { ifNoneMatch: '*' } : { ifMatch: etag }),
+        ...(signal === undefined ? {} : { signal }),
+      },
+    ) as Promise<Answer<PutAnswer>>,
+  get: ({ team, name }) => read(PATH, { team, name }) as Promise<Cluster>,
+};
+
+/** @throws ApiProblem when the change would be refused */
+export async function planChange(
+  target: PlanTarget,
+  spec: unknown,
+  etag: string | null,
+  signal?: AbortSignal,
+  { put }: PlanDeps = planDeps,
+): Promise<Plan> {
+  const { body } = await put(target, spec, etag, 'plan', signal);
+  return { spec, etag, answer: body as Plan['answer'] };
+}
+
+/**
+ * Applies what was planned. Entity tags also move with the status of a cluster, so after a 412 the same plan is sent with
+ * the new tag, unless the specification or the plan changed.
+ *
+ * @param began the specification that the change began with; null for a new cluster
+ * @throws ApiProblem when the change is refused
+ */
+export async function applyPlan(
+  target: PlanTarget,
+  plan: Plan,
+  began: ClusterSpec | null,
+  deps: PlanDeps = planDeps,
+): Promise<Applied> {
+  let { etag } = plan;
+  for (let resent = 0; ; resent += 1) {
+    try {
+      const { body } = await deps.put(target, plan.spec, etag, 'apply');
+      return 'operation' in body
+        ? { kind: 'applied', cluster: body.resource, operationId: body.operation.id }
+        : { kind: 'applied', cluster: body as Cluster, operationId: null };
+    } catch (error) {
+      if (!isProblem(error) || error.status !== 412 || began === null || resent === RESENT_MAX) throw error;
+      const current = await deps.get(target);
+      if (!isSame(current.spec, began)) return { kind: 'conflict', current };
+      const next = await planChange(target, plan.spec, current.metadata.etag, undefined, deps);
+      if (!isSame(consequencesOf(next), consequencesOf(plan))) return { kind: 'plan-changed', plan: next };
+      etag = next.etag;
+    }
+  }
+}
+
+const consequencesOf = ({ answer: { changes, effects, costDifference } }: Plan) => ({
+  changes,
+  effects: effects ?? [],
+  costDifference,
+});
+
+/** Whether two values of JSON are equal, whatever the order of their members. */
+export const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );

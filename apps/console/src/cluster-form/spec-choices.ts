@@ -1,0 +1,21 @@
+import type { CatalogueBody } from '@corral/contracts';
+
+interface Option {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** A value that the catalogue does not offer stays selected: the API may still accept it for this cluster. */
+export const withPresent = (options: readonly Option[], present: string | undefined): Option[] =>
+  options.some(({ value }) => value === (present ?? ''))
+    ? [...options]
+    : [{ value: present ?? '', label: present ?? 'Choose …' }, ...options];
+
+export const firstTypeIn = (catalogue: CatalogueBody | undefined, region: string | undefined): string | undefined =>
+  catalogue?.machineTypes.find(({ regions }) => regions.some(({ name }) => name === region))?.name;
+
+export function newPool(taken: readonly string[], machineType: string | undefined) {
+  let name = 'general';
+  for (let number = 2; taken.includes(name); number += 1) name = `pool-${number}`;
+  return { name, ...(machineType === undefined ? {} : { machineType }), minimum: 1, maximum: 3 };
+}

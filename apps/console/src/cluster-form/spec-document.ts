@@ -1,0 +1,68 @@
+import type { ClusterSpec } from '@corral/contracts';
+import { type Document, isMap, LineCounter, parseDocument, stringify } from 'yaml';
+
+/*
+ * A cluster as one YAML document, `spec: …`. The form changes single nodes of it, so comments and order survive.
+ */
+
+export type SpecDocument =
+  | { readonly spec: Readonly<Partial<ClusterSpec>>; readonly problem: null }
+  | { readonly spec: null; readonly problem: { readonly line: number; readonly message: string } };
+
+type Path = readonly (string | number)[];
+
+export const textOf = (spec: unknown): string => stringify({ spec });
+
+/** Reads a document; a broken one keeps its text and has a problem. */
+export function readDocument(text: string): SpecDocument {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    return { spec: null, problem: { line: error.linePos?.[0].line ?? 1, message: error.message.split('\n')[0] ?? '' } };
+  }
+  if (!isMap(document.get('spec'))) {
+    return { spec: null, problem: { line: 1, message: 'The document must have a member “spec” with the fields.' } };
+  }
+  try {
+    const { spec } = document.toJS() as { spec: Partial<ClusterSpec> };
+    if (spec.nodePools !== undefined && !isListOfObjects(spec.nodePools)) {
+      return {
+        spec: null,
+        problem: { line: lineOf(document, lines), message: '“nodePools” must be a list of pools.' },
+      };
+    }
+    return { spec, problem: null };
+  } catch (thrown) {
+    // Such as too many aliases.
+    return { spec: null, problem: { line: 1, message: thrown instanceof Error ? thrown.message : String(thrown) } };
+  }
+}
+
+const isListOfObjects = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && !Array.isArray(each));
+
+function lineOf(document: Document.Parsed, lines: LineCounter): number {
+  const node = document.getIn(['spec', 'nodePools'], true) as { range?: readonly number[] } | undefined;
+  return lines.linePos(node?.range?.[0] ?? 0).line;
+}
+
+/** The text with another value at the path below `spec`; undefined removes the field. The text must be valid. */
+export function withField(text: string, path: Path, value: unknown): string {
+  const document = parseDocument(text);
+  const full = ['spec', ...path];
+  if (value === undefined) document.deleteIn(full);
+  else if (typeof value === 'object') document.setIn(full, document.createNode(value));
+  else document.setIn(full, value);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** The text with one more pool. */
+export function withPool(text: string, pool: unknown): string {
+  const { spec } = readDocument(text);
+  return withField(
+    text,
+    ['nodePools', ...(spec?.nodePools === undefined ? [] : [spec.nodePools.length])],
+    spec?.nodePools === undefined ? [pool] : pool,
+  );
+}

@@ -1,0 +1,76 @@
+import { type Cluster, clusterLimits } from '@corral/contracts';
+import { Button, Group, NumberInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { change } from '../api/client.js';
+import { Snippet } from '../ui/copy.js';
+import { Section } from '../ui/page.js';
+import { Failed } from '../ui/states.js';
+import { Expiry } from '../ui/time.js';
+
+const MINUTE = 60;
+
+/** Issues a kubeconfig. It stays in memory only. */
+export function AccessTab({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
+  const { name } = cluster.metadata;
+  const [minutes, setMinutes] = useState(clusterLimits.kubeconfigSecondsDefault / MINUTE);
+  const issue = useMutation({
+    mutationFn: () =>
+      change(
+        'post',
+        '/api/v1/teams/{team}/clusters/{name}/kubeconfig/',
+        { team, name },
+        { body: { ttlSeconds: minutes * MINUTE } },
+      ),
+    gcTime: 0,
+    retry: false,
+  });
+  const file = `${team}-${name}.kubeconfig`;
+  const download = (text: string) => {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'application/yaml' }));
+    link.download = file;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <Section title="Kubeconfig">
+      <p>
+        It gives full access to this cluster. It cannot be revoked before it ends, so choose a short lifetime. At most{' '}
+        {clusterLimits.kubeconfigsPerClusterPerHour} are issued per hour.
+      </p>
+      <Group align="end">
+        <NumberInput
+          label="Lifetime (minutes)"
+          min={clusterLimits.kubeconfigSecondsMin / MINUTE}
+          max={clusterLimits.kubeconfigSecondsMax / MINUTE}
+          allowDecimal={false}
+          value={minutes}
+          onChange={(value) => setMinutes(Number(value))}
+        />
+        <Button variant="filled" loading={issue.isPending} onClick={() => issue.mutate()}>
+          Issue kubeconfig
+        </Button>
+      </Group>
+      {issue.error !== null && <Failed error={issue.error} what="No kubeconfig was issued." />}
+      {issue.data !== undefined && (
+        <>
+          <p role="status">
+            Issued. Shown only now; it ends <Expiry at={issue.data.body.expiresAt} />.{' '}
+            <Button onClick={() => download(issue.data.body.kubeconfig)}>Download {file}</Button>
+          </p>
+          <Snippet label="kubeconfig" text={issue.data.body.kubeconfig} />
+          <p>Merge it into your own, then select it:</p>
+          <Snippet
+            label="commands to merge it"
+            text={[
+              `KUBECONFIG=~/.kube/config:./${file} kubectl config view --flatten > ~/.kube/merged`,
+              'chmod 600 ~/.kube/merged && mv ~/.kube/merged ~/.kube/config',
+              `kubectl config use-context ${team}/${name}`,
+            ].join('\n')}
+          />
+        </>
+      )}
+    </Section>
+  );
+}
