@@ -6,6 +6,7 @@ import {
   type Config,
   ConfigError,
   type ConfigProblem,
+  consoleVariables,
   durationMs,
   flag,
   gardenVariables,
@@ -32,7 +33,7 @@ const billingSecrets = {
 
 /** The console, which mails and answers link to, and the billing system. */
 const teamVariables = {
-  CONSOLE_ENABLED: installationVariables.CONSOLE_ENABLED,
+  ...consoleVariables,
   CONSOLE_URL: url({
     default: undefined,
     desc: 'URL of the web console, used for links in responses. Default: PUBLIC_URL with /console if CONSOLE_ENABLED.',

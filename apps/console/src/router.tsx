@@ -109,12 +109,6 @@ const rrset = createRoute({
   component: lazyRouteComponent(() => import('./records/rrset-page.js'), 'RrsetPage'),
 });
 
-const zoneFile = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/zone-file',
-  component: lazyRouteComponent(() => import('./zone-file/zone-file-page.js'), 'ZoneFilePage'),
-});
-
 const tokens = createRoute({
   getParentRoute: () => team,
   path: '/dns/tokens',
@@ -231,7 +225,6 @@ const routeTree = root.addChildren([
       home,
       records,
       rrset,
-      zoneFile,
       tokens,
       createToken,
       token,

@@ -42,6 +42,6 @@ export {
 } from './log.js';
 export { createMetrics, type Metrics } from './metrics.js';
 export { redactText } from './redact.js';
-export { gardenVariables, installationVariables, upstreamVariables } from './shared-variables.js';
+export { consoleVariables, gardenVariables, installationVariables, upstreamVariables } from './shared-variables.js';
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';

@@ -15,11 +15,15 @@ export const installationVariables = {
     example: 'redis://:password@redis:6379',
   }),
   DNS_ZONE_NAME: text({ desc: 'DNS zone that holds the names of all teams.', example: 'example.org' }),
+  LOG_LEVEL: oneOf(logLevels, { default: 'info', desc: 'Lowest log level that is written.' }),
+};
+
+/** Variables of services that serve the web console or link to it. */
+export const consoleVariables = {
   CONSOLE_ENABLED: flag({
     default: true,
     desc: 'Whether the cluster API serves the web console at /console/. Set it to the same value for the cluster API and the reconciler.',
   }),
-  LOG_LEVEL: oneOf(logLevels, { default: 'info', desc: 'Lowest log level that is written.' }),
 };
 
 /** Variables of services that call the upstream. */

@@ -56,10 +56,10 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     const page = await running.open('/teams/acme');
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.getByPlaceholder('Go to or do').fill('zone fi');
+    await page.getByPlaceholder('Go to or do').fill('demo');
     await page.keyboard.press('Enter');
-    await page.waitForURL(url('/console/teams/acme/dns/zone-file'));
-    await page.getByRole('heading', { level: 1, name: 'Zone file' }).waitFor();
+    await page.waitForURL(url('/console/teams/acme/dns/demos'));
+    await page.getByRole('heading', { level: 1, name: 'Demos' }).waitFor();
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
     await page.keyboard.press('g');
     await page.keyboard.press('c');

@@ -62,7 +62,6 @@ describe('without a session', () => {
   });
 
   it.each([
-    '/',
     '/api',
     '/api/v1/',
     '/api/v2/me/',

@@ -9,7 +9,7 @@ import styles from './plan.module.css';
 
 /** What a change does: fields, nodes, cost. @param now the cost before it; null for a new cluster */
 export function PlanView({ plan, now }: { readonly plan: Plan; readonly now: Cost | null }) {
-  const { changes, effects = [], cost, costDifference } = plan.answer;
+  const { changes, effects, cost, costDifference } = plan.answer;
   return (
     <div className={styles.plan}>
       <ul className={styles.list} aria-label="Changed fields">
@@ -25,12 +25,10 @@ export function PlanView({ plan, now }: { readonly plan: Plan; readonly now: Cos
       </ul>
       {effects.length > 0 && (
         <ul className={styles.list} aria-label="Effects on the cluster and its nodes">
-          {effects.map(({ target, pool, kind, reason }) => (
-            <li key={`${target} ${pool ?? ''} ${kind} ${reason}`}>
-              <Status tone={kind === 'replaced' || kind === 'removed' || kind === 'deleted' ? 'warning' : 'idle'}>
-                {kind}
-              </Status>{' '}
-              <span className="mono">{pool ?? 'cluster'}</span> {reason}
+          {effects.map((effect) => (
+            <li key={`${effect.target} ${poolOf(effect) ?? ''} ${effect.kind} ${effect.reason}`}>
+              <Status tone={losesNodes.has(effect.kind) ? 'warning' : 'idle'}>{effect.kind}</Status>{' '}
+              <span className="mono">{poolOf(effect) ?? 'cluster'}</span> {effect.reason}
             </li>
           ))}
         </ul>
@@ -51,6 +49,11 @@ export function PlanView({ plan, now }: { readonly plan: Plan; readonly now: Cos
     </div>
   );
 }
+
+const losesNodes: ReadonlySet<string> = new Set(['replaced', 'removed', 'deleted']);
+
+/** Null for an effect on the cluster itself. */
+const poolOf = (effect: object): string | null => ('pool' in effect ? String(effect.pool) : null);
 
 function CostLine({ term, children }: { readonly term: string; readonly children: ReactNode }) {
   return (

@@ -2,20 +2,12 @@ import type { Cluster, ClusterAnswerBody, ClusterSpec } from '@corral/contracts'
 import { type Answer, change, read } from '../api/client.js';
 import { isProblem } from '../api/problem.js';
 
-/** What a change does to the cluster or to one of its node pools, as the API says it. */
-export interface PlannedEffect {
-  readonly target: string;
-  readonly pool?: string;
-  readonly kind: string;
-  readonly reason: string;
-}
-
 export interface Plan {
   /** Sent as planned. */
   readonly spec: unknown;
   /** Entity tag of the cluster that it was planned for; null: the cluster does not exist. */
   readonly etag: string | null;
-  readonly answer: ClusterAnswerBody<'clusterDryRun'> & { readonly effects?: readonly PlannedEffect[] };
+  readonly answer: ClusterAnswerBody<'clusterDryRun'>;
 }
 
 export interface PlanTarget {

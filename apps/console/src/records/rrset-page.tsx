@@ -1,5 +1,86 @@
-import { Page } from '../ui/page.js';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { auditQuery, rrsetsQuery } from '../api/queries.js';
+import { actorOf, toneOf } from '../audit/audit-entry-view.js';
+import { useTeam } from '../shell/use-team.js';
+import { Copyable } from '../ui/copy.js';
+import { Page, Section } from '../ui/page.js';
+import { Empty, Loaded } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import { Table } from '../ui/table.js';
+import { Time } from '../ui/time.js';
 
+const HISTORY_SHOWN = 50;
+
+/** One record set with its history. */
 export function RrsetPage() {
-  return <Page title="Record set">…</Page>;
+  const { slug, isAdmin } = useTeam();
+  const { name, type } = useParams({ from: '/signed-in/teams/$team/dns/records/$name/$type' });
+  const rrsets = useQuery(rrsetsQuery(slug));
+  return (
+    <Page
+      title={`${name} ${type}`}
+      aside={
+        <Link to="/teams/$team/dns/records" params={{ team: slug }}>
+          All record sets
+        </Link>
+      }
+    >
+      <Section title="Records">
+        <Loaded query={rrsets} what="record sets">
+          {(all) => {
+            const rrset = all.find((each) => each.name === name && each.type === type);
+            if (rrset === undefined) return <Empty>Not found. It may have been deleted: see its history.</Empty>;
+            return (
+              <Table
+                caption="Records"
+                rows={rrset.records}
+                rowKey={({ value }) => value}
+                columns={[
+                  { id: 'value', label: 'Value', cell: ({ value }) => <Copyable text={value} /> },
+                  { id: 'comment', label: 'Comment', cell: ({ comment }) => comment },
+                ]}
+              />
+            );
+          }}
+        </Loaded>
+      </Section>
+      <Section title="History">
+        {isAdmin ? (
+          <History team={slug} name={name} type={type} />
+        ) : (
+          <Empty>Only administrators see the history.</Empty>
+        )}
+      </Section>
+    </Page>
+  );
+}
+
+function History({ team, name, type }: { readonly team: string; readonly name: string; readonly type: string }) {
+  const history = useQuery(auditQuery(team, { name, type, limit: HISTORY_SHOWN }));
+  return (
+    <Loaded query={history} what="the history">
+      {({ items }) =>
+        items.length === 0 ? (
+          <Empty>No change was recorded.</Empty>
+        ) : (
+          <Table
+            caption={`Changes of ${name} ${type}`}
+            rows={items}
+            rowKey={({ id }) => id}
+            columns={[
+              { id: 'time', label: 'Time', cell: ({ createdAt }) => <Time at={createdAt} /> },
+              { id: 'who', label: 'Who', cell: (entry) => actorOf(entry) },
+              { id: 'action', label: 'Action', cell: ({ action }) => <span className="mono">{action}</span> },
+              {
+                id: 'outcome',
+                label: 'Outcome',
+                cell: (entry) => <Status tone={toneOf(entry)}>{entry.outcome}</Status>,
+              },
+            ]}
+          />
+        )
+      }
+    </Loaded>
+  );
 }

@@ -1,4 +1,4 @@
-import { durationMs, installationVariables, refuseValue, url, variable } from '@corral/service';
+import { consoleVariables, durationMs, refuseValue, url, variable } from '@corral/service';
 import { createTransport } from 'nodemailer';
 import type { RenderedMail } from './render-invitation.js';
 
@@ -103,7 +103,7 @@ export const mailVariables = {
       return isSender ? input : refuseValue('is not a valid sender');
     },
   ),
-  CONSOLE_ENABLED: installationVariables.CONSOLE_ENABLED,
+  ...consoleVariables,
   CONSOLE_URL: url({
     default: undefined,
     desc: 'URL of the web console, used for links in mails. Default: CLUSTER_API_URL with /console if CONSOLE_ENABLED; otherwise mails explain how to use the API.',
