@@ -29,7 +29,7 @@ import { type System, shortLeases, startSystem, type Team, ZONE } from '../../su
 /** Set by `npm run test:long -- soak`: kills and outages are rarer, so that there is steady work in between. */
 const soakMinutes = process.env.CORRAL_SOAK_MINUTES;
 const isSoak = soakMinutes !== undefined;
-const { seed, minutes } = readCrashPlan({ minutes: Number(soakMinutes ?? 0.75) });
+const { seed, minutes } = readCrashPlan({ minutes: Number(soakMinutes ?? 0.4) });
 /** `CORRAL_AWAY_SECONDS=20` makes the outages of Postgres and Redis longer. The expectations are the same. */
 const awayMs = Number(process.env.CORRAL_AWAY_SECONDS ?? 0) * 1_000;
 
