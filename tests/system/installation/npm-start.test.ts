@@ -108,6 +108,7 @@ describe('npm start', () => {
       demoZoneName: 'demo.example.test',
       dnsServerPort: expect.any(Number),
       baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      consoleUrl: `${dev.baseUrl}/console/`,
       upstream: {
         hcloudUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
         hcloudToken: expect.any(String),
