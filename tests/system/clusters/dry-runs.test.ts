@@ -1,7 +1,8 @@
 import type { ChangeEffect } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TeamClient } from '../../support/clusters/client.js';
-import { aCluster, aPool, change, getCluster, getShoot, untilPhase } from '../../support/clusters/journey.js';
+import { aCluster, aPool, change, getCluster, untilPhase } from '../../support/clusters/journey.js';
+import { clientOf } from '../../support/clusters/nodes-of.js';
 import { type ClusterSystem, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
 
 let system: ClusterSystem;
@@ -17,15 +18,12 @@ afterAll(async () => {
 
 /** The names of the nodes of each pool. */
 async function nodesByPool(): Promise<Record<string, string[]>> {
-  const { metadata } = await getShoot(system, await getCluster(member, 'web'));
-  const { nodes } = await system.cloud.admin<{ nodes: { name: string; labels: Record<string, string> }[] }>(
-    'GET',
-    `/garden/shoots/${metadata.namespace}/${metadata.name}/nodes`,
-  );
+  const { json } = await member.insist({ method: 'POST', path: '/clusters/web/kubeconfig/', body: {} });
+  const { items } = await clientOf(json.kubeconfig).listNode();
   const pools: Record<string, string[]> = {};
-  for (const { name, labels } of nodes) {
-    const pool = labels['corral.dev/pool'] as string;
-    pools[pool] = [...(pools[pool] ?? []), name].sort();
+  for (const { metadata } of items) {
+    const pool = metadata?.labels?.['corral.dev/pool'] as string;
+    pools[pool] = [...(pools[pool] ?? []), metadata?.name as string].sort();
   }
   return pools;
 }
