@@ -27,8 +27,11 @@ export function applyLiveEvent(cache: QueryClient, team: string, event: LiveEven
   if (event.kind === 'RecordSet') void cache.invalidateQueries({ queryKey: [...key, 'dns-usage'] });
   putIntoList(cache, target.list, target.is as (item: unknown) => boolean, event);
   if (target.detail !== undefined) {
-    if (event.resource !== null && event.change === 'changed') cache.setQueryData(target.detail, event.resource);
-    else if (cache.getQueryData(target.detail) !== undefined) void cache.invalidateQueries({ queryKey: target.detail });
+    if (event.resource !== null && event.change === 'changed') {
+      cache.setQueryData(target.detail, event.resource);
+      repeatLoad(cache, target.detail);
+    } else if (cache.getQueryData(target.detail) !== undefined)
+      void cache.invalidateQueries({ queryKey: target.detail });
   }
 }
 
@@ -65,6 +68,7 @@ function applyOperation(cache: QueryClient, team: string, event: LiveEvent): voi
   if (event.resource === null) return;
   const { id, target } = event.resource as { id: string; target: { name: string; id: string } };
   cache.setQueryData([...key, 'operation', id], event.resource);
+  repeatLoad(cache, [...key, 'operation', id]);
   for (const filter of [null, target.name, target.id]) {
     putIntoList(cache, [...key, 'operations', filter], (item) => (item as { id: string }).id === id, event, 'first');
   }
@@ -78,21 +82,23 @@ function putIntoList(
   added: 'first' | 'last' = 'last',
 ): void {
   const items = cache.getQueryData<readonly unknown[]>(list);
-  if (items === undefined) {
-    // A load that is under way may have read the state before the change.
-    if (cache.isFetching({ queryKey: list, exact: true }) > 0) void cache.invalidateQueries({ queryKey: list });
-    return;
+  if (items !== undefined) {
+    const index = items.findIndex(is);
+    if (change === 'deleted') {
+      if (index >= 0) cache.setQueryData(list, items.toSpliced(index, 1));
+    } else if (resource === null) void cache.invalidateQueries({ queryKey: list });
+    else if (index >= 0) cache.setQueryData(list, items.with(index, resource));
+    else cache.setQueryData(list, added === 'first' ? [resource, ...items] : [...items, resource]);
   }
-  const index = items.findIndex(is);
-  if (change === 'deleted') {
-    if (index >= 0) cache.setQueryData(list, items.toSpliced(index, 1));
-    return;
-  }
-  if (resource === null) {
-    void cache.invalidateQueries({ queryKey: list });
-    return;
-  }
-  if (index >= 0) cache.setQueryData(list, items.with(index, resource));
-  else cache.setQueryData(list, added === 'first' ? [resource, ...items] : [...items, resource]);
-  if (cache.isFetching({ queryKey: list, exact: true }) > 0) void cache.invalidateQueries({ queryKey: list });
+  repeatLoad(cache, list);
+}
+
+/** A load that is under way may have read the state before the change, and would overwrite it. */
+function repeatLoad(cache: QueryClient, queryKey: QueryKey): void {
+  const query = cache.getQueryCache().find({ queryKey, exact: true });
+  if (query === undefined || query.state.fetchStatus === 'idle') return;
+  const repeat = () => cache.invalidateQueries({ queryKey, exact: true });
+  // An invalidation repeats a load, but not the first one.
+  if (query.state.data === undefined && query.promise !== undefined) void query.promise.then(repeat, repeat);
+  else void repeat();
 }
