@@ -145,8 +145,8 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   });
   const onGardenBack = wakeWaiting({
     waiters: [
-      { makeDue: (withinMs) => dueTimes.makeWaitingDue(waitsForGarden, withinMs), wake: wakeUps.wakeLater },
-      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakeUps(queue).wakeLater },
+      { makeDue: (withinMs) => dueTimes.makeWaitingDue(waitsForGarden, withinMs), wake: wakeUps.wakeSoon },
+      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakeUps(queue).wakeSoon },
     ],
     log,
   });

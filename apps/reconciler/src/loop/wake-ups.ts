@@ -7,8 +7,10 @@ export interface WakeUps<Id extends LeasedId> {
   /** Never rejects. */
   wake(id: Id): Promise<void>;
   wakeAll(ids: readonly Id[]): Promise<void>;
-  /** Replaces the pass that was planned before. Never rejects. */
+  /** The plan of a pass, which replaces the plan of the pass before it. Never rejects. */
   wakeLater(id: Id, inMs: number): Promise<void>;
+  /** For a row that an event made due in a moment. No pass that read the row before the event replaces it. Never rejects. */
+  wakeSoon(id: Id, inMs: number): Promise<void>;
 }
 
 const AT_ONCE = 16;
@@ -19,12 +21,14 @@ type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) =
 
 const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>): WakeUps<Id> => {
   const wake = (id: Id) => nudge(id, { jobId: id });
+  const delayed = (id: Id, jobId: string, inMs: number) =>
+    nudge(id, { jobId, delayMs: Math.max(0, Math.ceil(inMs)) + LATE_MS, delayed: 'replace' });
   return {
     wake,
     wakeAll: (ids) => eachOf(ids, wake),
-    // A separate job id, so that it does not delay a wake-up sent in the meantime.
-    wakeLater: (id, inMs) =>
-      nudge(id, { jobId: `${id}-timer`, delayMs: Math.max(0, Math.ceil(inMs)) + LATE_MS, delayed: 'replace' }),
+    // Separate job ids, so that none of them delays another.
+    wakeLater: (id, inMs) => delayed(id, `${id}-timer`, inMs),
+    wakeSoon: (id, inMs) => delayed(id, `${id}-soon`, inMs),
   };
 };
 

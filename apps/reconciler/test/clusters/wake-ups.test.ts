@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ConnectionId } from '@corral/contracts';
+import { asClusterId, type ConnectionId } from '@corral/contracts';
 import type { GardenClient } from '@corral/garden';
-import { QueueUnavailable } from '@corral/queue';
+import { connectQueue, QueueUnavailable, startWorker } from '@corral/queue';
 import { silentLog } from '@corral/service';
+import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
@@ -10,6 +11,7 @@ import { dueStore } from '../../src/garden/due-store.js';
 import { followShoots } from '../../src/garden/follow-shoots.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { sweepDue } from '../../src/loop/sweep-due.js';
+import { clusterWakeUps } from '../../src/loop/wake-ups.js';
 import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
 
@@ -59,6 +61,25 @@ describe('the sweep', () => {
     expect(await sweep(running())).toBe(3);
 
     expect(asked).toBeLessThan(40);
+  });
+});
+
+describe('a wake-up in a moment', () => {
+  it('is not replaced by the plan of a pass that read the row before it was made due', async () => {
+    const options = { databaseUrl: at.url, log: silentLog };
+    const queue = connectQueue(options);
+    const { wakeSoon, wakeLater } = clusterWakeUps(queue);
+    const woken: string[] = [];
+    const handlers = { 'reconcile-cluster': async ({ clusterId }: { clusterId: string }) => woken.push(clusterId) };
+    const id = asClusterId(randomUUID());
+
+    await wakeSoon(id, 100);
+    await wakeLater(id, HOUR_MS);
+
+    const worker = startWorker({ ...options, queues: { clusters: { handlers, concurrency: 1 } }, closeMs: 200 });
+    await waitFor('the wake-up', () => woken.length === 1);
+    await worker.close();
+    await queue.close();
   });
 });
 
