@@ -30,7 +30,6 @@ export async function rehearseBuild(
   const root = mkdtempSync(join(tmpdir(), 'corral-image-'));
   const context = join(root, 'context');
   copyTracked(repository, context);
-  // Outside of a repository, turbo spends most of a minute reading whole folders to find the inputs of packages.
   cpSync(join(repository, '.gitignore'), join(root, '.gitignore'));
   spawnSync('git', ['init', '--quiet'], { cwd: root });
   const built = new Map<string, Stage>();
@@ -58,10 +57,18 @@ export async function rehearseBuild(
       const from = (instruction as Copy).getFromFlag()?.getValue();
       copyInto(stage, from == null ? context : join(root, from), wordsOf(instruction));
     } else if (keyword === 'RUN') {
+      commitAll(root);
       await runIn(stage, { root, turboCache: join(repository, '.turbo', 'cache') }, text);
     }
   }
   return { root, inStage: (name, path) => join(root, name, path) };
+}
+
+/** Without a commit, turbo spends most of a minute reading whole folders to find the inputs of packages. */
+function commitAll(root: string): void {
+  spawnSync('git', ['add', '--all'], { cwd: root });
+  const author = ['-c', 'user.name=build', '-c', 'user.email=build@localhost'];
+  spawnSync('git', [...author, 'commit', '--quiet', '--message=context'], { cwd: root });
 }
 
 function wordsOf(instruction: { getArguments(): { getValue(): string }[] }): string[] {
