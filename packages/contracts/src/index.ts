@@ -31,6 +31,8 @@ export * from './dns/openapi.js';
 export * from './dns/requests.js';
 export * from './dns/routes.js';
 export * from './dns/token-coverage.js';
+export * from './dns/zone-file/parse-zone-file.js';
+export { writeZoneFile } from './dns/zone-file/write-zone-file.js';
 export * from './ids.js';
 export { InvalidBody, type InvalidField } from './parser-for.js';
 export * from './retention.js';
