@@ -14,7 +14,7 @@ import { restartablePostgres } from '../../support/system/postgres.js';
 import { restartableRedis } from '../../support/system/redis.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
-const KILLS_MIN = 16;
+const KILLS_MIN = 12;
 const HOUR_MS = 3_600_000;
 
 const ends: (() => Promise<unknown>)[] = [];

@@ -29,8 +29,8 @@ import { killInTurns } from '../../support/crashes/killer.js';
 
 const SERVERS = 3;
 /** The changes continue for this many kills. The kills continue until all servers are released, but at most this many more. */
-const KILLS = 6;
-const KILLS_AFTERWARDS = 6;
+const KILLS = 5;
+const KILLS_AFTERWARDS = 4;
 const LANES = 2;
 /** Adoptions per lane: below the quota, with room for servers that are being detached. */
 const SERVERS_PER_LANE = 20;
