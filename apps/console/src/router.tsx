@@ -109,6 +109,12 @@ const rrset = createRoute({
   component: lazyRouteComponent(() => import('./records/rrset-page.js'), 'RrsetPage'),
 });
 
+const zoneFile = createRoute({
+  getParentRoute: () => team,
+  path: '/dns/zone-file',
+  component: lazyRouteComponent(() => import('./zone-file/zone-file-page.js'), 'ZoneFilePage'),
+});
+
 const tokens = createRoute({
   getParentRoute: () => team,
   path: '/dns/tokens',
@@ -225,6 +231,7 @@ const routeTree = root.addChildren([
       home,
       records,
       rrset,
+      zoneFile,
       tokens,
       createToken,
       token,

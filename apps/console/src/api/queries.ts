@@ -112,6 +112,24 @@ export const dnsZoneQuery = (team: string) =>
     },
   });
 
+/** The zone with its default TTL in seconds. */
+export const zoneQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'zone'],
+    queryFn: async ({ signal }) => {
+      const { body } = await dnsClientOf(team).request<{ zone: { name: string; ttl: number } }>(
+        'GET',
+        '/zones/{zone}',
+        {
+          signal,
+        },
+      );
+      return { name: body.zone.name, ttl: body.zone.ttl };
+    },
+    // No event announces a change of it.
+    staleTime: 60_000,
+  });
+
 export const rrsetsQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'rrsets'],

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import {
   Boxes,
   Cable,
+  FileText,
   FlaskConical,
   House,
   KeyRound,
@@ -27,6 +28,7 @@ export interface Place {
 export const places: readonly Place[] = [
   { label: 'Home', path: '', icon: House, key: 'h' },
   { label: 'Record sets', path: '/dns/records', icon: Table2, group: 'DNS', key: 'r' },
+  { label: 'Zone file', path: '/dns/zone-file', icon: FileText, group: 'DNS', key: 'z' },
   { label: 'DNS tokens', path: '/dns/tokens', icon: KeyRound, group: 'DNS', key: 't' },
   { label: 'Demos', path: '/dns/demos', icon: FlaskConical, group: 'DNS' },
   { label: 'Clusters', path: '/clusters', icon: Boxes, key: 'c' },

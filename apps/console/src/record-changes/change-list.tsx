@@ -1,0 +1,109 @@
+import { Status, type Tone } from '../ui/status.js';
+import type { Outcomes, SetState } from './apply.js';
+import styles from './changes.module.css';
+import { hasSameLabels, type SetChange, type SetContent } from './plan.js';
+
+const tones: Readonly<Record<SetState, Tone>> = {
+  waiting: 'idle',
+  writing: 'running',
+  written: 'running',
+  done: 'good',
+  refused: 'bad',
+  unknown: 'warning',
+  skipped: 'warning',
+};
+
+interface ChangeListProps {
+  /** What the changes are, for screen readers. */
+  readonly caption: string;
+  readonly changes: readonly SetChange[];
+  readonly outcomes?: Outcomes;
+}
+
+/** Changes of record sets, old beside new, with how far each is. */
+export function ChangeList({ caption, changes, outcomes }: ChangeListProps) {
+  return (
+    <ul className={styles.list} aria-label={caption}>
+      {changes.map((change) => {
+        const outcome = outcomes?.[change.key];
+        return (
+          <li key={change.key} className={styles.change}>
+            <span className={styles.sign} aria-hidden>
+              {signOf(change)}
+            </span>
+            <div className={styles.what}>
+              <div>
+                <span className="visually-hidden">{wordOf(change)} </span>
+                <strong className="mono">{change.key}</strong>
+                {change.source !== undefined && <span className="faint"> {change.source}</span>}
+              </div>
+              <Difference from={change.from} to={change.to} />
+              {change.refusal !== undefined && <div className={styles.refusal}>{change.refusal}</div>}
+              {outcome?.detail !== undefined && <div className="muted">{outcome.detail}</div>}
+              {outcome?.found !== undefined && (
+                <div>
+                  Now: <Content content={outcome.found} />
+                </div>
+              )}
+            </div>
+            {outcomes !== undefined && (
+              <Status tone={tones[outcome?.state ?? 'waiting']}>{outcome?.state ?? 'waiting'}</Status>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+const signOf = ({ from, to }: SetChange): string => (from === null ? '+' : to === null ? '−' : '~');
+const wordOf = ({ from, to }: SetChange): string => (from === null ? 'Add' : to === null ? 'Remove' : 'Change');
+
+const ttlOf = (ttl: number | null): string => (ttl === null ? 'default' : `${ttl} s`);
+const labelsOf = (labels: SetContent['labels']): string =>
+  Object.entries(labels)
+    .map((pair) => pair.join('='))
+    .join(', ') || 'none';
+const recordText = ({ value, comment }: SetContent['records'][number]): string =>
+  comment === null ? value : `${value} ; ${comment}`;
+
+function Content({ content }: { readonly content: SetContent | null }) {
+  if (content === null) return <span>absent</span>;
+  return <span className="mono">{`${content.records.map(recordText).join(', ')} (TTL ${ttlOf(content.ttl)})`}</span>;
+}
+
+/** What a change does to a set: records that go and come, TTL and labels. */
+export function Difference({ from, to }: { readonly from: SetContent | null; readonly to: SetContent | null }) {
+  const before = from?.records.map(recordText) ?? [];
+  const after = to?.records.map(recordText) ?? [];
+  return (
+    <ul className={styles.difference}>
+      {before
+        .filter((text) => !after.includes(text))
+        .map((text) => (
+          <li key={`- ${text}`}>
+            <del>{text}</del>
+          </li>
+        ))}
+      {after
+        .filter((text) => !before.includes(text))
+        .map((text) => (
+          <li key={`+ ${text}`}>
+            <ins>{text}</ins>
+          </li>
+        ))}
+      {to !== null && (from === null ? to.ttl !== null : from.ttl !== to.ttl) && (
+        <li>
+          TTL {from !== null && `${ttlOf(from.ttl)} → `}
+          {ttlOf(to.ttl)}
+        </li>
+      )}
+      {to !== null && !hasSameLabels(to, from ?? { ...to, labels: {} }) && (
+        <li>
+          Labels {from !== null && `${labelsOf(from.labels)} → `}
+          {labelsOf(to.labels)}
+        </li>
+      )}
+    </ul>
+  );
+}

@@ -1,0 +1,136 @@
+import type { Rrset } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { contentOf, isSame, planChanges, type WantedSet, wayBack } from './plan.js';
+
+const context = { zoneName: 'example.test', ownerLabel: 'acme', records: { used: 3, reserved: 0, limit: 10 } };
+const records = (...values: string[]) => values.map((value) => ({ value, comment: null }));
+const aSet = (name: string, type: string, values: string[], ttl: number | null = null): Rrset =>
+  ({
+    id: `${name}/${type}`,
+    name,
+    type,
+    ttl,
+    labels: { env: 'prod' },
+    protection: { change: false },
+    records: values.map((value) => ({ value, comment: '' })),
+    zone: 1,
+  }) satisfies Rrset;
+const want = (name: string, type: string, values: string[] | null, ttl: number | null = null): WantedSet => ({
+  name,
+  type,
+  content: values === null ? null : { records: records(...values), ttl },
+});
+const actual = [aSet('www.acme', 'A', ['192.0.2.1', '192.0.2.2']), aSet('api.acme', 'TXT', ['"x"'])];
+const wavesOf = (wanted: WantedSet[], over = context) =>
+  planChanges(actual, wanted, over).waves.map((wave) => wave.map(({ key, to }) => `${to === null ? '-' : '+'}${key}`));
+
+describe('a plan of record sets', () => {
+  it('contains what differs, whatever the order of the records is', () => {
+    const plan = planChanges(
+      actual,
+      [
+        want('www.acme', 'A', ['192.0.2.2', '192.0.2.1']),
+        want('api.acme', 'TXT', ['"y"']),
+        want('new.acme', 'A', ['192.0.2.3']),
+      ],
+      context,
+    );
+
+    expect(plan).toMatchObject({ same: 1, refused: [], recordsAfter: 4, quotaProblem: null, warnings: [] });
+    expect(plan.waves.flat().map(({ key, from, to }) => [key, from === null, to?.labels])).toEqual([
+      ['api.acme TXT', false, { env: 'prod' }],
+      ['new.acme A', true, {}],
+    ]);
+  });
+
+  it.each<[what: string, wanted: WantedSet, refusal: RegExp]>([
+    ['the name of another team', want('www.globex', 'A', ['192.0.2.1']), /does not belong to you/],
+    ['the zone itself', want('@', 'A', ['192.0.2.1']), /name is not valid/],
+    ['a type that is not written', want('acme', 'MX', ['10 mx']), /type cannot be written/],
+    [
+      'more records than a set may have',
+      want(
+        'acme',
+        'A',
+        Array.from({ length: 51 }, (_, n) => `192.0.2.${n}`),
+      ),
+      /at most 50/,
+    ],
+    ['no record', want('acme', 'A', []), /at least one record/],
+    ['a value twice', want('acme', 'A', ['192.0.2.1', '192.0.2.1']), /same value/],
+    ['an empty value', want('acme', 'A', ['']), /value is empty/],
+    ['a value that is too long', want('acme', 'TXT', ['x'.repeat(4_097)]), /at most 4096 characters/],
+  ])('refuses %s, as the API does', (_what, wanted, refusal) => {
+    const plan = planChanges(actual, [wanted], context);
+
+    expect(plan.waves).toEqual([]);
+    expect(plan.refused.map((change) => change.refusal)).toEqual([expect.stringMatching(refusal)]);
+  });
+
+  it('says how many records are too many', () => {
+    const wanted = Array.from({ length: 9 }, (_, n) => want(`n${n}.acme`, 'A', ['192.0.2.1']));
+
+    expect(planChanges(actual, wanted, context).quotaProblem).toBe(
+      '3 of 10 records are used, and this needs 9 more. Remove 2, or ask an operator.',
+    );
+    expect(
+      planChanges(actual, [want('api.acme', 'TXT', ['"y"'])], {
+        ...context,
+        records: { used: 12, reserved: 0, limit: 10 },
+      }),
+    ).toMatchObject({ quotaProblem: null });
+  });
+
+  it('removes first what a CNAME replaces, and last what nothing waits for', () => {
+    expect(
+      wavesOf([want('www.acme', 'A', null), want('api.acme', 'TXT', null), want('api.acme', 'CNAME', ['www.acme'])]),
+    ).toEqual([['-api.acme TXT'], ['+api.acme CNAME'], ['-www.acme A']]);
+  });
+
+  it('removes first when the quota needs the room', () => {
+    const wanted = [want('new.acme', 'A', ['192.0.2.1']), want('www.acme', 'A', null)];
+
+    expect(wavesOf(wanted)).toEqual([['+new.acme A'], ['-www.acme A']]);
+    expect(wavesOf(wanted, { ...context, records: { used: 3, reserved: 0, limit: 3 } })).toEqual([
+      ['-www.acme A'],
+      ['+new.acme A'],
+    ]);
+  });
+
+  it('warns of a CNAME beside other sets', () => {
+    expect(planChanges(actual, [want('www.acme', 'CNAME', ['x.org.'])], context).warnings).toEqual([
+      'A CNAME stands alone, but www.acme would have A records too. Remove one of them.',
+    ]);
+  });
+
+  it('leads from any sets to any others, and back', () => {
+    const name = fc.constantFrom('acme', 'a.acme', 'b.acme');
+    const type = fc.constantFrom('A', 'TXT', 'CNAME');
+    const values = fc.uniqueArray(fc.constantFrom('1', '2', '3', '4'), { minLength: 1, maxLength: 4 });
+    const set = fc.record({ name, type, values, ttl: fc.option(fc.constantFrom(60, 300)) });
+    const sets = fc.uniqueArray(set, { maxLength: 9, selector: (each) => `${each.name} ${each.type}` });
+    fc.assert(
+      fc.property(sets, sets, (before, after) => {
+        const zone = before.map((each) => aSet(each.name, each.type, each.values, each.ttl));
+        const gone = before.filter((one) => !after.some((other) => other.name === one.name && other.type === one.type));
+        const wanted = [
+          ...after.map((each) => want(each.name, each.type, each.values, each.ttl)),
+          ...gone.map((each) => want(each.name, each.type, null)),
+        ];
+        const plan = planChanges(zone, wanted, { ...context, records: { used: 0, reserved: 0, limit: 1_000 } });
+        const world = new Map(zone.map((rrset) => [`${rrset.name} ${rrset.type}`, contentOf(rrset)]));
+        const original = new Map(world);
+        for (const { key, to } of plan.waves.flat()) to === null ? world.delete(key) : world.set(key, to);
+
+        expect([...world.keys()].sort()).toEqual(after.map((each) => `${each.name} ${each.type}`).sort());
+        for (const { name: at, type: as, content } of wayBack(plan.waves.flat())) {
+          const key = `${at} ${as}`;
+          content === null ? world.delete(key) : world.set(key, { labels: {}, ...content });
+        }
+        expect([...world.keys()].sort()).toEqual([...original.keys()].sort());
+        for (const [key, content] of original) expect(isSame(world.get(key) ?? null, content)).toBe(true);
+      }),
+    );
+  });
+});

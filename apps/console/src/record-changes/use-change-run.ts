@@ -1,0 +1,96 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { dnsUsageQuery, rrsetsQuery } from '../api/queries.js';
+import { useDraft } from '../ui/use-draft.js';
+import { applyChanges, type Outcomes, type SetOutcome } from './apply.js';
+import { classifyDnsFailure, dnsSetApi } from './dns-set-api.js';
+import type { ChangePlan } from './plan.js';
+
+/** A plan that is being applied. It is kept for this tab, so that a reload can resume it. */
+interface StoredRun {
+  readonly waves: ChangePlan['waves'];
+  readonly outcomes: Outcomes;
+}
+
+export interface ChangeRun {
+  readonly waves: ChangePlan['waves'];
+  readonly outcomes: Outcomes;
+  readonly isRunning: boolean;
+  /** Why it ended early. */
+  readonly stopped: string | null;
+  /** Applies what is not done yet. */
+  readonly resume: () => void;
+  /** Sets that are being written end first. */
+  readonly pause: () => void;
+  /** Forgets the run, and what is not done. */
+  readonly discard: () => void;
+}
+
+/**
+ * Applies plans of record sets, one at a time.
+ *
+ * @param key names the page, such as `zone-file`
+ * @returns the run that is there, or null, and how to begin one
+ */
+export function useChangeRun(team: string, key: string): { run: ChangeRun | null; begin: (plan: ChangePlan) => void } {
+  const cache = useQueryClient();
+  const [stored, store, clear] = useDraft<StoredRun | null>(`record-run.${team}.${key}`, null);
+  const [isRunning, setRunning] = useState(false);
+  const [stopped, setStopped] = useState<string | null>(null);
+  const pausing = useRef<AbortController | null>(null);
+  useEffect(() => () => pausing.current?.abort(), []);
+
+  const execute = useCallback(
+    async ({ waves, outcomes }: StoredRun) => {
+      const controller = new AbortController();
+      pausing.current = controller;
+      setRunning(true);
+      setStopped(null);
+      let latest: Outcomes = outcomes;
+      const onOutcome = (name: string, outcome: SetOutcome) => {
+        latest = { ...latest, [name]: outcome };
+        store({ waves, outcomes: latest });
+      };
+      const why = await applyChanges({
+        waves,
+        outcomes,
+        api: dnsSetApi(team),
+        classify: classifyDnsFailure,
+        onOutcome,
+        signal: controller.signal,
+        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      });
+      setRunning(false);
+      setStopped(why);
+      void cache.invalidateQueries({ queryKey: rrsetsQuery(team).queryKey });
+      void cache.invalidateQueries({ queryKey: dnsUsageQuery(team).queryKey });
+    },
+    [cache, store, team],
+  );
+  const begin = useCallback(
+    ({ waves }: ChangePlan) => {
+      const run = { waves, outcomes: {} };
+      store(run);
+      void execute(run);
+    },
+    [execute, store],
+  );
+  const run = useMemo(
+    () =>
+      stored === null
+        ? null
+        : {
+            ...stored,
+            isRunning,
+            stopped,
+            resume: () => void execute(stored),
+            pause: () => pausing.current?.abort(),
+            discard: () => {
+              pausing.current?.abort();
+              clear();
+            },
+          },
+    [stored, isRunning, stopped, execute, clear],
+  );
+  return { run, begin };
+}

@@ -1,0 +1,214 @@
+import {
+  type DnsUsageBody,
+  isWritableType,
+  type ParsedZoneFile,
+  parseZoneFile,
+  type Rrset,
+  zoneFileLimits,
+} from '@corral/contracts';
+import { Button, Checkbox, FileButton, Textarea } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type DragEvent, useDeferredValue, useMemo, useState } from 'react';
+import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
+import changes from '../record-changes/changes.module.css';
+import { keyOf, planChanges, type WantedSet } from '../record-changes/plan.js';
+import { PlanReview } from '../record-changes/plan-review.js';
+import { RunPanel } from '../record-changes/run-panel.js';
+import { useChangeRun } from '../record-changes/use-change-run.js';
+import { useTeam } from '../shell/use-team.js';
+import { download } from '../ui/download.js';
+import { Page, Section } from '../ui/page.js';
+import { plural } from '../ui/plural.js';
+import { Loaded } from '../ui/states.js';
+import { useDraft } from '../ui/use-draft.js';
+import { asJson, asTerraform, asZoneFile, type ExportedZone } from './export-formats.js';
+
+/** Many record sets at once: from a zone file, by a plan, and back into files. */
+export function ZoneFilePage() {
+  const { slug } = useTeam();
+  const rrsets = useQuery(rrsetsQuery(slug));
+  const zone = useQuery(zoneQuery(slug));
+  const usage = useQuery(dnsUsageQuery(slug));
+  return (
+    <Page title="Zone file">
+      <Loaded query={zone} what="the zone">
+        {(knownZone) => (
+          <Loaded query={usage} what="the quota">
+            {({ records }) => (
+              <Loaded query={rrsets} what="record sets">
+                {(all) => <ZoneFile zone={knownZone} records={records} rrsets={all} />}
+              </Loaded>
+            )}
+          </Loaded>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+interface ZoneFileProps {
+  readonly zone: ExportedZone;
+  readonly records: DnsUsageBody['records'];
+  readonly rrsets: readonly Rrset[];
+}
+
+function ZoneFile({ zone, records, rrsets }: ZoneFileProps) {
+  const { slug, me } = useTeam();
+  const { run, begin } = useChangeRun(slug, `zone-file.${me.id}`);
+  const [text, setText] = useDraft(`zone-file.${me.id}.${slug}`, '');
+  const [alsoRemoves, setAlsoRemoves] = useState(false);
+  const [back, setBack] = useState<readonly WantedSet[] | null>(null);
+  const parsedText = useDeferredValue(text);
+  const parsed = useMemo(
+    () => parseZoneFile(parsedText, { zoneName: zone.name, zoneTtl: zone.ttl }),
+    [parsedText, zone.name, zone.ttl],
+  );
+  const missing = useMemo(() => setsMissingIn(parsed, rrsets), [parsed, rrsets]);
+  const wanted = back ?? [...wantedOf(parsed), ...(alsoRemoves ? missing : [])];
+  const plan = planChanges(rrsets, wanted, { zoneName: zone.name, ownerLabel: slug, records });
+
+  if (run !== null) {
+    const planBack = (sets: WantedSet[]) => {
+      run.discard();
+      setBack(sets);
+    };
+    return <RunPanel run={run} onWayBack={planBack} />;
+  }
+  const apply = () => {
+    setBack(null);
+    begin(plan);
+  };
+  if (back !== null) {
+    return (
+      <Section title="The way back" actions={<Button onClick={() => setBack(null)}>Cancel</Button>}>
+        <PlanReview plan={plan} limit={records.limit} onApply={apply} />
+      </Section>
+    );
+  }
+  return (
+    <>
+      <Source zoneName={zone.name} text={text} onText={setText} />
+      {text.trim() !== '' && (
+        <Section title="Plan">
+          <Problems parsed={parsed} />
+          {missing.length > 0 && (
+            <Checkbox
+              label={`Also remove ${plural(missing.length, 'set')} that the file lacks`}
+              checked={alsoRemoves}
+              onChange={(event) => setAlsoRemoves(event.currentTarget.checked)}
+            />
+          )}
+          <PlanReview plan={plan} limit={records.limit} onApply={apply} />
+        </Section>
+      )}
+      <Export zone={zone} rrsets={rrsets} />
+    </>
+  );
+}
+
+const wantedOf = ({ rrsets }: ParsedZoneFile): WantedSet[] =>
+  rrsets.map(({ name, type, ttl, records }) => ({
+    name,
+    type,
+    content: { ttl, records: records.map(({ value, comment }) => ({ value, comment })) },
+    source: `line ${records[0]?.line}`,
+  }));
+
+/** The removal of sets of the team that the file does not have. */
+function setsMissingIn(parsed: ParsedZoneFile, rrsets: readonly Rrset[]): WantedSet[] {
+  const named = new Set(parsed.rrsets.map(keyOf));
+  return rrsets
+    .filter((rrset) => isWritableType(rrset.type) && !named.has(keyOf(rrset)))
+    .map(({ name, type }) => ({ name, type, content: null }));
+}
+
+interface SourceProps {
+  readonly zoneName: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+function Source({ zoneName, text, onText }: SourceProps) {
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const read = async (file: File | null | undefined) => {
+    if (file == null) return;
+    if (file.size > zoneFileLimits.characters) setRefusal(`${file.name} is too large for a zone file.`);
+    else {
+      setRefusal(null);
+      onText(await file.text());
+    }
+  };
+  const drop = (event: DragEvent) => {
+    if (event.dataTransfer.files.length === 0) return;
+    event.preventDefault();
+    void read(event.dataTransfer.files[0]);
+  };
+  return (
+    <Section
+      title="Source"
+      actions={
+        <div className={changes.buttons}>
+          <FileButton onChange={(file) => void read(file)}>
+            {(props) => <Button {...props}>Choose a file</Button>}
+          </FileButton>
+          {text !== '' && <Button onClick={() => onText('')}>Clear</Button>}
+        </div>
+      }
+    >
+      <Textarea
+        label="Zone file"
+        description={`Paste or drop one. Names without a final dot are below ${zoneName}.`}
+        value={text}
+        onChange={(event) => onText(event.currentTarget.value)}
+        onDrop={drop}
+        onDragOver={(event) => event.preventDefault()}
+        error={refusal}
+        autosize
+        minRows={8}
+        maxRows={24}
+        spellCheck={false}
+        styles={{ input: { fontFamily: 'var(--font-mono)' } }}
+        data-shortcut="/"
+      />
+    </Section>
+  );
+}
+
+function Problems({ parsed: { problems, notes, unlisted } }: { readonly parsed: ParsedZoneFile }) {
+  if (problems.length + notes.length === 0) return null;
+  return (
+    <div className={changes.panel}>
+      {problems.length > 0 && (
+        <>
+          <strong className={changes.refusal}>{`${plural(problems.length, 'line')} cannot be read`}</strong>
+          <Lines caption="Lines that cannot be read" lines={problems} />
+        </>
+      )}
+      {notes.length > 0 && <Lines caption="Notes" lines={notes} />}
+      {unlisted > 0 && <p className="muted">{`And ${unlisted} more.`}</p>}
+    </div>
+  );
+}
+
+const Lines = ({ caption, lines }: { readonly caption: string; readonly lines: ParsedZoneFile['problems'] }) => (
+  <ul className={changes.list} aria-label={caption}>
+    {lines.map(({ line, message }) => (
+      <li key={`${line} ${message}`}>
+        <span className="mono">line {line}</span> {message}
+      </li>
+    ))}
+  </ul>
+);
+
+function Export({ zone, rrsets }: Pick<ZoneFileProps, 'zone' | 'rrsets'>) {
+  return (
+    <Section title="Export">
+      <p className="muted">{plural(rrsets.length, 'record set')} of yours. Zone files cannot hold labels.</p>
+      <div className={changes.buttons}>
+        <Button onClick={() => download(`${zone.name}.zone`, 'text/dns', asZoneFile(rrsets, zone))}>Zone file</Button>
+        <Button onClick={() => download(`${zone.name}.json`, 'application/json', asJson(rrsets))}>JSON</Button>
+        <Button onClick={() => download(`${zone.name}.tf`, 'text/plain', asTerraform(rrsets, zone))}>Terraform</Button>
+      </div>
+    </Section>
+  );
+}
