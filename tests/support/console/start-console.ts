@@ -48,6 +48,8 @@ export interface RunningConsole {
   complaints(): readonly string[];
   /** Cuts all connections of the cluster API at once. It starts again by itself. */
   restartApi(): Promise<void>;
+  /** The same for the DNS API. */
+  restartGateway(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -83,7 +85,8 @@ export async function startConsole(): Promise<RunningConsole> {
     open: (path, options) => openPage({ browser, dev, heard }, path, options),
     api: (method, path, body) => callApi(dev, method, path, body),
     complaints: () => heard,
-    restartApi: () => restartApi(running.pid),
+    restartApi: () => killService(running.pid, 'cluster-api'),
+    restartGateway: () => killService(running.pid, 'dns-gateway'),
     async stop() {
       callOff();
       await browser.close();
@@ -94,11 +97,11 @@ export async function startConsole(): Promise<RunningConsole> {
   };
 }
 
-/** Kills the cluster API. What `npm start` runs starts it again after a second, at the same address. */
-async function restartApi(pid: number): Promise<void> {
-  const api = (await descendantsOf(pid)).find(({ command }) => command.endsWith('apps/cluster-api/dist/main.js'));
-  if (api === undefined) throw new Error('No process of the cluster API was found');
-  process.kill(api.pid, 'SIGKILL');
+/** Kills a service. What `npm start` runs starts it again after a second, at the same address. */
+async function killService(pid: number, app: 'cluster-api' | 'dns-gateway'): Promise<void> {
+  const service = (await descendantsOf(pid)).find(({ command }) => command.endsWith(`apps/${app}/dist/main.js`));
+  if (service === undefined) throw new Error(`No process of ${app} was found`);
+  process.kill(service.pid, 'SIGKILL');
 }
 
 const contexts = new WeakMap<Page, BrowserContext>();

@@ -61,7 +61,7 @@ function press(event: KeyboardEvent): void {
   const control = document.querySelector<HTMLElement>(`[data-shortcut="${event.key}"]`);
   if (control === null) return;
   event.preventDefault();
-  if (control instanceof HTMLInputElement) control.focus();
+  if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement) control.focus();
   else control.click();
 }
 

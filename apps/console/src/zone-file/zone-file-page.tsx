@@ -11,7 +11,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, useDeferredValue, useMemo, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import changes from '../record-changes/changes.module.css';
-import { keyOf, planChanges, type WantedSet } from '../record-changes/plan.js';
+import { type ChangePlan, keyOf, planChanges, type WantedSet } from '../record-changes/plan.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
 import { useChangeRun } from '../record-changes/use-change-run.js';
@@ -25,24 +25,63 @@ import { asJson, asTerraform, asZoneFile, type ExportedZone } from './export-for
 
 /** Many record sets at once: from a zone file, by a plan, and back into files. */
 export function ZoneFilePage() {
+  const { slug, me } = useTeam();
+  const { run, begin } = useChangeRun(slug, `zone-file.${me.id}`);
+  const [back, setBack] = useState<readonly WantedSet[] | null>(null);
+  const planBack = (sets: readonly WantedSet[]) => {
+    run?.discard();
+    setBack(sets);
+  };
+  const apply = (plan: ChangePlan) => {
+    setBack(null);
+    begin(plan);
+  };
+  // A run that was interrupted is shown even while the API cannot be read.
+  return (
+    <Page title="Zone file">
+      {run === null ? (
+        <Planning back={back} onApply={apply} onLeaveBack={() => setBack(null)} />
+      ) : (
+        <RunPanel run={run} onWayBack={planBack} />
+      )}
+    </Page>
+  );
+}
+
+interface PlanningProps {
+  /** What leads back to an earlier state; null: the zone file is planned. */
+  readonly back: readonly WantedSet[] | null;
+  readonly onApply: (plan: ChangePlan) => void;
+  readonly onLeaveBack: () => void;
+}
+
+function Planning({ back, onApply, onLeaveBack }: PlanningProps) {
   const { slug } = useTeam();
   const rrsets = useQuery(rrsetsQuery(slug));
   const zone = useQuery(zoneQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
   return (
-    <Page title="Zone file">
-      <Loaded query={zone} what="the zone">
-        {(knownZone) => (
-          <Loaded query={usage} what="the quota">
-            {({ records }) => (
-              <Loaded query={rrsets} what="record sets">
-                {(all) => <ZoneFile zone={knownZone} records={records} rrsets={all} />}
-              </Loaded>
-            )}
-          </Loaded>
-        )}
-      </Loaded>
-    </Page>
+    <Loaded query={zone} what="the zone">
+      {(knownZone) => (
+        <Loaded query={usage} what="the quota">
+          {({ records }) => (
+            <Loaded query={rrsets} what="record sets">
+              {(all) => {
+                const known = { zone: knownZone, records, rrsets: all };
+                if (back === null) return <ZoneFile {...known} onApply={onApply} />;
+                const context = { zoneName: knownZone.name, ownerLabel: slug, records };
+                const plan = planChanges(all, back, context);
+                return (
+                  <Section title="The way back" actions={<Button onClick={onLeaveBack}>Cancel</Button>}>
+                    <PlanReview plan={plan} limit={records.limit} onApply={() => onApply(plan)} />
+                  </Section>
+                );
+              }}
+            </Loaded>
+          )}
+        </Loaded>
+      )}
+    </Loaded>
   );
 }
 
@@ -50,41 +89,21 @@ interface ZoneFileProps {
   readonly zone: ExportedZone;
   readonly records: DnsUsageBody['records'];
   readonly rrsets: readonly Rrset[];
+  readonly onApply: (plan: ChangePlan) => void;
 }
 
-function ZoneFile({ zone, records, rrsets }: ZoneFileProps) {
+function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
   const { slug, me } = useTeam();
-  const { run, begin } = useChangeRun(slug, `zone-file.${me.id}`);
   const [text, setText] = useDraft(`zone-file.${me.id}.${slug}`, '');
   const [alsoRemoves, setAlsoRemoves] = useState(false);
-  const [back, setBack] = useState<readonly WantedSet[] | null>(null);
   const parsedText = useDeferredValue(text);
   const parsed = useMemo(
     () => parseZoneFile(parsedText, { zoneName: zone.name, zoneTtl: zone.ttl }),
     [parsedText, zone.name, zone.ttl],
   );
   const missing = useMemo(() => setsMissingIn(parsed, rrsets), [parsed, rrsets]);
-  const wanted = back ?? [...wantedOf(parsed), ...(alsoRemoves ? missing : [])];
+  const wanted = [...wantedOf(parsed), ...(alsoRemoves ? missing : [])];
   const plan = planChanges(rrsets, wanted, { zoneName: zone.name, ownerLabel: slug, records });
-
-  if (run !== null) {
-    const planBack = (sets: WantedSet[]) => {
-      run.discard();
-      setBack(sets);
-    };
-    return <RunPanel run={run} onWayBack={planBack} />;
-  }
-  const apply = () => {
-    setBack(null);
-    begin(plan);
-  };
-  if (back !== null) {
-    return (
-      <Section title="The way back" actions={<Button onClick={() => setBack(null)}>Cancel</Button>}>
-        <PlanReview plan={plan} limit={records.limit} onApply={apply} />
-      </Section>
-    );
-  }
   return (
     <>
       <Source zoneName={zone.name} text={text} onText={setText} />
@@ -98,7 +117,7 @@ function ZoneFile({ zone, records, rrsets }: ZoneFileProps) {
               onChange={(event) => setAlsoRemoves(event.currentTarget.checked)}
             />
           )}
-          <PlanReview plan={plan} limit={records.limit} onApply={apply} />
+          <PlanReview plan={plan} limit={records.limit} onApply={() => onApply(plan)} />
         </Section>
       )}
       <Export zone={zone} rrsets={rrsets} />
