@@ -1,112 +1,218 @@
 import type { Rrset } from '@corral/contracts';
-import { TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useDeferredValue, useMemo } from 'react';
-import { dnsUsageQuery, rrsetsQuery } from '../api/queries.js';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
+import {
+  type ChangePlan,
+  contentOf,
+  keyOf,
+  type PlanContext,
+  planChanges,
+  type WantedSet,
+} from '../record-changes/plan.js';
+import { PlanReview } from '../record-changes/plan-review.js';
+import { RunPanel } from '../record-changes/run-panel.js';
+import { type ChangeRun, useChangeRun } from '../record-changes/use-change-run.js';
 import { useTeam } from '../shell/use-team.js';
-import { Copyable } from '../ui/copy.js';
-import { Page } from '../ui/page.js';
-import { Empty, Loaded } from '../ui/states.js';
-import { type Column, Table } from '../ui/table.js';
+import { announce } from '../ui/announcer.js';
+import { Page, Section } from '../ui/page.js';
+import { plural } from '../ui/plural.js';
+import { Loaded } from '../ui/states.js';
+import { useDraft } from '../ui/use-draft.js';
+import { FilteredGrid } from './filtered-grid.js';
+import styles from './records.module.css';
+import type { GridActions } from './records-grid.js';
+import { draftOf, emptyDraft, type SetDraft } from './set-draft.js';
+import { SetEditor } from './set-editor.js';
 
-/** The record sets of the team, filtered by anything that they contain. */
+type Staged = Readonly<Record<string, WantedSet>>;
+/** What is edited: `key` is that of the set, or null for a new one. */
+type Editing = { readonly key: string | null; readonly draft: SetDraft } | null;
+const NOTHING_STAGED: Staged = {};
+
+/** The record sets of the team, in a grid that is edited in place. */
 export function RecordsPage() {
-  const { slug } = useTeam();
-  const { filter = '' } = useSearch({ from: '/signed-in/teams/$team/dns/records' });
-  const navigate = useNavigate({ from: '/teams/$team/dns/records' });
+  const { slug, me } = useTeam();
   const rrsets = useQuery(rrsetsQuery(slug));
+  const zone = useQuery(zoneQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
+  const { run, begin } = useChangeRun(slug, `records.${me.id}`);
+  const [staged, setStaged, clearStaged] = useDraft<Staged>(`records.${me.id}.${slug}.staged`, NOTHING_STAGED);
+  const [editing, setEditing, endEditing] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
+  useDoneRunClosed(run);
+  const stage = (sets: readonly WantedSet[]) => {
+    setStaged({ ...staged, ...Object.fromEntries(sets.map((set) => [keyOf(set), set])) });
+    announce(`${plural(sets.length, 'change')} staged`);
+  };
+  const planBack = (sets: readonly WantedSet[]) => {
+    run?.discard();
+    stage(sets);
+  };
   const used = usage.data?.records;
+  // A run that was interrupted is shown even while the API cannot be read.
   return (
     <Page
       title="Record sets"
       aside={used && <span className="muted numeric">{`${used.used} of ${used.limit} records`}</span>}
+      actions={
+        <>
+          <Link to="/teams/$team/dns/zone-file" params={{ team: slug }}>
+            Zone file
+          </Link>
+          <Button variant="filled" data-shortcut="n" onClick={() => setEditing({ key: null, draft: emptyDraft(slug) })}>
+            Add record set
+          </Button>
+        </>
+      }
     >
-      <TextInput
-        label="Filter by name, type, value or label"
-        value={filter}
-        onChange={(event) => {
-          const text = event.currentTarget.value;
-          void navigate({ search: text === '' ? {} : { filter: text }, replace: true });
-        }}
-        spellCheck={false}
-        data-shortcut="/"
-        maw="24rem"
-      />
-      <Loaded query={rrsets} what="record sets">
-        {(all) =>
-          all.length === 0 ? (
-            <Empty>No record sets yet. Names end in {slug}. Tools create them with a DNS token.</Empty>
-          ) : (
-            <RecordsTable team={slug} rrsets={all} filter={filter} />
-          )
-        }
+      {run !== null && <RunPanel run={run} onWayBack={planBack} />}
+      <Loaded query={zone} what="the zone">
+        {({ name }) => (
+          <Loaded query={usage} what="the quota">
+            {({ records }) => (
+              <Loaded query={rrsets} what="record sets">
+                {(all) => (
+                  <Records
+                    rrsets={all}
+                    context={{ zoneName: name, ownerLabel: slug, records }}
+                    run={run}
+                    onApply={begin}
+                    changes={{ staged, stage, clearStaged, editing, setEditing, endEditing }}
+                  />
+                )}
+              </Loaded>
+            )}
+          </Loaded>
+        )}
       </Loaded>
     </Page>
   );
 }
 
-interface RecordsTableProps {
-  readonly team: string;
+interface RecordsProps {
   readonly rrsets: readonly Rrset[];
-  readonly filter: string;
+  readonly context: PlanContext;
+  readonly run: ChangeRun | null;
+  readonly onApply: (plan: ChangePlan) => void;
+  /** What has been typed and not been applied. */
+  readonly changes: {
+    readonly staged: Staged;
+    readonly stage: (sets: readonly WantedSet[]) => void;
+    readonly clearStaged: () => void;
+    readonly editing: Editing;
+    readonly setEditing: (editing: Editing) => void;
+    readonly endEditing: () => void;
+  };
 }
 
-const textOf = ({ name, type, records, labels }: Rrset): string =>
-  [name, type, ...records.map(({ value }) => value), ...Object.entries(labels).map((pair) => pair.join('='))]
-    .join('\n')
-    .toLowerCase();
-
-function RecordsTable({ team, rrsets, filter }: RecordsTableProps) {
-  const wanted = useDeferredValue(filter.trim().toLowerCase());
-  const shown = useMemo(
-    () => (wanted === '' ? rrsets : rrsets.filter((rrset) => textOf(rrset).includes(wanted))),
-    [rrsets, wanted],
+function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
+  const { staged, stage, clearStaged, editing, setEditing, endEditing } = changes;
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [isReviewing, setReviewing] = useState(false);
+  const wanted = Object.values(staged);
+  const actions = useLatest<GridActions>({
+    onEdit: (rrset) => setEditing({ key: keyOf(rrset), draft: draftOf(rrset.name, rrset.type, contentOf(rrset)) }),
+    onClone: (rrset) => setEditing({ key: null, draft: draftOf(rrset.name, rrset.type, contentOf(rrset)) }),
+    onRemove: ({ name, type }) => stage([{ name, type, content: null }]),
+    onSelect: ({ id }, isSelected) => setSelected((before) => withOrWithout(before, id, isSelected)),
+  });
+  const editor = editing !== null && (
+    <SetEditor
+      isNew={editing.key === null}
+      draft={editing.draft}
+      onDraft={(draft) => setEditing({ key: editing.key, draft })}
+      rrsets={rrsets}
+      context={context}
+      onSave={(set) => {
+        endEditing();
+        onApply(planChanges(rrsets, [set], context));
+      }}
+      onStage={(set) => {
+        endEditing();
+        stage([set]);
+      }}
+      onCancel={endEditing}
+    />
   );
-  const columns = useMemo((): Column<Rrset>[] => columnsOf(team), [team]);
-  if (shown.length === 0) return <Empty>No record set matches “{filter}”.</Empty>;
-  return <Table caption="Record sets" columns={columns} rows={shown} rowKey={({ id }) => id} initialSort="name" />;
+  return (
+    <>
+      {wanted.length > 0 && run === null && (
+        <Section
+          title={plural(wanted.length, 'staged change')}
+          actions={
+            <div className={styles.bar}>
+              <Button onClick={() => setReviewing(!isReviewing)} aria-expanded={isReviewing}>
+                Review
+              </Button>
+              <Button onClick={clearStaged}>Discard</Button>
+            </div>
+          }
+        >
+          {isReviewing && (
+            <PlanReview
+              plan={planChanges(rrsets, wanted, context)}
+              limit={context.records.limit}
+              onApply={() => {
+                onApply(planChanges(rrsets, wanted, context));
+                clearStaged();
+                setReviewing(false);
+              }}
+            />
+          )}
+        </Section>
+      )}
+      {editing?.key === null && editor}
+      <FilteredGrid
+        rrsets={rrsets}
+        selected={selected}
+        onSelectNone={() => setSelected(new Set())}
+        onStage={stage}
+        grid={{
+          team: context.ownerLabel,
+          staged,
+          outcomes: run?.outcomes ?? {},
+          editing: editing?.key ?? null,
+          editor,
+          ...actions,
+        }}
+      />
+    </>
+  );
 }
 
-const columnsOf = (team: string): Column<Rrset>[] => [
-  {
-    id: 'name',
-    label: 'Name',
-    sortBy: ({ name }) => name,
-    cell: ({ name, type }) => (
-      <Link to="/teams/$team/dns/records/$name/$type" params={{ team, name, type }} className="mono">
-        {name}
-      </Link>
-    ),
-  },
-  { id: 'type', label: 'Type', sortBy: ({ type }) => type, cell: ({ type }) => <span className="mono">{type}</span> },
-  {
-    id: 'values',
-    label: 'Values',
-    cell: ({ records }) =>
-      records.map(({ value }) => (
-        <div key={value}>
-          <Copyable text={value} />
-        </div>
-      )),
-  },
-  {
-    id: 'ttl',
-    label: 'TTL',
-    alignEnd: true,
-    sortBy: ({ ttl }) => ttl ?? 0,
-    cell: ({ ttl }) => (ttl === null ? 'default' : `${ttl} s`),
-  },
-  {
-    id: 'labels',
-    label: 'Labels',
-    cell: ({ labels }) => (
-      <span className="mono">
-        {Object.entries(labels)
-          .map((pair) => pair.join('='))
-          .join(', ')}
-      </span>
-    ),
-  },
-];
+function withOrWithout(ids: ReadonlySet<string>, id: string, isIn: boolean): ReadonlySet<string> {
+  const next = new Set(ids);
+  if (isIn) next.add(id);
+  else next.delete(id);
+  return next;
+}
+
+/** Handlers that stay the same objects, so that rows are not rendered again because of them. */
+function useLatest<T extends object>(handlers: T): T {
+  const latest = useRef(handlers);
+  latest.current = handlers;
+  return useMemo(() => {
+    const entries = Object.keys(latest.current).map((name) => [
+      name,
+      (...args: unknown[]) => (latest.current as Record<string, (...all: unknown[]) => void>)[name]?.(...args),
+    ]);
+    return Object.fromEntries(entries) as T;
+  }, []);
+}
+
+/** One set that is saved needs no report: its row shows it. */
+function useDoneRunClosed(run: ChangeRun | null): void {
+  const changes = run?.waves.flat() ?? [];
+  const [only] = changes;
+  const isDone =
+    run !== null && !run.isRunning && changes.length === 1 && run.outcomes[only?.key ?? '']?.state === 'done';
+  const discard = run?.discard;
+  const key = only?.key;
+  useEffect(() => {
+    if (!isDone) return;
+    announce(`Saved ${key}`);
+    discard?.();
+  }, [isDone, discard, key]);
+}

@@ -1,16 +1,20 @@
-import { useQuery } from '@tanstack/react-query';
+import type { Rrset } from '@corral/contracts';
+import { Button } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { auditQuery, rrsetsQuery } from '../api/queries.js';
+import { read } from '../api/client.js';
+import { rrsetsQuery, teamKey } from '../api/queries.js';
 import { actorOf, toneOf } from '../audit/audit-entry-view.js';
 import { useTeam } from '../shell/use-team.js';
 import { Copyable } from '../ui/copy.js';
+import { type Fact, Facts } from '../ui/facts.js';
 import { Page, Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
 
-const HISTORY_SHOWN = 50;
+const PAGE_SIZE = 50;
 
 /** One record set with its history. */
 export function RrsetPage() {
@@ -32,15 +36,18 @@ export function RrsetPage() {
             const rrset = all.find((each) => each.name === name && each.type === type);
             if (rrset === undefined) return <Empty>Not found. It may have been deleted: see its history.</Empty>;
             return (
-              <Table
-                caption="Records"
-                rows={rrset.records}
-                rowKey={({ value }) => value}
-                columns={[
-                  { id: 'value', label: 'Value', cell: ({ value }) => <Copyable text={value} /> },
-                  { id: 'comment', label: 'Comment', cell: ({ comment }) => comment },
-                ]}
-              />
+              <>
+                <Facts facts={factsOf(rrset)} />
+                <Table
+                  caption="Records"
+                  rows={rrset.records}
+                  rowKey={({ value }) => value}
+                  columns={[
+                    { id: 'value', label: 'Value', cell: ({ value }) => <Copyable text={value} /> },
+                    { id: 'comment', label: 'Comment', cell: ({ comment }) => comment },
+                  ]}
+                />
+              </>
             );
           }}
         </Loaded>
@@ -56,31 +63,63 @@ export function RrsetPage() {
   );
 }
 
+const factsOf = ({ ttl, labels, protection }: Rrset): Fact[] => [
+  { label: 'TTL', value: ttl === null ? 'default of the zone' : `${ttl} s` },
+  {
+    label: 'Labels',
+    value: (
+      <span className="mono">
+        {Object.entries(labels)
+          .map((pair) => pair.join('='))
+          .join(', ') || 'none'}
+      </span>
+    ),
+  },
+  { label: 'Protection', value: protection.change ? 'protected against changes by the operator' : 'none' },
+];
+
 function History({ team, name, type }: { readonly team: string; readonly name: string; readonly type: string }) {
-  const history = useQuery(auditQuery(team, { name, type, limit: HISTORY_SHOWN }));
+  const history = useInfiniteQuery({
+    queryKey: [...teamKey(team), 'audit', 'pages', { name, type }],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      read('/api/v1/teams/{team}/audit/', { team }, { query: { name, type, limit: PAGE_SIZE, cursor }, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    // No event announces a new entry.
+    staleTime: 10_000,
+  });
   return (
     <Loaded query={history} what="the history">
-      {({ items }) =>
-        items.length === 0 ? (
-          <Empty>No change was recorded.</Empty>
-        ) : (
-          <Table
-            caption={`Changes of ${name} ${type}`}
-            rows={items}
-            rowKey={({ id }) => id}
-            columns={[
-              { id: 'time', label: 'Time', cell: ({ createdAt }) => <Time at={createdAt} /> },
-              { id: 'who', label: 'Who', cell: (entry) => actorOf(entry) },
-              { id: 'action', label: 'Action', cell: ({ action }) => <span className="mono">{action}</span> },
-              {
-                id: 'outcome',
-                label: 'Outcome',
-                cell: (entry) => <Status tone={toneOf(entry)}>{entry.outcome}</Status>,
-              },
-            ]}
-          />
-        )
-      }
+      {({ pages }) => {
+        const items = pages.flatMap((page) => page.items);
+        if (items.length === 0) return <Empty>No change was recorded.</Empty>;
+        return (
+          <>
+            <Table
+              caption={`Changes of ${name} ${type}`}
+              rows={items}
+              rowKey={({ id }) => id}
+              columns={[
+                { id: 'time', label: 'Time', cell: ({ createdAt }) => <Time at={createdAt} /> },
+                { id: 'who', label: 'Who', cell: (entry) => actorOf(entry) },
+                { id: 'action', label: 'Action', cell: ({ action }) => <span className="mono">{action}</span> },
+                {
+                  id: 'outcome',
+                  label: 'Outcome',
+                  cell: (entry) => <Status tone={toneOf(entry)}>{entry.outcome}</Status>,
+                },
+              ]}
+            />
+            {history.hasNextPage && (
+              <div>
+                <Button loading={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
+                  Load older changes
+                </Button>
+              </div>
+            )}
+          </>
+        );
+      }}
     </Loaded>
   );
 }

@@ -37,11 +37,24 @@ function useCopy(text: string): { readonly copied: boolean; readonly copy: () =>
   return { copied, copy: () => void copy() };
 }
 
+interface CopyableProps {
+  readonly text: string;
+  readonly label?: string;
+  /** -1 in a grid, whose controls are reached with the arrow keys. */
+  readonly tabIndex?: -1;
+}
+
 /** A name, value or id: monospaced, and copied with a click. */
-export function Copyable({ text, label }: { readonly text: string; readonly label?: string }) {
+export function Copyable({ text, label, tabIndex }: CopyableProps) {
   const { copied, copy } = useCopy(text);
   return (
-    <button type="button" className={styles.copyable} onClick={copy} title={copied ? 'Copied' : 'Copy'}>
+    <button
+      type="button"
+      className={styles.copyable}
+      onClick={copy}
+      title={copied ? 'Copied' : 'Copy'}
+      tabIndex={tabIndex}
+    >
       {label ?? text}
       <span className="visually-hidden"> (copy)</span>
     </button>

@@ -1,0 +1,94 @@
+import type { Rrset } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { draftOf, emptyDraft, readDraft, type SetDraft, targetOf } from './set-draft.js';
+
+const context = { zoneName: 'example.test', ownerLabel: 'acme', records: { used: 1, reserved: 0, limit: 3 } };
+const existing: Rrset = {
+  id: 'www.acme/A',
+  name: 'www.acme',
+  type: 'A',
+  ttl: 300,
+  labels: { env: 'prod' },
+  protection: { change: false },
+  records: [{ value: '192.0.2.7', comment: 'web' }],
+  zone: 1,
+};
+const read = (draft: Partial<SetDraft>, isNew = true) =>
+  readDraft(
+    { ...emptyDraft('acme'), records: [{ value: '192.0.2.1', comment: '' }], ...draft },
+    [existing],
+    context,
+    isNew,
+  );
+
+describe('a record set that is edited', () => {
+  it('becomes the set that is wanted, without what surrounds its values', () => {
+    const { wanted, problems } = read({
+      name: ' WWW2.acme ',
+      ttl: '60',
+      labels: 'env=prod, team=web',
+      records: [
+        { value: ' 192.0.2.1 ', comment: ' one ' },
+        { value: '', comment: '' },
+        { value: '192.0.2.2', comment: '' },
+      ],
+    });
+
+    expect(problems).toEqual([]);
+    expect(wanted).toEqual({
+      name: 'www2.acme',
+      type: 'A',
+      content: {
+        ttl: 60,
+        labels: { env: 'prod', team: 'web' },
+        records: [
+          { value: '192.0.2.1', comment: 'one' },
+          { value: '192.0.2.2', comment: null },
+        ],
+      },
+    });
+  });
+
+  it('shows a set as it is', () => {
+    const content = { ttl: 300, labels: { env: 'prod' }, records: [{ value: '192.0.2.7', comment: 'web' }] };
+
+    expect(readDraft(draftOf('www.acme', 'A', content), [existing], context, false)).toMatchObject({
+      wanted: { content },
+      problems: [],
+      warnings: [],
+    });
+  });
+
+  it.each<[what: string, draft: Partial<SetDraft>, problem: RegExp]>([
+    ['the name of another team', { name: 'www.globex' }, /does not belong to you/],
+    ['a set that exists', { name: 'www.acme' }, /exists already/],
+    ['a TTL that is no number', { ttl: '1h' }, /number of seconds/],
+    ['a negative TTL', { ttl: '-1' }, /number of seconds/],
+    ['labels without a value', { labels: 'env' }, /key=value/],
+    ['no value', { records: [{ value: '', comment: '' }] }, /A value is empty/],
+    [
+      'more records than the quota has',
+      { records: ['1', '2', '3'].map((n) => ({ value: `192.0.2.${n}`, comment: '' })) },
+      /1 of 3 records are used, and this needs 3 more/,
+    ],
+  ])('is refused with %s', (_what, draft, problem) => {
+    expect(read(draft).problems).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it.each<[what: string, draft: Partial<SetDraft>, warning: RegExp]>([
+    ['a value that is no IPv4 address', { records: [{ value: '192.0.2', comment: '' }] }, /no IPv4 address/],
+    ['a value that is no IPv6 address', { type: 'AAAA', records: [{ value: '::g', comment: '' }] }, /no IPv6 address/],
+    ['a TXT value without quotes', { type: 'TXT', records: [{ value: 'x', comment: '' }] }, /double quotes/],
+    ['a CNAME beside other sets', { name: 'www.acme', type: 'CNAME' }, /stands alone/],
+  ])('warns of %s, which the provider refuses', (_what, draft, warning) => {
+    expect(read(draft)).toMatchObject({ problems: [], warnings: [expect.stringMatching(warning)] });
+  });
+
+  it.each([
+    ['web.acme', 'web.acme.example.test'],
+    ['example.org.', 'example.org'],
+    ['@', 'example.test'],
+  ])('says where the CNAME %s leads', (value, target) => {
+    expect(targetOf(value, 'example.test')).toBe(target);
+  });
+});

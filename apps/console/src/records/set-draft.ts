@@ -1,0 +1,102 @@
+import type { Rrset } from '@corral/contracts';
+import { Address4, Address6 } from 'ip-address';
+import { contentOf, type PlanContext, planChanges, type SetContent, type WantedSet } from '../record-changes/plan.js';
+
+/** A record set while it is edited: all fields as typed. */
+export interface SetDraft {
+  readonly name: string;
+  readonly type: string;
+  /** Seconds; empty for the zone's default. */
+  readonly ttl: string;
+  /** `env=prod, team=web`. */
+  readonly labels: string;
+  readonly records: readonly { readonly value: string; readonly comment: string }[];
+}
+
+export const emptyDraft = (ownerLabel: string): SetDraft => ({
+  name: ownerLabel,
+  type: 'A',
+  ttl: '',
+  labels: '',
+  records: [{ value: '', comment: '' }],
+});
+
+export const draftOf = (name: string, type: string, { ttl, labels, records }: SetContent): SetDraft => ({
+  name,
+  type,
+  ttl: ttl === null ? '' : String(ttl),
+  labels: Object.entries(labels)
+    .map((pair) => pair.join('='))
+    .join(', '),
+  records: records.map(({ value, comment }) => ({ value, comment: comment ?? '' })),
+});
+
+export interface ReadDraft {
+  readonly wanted: WantedSet;
+  /** What the API refuses. */
+  readonly problems: readonly string[];
+  /** What the provider will probably refuse. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a draft, with what is wrong about it by the rules of the API.
+ *
+ * @param isNew the set must not exist yet
+ */
+export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: PlanContext, isNew: boolean): ReadDraft {
+  const name = draft.name.trim().toLowerCase();
+  const { type } = draft;
+  const ttl = draft.ttl.trim() === '' ? null : Number(draft.ttl);
+  const labels = parseLabels(draft.labels);
+  const records = draft.records
+    .map(({ value, comment }) => ({ value: value.trim(), comment: comment.trim() === '' ? null : comment.trim() }))
+    .filter(({ value, comment }, index, all) => value !== '' || comment !== null || all.length === index + 1);
+  const wanted: WantedSet = { name, type, content: { records, ttl: ttl ?? null, labels: labels ?? {} } };
+  const plan = planChanges(rrsets, [wanted], context);
+  const exists = rrsets.some((rrset) => rrset.name === name && rrset.type === type);
+  const problems = [
+    ...plan.refused.flatMap(({ refusal }) => refusal ?? []),
+    ...(isNew && exists ? [`The set ${name} ${type} exists already. Change that one.`] : []),
+    ...(ttl !== null && !(Number.isSafeInteger(ttl) && ttl >= 0) ? ['The TTL is a number of seconds.'] : []),
+    ...(labels === null ? ['Labels have the form key=value, separated by commas.'] : []),
+    ...(plan.quotaProblem === null ? [] : [plan.quotaProblem]),
+  ];
+  const values = records.map(({ value }) => value).filter((value) => value !== '');
+  return { wanted, problems, warnings: [...plan.warnings, ...valueWarnings(type, values)] };
+}
+
+function parseLabels(text: string): Readonly<Record<string, string>> | null {
+  const pairs = text
+    .split(',')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '');
+  if (pairs.some((pair) => !/^[^=\s]+=\S*$/.test(pair))) return null;
+  return Object.fromEntries(
+    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const),
+  );
+}
+
+/** The provider alone decides what a valid value is; these are the mistakes that it refuses for sure. */
+function valueWarnings(type: string, values: readonly string[]): string[] {
+  return values.flatMap((value) => {
+    if (type === 'A' && !Address4.isValid(value)) return [`${value} is no IPv4 address.`];
+    if (type === 'AAAA' && !Address6.isValid(value)) return [`${value} is no IPv6 address.`];
+    if (type === 'TXT' && !isQuoted(value)) return ['TXT values need double quotes.'];
+    if (type === 'CNAME' && values.length > 1) return ['A CNAME has one value.'];
+    return [];
+  });
+}
+
+export const isQuoted = (value: string): boolean => /^"(?:[^"\\]|\\.)*"(?: "(?:[^"\\]|\\.)*")*$/.test(value);
+export const quote = (value: string): string => `"${value.replace(/["\\]/g, '\\$&')}"`;
+
+/** Where a CNAME leads: values without a final dot are relative to the zone. */
+export const targetOf = (value: string, zoneName: string): string =>
+  value === '@' ? zoneName : value.endsWith('.') ? value.slice(0, -1) : `${value}.${zoneName}`;
+
+/** The set that a wanted set comes from, as content. */
+export const existingContent = (rrsets: readonly Rrset[], name: string, type: string): SetContent | null => {
+  const rrset = rrsets.find((each) => each.name === name && each.type === type);
+  return rrset === undefined ? null : contentOf(rrset);
+};

@@ -1,0 +1,124 @@
+import { describeNeeding } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { missingBrowser } from '../../support/console/browser.js';
+import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+
+const missing = await missingBrowser();
+
+describeNeeding(describe, missing, 'record sets in the console, by keyboard alone', () => {
+  let running: RunningConsole;
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.stop());
+
+  /** As a client of the DNS API. */
+  async function dns(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
+    const { dnsUrl, zoneName, teams } = running.dev;
+    const response = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${teams[0]?.dnsToken}`, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, json: (await response.json()) as never };
+  }
+  const setAt = async (path: string) => (await dns('GET', path)).json as { rrset: Record<string, unknown> };
+  const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`Select ${name} `) });
+  const hasFocus = (page: Page) => page.evaluate(() => document.activeElement !== document.body);
+
+  it('adds, changes in place, clones and removes a set, with its problems while typing', async () => {
+    const page = await running.open('/teams/acme/dns/records');
+    await page.getByText('No record sets yet. Names end in acme.').waitFor();
+    await page.keyboard.press('n');
+    await page.getByLabel('Name').fill('www.globex');
+    await page.getByLabel('Value 1').fill('192.0.2');
+    await page.getByText('The name does not belong to you.').waitFor();
+    await page.getByLabel('Name').fill('www.acme');
+    await page.getByText('192.0.2 is no IPv4 address.').waitFor();
+    await page.getByLabel('Value 1').fill('192.0.2.7');
+    await page.getByLabel('Labels').fill('env=prod');
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await row(page, 'www.acme').getByText('env=prod').waitFor();
+    expect(await setAt('/www.acme/A')).toMatchObject({
+      rrset: { ttl: null, labels: { env: 'prod' }, records: [{ value: '192.0.2.7' }] },
+    });
+
+    await row(page, 'www.acme').focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Value 1').fill('192.0.2.8');
+    await page.getByLabel('Comment 1').fill('web');
+    await page.getByLabel('TTL (seconds)').fill('300');
+    await page.getByRole('group', { name: 'Change www.acme A' }).getByText('192.0.2.8 ; web').waitFor();
+    await page.keyboard.press('Enter');
+    await row(page, 'www.acme').getByText('300 s').waitFor();
+    expect(await hasFocus(page)).toBe(true);
+    expect(await setAt('/www.acme/A')).toMatchObject({
+      rrset: { ttl: 300, records: [{ value: '192.0.2.8', comment: 'web' }] },
+    });
+
+    await row(page, 'www.acme').focus();
+    await page.keyboard.press('F2');
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.activeElement?.tagName === 'TR');
+    await page.getByRole('button', { name: 'Clone www.acme A' }).press('Enter');
+    await page.getByLabel('Name').fill('api.acme');
+    await page.keyboard.press('Enter');
+    await row(page, 'api.acme').waitFor();
+
+    await row(page, 'www.acme').focus();
+    await page.keyboard.press('Delete');
+    await row(page, 'www.acme').getByText('to be removed').waitFor();
+    await page.getByRole('button', { name: 'Review' }).press('Enter');
+    await page.getByText('+0 ~0 −1, 0 refused, 0 the same; then 1 of 200 records').waitFor();
+    await page.getByRole('button', { name: 'Apply 1 change' }).press('Enter');
+    await row(page, 'www.acme').waitFor({ state: 'detached' });
+    expect((await dns('GET', '/www.acme/A')).status).toBe(404);
+    await closePage(page);
+  });
+
+  it('plans several changes at once, skips what somebody else changed, and resumes after a reload', async () => {
+    for (const name of ['a.acme', 'b.acme', 'c.acme']) {
+      await dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
+    }
+    const page = await running.open('/teams/acme/dns/records?filter=.acme&type=TXT', { theme: 'dark' });
+    await row(page, 'c.acme').waitFor();
+    await page.getByRole('status').getByText('3 of 4').waitFor();
+    await row(page, 'a.acme').focus();
+    await page.keyboard.press('Space');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Space');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Space');
+    await page.getByLabel('TTL in seconds for the selected sets').fill('600');
+    await page.getByRole('button', { name: 'Change TTL' }).press('Enter');
+    await page.reload();
+    await page.getByRole('heading', { name: '3 staged changes' }).waitFor();
+    await page.getByRole('button', { name: 'Review' }).press('Enter');
+    await page.getByText('+0 ~3 −0, 0 refused').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Apply 3 changes' }).press('Enter');
+    await page.getByRole('heading', { name: '3 of 3 written' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Close' }).press('Enter');
+    await row(page, 'b.acme').getByText('600 s').waitFor();
+    expect(await hasFocus(page)).toBe(true);
+    await page.getByRole('button', { name: 'Clear filter' }).press('Enter');
+    await row(page, 'api.acme').waitFor();
+    await closePage(page);
+  });
+
+  it('shows a set with its history, and works at 390 pixels', async () => {
+    const page = await running.open('/teams/acme/dns/records', { width: 390 });
+    await page.getByRole('link', { name: 'api.acme' }).press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'api.acme A' }).waitFor();
+    await page.getByText('create_rrset').or(page.getByText('create')).first().waitFor();
+    await expectAccessible(page);
+    await closePage(page);
+  });
+
+  it('complains about nothing on the console of the browser', () => {
+    expect(running.complaints()).toEqual([]);
+  });
+});
