@@ -104,6 +104,24 @@ describe('a plan of record sets', () => {
     ]);
   });
 
+  it('keeps what somebody else changed meanwhile, and warns where both changed the same', () => {
+    const seen = { records: records('192.0.2.1'), ttl: null, labels: { env: 'prod' } };
+    const typed = { name: 'www.acme', type: 'A', seen, content: { ...seen, ttl: 60 } };
+
+    const plan = planChanges(actual, [typed], context);
+    expect(plan.waves.flat()[0]?.to).toEqual({
+      records: records('192.0.2.1', '192.0.2.2'),
+      ttl: 60,
+      labels: { env: 'prod' },
+    });
+    expect(plan.warnings).toEqual([]);
+
+    const both = planChanges(actual, [{ ...typed, content: { ...seen, records: records('192.0.2.9') } }], context);
+    expect(both.waves.flat()[0]?.to?.records).toEqual(records('192.0.2.9'));
+    expect(both.warnings).toEqual(['www.acme A was changed after you had begun, and this replaces that change.']);
+    expect(planChanges(actual, [{ ...typed, content: null }], context).warnings).toHaveLength(1);
+  });
+
   it('leads from any sets to any others, and back', () => {
     const name = fc.constantFrom('acme', 'a.acme', 'b.acme');
     const type = fc.constantFrom('A', 'TXT', 'CNAME');

@@ -24,6 +24,8 @@ export interface WantedSet {
   readonly type: string;
   /** Null: the set shall not exist. Without labels, those of the set stay. */
   readonly content: (Omit<SetContent, 'labels'> & { readonly labels?: SetContent['labels'] }) | null;
+  /** The set as it was when this was typed. What somebody else changed since, and this does not, stays. */
+  readonly seen?: SetContent | null;
   /** Where it was asked for, such as `line 12`. */
   readonly source?: string;
 }
@@ -81,10 +83,13 @@ export function planChanges(actual: readonly Rrset[], wanted: readonly WantedSet
   const changes: SetChange[] = [];
   const refused: SetChange[] = [];
   let same = 0;
-  for (const { name, type, content, source } of wanted) {
+  const overwritten: string[] = [];
+  for (const { name, type, content, seen, source } of wanted) {
     const key = keyOf({ name, type });
     const from = existing.get(key) ?? null;
-    const to = content === null ? null : { ...content, labels: content.labels ?? from?.labels ?? {} };
+    const typed = content === null ? null : { ...content, labels: content.labels ?? from?.labels ?? {} };
+    const { to, isOverwriting } = mergeOnto(from, seen === undefined ? from : seen, typed);
+    if (isOverwriting) overwritten.push(`${key} was changed after you had begun, and this replaces that change.`);
     if (isSame(from, to)) {
       same += 1;
       continue;
@@ -94,14 +99,38 @@ export function planChanges(actual: readonly Rrset[], wanted: readonly WantedSet
     if (refusal === null) changes.push(change);
     else refused.push({ ...change, refusal });
   }
+  const { waves, warnings } = inWaves(changes, existing, context);
   const recordsAfter = context.records.used + sum(changes.map(growthOf));
   return {
-    ...inWaves(changes, existing, context),
+    waves,
+    warnings: [...overwritten, ...warnings],
     refused,
     same,
     recordsAfter,
     quotaProblem: quotaProblemOf(changes, context),
   };
+}
+
+/**
+ * Three ways: parts that were not touched follow what is there now.
+ *
+ * @returns what is wanted, and whether it undoes a part that somebody else changed meanwhile
+ */
+function mergeOnto(now: SetContent | null, seen: SetContent | null, typed: SetContent | null) {
+  if (isSame(now, seen) || isSame(now, typed)) return { to: typed, isOverwriting: false };
+  if (now === null || seen === null || typed === null) return { to: typed, isOverwriting: true };
+  let isOverwriting = false;
+  const choose = (isEqual: (one: SetContent, other: SetContent) => boolean): SetContent => {
+    if (isEqual(typed, seen)) return now;
+    isOverwriting ||= !isEqual(now, seen) && !isEqual(now, typed);
+    return typed;
+  };
+  const to = {
+    records: choose(hasSameRecords).records,
+    ttl: choose((one, other) => one.ttl === other.ttl).ttl,
+    labels: choose(hasSameLabels).labels,
+  };
+  return { to, isOverwriting };
 }
 
 /** @returns why the API refuses the change, by the rules of the API; null if it does not */

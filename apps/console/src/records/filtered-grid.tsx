@@ -101,7 +101,12 @@ interface SelectionBarProps {
 function SelectionBar({ picked, onStage, onClear }: SelectionBarProps) {
   const [ttl, setTtl] = useState('');
   const stage = (contentFor: (rrset: Rrset) => WantedSet['content']) => {
-    onStage(picked.map((rrset) => ({ name: rrset.name, type: rrset.type, content: contentFor(rrset) })));
+    onStage(
+      picked.map((rrset) => {
+        const { name, type } = rrset;
+        return { name, type, content: contentFor(rrset), seen: contentOf(rrset) };
+      }),
+    );
     onClear();
   };
   const seconds = ttl === '' ? null : Number(ttl);

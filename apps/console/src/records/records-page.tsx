@@ -10,6 +10,7 @@ import {
   keyOf,
   type PlanContext,
   planChanges,
+  type SetContent,
   type WantedSet,
 } from '../record-changes/plan.js';
 import { PlanReview } from '../record-changes/plan-review.js';
@@ -21,6 +22,7 @@ import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { Loaded } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import { FilteredGrid } from './filtered-grid.js';
 import styles from './records.module.css';
 import type { GridActions } from './records-grid.js';
@@ -29,7 +31,7 @@ import { SetEditor } from './set-editor.js';
 
 type Staged = Readonly<Record<string, WantedSet>>;
 /** What is edited: `key` is that of the set, or null for a new one. */
-type Editing = { readonly key: string | null; readonly draft: SetDraft } | null;
+type Editing = { readonly key: string | null; readonly draft: SetDraft; readonly seen: SetContent | null } | null;
 const NOTHING_STAGED: Staged = {};
 
 /** The record sets of the team, in a grid that is edited in place. */
@@ -42,6 +44,7 @@ export function RecordsPage() {
   const [staged, setStaged, clearStaged] = useDraft<Staged>(`records.${me.id}.${slug}.staged`, NOTHING_STAGED);
   const [editing, setEditing, endEditing] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
   useDoneRunClosed(run);
+  useFocusKept('[role="grid"] tr[tabindex="0"]', `${run === null} ${Object.keys(staged).length} ${editing === null}`);
   const stage = (sets: readonly WantedSet[]) => {
     setStaged({ ...staged, ...Object.fromEntries(sets.map((set) => [keyOf(set), set])) });
     announce(`${plural(sets.length, 'change')} staged`);
@@ -61,7 +64,11 @@ export function RecordsPage() {
           <Link to="/teams/$team/dns/zone-file" params={{ team: slug }}>
             Zone file
           </Link>
-          <Button variant="filled" data-shortcut="n" onClick={() => setEditing({ key: null, draft: emptyDraft(slug) })}>
+          <Button
+            variant="filled"
+            data-shortcut="n"
+            onClick={() => setEditing({ key: null, draft: emptyDraft(slug), seen: null })}
+          >
             Add record set
           </Button>
         </>
@@ -113,25 +120,25 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
   const [isReviewing, setReviewing] = useState(false);
   const wanted = Object.values(staged);
   const actions = useLatest<GridActions>({
-    onEdit: (rrset) => setEditing({ key: keyOf(rrset), draft: draftOf(rrset.name, rrset.type, contentOf(rrset)) }),
-    onClone: (rrset) => setEditing({ key: null, draft: draftOf(rrset.name, rrset.type, contentOf(rrset)) }),
-    onRemove: ({ name, type }) => stage([{ name, type, content: null }]),
+    onEdit: (rrset) => setEditing({ ...drafted(rrset), key: keyOf(rrset), seen: contentOf(rrset) }),
+    onClone: (rrset) => setEditing({ ...drafted(rrset), key: null, seen: null }),
+    onRemove: (rrset) => stage([{ name: rrset.name, type: rrset.type, content: null, seen: contentOf(rrset) }]),
     onSelect: ({ id }, isSelected) => setSelected((before) => withOrWithout(before, id, isSelected)),
   });
   const editor = editing !== null && (
     <SetEditor
       isNew={editing.key === null}
       draft={editing.draft}
-      onDraft={(draft) => setEditing({ key: editing.key, draft })}
+      onDraft={(draft) => setEditing({ ...editing, draft })}
       rrsets={rrsets}
       context={context}
       onSave={(set) => {
         endEditing();
-        onApply(planChanges(rrsets, [set], context));
+        onApply(planChanges(rrsets, [{ ...set, seen: editing.seen }], context));
       }}
       onStage={(set) => {
         endEditing();
-        stage([set]);
+        stage([{ ...set, seen: editing.seen }]);
       }}
       onCancel={endEditing}
     />
@@ -181,6 +188,8 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
     </>
   );
 }
+
+const drafted = (rrset: Rrset) => ({ draft: draftOf(rrset.name, rrset.type, contentOf(rrset)) });
 
 function withOrWithout(ids: ReadonlySet<string>, id: string, isIn: boolean): ReadonlySet<string> {
   const next = new Set(ids);

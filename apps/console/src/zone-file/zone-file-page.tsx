@@ -21,6 +21,7 @@ import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { Loaded } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import { asJson, asTerraform, asZoneFile, type ExportedZone } from './export-formats.js';
 
 /** Many record sets at once: from a zone file, by a plan, and back into files. */
@@ -32,6 +33,7 @@ export function ZoneFilePage() {
     run?.discard();
     setBack(sets);
   };
+  useFocusKept('textarea', `${run === null} ${back === null}`);
   const apply = (plan: ChangePlan) => {
     setBack(null);
     begin(plan);
