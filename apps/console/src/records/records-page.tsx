@@ -1,7 +1,6 @@
 import type { Rrset } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import {
@@ -18,6 +17,7 @@ import { RunPanel } from '../record-changes/run-panel.js';
 import { type ChangeRun, useChangeRun } from '../record-changes/use-change-run.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
+import { LinkButton } from '../ui/link-button.js';
 import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { Loaded } from '../ui/states.js';
@@ -61,9 +61,9 @@ export function RecordsPage() {
       aside={used && <span className="muted numeric">{`${used.used} of ${used.limit} records`}</span>}
       actions={
         <>
-          <Link to="/teams/$team/dns/zone-file" params={{ team: slug }}>
+          <LinkButton to={`/teams/${slug}/dns/zone-file`} variant="default">
             Zone file
-          </Link>
+          </LinkButton>
           <Button
             variant="filled"
             data-shortcut="n"
