@@ -123,7 +123,7 @@ describe('a team that returns at its promised time', () => {
     );
   });
 
-  it('gets a valid promise each time under a flood', () => {
+  it('gets a valid promise each time during an overload', () => {
     const flood = every(200, untilMs, { team: FLOOD, replica: 0 });
     const everyMs = Array.from({ length: 30 }, () => 10_000);
     const of = { everyMs, beside: flood, limitPerHour: 3_600, remaining: 60, untilMs, seed: 3 };
@@ -152,8 +152,8 @@ describe('a team that returns at its promised time', () => {
 describe.each([
   ['one team', 1, 15],
   ['ten teams', 10, 5],
-])('%s that ask for more than there is, all the time', (_what, teams, minutes) => {
-  it('use what is granted: nothing is kept for others who never come', () => {
+])('%s that always ask for more than is available', (_what, teams, minutes) => {
+  it('use all that is granted: nothing is kept for teams that do not return', () => {
     const untilMs = minutes * 60_000;
     const [limitPerHour, remaining] = [3_600, 30];
     const arrivals = Array.from({ length: teams }, (_, index) =>
@@ -168,7 +168,7 @@ describe.each([
   });
 });
 
-describe('200 teams that all want half as much again as there is, and one of them a hundred times as much', () => {
+describe('200 teams that all want 1.5 times the available calls, one of them 100 times', () => {
   const TEAMS = 200;
   const LIMIT_PER_HOUR = 3_600;
   const UNTIL_MS = HOUR_MS / 2;
@@ -182,7 +182,7 @@ describe('200 teams that all want half as much again as there is, and one of the
     return simulate(askingWorld({ ...of, everyMs, beside: [...flood, ...polls] }));
   };
 
-  it('use what is granted, evenly, and each comes back once', () => {
+  it('use all that is granted, evenly, and each returns once', () => {
     const outcome = scarcity();
 
     const counts = new Map<string, number>();

@@ -46,8 +46,8 @@ const aDeath = fc.record({ at: fc.integer({ min: 0, max: 3 * MINUTE_MS }), repli
 /** Each world is three minutes long. A seed tells as much as a smaller world would, and sooner. */
 const runs = { numRuns: 30, endOnFailure: true };
 
-describe('whatever comes, and however large the budget', () => {
-  it('the upstream never has to refuse a call, not even when replicas die with what they held', () => {
+describe('with any requests and any size of the budget', () => {
+  it('the upstream never refuses a call, not even when replicas crash with lent calls', () => {
     fc.assert(
       fc.property(anyWorld, fc.array(aDeath, { maxLength: 2 }), (world, deaths) => {
         expect(simulate({ ...world, deaths }).upstream429).toBe(0);
@@ -56,7 +56,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('every request is either sent or refused, once, and within its patience', () => {
+  it('every request is either sent or refused, once, and within its maximum wait', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const { served, refused } = simulate(world);
@@ -84,7 +84,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('lets no request wait while calls are left, and loses no refill while one waits', () => {
+  it('no request waits while calls are left, and no refill is lost while one waits', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const idle: string[] = [];
@@ -97,7 +97,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('no bucket holds more than it may, and no account owes what was never drawn', () => {
+  it('no bucket exceeds its capacity, and no account owes calls that were never made', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const wrong: string[] = [];
@@ -112,7 +112,7 @@ describe('whatever comes, and however large the budget', () => {
 });
 
 describe('a team with one request', () => {
-  it('is served however many others ask for ever, of every class', () => {
+  it('is served however many others ask continuously, of every class', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 30 }), fc.constantFrom(...callClasses), (teams, callClass) => {
         const flood = Array.from({ length: 300 }, (_, index) => floodOf(teams, index));

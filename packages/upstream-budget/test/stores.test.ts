@@ -35,7 +35,7 @@ for (const [name, place] of places) {
       await store.close();
     });
 
-    it('is asked by the first call of a process that is only connecting to it', async () => {
+    it('serves the first call of a process that is still connecting', async () => {
       const before = await at.connect();
       await before.update(project, countOne);
 
@@ -75,7 +75,7 @@ for (const [name, place] of places) {
       await store.close();
     });
 
-    it.each([['no JSON'], ['null'], ['{"form":99,"ended":5}']])('takes %s for nothing', async (text) => {
+    it.each([['no JSON'], ['null'], ['{"form":99,"ended":5}']])('treats %s as empty', async (text) => {
       const store = await at.connect();
       await at.spoil(project, text);
 

@@ -39,7 +39,7 @@ describe('a statement of the upstream', () => {
     expect([levelOf(lowered), levelOf(kept)]).toEqual([40, 100]);
   });
 
-  it('sets the limit, and with it what fits', () => {
+  it('sets the limit, and with it the capacity', () => {
     const state = observe(anAccount({ level: 3_600, limit: null, ended: 1 }), {
       limit: 720,
       remaining: 719,
@@ -50,11 +50,11 @@ describe('a statement of the upstream', () => {
     expect(levelOf(state)).toBeCloseTo(719, 6);
   });
 
-  it.each([['-1'], ['1.5'], ['many'], ['1, 2'], ['']])('is none with the remaining budget %j', (remaining) => {
+  it.each([['-1'], ['1.5'], ['many'], ['1, 2'], ['']])('is ignored with the remaining budget %j', (remaining) => {
     expect(parseStatement({ 'ratelimit-remaining': remaining })).toBeNull();
   });
 
-  it('may lack the limit', () => {
+  it('may omit the limit', () => {
     expect(parseStatement({ 'ratelimit-remaining': '7', 'ratelimit-limit': '0' })).toEqual({
       limit: null,
       remaining: 7,
@@ -75,7 +75,7 @@ describe('a 429', () => {
     expect(pauseOf(retryAfter)).toBe(expected);
   });
 
-  it('without a time stops calls for longer each time until another answer comes, for at most a minute', () => {
+  it('without a time pauses calls longer each time until another answer arrives, for at most a minute', () => {
     expect([0, 1, 2, 5, 6, 60].map((refusals) => pauseOf(null, refusals))).toEqual([
       ...[1_000, 2_000, 4_000, 32_000, 60_000, 60_000],
     ]);
@@ -87,7 +87,7 @@ describe('a 429', () => {
     ['a date that is past', new Date(0).toUTCString(), 0],
     ['words', 'soon', null],
     ['nothing', undefined, null],
-  ])('may name its time in %s', (_what, header, expected) => {
+  ])('may state its time in %s', (_what, header, expected) => {
     expect(retryAfterMs(header === undefined ? {} : { 'retry-after': header }, NOW)).toBe(expected);
   });
 });

@@ -31,7 +31,7 @@ function pass(state: BudgetState, ms: number): BudgetState {
 }
 
 describe('promises', () => {
-  it('can all be kept with the refill, whenever and for whom they are made: there is a call for each at its time', () => {
+  it('can all be kept from the refill, whenever and for any team: each has a call at its time', () => {
     fc.assert(
       fc.property(histories, ({ level, asked }) => {
         let state = anAccount(level);
@@ -59,7 +59,7 @@ describe('promises', () => {
     );
   });
 
-  it('are never for sooner than is fair, and in no more than so many for each', () => {
+  it('are not earlier than is fair, and each team has a maximum number', () => {
     fc.assert(
       fc.property(histories, ({ level, asked }) => {
         let state = anAccount(level);
@@ -77,7 +77,7 @@ describe('promises', () => {
     );
   });
 
-  it('are for the first time at which a call is to spare', () => {
+  it('are for the first time at which a call is available', () => {
     fc.assert(
       fc.property(histories, ({ level, asked }) => {
         let state = anAccount(level);
