@@ -40,7 +40,7 @@ const lastOf = (answers: string[], codes: RegExp) =>
   waitFor('the outcome', async () => codes.test(answers.at(-1) ?? ''));
 
 describe('the mail server', () => {
-  it('takes a mail and shows it at the admin address', async () => {
+  it('accepts a mail and shows it in the admin API', async () => {
     const { socket, answers } = await send(envelope);
     await lastOf(answers, /^250 /);
     socket.destroy();

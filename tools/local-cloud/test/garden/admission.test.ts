@@ -234,7 +234,7 @@ describe('a new Shoot', () => {
     expect([status, body.reason]).toEqual([403, 'Forbidden']);
   });
 
-  describe('with fields that only some builds of the provider extension take', () => {
+  describe('with fields that only some versions of the provider extension know', () => {
     const provider = { apiVersion: 'hcloud.provider.extensions.gardener.cloud/v1alpha1' };
     const providerConfig = { ...provider, kind: 'WorkerConfig', publicIP: false };
     const image = { name: 'ubuntu', providerConfig: { hugePages: 2 } };
@@ -249,16 +249,19 @@ describe('a new Shoot', () => {
     ];
     afterEach(() => garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [] }));
 
-    it.each(cases)('%s is refused by the others, and taken by these', async (field, shoot, message) => {
-      const refused = await dryRun(shoot);
-      await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [field] });
-      const taken = await dryRun(shoot);
+    it.each(cases)(
+      '%s is refused by versions without it, and accepted by versions with it',
+      async (field, shoot, message) => {
+        const refused = await dryRun(shoot);
+        await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [field] });
+        const taken = await dryRun(shoot);
 
-      expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining(message)]);
-      expect([taken.status, taken.body.message]).toEqual([201, undefined]);
-    });
+        expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining(message)]);
+        expect([taken.status, taken.body.message]).toEqual([201, undefined]);
+      },
+    );
 
-    it('is another network for a Shoot never', async () => {
+    it('never move an existing Shoot to another network', async () => {
       await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: ['existingNetwork'] });
       const settled = aShoot({ name: 'settled' });
       await garden.create(settled);
@@ -274,7 +277,7 @@ describe('a new Shoot', () => {
   it.each<[string, Spec, number, string]>([
     ['of an unknown profile', shootWith((spec) => (spec.cloudProfile.name = 'aws')), 500, 'could not find referenced'],
     ['in an unknown namespace', { ...aShoot(), metadata: { name: 'web' } }, 404, 'namespaces "nowhere" not found'],
-  ])('%s is answered otherwise', async (_case, shoot, expected, message) => {
+  ])('%s gets a different answer', async (_case, shoot, expected, message) => {
     const path = expected === 404 ? SHOOTS.replace(NAMESPACE, 'nowhere') : SHOOTS;
 
     const { status, body } = await garden.call('POST', `${path}?dryRun=All`, shoot);
@@ -283,8 +286,8 @@ describe('a new Shoot', () => {
   });
 });
 
-describe('what admission fills in', () => {
-  it('is what Gardener fills in', async () => {
+describe('defaults of admission', () => {
+  it('match those of Gardener', async () => {
     const shoot = oneWorker({ machine: { type: 'cax11' } });
 
     const { body } = await dryRun(shoot);
@@ -312,7 +315,7 @@ describe('what admission fills in', () => {
   });
 });
 
-describe('a Shoot that is there', () => {
+describe('an existing Shoot', () => {
   const names = ['fixed', 'old', 'guarded'];
   beforeAll(() =>
     Promise.all(
@@ -369,7 +372,7 @@ describe('a Shoot that is there', () => {
     expect([status, body.message]).toEqual([200, undefined]);
   });
 
-  it('keeps the image of its pool when the caller leaves it out', async () => {
+  it('keeps the image of a pool that the caller omits', async () => {
     await garden.createReady({
       name: 'imaged',
       workers: [aWorker({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.0' } } })],
@@ -382,7 +385,7 @@ describe('a Shoot that is there', () => {
     expect([versions(kept), versions(added)]).toEqual([['24.4.0'], ['24.4.0', '24.4.1']]);
   });
 
-  it('is not compared with the catalogue where it stays as it is', async () => {
+  it('is not compared with the catalogue where it is unchanged', async () => {
     const path = '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud';
     const { kubernetes } = (await garden.call('GET', path)).body.spec;
     const versions = kubernetes.versions.map((known: Spec) =>
@@ -396,7 +399,7 @@ describe('a Shoot that is there', () => {
     expect([edited.status, created.status]).toEqual([200, 403]);
   });
 
-  it('cannot give up high availability', async () => {
+  it('cannot disable high availability', async () => {
     const ha = (type: string | null) => ({
       controlPlane: type === null ? null : { highAvailability: { failureTolerance: { type } } },
     });
@@ -409,7 +412,7 @@ describe('a Shoot that is there', () => {
     expect(other.body.message).toContain('failureTolerance.type: Invalid value: "zone": field is immutable');
   });
 
-  it('cannot become highly available in its sleep', async () => {
+  it('cannot enable high availability while it hibernates', async () => {
     await garden.createReady({ name: 'asleep', spec: { hibernation: { enabled: true } } });
 
     const { status, body } = await change('asleep', {
@@ -419,7 +422,7 @@ describe('a Shoot that is there', () => {
     expect([status, body.message]).toEqual([422, expect.stringContaining('Shoot is currently hibernated')]);
   });
 
-  it('cannot be touched while its control plane moves', async () => {
+  it('cannot be changed while its control plane migrates', async () => {
     await garden.createReady({ name: 'moving', annotations: { 'confirmation.gardener.cloud/deletion': 'true' } });
     garden.cloud.admin.garden.addShootFaults({ name: 'moving', operations: ['Migrate'], effect: { stuck: true } });
     garden.cloud.admin.garden.migrateShoot(NAMESPACE, 'moving');
@@ -440,14 +443,14 @@ describe('a Shoot that is there', () => {
   });
 });
 
-describe('what a member of a project may not do', () => {
+describe('actions that a project member may not perform', () => {
   it.each([
     [
       'DELETE',
       '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud',
       'cannot delete resource "cloudprofiles" in API group "core.gardener.cloud" at the cluster scope',
     ],
-  ])('%s %s is refused in the words of RBAC', async (method, path, message) => {
+  ])('%s %s is refused with the message of RBAC', async (method, path, message) => {
     const { status, body } = await garden.call(method, path);
 
     expect([status, body.reason]).toEqual([403, 'Forbidden']);

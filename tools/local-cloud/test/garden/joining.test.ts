@@ -97,7 +97,7 @@ const evict = (name: string, uid?: string) =>
     ...(uid === undefined ? {} : { deleteOptions: { preconditions: { uid } } }),
   });
 
-describe('a server that was rebuilt with join data', () => {
+describe('a server rebuilt with join data', () => {
   it('becomes a node of the pool whose Secret it names', async () => {
     addServer();
     await rebuild(joinConfig());
@@ -117,7 +117,7 @@ describe('a server that was rebuilt with join data', () => {
     );
   });
 
-  it('is called after the server when the cloud-config gives no name', async () => {
+  it('has the name of the server when the cloud-config states none', async () => {
     addServer({ name: 'Old-Web' });
     await rebuild(joinConfig({ more: { hostname: '' } }));
 
@@ -153,7 +153,7 @@ describe('a server that was rebuilt with join data', () => {
     ],
     ['processor is another', async () => joinConfig(), { architecture: 'arm' }],
     ['join is made to fail', async () => joinConfig(), { joins: false }],
-  ])('is no node when its %s', async (_what, userData, options = {}) => {
+  ])('is not a node if its %s', async (_what, userData, options = {}) => {
     addServer(options);
     await rebuild(await userData());
 
@@ -162,7 +162,7 @@ describe('a server that was rebuilt with join data', () => {
     expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web').map(({ serverId }) => serverId)).toEqual([null]);
   });
 
-  it('joins the Shoot whose authority it trusts, of several under one address', async () => {
+  it('joins the Shoot whose certificate authority it trusts, among several at one address', async () => {
     await garden.createReady({ name: 'other' });
     const other = await shootClient(garden, 'other');
     await other.call('POST', SECRETS, aToken());
@@ -177,7 +177,7 @@ describe('a server that was rebuilt with join data', () => {
     other.close();
   });
 
-  it('takes the requested time', async () => {
+  it('takes the configured time', async () => {
     addServer({ joinMs: 30 * 60_000 });
     await rebuild(joinConfig());
     garden.cloud.admin.advanceClock(29 * 60_000);
@@ -188,7 +188,7 @@ describe('a server that was rebuilt with join data', () => {
     await untilReady('True');
   });
 
-  it('joins after a restart that came in between', async () => {
+  it('joins after a restart in between', async () => {
     addServer({ joinMs: 30 * 60_000 });
     await rebuild(joinConfig());
     shoot.close();
@@ -203,7 +203,7 @@ describe('a server that was rebuilt with join data', () => {
     await untilReady('True');
   });
 
-  it('waits for an API server that is away', async () => {
+  it('waits for an unavailable API server', async () => {
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });
     await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
     addServer();
@@ -216,7 +216,7 @@ describe('a server that was rebuilt with join data', () => {
   });
 });
 
-describe('a node that joined', () => {
+describe('a joined node', () => {
   const joined = async () => {
     addServer();
     await rebuild(joinConfig());
@@ -228,7 +228,7 @@ describe('a node that joined', () => {
     ['is powered off', () => act('poweroff')],
     ['is deleted', () => garden.cloud.call('DELETE', '/servers/4711')],
     ['is deleted by hand', async () => garden.cloud.admin.vanishServer(4711)],
-  ])('is not ready any more once its server %s', async (_what, happens) => {
+  ])('is no longer ready after its server %s', async (_what, happens) => {
     await joined();
     await happens();
 
@@ -237,7 +237,7 @@ describe('a node that joined', () => {
     expect(readyOf(node)).toMatchObject({ message: 'Kubelet stopped posting node status.' });
   });
 
-  it('is ready again after a rebuild with join data, with the marks that it had', async () => {
+  it('is ready again after a rebuild with join data, and keeps its labels and annotations', async () => {
     await joined();
     await mark();
     const { uid } = (await readNode()).metadata;
@@ -253,7 +253,7 @@ describe('a node that joined', () => {
     expect(node.metadata.annotations['node.machine.sapcloud.io/not-managed-by-mcm']).toBe('1');
   });
 
-  it('that is deleted comes back with the next join only', async () => {
+  it('that is deleted returns only with the next join', async () => {
     await joined();
     const { uid } = (await readNode()).metadata;
     expect((await shoot.call('DELETE', NODE)).status).toBe(200);
@@ -265,7 +265,7 @@ describe('a node that joined', () => {
     expect((await untilReady('True')).metadata.uid).not.toBe(uid);
   });
 
-  it('is there again when the Shoot wakes up', async () => {
+  it('exists again when the Shoot wakes up', async () => {
     await joined();
     await mark();
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });
@@ -278,7 +278,7 @@ describe('a node that joined', () => {
     expect(readyOf(await readNode()).status).toBe('True');
   });
 
-  it('is one too many for the garden until it is marked as unmanaged', async () => {
+  it('counts as surplus for the garden until it is marked as unmanaged', async () => {
     await joined();
 
     await waitFor('the garden to miss a machine', async () => (await condition()).status === 'False');
@@ -291,7 +291,7 @@ describe('a node that joined', () => {
     await waitFor('the garden to be content', async () => (await condition()).status === 'True');
   });
 
-  it('that is not ready is ill in the eyes of the garden, whosever machine it is', async () => {
+  it('that is not ready makes the Shoot unhealthy, even if its machine is unmanaged', async () => {
     await joined();
     await mark();
     await act('poweroff');
@@ -301,7 +301,7 @@ describe('a node that joined', () => {
     expect((await condition()).message).toContain('Node "srv-1" in worker group "pool-a" is unhealthy');
   });
 
-  it('is there after a restart, with its marks, its pods and the tokens, and joins no second time', async () => {
+  it('survives a restart with its labels, pods and tokens, and does not join again', async () => {
     await joined();
     await mark();
     const before = [await readNode(), await pods(), (await shoot.call('GET', SECRETS)).body.items.length];
@@ -316,14 +316,14 @@ describe('a node that joined', () => {
   });
 });
 
-describe('the pods of a node that joined', () => {
+describe('pods of a joined node', () => {
   beforeEach(async () => {
     addServer();
     await rebuild(joinConfig());
     await untilReady('True');
   });
 
-  it('are one of a DaemonSet, a mirror and an ordinary one', async () => {
+  it('are one of a DaemonSet, a mirror pod and an ordinary one', async () => {
     const found = await pods();
 
     expect(found.map(({ metadata }) => [metadata.namespace, metadata.ownerReferences[0].kind])).toEqual([
@@ -340,7 +340,7 @@ describe('the pods of a node that joined', () => {
     expect((await shoot.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName=other')).body.items).toEqual([]);
   });
 
-  it('go when they are evicted, by their uid', async () => {
+  it('are evicted by uid', async () => {
     const { name, uid } = (await pods())[0].metadata;
 
     expect((await evict(name, 'another')).body).toMatchObject({ code: 409, reason: 'Conflict' });
@@ -349,7 +349,7 @@ describe('the pods of a node that joined', () => {
     expect(await pods()).toHaveLength(2);
   });
 
-  it('are made again at once where their maker does not let go', async () => {
+  it('are recreated immediately if their controller tolerates the cordon', async () => {
     const daemon = (await pods())[1].metadata;
     const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: daemon.name } };
     await shoot.call('POST', `/api/v1/namespaces/kube-system/pods/${daemon.name}/eviction`, body);
@@ -361,7 +361,7 @@ describe('the pods of a node that joined', () => {
   });
 });
 
-describe('a machine on which a join command is run', () => {
+describe('a machine that runs a join command', () => {
   const run = (change: Parameters<typeof joinConfig>[0] = {}, more: object = {}) => {
     const { write_files: files } = parse(joinConfig(change));
     const puts = files.map(
@@ -381,7 +381,7 @@ describe('a machine on which a join command is run', () => {
     return { status: answer.status, body: (await answer.json()) as Part };
   };
 
-  it('is a node at once, which no provider knows, and may run it again', async () => {
+  it('is a node immediately, without a provider id, and can run it again', async () => {
     expect(await run()).toEqual({ status: 201, body: { node: 'onprem-1' } });
     expect((await run()).status).toBe(201);
 
@@ -394,15 +394,15 @@ describe('a machine on which a join command is run', () => {
   });
 
   it.each<[string, () => Promise<{ status: number; body: Part }>, RegExp]>([
-    ['its token is not there', () => run({ token: 'zzzzzz.0123456789abcdef' }), /turns the machine away/],
-    ['its processor is another', () => run({}, { architecture: 'arm64' }), /turns the machine away/],
+    ['its token does not exist', () => run({ token: 'zzzzzz.0123456789abcdef' }), /turns the machine away/],
+    ['it has another architecture', () => run({}, { architecture: 'arm64' }), /turns the machine away/],
     [
-      'it is no join command',
+      'it runs another command',
       () => adminCall('POST', '/garden/machines', { command: 'reboot' }),
       /no whole join command/,
     ],
-    ['there is none', () => adminCall('POST', '/garden/machines', {}), /no whole join command/],
-  ])('gets a reason when %s', async (_what, work, why) => {
+    ['it runs no command', () => adminCall('POST', '/garden/machines', {}), /no whole join command/],
+  ])('gets an error that names the reason when %s', async (_what, work, why) => {
     const { status, body } = await work();
 
     expect([status, body.error]).toEqual([400, expect.stringMatching(why)]);
