@@ -119,8 +119,18 @@ describe('GET …/project-servers/{server_id}/', () => {
     expect((await lookUp(others).expect(200)).body.reason).toMatch(/remove the label/);
   });
 
-  it('answers 404 for a server that the project does not have, and for an invalid number', async () => {
-    for (const id of [999_999_999, 0, 'x', '1e3']) await lookUp(id).expect(404);
+  it('answers 404 for a server that the project does not have', async () => {
+    expect((await lookUp(999_999_999).expect(404)).body).toMatchObject({
+      code: 'not_found',
+      detail: 'The connection’s cloud project has no server with this number. Check the number.',
+    });
+  });
+
+  it.each([0, 'x', '1e3'])('answers 404 for the invalid number %s', async (id) => {
+    expect((await lookUp(id).expect(404)).body).toMatchObject({
+      code: 'not_found',
+      detail: expect.stringMatching(/path/),
+    });
   });
 
   it('answers 409 with a token that the provider rejects', async () => {
