@@ -30,7 +30,14 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
   app.use(requestId(), requestLog(log, metrics));
   addRoutes(app);
   served = await serve({
-    ...{ app, host: '127.0.0.1', port: 0, metricsPort: 0, metrics, health, log, shutdownGraceMs: 1000 },
+    app,
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: 0,
+    metrics,
+    health,
+    log,
+    shutdownGraceMs: 1000,
     ...options,
   });
   const requestLine = () =>
@@ -157,8 +164,14 @@ describe('requestLog', () => {
     await fetch(`${url}/teams/acme/clusters/web/?token=hunter2`);
 
     expect(await requestLine()).toMatchObject({
-      ...{ level: 'info', method: 'GET', path: '/teams/acme/clusters/web/', route: '/teams/:team/clusters/:name/' },
-      ...{ status: 201, ms: expect.any(Number), bytes: 7, team: 'acme' },
+      level: 'info',
+      method: 'GET',
+      path: '/teams/acme/clusters/web/',
+      route: '/teams/:team/clusters/:name/',
+      status: 201,
+      ms: expect.any(Number),
+      bytes: 7,
+      team: 'acme',
     });
     expect(logText()).not.toContain('hunter2');
   });

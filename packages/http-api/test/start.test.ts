@@ -39,8 +39,10 @@ describe('a start that fails', () => {
     await files.write({ key: (await files.issue()).key });
 
     const { code, output } = await runToEnd({
-      ...{ PORT: '0', API_SECRET: 'long enough to be one' },
-      ...{ TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile },
+      PORT: '0',
+      API_SECRET: 'long enough to be one',
+      TLS_CERT_FILE: files.certFile,
+      TLS_KEY_FILE: files.keyFile,
     });
     await files.remove();
 

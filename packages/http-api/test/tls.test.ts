@@ -38,7 +38,13 @@ async function start(options: Partial<ServeOptions> = {}, addRoutes: (app: Expre
   app.get('/v1/zones', (req, res) => res.json({ secure: req.secure, host: req.hostname }));
   addRoutes(app);
   served = await serve({
-    ...{ app, host: '127.0.0.1', port: 0, metrics, health, log, shutdownGraceMs: 5_000 },
+    app,
+    host: '127.0.0.1',
+    port: 0,
+    metrics,
+    health,
+    log,
+    shutdownGraceMs: 5_000,
     tls: { ...files, renewalCheckMs: 20 },
     ...options,
   });
@@ -72,7 +78,10 @@ function get(port: number, options: RequestOptions = {}) {
         });
         res.on('end', () =>
           resolve({
-            ...{ status: res.statusCode ?? 0, httpVersion: res.httpVersion, body, reused: req.reusedSocket },
+            status: res.statusCode ?? 0,
+            httpVersion: res.httpVersion,
+            body,
+            reused: req.reusedSocket,
             expiresAt: new Date(expiresAt).toISOString(),
           }),
         );

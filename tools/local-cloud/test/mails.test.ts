@@ -48,9 +48,16 @@ describe('the mail server', () => {
     const { body } = await cloud.callAdmin('GET', '/mails');
     expect(body.mails).toEqual([
       {
-        ...{ id: 1, receivedAt: expect.any(String), messageId: '<one@example.test>', html: '' },
-        ...{ from: '"Corral" <corral@example.test>', to: '"Ada" <ada@acme.test>', recipients: ['ada@acme.test'] },
-        ...{ subject: 'Grüße', text: 'Hello\n', headerNames: ['from', 'to', 'subject', 'message-id'] },
+        id: 1,
+        receivedAt: expect.any(String),
+        messageId: '<one@example.test>',
+        html: '',
+        from: '"Corral" <corral@example.test>',
+        to: '"Ada" <ada@acme.test>',
+        recipients: ['ada@acme.test'],
+        subject: 'Grüße',
+        text: 'Hello\n',
+        headerNames: ['from', 'to', 'subject', 'message-id'],
       },
     ]);
   });

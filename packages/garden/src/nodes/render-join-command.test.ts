@@ -57,7 +57,9 @@ describe('join command', () => {
       expect(statSync(join(root, path)).mode & 0o777).toBe(Number.parseInt(permissions, 8));
     }
     expect(calls).toEqual([
-      ...['id -u', `hostnamectl set-hostname ${nodeName}`, 'systemctl daemon-reload'],
+      'id -u',
+      `hostnamectl set-hostname ${nodeName}`,
+      'systemctl daemon-reload',
       'systemctl enable --now --no-block gardener-node-init.service',
     ]);
   });

@@ -15,7 +15,10 @@ async function start(bounds: { readonly max: number; readonly connections: numbe
   const app = express();
   app.set('trust proxy', 'loopback');
   const { check } = flightBound({
-    ...{ ...bounds, claimOf: () => null, errors: plainErrors, log: silentLog },
+    ...bounds,
+    claimOf: () => null,
+    errors: plainErrors,
+    log: silentLog,
     metrics: createMetrics({ service: 'test' }),
   });
   let arrived = 0;

@@ -108,14 +108,12 @@ async function startCrowded(trustProxy: string | false) {
   const app = express();
   app.set('trust proxy', trustProxy);
   const { check } = flightBound({
-    ...{
-      max: 1,
-      connections: 1,
-      claimOf: () => null,
-      errors: plainErrors,
-      log: silentLog,
-      now: () => 0,
-    },
+    max: 1,
+    connections: 1,
+    claimOf: () => null,
+    errors: plainErrors,
+    log: silentLog,
+    now: () => 0,
     metrics: createMetrics({ service: 'test' }),
   });
   let checked = 0;

@@ -162,7 +162,9 @@ function begins(atEnd: (begin: () => void) => void, work: (flight: Flight) => vo
 describe('whether work begins', () => {
   it('does not depend on what others have sent, while its owner has less than an equal part in work', () => {
     const shops = fc.record({
-      ...{ own: fc.nat(120), others: fc.nat(120), owners: fc.integer({ min: 1, max: 40 }) },
+      own: fc.nat(120),
+      others: fc.nat(120),
+      owners: fc.integer({ min: 1, max: 40 }),
       ownOfTurn: fc.nat(PER_TURN - 1),
     });
     fc.assert(

@@ -77,7 +77,7 @@ describe('a 429', () => {
 
   it('without a time pauses calls longer each time until another answer arrives, for at most a minute', () => {
     expect([0, 1, 2, 5, 6, 60].map((refusals) => pauseOf(null, refusals))).toEqual([
-      ...[1_000, 2_000, 4_000, 32_000, 60_000, 60_000],
+      1_000, 2_000, 4_000, 32_000, 60_000, 60_000,
     ]);
   });
 

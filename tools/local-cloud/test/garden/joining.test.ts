@@ -93,7 +93,9 @@ const pods = async (): Promise<Part[]> =>
   (await shoot.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName=srv-1')).body.items;
 const evict = (name: string, uid?: string) =>
   shoot.call('POST', `/api/v1/namespaces/default/pods/${name}/eviction`, {
-    ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'default' } },
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name, namespace: 'default' },
     ...(uid === undefined ? {} : { deleteOptions: { preconditions: { uid } } }),
   });
 
@@ -375,7 +377,8 @@ describe('a machine that runs a join command', () => {
   };
   const adminCall = async (method: string, path: string, body: object) => {
     const answer = await fetch(`${garden.cloud.adminUrl}/admin${path}`, {
-      ...{ method, headers: { 'Content-Type': 'application/json' } },
+      method,
+      headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     });
     return { status: answer.status, body: (await answer.json()) as Part };

@@ -62,7 +62,9 @@ export function aToken(values: Readonly<Record<string, string>> = {}, id = 'abcd
     ...values,
   };
   return {
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system' } },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system' },
     type: 'bootstrap.kubernetes.io/token',
     data: Object.fromEntries(Object.entries(all).map(([key, value]) => [key, encoded(value)])),
   };
