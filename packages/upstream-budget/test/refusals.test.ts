@@ -104,9 +104,9 @@ describe('a refused request', () => {
     flooded.renew({ refusing: { flood: 1_000 } });
     calm.renew({ refusing: { flood: 1 } });
 
-    const told = [flooded, calm].map((account) => only(account.renew({ refusing: { acme: 1 } })).waitsMs[0] as number);
+    const waits = [flooded, calm].map((account) => only(account.renew({ refusing: { acme: 1 } })).waitsMs[0] as number);
 
-    expect(told[0]).toBeLessThanOrEqual(2 * (told[1] as number));
+    expect(waits[0]).toBeLessThanOrEqual(2 * (waits[1] as number));
   });
 
   it('states what is used up: its share, while others would be served, or the whole budget', () => {

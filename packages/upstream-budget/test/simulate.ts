@@ -13,7 +13,7 @@ export interface Arrival {
   readonly class?: CallClass;
   /** Calls of one key have to be made in the order in which they were asked for. */
   readonly key?: string;
-  /** The turn that it was told to come back for, if it was refused and has come: when that was to be. */
+  /** When it was to return, if it was refused before with a promised time. */
   readonly toldFor?: number;
 }
 

@@ -211,7 +211,7 @@ describe('a request', () => {
   const write: Want = { class: 'write', flow: 'acme', key: null };
 
   const late = [{ class: 'write' as const, flow: 'acme', firstMs: 5_000, eachMs: 4_000 }];
-  const told = { flow: 'acme', kept: 1, usedUp: 'share' as const };
+  const promise = { flow: 'acme', kept: 1, usedUp: 'share' as const };
   const tooLate = (keeper: ReturnType<typeof turnKeeper>, now: number) =>
     keeper.ask(write, { patienceMs: 8_000, again: false }, now);
 
@@ -224,7 +224,7 @@ describe('a request', () => {
     const second = tooLate(keeper, 100);
     const { refusing, waiting } = keeper.report(101);
     const decided = keeper.takeUp(
-      { ...plainLease, forecasts: late, promised: [{ ...told, waitsMs: [9_000] }] },
+      { ...plainLease, forecasts: late, promised: [{ ...promise, waitsMs: [9_000] }] },
       101,
       103,
     );
@@ -242,7 +242,7 @@ describe('a request', () => {
     tooLate(keeper, 100);
     tooLate(keeper, 100);
     keeper.report(100);
-    keeper.takeUp({ ...plainLease, forecasts: late, promised: [{ ...told, waitsMs: [9_000, 9_000] }] }, 100, 100);
+    keeper.takeUp({ ...plainLease, forecasts: late, promised: [{ ...promise, waitsMs: [9_000, 9_000] }] }, 100, 100);
 
     expect(tooLate(keeper, 300)).toEqual({ kind: 'too_long', waitMs: 8_800, usedUp: 'share' });
     expect(keeper.report(300).refusing).toEqual({});
@@ -259,7 +259,7 @@ describe('a request', () => {
     expect(keeper.report(100).refusing).toEqual({ acme: 1 });
     keeper.cancel(ids[1] as number);
 
-    expect(keeper.takeUp({ ...plainLease, promised: [{ ...told, waitsMs: [9_000] }] }, 100, 100)).toEqual([]);
+    expect(keeper.takeUp({ ...plainLease, promised: [{ ...promise, waitsMs: [9_000] }] }, 100, 100)).toEqual([]);
     expect(keeper.waiting()).toBe(1);
   });
 
@@ -270,7 +270,7 @@ describe('a request', () => {
     keeper.takeUp({ ...plainLease, forecasts: late }, 0, 0);
     tooLate(keeper, 100);
     keeper.report(100);
-    keeper.takeUp({ ...plainLease, promised: [{ ...told, waitsMs: [9_000] }] }, 100, 100);
+    keeper.takeUp({ ...plainLease, promised: [{ ...promise, waitsMs: [9_000] }] }, 100, 100);
     expect(keeper.report(200).promised).toEqual([]);
 
     keeper.takeUp({ ...plainLease, epoch: 'new' }, 200, 200);

@@ -178,7 +178,7 @@ export const serverStore = (pool: Pool) => {
      * Releases a lease and records the verdict in one statement. Nothing is reported for a server that was acknowledged again, or is
      * to be detached.
      *
-     * @param told name: the provider's server name, or null when it was not read. waiting: why its operation makes no progress, and
+     * @param found name: the provider's server name, or null when it was not read. waiting: why its operation makes no progress, and
      *   since when
      */
     async recordPass(

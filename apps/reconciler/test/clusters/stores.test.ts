@@ -377,8 +377,8 @@ describe('a change in the garden', () => {
   it('makes clusters due that are missing in a list, once', async () => {
     await at.pool.query(`UPDATE cluster SET shoot_uid = NULL`);
     const clusters = [await steady(), await steady(), await steady()];
-    const [first, gone, told] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
-    await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [told?.id]);
+    const [first, gone, reported] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
+    await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [reported?.id]);
     const query = { seenNames: new Set([first?.shootName as string]), limit: 1 };
 
     const ids: string[] = [];

@@ -269,16 +269,19 @@ describe('the operation of a server without progress', () => {
       { status: 503 },
       { reason: 'ProviderUnavailable', message: expect.stringContaining('no usable answer') },
     ],
-  ])('reports the reason and its start while %s, and clears them afterwards', async (_what, options, effect, told) => {
-    const { id, serverId } = await at.acknowledge(options);
-    if (effect !== null) at.cloud.admin.addFaults({ effect, times: 1 } as never);
-    await at.passNow(id);
-    const waiting = await waitingOf(id);
+  ])(
+    'reports the reason and its start while %s, and clears them afterwards',
+    async (_what, options, effect, expected) => {
+      const { id, serverId } = await at.acknowledge(options);
+      if (effect !== null) at.cloud.admin.addFaults({ effect, times: 1 } as never);
+      await at.passNow(id);
+      const waiting = await waitingOf(id);
 
-    expect(waiting).toEqual({ ...told, since: expect.stringMatching(seconds) });
-    at.cloud.admin.changeServer(serverId, { locked: false });
-    expect((await at.untilIdle(id))?.operation).toMatchObject({ state: 'succeeded', waiting: null });
-  });
+      expect(waiting).toEqual({ ...expected, since: expect.stringMatching(seconds) });
+      at.cloud.admin.changeServer(serverId, { locked: false });
+      expect((await at.untilIdle(id))?.operation).toMatchObject({ state: 'succeeded', waiting: null });
+    },
+  );
 
   it('keeps the start time of a reason, and resets it for another one', async () => {
     const { id, serverId } = await at.acknowledge({ locked: true });

@@ -16,7 +16,7 @@ async function start(bounds: { readonly max: number; readonly connections: numbe
   app.set('trust proxy', 'loopback');
   const { check } = flightBound({
     ...bounds,
-    claimOf: () => null,
+    hintOf: () => null,
     errors: plainErrors,
     log: silentLog,
     metrics: createMetrics({ service: 'test' }),

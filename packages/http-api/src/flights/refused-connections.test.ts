@@ -110,7 +110,7 @@ async function startCrowded(trustProxy: string | false) {
   const { check } = flightBound({
     max: 1,
     connections: 1,
-    claimOf: () => null,
+    hintOf: () => null,
     errors: plainErrors,
     log: silentLog,
     now: () => 0,

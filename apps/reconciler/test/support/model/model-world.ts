@@ -353,11 +353,11 @@ export class ModelWorld {
     const isCurrent = this.row.generation === desired.generation;
     this.row = { ...this.row, known: { ...this.row.known, ...(isCurrent ? shown : {}), failures } };
     const operation = this.openOperations().find(({ id }) => id === desired.operation?.id);
-    const { operation: told } = verdict;
-    if (operation !== undefined && told.to !== 'stay') {
-      operation.state = told.to;
-      if (told.to === 'running') operation.progress = told.progress;
-      if (told.to === 'succeeded') operation.progress = 100;
+    const { operation: outcome } = verdict;
+    if (operation !== undefined && outcome.to !== 'stay') {
+      operation.state = outcome.to;
+      if (outcome.to === 'running') operation.progress = outcome.progress;
+      if (outcome.to === 'succeeded') operation.progress = 100;
     }
     this.endTurn(seen, verdict.nextPassMs);
   }
@@ -371,14 +371,14 @@ export class ModelWorld {
 
   private check(desired: Desired, verdict: Verdict): void {
     const { known, operation, generation } = desired;
-    const { operation: told, observedGeneration, conditions } = verdict;
+    const { operation: outcome, observedGeneration, conditions } = verdict;
     if (observedGeneration < known.observedGeneration) throw new Error('observedGeneration falls');
     if (observedGeneration > generation) throw new Error('observedGeneration is ahead');
-    if (told.to === 'running') {
-      if (told.progress < (operation?.progress ?? 0)) throw new Error('progress falls');
-      if (told.progress > 99) throw new Error('progress is complete before it is');
+    if (outcome.to === 'running') {
+      if (outcome.progress < (operation?.progress ?? 0)) throw new Error('progress falls');
+      if (outcome.progress > 99) throw new Error('progress is complete before it is');
     }
-    if (told.to === 'succeeded') {
+    if (outcome.to === 'succeeded') {
       const rendered = this.rendered.get(generation);
       const isTrue = rendered !== undefined && this.garden.achieved.some((spec) => holds(spec, rendered));
       if (!isTrue) throw new Error('an operation succeeded, and no run brought about what it declared');
