@@ -46,3 +46,10 @@ export const aWorker = (fields: AnyFields = {}) => ({
   zones: ['hel1-dc2'],
   ...fields,
 });
+
+/** The usual Shoot with its spec changed by hand. */
+export function shootWith(change: (spec: AnyFields) => void, fields: ShootFields = {}) {
+  const shoot = aShoot({ name: 'judged', ...fields });
+  change(shoot.spec);
+  return shoot;
+}
