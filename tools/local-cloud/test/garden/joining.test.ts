@@ -8,7 +8,7 @@ import { TOKEN } from '../start-test-cloud.js';
 import { aWorker, NAMESPACE } from './a-shoot.js';
 import { type JoinConfigChange, renderJoinConfig } from './join-config.js';
 import { aToken, SECRETS, type ShootClient, shootClient } from './shoot-client.js';
-import { isHealthy, startTestGarden, type TestGarden } from './start-test-garden.js';
+import { hasState, isHealthy, startTestGarden, type TestGarden } from './start-test-garden.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: objects of every kind are picked apart
 type Part = any;
@@ -191,7 +191,8 @@ describe('a server rebuilt with join data', () => {
 
     await garden.patch('web', { spec: { hibernation: { enabled: false } } });
 
-    await garden.waitForShoot('web', 'awake', (read) => !read.status.hibernated && isHealthy(read));
+    // The garden is not healthy again if the node joins before its first health check.
+    await garden.waitForShoot('web', 'awake', (read) => !read.status.hibernated && hasState('Succeeded')(read));
     await untilReady('True');
   });
 });
