@@ -16,7 +16,7 @@ import {
 
 let folder: string;
 let server: TestServer;
-/** what the garden takes; anything else is 401 */
+/** Tokens that the garden accepts. Others get 401. */
 let accepted: string;
 
 beforeEach(async () => {
@@ -36,14 +36,14 @@ afterEach(async () => {
 
 function file(name: string, text: string): string {
   const path = join(folder, name);
-  // Replaced at once, as a mounted Secret is.
+  // Replaced atomically, like a mounted Secret.
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
   return path;
 }
 
 const write = (client: ReturnType<typeof aClient>['client']) => client.applyShoot({ metadata: aShootName, spec: {} });
-/** Runs something by clocks that are 90 seconds ahead. */
+/** Runs work with all clocks 90 seconds ahead. */
 async function after90Seconds(work: () => Promise<unknown>): Promise<void> {
   const now = Date.now() + 90_000;
   const monotonic = performance.now() + 90_000;
@@ -163,7 +163,7 @@ describe('a refused token without a successor', () => {
 });
 
 describe('an exec plugin', () => {
-  /** A plugin that prints what the file `token` holds and notes each run. */
+  /** A plugin that prints the content of the file `token` and logs each run. */
   function aPlugin(script: string): object {
     const command = file('plugin.sh', `#!/bin/sh\necho run >> ${folder}/runs\n${script}\n`);
     chmodSync(command, 0o755);

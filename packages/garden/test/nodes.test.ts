@@ -129,7 +129,7 @@ describe('a shoot with problems', () => {
 
   it('that does not answer is unreachable, and a write is uncertain', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'performance', 'setInterval', 'clearInterval', 'hrtime'] });
-    // The time for an answer is over once the request is there, and no sooner on a machine that is busy.
+    // The timeout ends after the request has arrived, even on a busy machine.
     const lateFor = () => void jest.advanceTimersByTime(60_000);
     shoot.routes = { [`GET ${nodeAt}`]: lateFor, [`PATCH ${nodeAt}`]: lateFor };
     const { nodes } = shoot.client;

@@ -80,7 +80,7 @@ describe('our own token', () => {
 });
 
 describe('the token of a provider', () => {
-  // As the decoders of Kubernetes quote what they cannot read.
+  // The decoders of Kubernetes quote input that they cannot parse.
   const quoting = `json: cannot unmarshal, error found in #10 byte of ...|Token":"${encoded}"|..., bigger context ...|${providerToken}|`;
 
   it.each([

@@ -19,7 +19,7 @@ const read = (name = aShootName.name) => shoot.client.nodes.readNode({ ...aShoot
 const write = () => shoot.client.nodes.patchNode(aShootName, 'web-1', { labels: {} });
 const users = () => shoot.requests.map(({ user }) => user);
 
-/** Sets all clocks ahead. What waits goes on waiting by the real time. */
+/** Advances all clocks. Running timers keep the real time. */
 function wait(seconds: number): void {
   const doNotFake = ['nextTick', 'setImmediate', 'queueMicrotask', 'setTimeout', 'setInterval'] as const;
   const monotonic = performance.now();

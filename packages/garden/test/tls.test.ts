@@ -28,7 +28,7 @@ async function listen<T extends Server | ReturnType<typeof createPlainServer>>(i
   return (it.address() as AddressInfo).port;
 }
 
-/** Starts a garden that notes who came: `subject of the certificate|authorization`. */
+/** Starts a garden that logs its callers: `subject of the certificate|authorization`. */
 async function aTlsGarden(options: ServerOptions = {}) {
   const visitors: string[] = [];
   const sockets = new Set<unknown>();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { aBookmark, aServer, aVersion, endAll, eventually, watching, watchNumber } from './a-shoot-server.js';
 
-// Sockets are real, and time is what the test says.
+// Sockets are real; the test controls the time.
 beforeEach(() => {
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date', 'performance'],

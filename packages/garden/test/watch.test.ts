@@ -14,7 +14,7 @@ import {
   watchNumber,
 } from './a-shoot-server.js';
 
-// Waits are random: here they are short, and the same every time.
+// Random waits are short and constant here.
 beforeEach(() => void jest.spyOn(Math, 'random').mockReturnValue(0.05));
 afterEach(() => {
   jest.restoreAllMocks();

@@ -11,7 +11,7 @@ const FLOODER = 'team 0';
 const teams = Array.from({ length: TEAMS }, (_, index) => `team ${index}`);
 const others = teams.filter((team) => team !== FLOODER);
 
-/** An hour of 200 teams on three replicas. The flooder, if any, sends all it has to one of them. */
+/** An hour of 200 teams on three replicas. The overloading team, if any, sends all its requests to one of them. */
 function anHour({ load, flood, remaining }: { load: number; flood: number | null; remaining: number }): Outcome {
   const arrivals = teams.flatMap((team, index) => {
     const isFlood = team === FLOODER && flood !== null;
@@ -31,9 +31,9 @@ const worstWaitOf = ({ served }: Outcome, team: string): number =>
     1,
   );
 
-/** The way to the shared account and back, twice: what a request waits that only has to ask. */
+/** Two round trips to the shared account: the wait of a request that is served immediately. */
 const ASKING_MS = 4;
-/** A waiting request learns of its turn with the next report, which comes within this time. Most wait for less. */
+/** A waiting request gets its turn with the next report, which comes within this time. Most wait less. */
 const REPORT_MS = 250;
 
 describe('a team that sends 100 times its share, while all others send their share', () => {

@@ -87,7 +87,7 @@ describe('while few calls are left', () => {
     account.pass(2_000);
     account.renew({ replica: 'two', waiting: [{ flow: 'globex' }] });
 
-    // It still reports the request as waiting, which has its turn already.
+    // It still reports the request as waiting, although it has its turn.
     const lease = account.renew({ waiting: [{ flow: 'acme', waitedMs: 2_000 }] });
 
     expect(turnsIn(lease)).toEqual(['acme 1']);
@@ -124,7 +124,7 @@ describe('while few calls are left', () => {
 
     const { forecasts } = account.renew({ waiting: [{ flow: 'acme', count: 2 }] });
 
-    // One call a second flows in, and while the reserves are empty they get three tenths of it.
+    // The refill is one call per second. Empty reserves get three tenths of it.
     expect(forecasts).toEqual([{ class: 'write', flow: 'acme', firstMs: 1_429, eachMs: 1_429 }]);
   });
 });

@@ -17,7 +17,7 @@ import { HOUR_MS } from './worlds.js';
 const REPLICAS = 3;
 const PATIENCE_MS = 8_000;
 const FLOOD = 'flood';
-/** Of a property, whose run takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- hcloud promises` makes many. */
+/** Runs of a property. Each takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- upstream-budget promises` makes many. */
 const runs = (count: number): number => (process.env.CORRAL_TEST_LONG === undefined ? count : 20 * count);
 
 /** A refused team returns at its promised time, in whole seconds, and slightly late. */
@@ -26,15 +26,15 @@ function comesBack(random: () => number, lateMsMax: number): NonNullable<World['
     if (!('retryMs' in ended) || !ended.arrival.team.startsWith('team')) return null;
     const toldMs = Math.max(1, Math.ceil(ended.retryMs / 1_000)) * 1_000;
     const at = Math.round(ended.at + toldMs + random() * lateMsMax);
-    const toldFor = ended.at + ended.retryMs;
-    return { ...ended.arrival, at, toldFor, replica: Math.floor(random() * REPLICAS) };
+    const promisedFor = ended.at + ended.retryMs;
+    return { ...ended.arrival, at, promisedFor, replica: Math.floor(random() * REPLICAS) };
   };
 }
 
-const isBack = ({ arrival }: Ended): boolean => arrival.toldFor !== undefined;
+const isBack = ({ arrival }: Ended): boolean => arrival.promisedFor !== undefined;
 const broken = ({ refused }: Outcome): Refused[] => refused.filter(isBack);
 
-/** Teams that ask for one thing at a time, at their pace where that is granted, beside what comes anyway. */
+/** Teams that send one request at a time, at their own rate if it is granted, beside other requests. */
 function askingWorld(of: {
   readonly everyMs: readonly number[];
   readonly beside: readonly Arrival[];
@@ -115,7 +115,7 @@ describe('a team that returns at its promised time', () => {
 
         const outcome = simulate(askingWorld({ ...of, beside: [...of.beside, ...many] }));
 
-        const turnOf = ({ arrival }: Ended): string => `${arrival.team} ${arrival.toldFor}`;
+        const turnOf = ({ arrival }: Ended): string => `${arrival.team} ${arrival.promisedFor}`;
         const had = new Set(outcome.served.filter(isBack).map(turnOf));
         expect(broken(outcome).filter((ended) => !had.has(turnOf(ended)))).toEqual([]);
       }),

@@ -5,7 +5,7 @@ import type { BudgetGrant } from '../src/account/renew-lease.js';
 import { anEmptyAccount, startAccount, turnsIn } from './an-account.js';
 
 describe('a reserve', () => {
-  /** Many teams ask for more than there is until the reserves are full. */
+  /** Many teams request more than is available until the reserves are full. */
   const drawnDown = () => {
     const account = anEmptyAccount(0);
     const waiting = Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 40 }));

@@ -8,13 +8,13 @@ import { type Arrival, simulate, type World } from './simulate.js';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 8_000;
-/** A request whose patience ends gets its retry time from the shared account. */
+/** A request that reaches its maximum wait gets its retry time from the shared account. */
 const ASKED_MS = 5;
 
 const arrival = (untilMs: number): fc.Arbitrary<Arrival> =>
   fc.record({
     at: fc.integer({ min: 0, max: untilMs }),
-    // A few that come again and again, and many that come once: these may use up what there is to the last call.
+    // A few teams that return repeatedly, and many that come once: these may use every call.
     team: fc.oneof(
       fc.constantFrom('a', 'b', 'c'),
       fc.nat({ max: 99 }).map((index) => `team ${index}`),
@@ -24,8 +24,8 @@ const arrival = (untilMs: number): fc.Arbitrary<Arrival> =>
   });
 
 /**
- * Requests of all classes at three replicas, with budgets from one call a minute to many a second, of which little is
- * left. (An upstream with less left than may be called before it speaks would have to refuse.)
+ * Requests of all classes at three replicas, with budgets from one call per minute to many per second, of which little is
+ * left. (With fewer calls left than are allowed before its first statement, the upstream would refuse.)
  */
 const anyWorld: fc.Arbitrary<World> = fc.record({
   arrivals: fc.array(arrival(3 * MINUTE_MS), { minLength: 50, maxLength: 300, size: 'max' }).map(bySet),
@@ -36,14 +36,14 @@ const anyWorld: fc.Arbitrary<World> = fc.record({
   untilMs: fc.constant(3 * MINUTE_MS + 2 * PATIENCE_MS),
 });
 
-/** Every team's calls at one replica are about two record sets in turn. */
+/** The calls of each team at one replica alternate between two record sets. */
 function bySet(arrivals: Arrival[]): Arrival[] {
   return arrivals.map((each, index) => ({ ...each, key: `${each.team}/${each.replica}/${index % 2}` }));
 }
 
 const aDeath = fc.record({ at: fc.integer({ min: 0, max: 3 * MINUTE_MS }), replica: fc.integer({ min: 0, max: 1 }) });
 
-/** Each world is three minutes long. A seed tells as much as a smaller world would, and sooner. */
+/** Each world is three minutes long. A seed is as informative as a shrunk world, and faster. */
 const runs = { numRuns: 30, endOnFailure: true };
 
 describe('with any requests and any size of the budget', () => {
@@ -140,7 +140,7 @@ function floodOf(teams: number, index: number): Arrival {
   return { at: index * 600, team: `flood ${index % teams}`, replica: 0, class: index % 3 === 0 ? 'cleanup' : 'write' };
 }
 
-/** Requests that wait although a call is there for them, and refills that are lost meanwhile. */
+/** Requests that wait although a call is available, and refills that are lost in the meantime. */
 function idleIn(state: BudgetState): string[] {
   // The upstream's level is not known yet, so calls are made a few at a time.
   if (state.limit === null) return [];

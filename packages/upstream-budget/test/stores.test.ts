@@ -12,7 +12,7 @@ afterAll(async () => {
   for (const [, place] of places) await place?.stop();
 });
 
-/** Counts in a state, and answers what it found. */
+/** Increments a number in the state, and returns the previous one. */
 const countOne: Change<number> = (state, now) => {
   const before = state ?? freshState({ epoch: 'e', now, limit: 3_600 });
   return { state: { ...before, ended: before.ended + 1 }, answer: before.ended };

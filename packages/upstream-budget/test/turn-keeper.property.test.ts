@@ -25,7 +25,7 @@ type Step =
   | { pass: number }
   | { lease: Pick<BudgetGrant, 'turns' | 'free' | 'ahead' | 'pauseMs'> };
 
-/** Leases as no account would give them: more turns than requests, and turns for requests that are gone. */
+/** Leases that no account would grant: more turns than requests, and turns for requests that have ended. */
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ ask: want, patienceMs: fc.integer({ min: 1, max: 3_000 }) }) },
   fc.record({ cancel: fc.nat({ max: 30 }) }),
@@ -62,7 +62,7 @@ interface Asking {
   end: 'sent' | 'refused' | 'cancelled' | null;
 }
 
-/** Plays the steps and keeps a separate record. */
+/** Performs the steps and keeps a separate record. */
 function play(steps: readonly Step[]) {
   const keeper = turnKeeper();
   const asked = new Map<number, Asking>();

@@ -20,7 +20,7 @@ const mail = [
   '.',
 ];
 
-/** Speaks SMTP line by line. @returns the last answer; null when none came before the connection was cut */
+/** Speaks SMTP line by line. @returns the last answer; null when the connection was closed before one */
 async function send(lines: readonly string[]): Promise<{ socket: Socket; answers: string[] }> {
   const socket = createConnection(cloud.smtpPort, '127.0.0.1');
   const answers: string[] = [];

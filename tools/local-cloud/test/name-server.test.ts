@@ -33,7 +33,7 @@ function askUdp(message: Buffer): Promise<Found> {
   }).finally(() => socket.close());
 }
 
-/** Sends all messages at once, cut in two at an awkward place, and reads as many answers. */
+/** Sends all messages together, split inside a length field, and reads as many answers. */
 function askTcp(...messages: Buffer[]): Promise<Found[]> {
   const socket = connect(cloud.dnsPort, '127.0.0.1');
   const bytes = Buffer.concat(

@@ -97,7 +97,7 @@ describe('resolution', () => {
   });
 });
 
-/** RFC 4592 told plainly, over a list of owner names: which of them answers for a name, if any. */
+/** RFC 4592 over a list of owner names: the one that answers for a name, if any. */
 function answeringOwner(owners: readonly string[], name: string): string | 'empty' | null {
   const exists = (at: string) => at === '' || owners.some((owner) => owner === at || owner.endsWith(`.${at}`));
   if (owners.includes(name)) return name;

@@ -16,7 +16,7 @@ import { initScript } from './init-script.js';
 
 const image = 'registry.example.com/node-agent:v1';
 
-/** Each notes how it was called. */
+/** Each logs its arguments. */
 const programs = {
   'apt-get': '[[ "$*" != *install* ]] || cp "$BIN/containerd.off" "$BIN/containerd"',
   'containerd.off': 'echo version = 2',
@@ -50,7 +50,7 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-/** Runs the script with its folders and programs in a place of ours. */
+/** Runs the script with its folders and programs in a temporary directory. */
 function run(environment: Record<string, string> = {}) {
   const script = initScript(image)
     .replaceAll('/var/lib/gardener-node-agent', home)

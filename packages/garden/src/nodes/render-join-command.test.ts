@@ -17,7 +17,7 @@ const aJoin: JoinData = {
 };
 const nodeName = 'dedicated-321';
 
-/** Each notes how it was called. */
+/** Each logs its arguments. */
 const programs = { id: 'echo "$UID_HERE"', systemctl: '', hostnamectl: '' };
 
 let root: string;
@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-/** Runs it as it is pasted, with its folders in a place of ours. */
+/** Runs the command as pasted, with its folders in a temporary directory. */
 function run(command = renderJoinCommand(aJoin, nodeName), uid = '0') {
   const calls = join(root, 'calls');
   rmSync(calls, { force: true });

@@ -27,7 +27,7 @@ interface CloudConfig {
   write_files: { path: string; permissions: string; content: string }[];
 }
 
-/** As cloud-init reads it. */
+/** Parses user data like cloud-init. */
 const read = (text: string): CloudConfig => parse(text, { version: '1.1' });
 const contentOf = (text: string, path: string): string =>
   read(text).write_files.find((file) => file.path === path)?.content ?? '';
@@ -37,7 +37,7 @@ const home = '/var/lib/gardener-node-agent';
 describe('join user data', () => {
   it('matches the documented format', () => {
     const text = renderJoinUserData(aJoin, nodeName);
-    // Formatted for people.
+    // Formatted for readers.
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(golden, text);
 
     expect(text).toBe(readFileSync(golden, 'utf8'));

@@ -13,16 +13,16 @@ function anAccount(of: { level: number; out?: number; ended?: number; limit?: nu
 
 describe('a statement of the upstream', () => {
   it.each([
-    // the one call that made the statement has ended, and is counted in it
+    // The call that made the statement has ended and is counted in it.
     ['that agrees changes nothing', { level: 100, ended: 1 }, 100, 100],
     ['is believed when it is lower', { level: 100, ended: 1 }, 40, 40],
     ['is believed when it is higher', { level: 100, ended: 1 }, 140, 140],
     ['a little below hides a fraction, and what flowed in since', { level: 100.9, ended: 1 }, 100, 100],
-    // 7 calls are still handed out: the upstream may have counted all of them, or none
+    // 7 calls are still lent: the upstream may have counted any of them.
     ['that calls under way explain changes nothing', { level: 100, ended: 1, out: 7 }, 105, 100],
     ['that even calls under way do not explain raises the account', { level: 100, ended: 1, out: 7 }, 110, 103],
     ['far below leaves out calls that it may not have counted', { level: 100, ended: 1, out: 7 }, 50, 43],
-    // 5 more calls ended since this one began: it may not have counted those either
+    // 5 more calls ended since this one began: the upstream may not have counted them either.
     ['that calls ended since explain changes nothing', { level: 100, ended: 6 }, 104, 100],
     ['that they do not explain raises the account', { level: 100, ended: 6 }, 110, 105],
     ['of nothing left may mean less than nothing', { level: 100, ended: 1, out: 7 }, 0, -7],

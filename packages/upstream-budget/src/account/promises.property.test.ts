@@ -8,7 +8,7 @@ const LIMIT = 3_600;
 
 const anAccount = (level: number): BudgetState => setLevelOf(freshState({ epoch: 'e', now: NOW, limit: LIMIT }), level);
 
-/** Promises of any flows, made one after the other as time goes by; what is due is taken. */
+/** Promises to any flows, made one after another over time. Due promises take their calls. */
 const histories = fc.record({
   level: fc.double({ min: 0, max: 30, noNaN: true }),
   asked: fc.array(
@@ -22,7 +22,7 @@ const histories = fc.record({
   ),
 });
 
-/** Time goes by: what flows in is there, and each promise that is due takes its call. */
+/** Advances the time: adds the refill, and lets each due promise take its call. */
 function pass(state: BudgetState, ms: number): BudgetState {
   const at = state.at + ms;
   const due = state.promises.filter(({ dueAt }) => dueAt <= at);
@@ -86,7 +86,7 @@ describe('promises', () => {
 
         const waitMs = unpromisedMs(state, level, perMs);
 
-        // Any sooner, and this or a promise after it would lack a call.
+        // Earlier, this or a later promise would lack a call.
         const sooner = NOW + waitMs - 1;
         const times = [...state.promises.map(({ dueAt }) => dueAt), sooner].sort((one, other) => one - other);
         const lacks = times.some((at, index) => at >= sooner && index + 1 > level + perMs * (at - NOW) - 1e-9);

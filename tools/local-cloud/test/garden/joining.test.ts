@@ -55,7 +55,7 @@ const untilReady = (status: string) =>
     const node = await readNode();
     return readyOf(node)?.status === status && node;
   });
-/** The user data was heeded, whatever came of it. */
+/** Waits until the user data was processed, with any result. */
 const untilBooted = () =>
   waitFor('the first boot', () => {
     const server = garden.cloud.admin.servers().find(({ id }) => id === 4711);
@@ -174,7 +174,7 @@ describe('a server rebuilt with join data', () => {
     shoot.close();
     await garden.stop();
 
-    // Where the Shoot is reached is part of what the machine was given.
+    // The join data contains the address of the Shoot.
     const shootPort = Number(new URL(shoot.server).port);
     garden = await startTestGarden({}, { dataDir, actionMs: 20, shootPort });
     shoot = await shootClient(garden, 'web');
@@ -223,7 +223,7 @@ describe('a joined node', () => {
     await mark();
     const { uid } = (await readNode()).metadata;
 
-    // It stays away until the clock is advanced, so that no check can be too late.
+    // The machine does not join until the clock is advanced, so no check is too late.
     garden.cloud.admin.changeServer(4711, { joinMs: 60_000 });
     await act('rebuild', { image: 'ubuntu-24.04', user_data: joinConfig() });
     await untilReady('Unknown');

@@ -64,7 +64,7 @@ describe('a restart', () => {
     const withoutPort = (text: string) => text.replace(/127\.0\.0\.1:\d+/, '');
     const [secrets, namespaces, shoots] = after.objects;
     expect([secrets.items, namespaces.items]).toEqual([before.objects[0].items, before.objects[1].items]);
-    // Without a fixed port the API servers of Shoots are elsewhere after a restart.
+    // Without a fixed port the API servers of Shoots have other addresses after a restart.
     expect(timeless(shoots.items[0])).toEqual(timeless(before.objects[2].items[0]));
     expect(withoutPort(after.text)).toBe(withoutPort(before.text));
     expect(readFileSync(join(dataDir, 'garden.kubeconfig'), 'utf8')).toBe(after.text);
