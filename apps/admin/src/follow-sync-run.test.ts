@@ -29,25 +29,25 @@ const quiet = { onProgress: () => undefined };
 
 describe('a requested run', () => {
   it('is followed to its end, reporting each change once', async () => {
-    const told: string[] = [];
+    const waits: string[] = [];
 
     const run = await followRun(sourceOf('nothing', running, running, done), {
       takenWithinMs: 5_000,
-      onWait: (what) => told.push(what),
+      onWait: (what) => waits.push(what),
       ...quiet,
     });
 
     expect(run.rrsetsSeen).toBe(7);
-    expect(told).toEqual(['begun']);
+    expect(waits).toEqual(['begun']);
   });
 
   it('is awaited while another one is running, however long that takes', async () => {
-    const told: string[] = [];
+    const waits: string[] = [];
     const source = sourceOf('other running', 'other running', 'other running', running, done);
 
-    await followRun(source, { takenWithinMs: 300, onWait: (what) => told.push(what), ...quiet });
+    await followRun(source, { takenWithinMs: 300, onWait: (what) => waits.push(what), ...quiet });
 
-    expect(told).toEqual(['waiting for another', 'begun']);
+    expect(waits).toEqual(['waiting for another', 'begun']);
   });
 
   it('is given up when no reconciler begins it', async () => {

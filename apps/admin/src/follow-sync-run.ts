@@ -39,10 +39,10 @@ const PROGRESS_MS = 5_000;
 export async function followRun(source: RunSource, options: FollowOptions): Promise<SyncRun> {
   let idleSince = performance.now();
   let toldAt = performance.now();
-  let told: string | null = null;
+  let announced: string | null = null;
   const tell = (what: 'begun' | 'waiting for another'): void => {
-    if (told !== what) options.onWait(what);
-    told = what;
+    if (announced !== what) options.onWait(what);
+    announced = what;
   };
   for (;;) {
     const run = await source.findRun();

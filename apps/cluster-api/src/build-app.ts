@@ -68,7 +68,7 @@ export interface AppDeps
     Pick<ConnectionHandlerDeps, 'verifyToken' | 'queue'>,
     Pick<ServerHandlerDeps, 'projects'>,
     Pick<DnsHandlerDeps, 'budgets'>,
-    Pick<EventHandlerDeps, 'eventNews'> {
+    Pick<EventHandlerDeps, 'eventNotifications'> {
   readonly config: AppConfig;
   /** For reads and single short statements. Changes have their own connections. */
   readonly prisma: Prisma;
@@ -92,7 +92,7 @@ export function buildApp(deps: AppDeps): Express {
   const flights = flightBound({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
-    claimOf: unverifiedFlightOwnerOf,
+    hintOf: unverifiedFlightOwnerOf,
     errors,
     log,
     metrics,

@@ -78,7 +78,7 @@ await startOrExit(SERVICE, async () => {
   const health = createHealth({ checks: { database: () => readiness.query('SELECT 1') }, log });
 
   const oidc = oidcSettings(config);
-  const eventNews = listenToTeamEvents({
+  const eventNotifications = listenToTeamEvents({
     databaseUrl: config.DATABASE_URL,
     applicationName: SERVICE,
     onError: report('notifications of live changes interrupted'),
@@ -135,7 +135,7 @@ await startOrExit(SERVICE, async () => {
     log,
     sessions: sessionStore(pool, times),
     secrets: config.SECRET_KEYS,
-    eventNews: eventNews.subscribe,
+    eventNotifications: eventNotifications.subscribe,
     oidc: oidc === null ? null : oidcClient(oidc),
     now: Date.now,
     verifyToken: (token) => verifyToken({ baseUrl: config.HCLOUD_API_URL, token }),
@@ -153,7 +153,7 @@ await startOrExit(SERVICE, async () => {
   listening = server.url;
   onShutdown({ log, graceMs: config.DRAIN_DELAY_MS + config.SHUTDOWN_GRACE_MS + CLOSE_MARGIN_MS }, [
     { name: 'server', close: server.close },
-    { name: 'notifications of live changes', close: eventNews.close },
+    { name: 'notifications of live changes', close: eventNotifications.close },
     { name: 'use of sessions', close: sessionUse.close },
     { name: 'request limits', close: buckets.close },
     { name: 'upstream budget', close: budgets.close },

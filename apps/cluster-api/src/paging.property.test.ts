@@ -5,7 +5,7 @@ import { pageOf, parseCursor, renderCursor } from './paging.js';
 const part = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', ''));
 
 describe('a cursor', () => {
-  it('is read as what it was made of, and needs no escaping in a query', () => {
+  it('is parsed to the values that it was rendered from, and needs no escaping in a query', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 4 }), (key) => {
         const cursor = renderCursor(key);
@@ -16,7 +16,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is nothing when it is made of another number of fields, or by somebody else', () => {
+  it('is null with another number of fields, and any text parses without an exception', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 4 }), fc.nat(5), (key, fields) => {
         fc.pre(key.length !== fields);
@@ -31,7 +31,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('leads through all items once, in their order, whatever the size of a page', () => {
+  it('lists all items once, in order, for any page size', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(999), { maxLength: 30 }), fc.integer({ min: 1, max: 10 }), (numbers, limit) => {
         const items = numbers.map((number) => String(number).padStart(3, '0')).sort();

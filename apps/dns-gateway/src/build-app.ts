@@ -27,7 +27,7 @@ import {
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
-import { type Buckets, type Clock, placesPerKey, systemClock } from '@corral/rate-limit';
+import { type Buckets, type Clock, keyedSemaphore, systemClock } from '@corral/rate-limit';
 import type { Health, Metrics, TrustProxy } from '@corral/service';
 import type { Express, Request, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
@@ -69,13 +69,13 @@ export interface AppDeps extends Pick<HandlerDeps, 'pool' | 'ledger' | 'upstream
 export function buildApp(deps: AppDeps): Express {
   const { config, buckets, health, metrics, log, clock = systemClock } = deps;
   const { writeWaitMs, readWaitMs } = config;
-  const places = placesPerKey(dnsLimits.waitingWritesPerToken);
-  const readPlaces = placesPerKey(dnsLimits.waitingReadsPerToken);
+  const places = keyedSemaphore(dnsLimits.waitingWritesPerToken);
+  const readPlaces = keyedSemaphore(dnsLimits.waitingReadsPerToken);
   const limits = requestLimits({ buckets, clock, places, readPlaces, writeWaitMs, readWaitMs }, config.limits);
   const flights = flightBound({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
-    claimOf: ({ headers }) => headers.authorization ?? null,
+    hintOf: ({ headers }) => headers.authorization ?? null,
     errors: dnsErrors,
     log,
     metrics,

@@ -21,7 +21,7 @@ import {
 } from '@corral/dns-data';
 import type { HcloudClient } from '@corral/hcloud';
 import type { HandlersOf } from '@corral/http-api';
-import { type Clock, type PlacesPerKey, placesPerKey } from '@corral/rate-limit';
+import { type Clock, type KeyedSemaphore, keyedSemaphore } from '@corral/rate-limit';
 import type { Log, Metrics } from '@corral/service';
 import { actionProgress } from './actions/action-progress.js';
 import { followActions, untilOneEnds } from './actions/follow-actions.js';
@@ -68,7 +68,7 @@ export interface HandlerDeps {
   readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack'>;
   readonly clock: Clock;
   /** Of a token's waiting writes. */
-  readonly places: PlacesPerKey;
+  readonly places: KeyedSemaphore;
   /** Aborted when the process takes no more connections: reads that are held end. */
   readonly draining: AbortSignal;
   readonly metrics: Pick<Metrics, 'counter'>;
@@ -160,7 +160,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
     clock,
     holdMs: config.actionHoldMs,
     draining,
-    places: placesPerKey(dnsLimits.heldReadsPerToken),
+    places: keyedSemaphore(dnsLimits.heldReadsPerToken),
   });
   const actions = actionProgress({ ...following, follow, held, runningMsMax: config.actionRunningMsMax });
   const clear = clearDemo({

@@ -196,7 +196,7 @@ describe('PUT of a set', () => {
     },
   );
 
-  it('with records is refused in the words of the upstream', async () => {
+  it('with records is refused with the message of the upstream', async () => {
     const name = await aSet();
 
     const answer = await gateway.call('PUT', at(name), { body: { records: [{ value: '192.0.2.9' }] } });
@@ -286,7 +286,7 @@ describe('what the upstream decides', () => {
   it.each([
     ['a TTL beyond 31 bits', { ttl: 2 ** 31, records: [{ value: '192.0.2.1' }] }],
     ['the same value twice', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.1' }] }],
-  ])('is refused in the words of the upstream: %s', async (_what, more) => {
+  ])('is refused with the message of the upstream: %s', async (_what, more) => {
     const body = { name: 'judged.acme', type: 'A', ...more };
 
     const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });

@@ -91,15 +91,15 @@ describe('a later sync', () => {
     expect(await at.mirroredValues('comes.acme')).toEqual(['192.0.2.5']);
     expect(await at.mirroredValues('changes.acme')).toEqual(['192.0.2.6']);
     expect(await at.mirroredValues('goes.acme')).toBeNull();
-    const told = (await drifts()).map(({ name, actor, state, team_id, found_body }) => [
+    const entries = (await drifts()).map(({ name, actor, state, team_id, found_body }) => [
       name,
       actor,
       state,
       team_id,
       found_body !== null,
     ]);
-    expect(told).toHaveLength(3);
-    expect(told).toEqual(
+    expect(entries).toHaveLength(3);
+    expect(entries).toEqual(
       expect.arrayContaining([
         ['comes.acme', 'upstream', 'observed', acme.id, true],
         ['changes.acme', 'upstream', 'observed', acme.id, true],

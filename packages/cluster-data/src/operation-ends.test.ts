@@ -15,7 +15,7 @@ describe('the columns of a verdict', () => {
     expect(operationValues({ to: 'succeeded' })).toEqual(['succeeded', 100, '{}', true]);
   });
 
-  it('say of a failure what to do about it', () => {
+  it('say what to do about a failure', () => {
     const [state, progress, error, isFinal] = operationValues({
       to: 'failed',
       code: 'provider_token_rejected',

@@ -40,7 +40,7 @@ const groups = {
   team: Object.assign({}, ...Object.values(teamColumns)),
 } as Record<string, Record<string, string>>;
 
-it.each(Object.entries(groups))('the columns of %s are there under the same names for pg', async (table, columns) => {
+it.each(Object.entries(groups))('the columns of %s have the same names for pg', async (table, columns) => {
   const { fields } = await pool.query(`SELECT ${selectOf(table, columns)} FROM ${table}`);
 
   expect(fields.map(({ name }) => name)).toEqual(Object.keys(columns));
@@ -53,7 +53,7 @@ it.each([
   ['adopted_server', 'adoptedServer'],
   ['operation', 'operation'],
   ['team', 'team'],
-] as const)('the columns of %s are there under the same names for Prisma', async (table, model) => {
+] as const)('the columns of %s have the same names for Prisma', async (table, model) => {
   const select = prismaSelect(groups[table] as Record<string, string>);
   const delegate = prisma[model] as unknown as { findMany(query: { select: object }): Promise<unknown[]> };
 

@@ -19,7 +19,7 @@ export interface Issued {
 export interface Authority {
   /** PEM */
   ca: string;
-  /** @param dnsName of a server; without it the certificate is a client's */
+  /** @param dnsName of a server; without it the certificate is for a client */
   issue(commonName: string, dnsName?: string): Promise<Issued>;
 }
 

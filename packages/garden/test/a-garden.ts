@@ -8,7 +8,7 @@ export const aServer = 'https://garden.test';
 export interface TestClient {
   client: GardenClient;
   calls: GardenCall[];
-  /** every line that was logged */
+  /** All log lines. */
   logged: string[];
 }
 
@@ -23,7 +23,7 @@ export function aKubeconfig(server: string, user: object = { token: aToken }, cl
   });
 }
 
-/** A client with short times, so that a test of what happens at their end is quick. */
+/** A client with short timeouts, so tests of timeouts are fast. */
 export function aClient(server: string = aServer, overrides: Partial<GardenOptions> = {}): TestClient {
   const calls: GardenCall[] = [];
   const logged: string[] = [];
@@ -43,7 +43,7 @@ export function aClient(server: string = aServer, overrides: Partial<GardenOptio
   return { client, calls, logged };
 }
 
-/** A Shoot as a garden answers it. */
+/** A Shoot as a garden returns it. */
 export function aShoot(overrides: { metadata?: object; spec?: object; status?: object } = {}) {
   return {
     apiVersion: 'core.gardener.cloud/v1beta1',
@@ -68,7 +68,7 @@ export function aShoot(overrides: { metadata?: object; spec?: object; status?: o
 
 export const aShootName = { namespace: 'garden-t1234567', name: 'c1234567' };
 
-/** A failure as a Kubernetes API server answers it. */
+/** A failure as a Kubernetes API server returns it. */
 export function aStatus(code: number, reason: string, message: string, details: object = {}, metadata: object = {}) {
   return { kind: 'Status', apiVersion: 'v1', metadata, status: 'Failure', message, reason, details, code };
 }
@@ -79,7 +79,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** A real HTTP server on loopback. @param answer called when a request is there as a whole */
+/** A real HTTP server on loopback. @param answer called when a request was received completely */
 export async function startServer(
   answer: (request: TestServer['requests'][number], response: ServerResponse) => void,
 ): Promise<TestServer> {
@@ -110,7 +110,7 @@ export function answerJson(response: ServerResponse, status: number, body: objec
   response.end(JSON.stringify(body));
 }
 
-/** Keeps the order in which answers are asked for. */
+/** Builds answers that log a word when they are requested. */
 export function notes(): { order: string[]; noting: (word: string, body: object) => () => object } {
   const order: string[] = [];
   const noting = (word: string, body: object) => () => {

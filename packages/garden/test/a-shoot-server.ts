@@ -3,7 +3,7 @@ import { waitFor } from '@corral/testing';
 import type { ShootWatch, WatchState } from '../src/index.js';
 import { aClient, answerJson, aShoot, startServer, type TestServer } from './a-garden.js';
 
-/** One watch that the server has open. */
+/** An open watch of the server. */
 export interface OpenWatch {
   query: URLSearchParams;
   response: ServerResponse;
@@ -12,18 +12,18 @@ export interface OpenWatch {
 
 type Answer = (query: URLSearchParams, response: ServerResponse) => void;
 
-/** A garden that serves nothing but a list and watches of Shoots, as a test tells it to. */
+/** A garden that serves only a list and watches of Shoots, controlled by the test. */
 export interface ShootServer extends Pick<TestServer, 'url' | 'close'> {
   shoots: ReturnType<typeof aShoot>[];
   lists: URLSearchParams[];
-  /** all watches that were ever opened */
+  /** All watches since the start, including ended ones. */
   watches: OpenWatch[];
-  /** answers taken before any other, in order */
+  /** Answers that are used first, in order. */
   nextLists: Answer[];
   nextWatches: Answer[];
 }
 
-/** Versions: a list has `100`, or what `version` gives. */
+/** The version of a list is `100`, or the result of `version`. */
 async function startShootServer(version: () => string = () => '100'): Promise<ShootServer> {
   const state = {
     shoots: [] as ReturnType<typeof aShoot>[],
@@ -67,12 +67,12 @@ export const aBookmark = (resourceVersion: string) => ({ kind: 'Shoot', metadata
 
 const ends: (() => Promise<unknown>)[] = [];
 
-/** Ends what a test began: for `afterEach`. */
+/** Ends watches and servers of a test. For `afterEach`. */
 export async function endAll(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
 
-/** Watches, and notes what is handed over as words: `page c1,c2`, `listed`, `changed c1@101`. */
+/** Watches, and logs what is delivered as text: `page c1,c2`, `listed`, `changed c1@101`. */
 export async function watching(server: ShootServer, overrides: Partial<ShootWatch> = {}) {
   const told: string[] = [];
   const states: WatchState[] = [];
@@ -101,7 +101,7 @@ export async function aServer(): Promise<ShootServer> {
   return server;
 }
 
-/** Waits until so many watches were opened, and gives the last of these. */
+/** Waits until this number of watches was opened, and returns the last one. */
 export const watchNumber = (server: ShootServer, count: number): Promise<OpenWatch> =>
   waitFor(`${count} watches`, () => server.watches[count - 1]);
 

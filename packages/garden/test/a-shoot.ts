@@ -20,7 +20,7 @@ import {
 const serverName = 'api.shoot.test';
 
 export interface ShootRequest {
-  /** of the client certificate */
+  /** Of the client certificate. */
   user: string;
   method: string;
   path: string;
@@ -32,18 +32,18 @@ export interface ShootRequest {
 
 export type ShootAnswer = (request: ShootRequest, response: ServerResponse) => void;
 
-/** A Shoot with an API server of its own behind TLS, and a garden that has kubeconfigs of it made. */
+/** A Shoot with a TLS API server, and a garden that issues kubeconfigs for it. */
 export interface RunningShoot extends TestClient {
   requests: ShootRequest[];
-  /** users of the kubeconfigs that the garden has issued: `admin-1`, `admin-2`, … */
+  /** Users of the kubeconfigs that the garden has issued: `admin-1`, `admin-2`, … */
   issued: string[];
-  /** users that the Shoot does not let in any more */
+  /** Users that the Shoot now rejects. */
   refused: Set<string>;
-  /** by method and path; what is not there is absent */
+  /** By method and path. Other paths answer 404. */
   routes: Record<string, ShootAnswer>;
-  /** answers in place of the garden's own */
+  /** Replace the garden's answers. */
   garden: ((request: TestServer['requests'][number], response: ServerResponse) => void) | null;
-  /** what it grants of the 3600 s */
+  /** How many of the requested 3600 s it grants. */
   grantedSeconds: number;
   workers: object[];
   authority: Authority;
@@ -125,7 +125,7 @@ export async function startShoot(overrides: Partial<GardenOptions> = {}): Promis
   });
 }
 
-/** In YAML and base64. */
+/** Encodes a kubeconfig in YAML and base64. */
 export const asAnswered = (kubeconfig: string): string => base64(stringify(JSON.parse(kubeconfig)));
 
 function requestOf(incoming: IncomingMessage, text: string): ShootRequest {

@@ -41,8 +41,8 @@ const halfAnswer: [string, (socket: Socket) => void][] = [
   ['an array', (socket) => socket.write(rawAnswer('200 OK', '[]'))],
   ['nothing', (socket) => socket.write(rawAnswer('200 OK', ''))],
   ['no metadata', (socket) => socket.write(rawAnswer('200 OK', { spec: {} }))],
-  ['bytes that are no UTF-8', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{"\xff')],
-  ['absurd depth', (socket) => socket.write(rawAnswer('200 OK', `{"a":${'['.repeat(100_000)}`))],
+  ['invalid UTF-8', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{"\xff')],
+  ['extreme nesting', (socket) => socket.write(rawAnswer('200 OK', `{"a":${'['.repeat(100_000)}`))],
   ['a redirect', (socket) => socket.write(rawAnswer('302 Found', '', ['Location: http://127.0.0.1:1/']))],
   ['a compressed body', (socket) => socket.write(rawAnswer('200 OK', '\u001f\u008b', ['Content-Encoding: gzip']))],
 ];
@@ -65,7 +65,7 @@ describe('a write', () => {
   it.each([
     ['never comes', () => {}],
     ['stops within the body', (socket: Socket) => socket.write(`${chunked}2\r\n{"`)],
-  ])('whose answer %s is uncertain when its time is over', async (_what, fault) => {
+  ])('whose answer %s is uncertain after the timeout', async (_what, fault) => {
     const { client } = await connectTo(fault, { timeoutMs: 100 });
 
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe('a write', () => {
     });
   });
 
-  it('is uncertain when the body trickles for longer than a call may take', async () => {
+  it('is uncertain when the body arrives too slowly for the timeout of a call', async () => {
     const { client } = await connectTo(
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n{');
@@ -119,7 +119,7 @@ describe('a write', () => {
     ).rejects.toMatchObject({ kind: 'unreachable' });
   });
 
-  it('is uncertain when a kept connection is closed under it', async () => {
+  it('is uncertain when a kept-alive connection is closed during the call', async () => {
     const { client, garden } = await connectTo((socket) => {
       if (garden.requests.length === 1) socket.write(rawAnswer('200 OK', aShoot()));
       else socket.resetAndDestroy();
@@ -130,7 +130,7 @@ describe('a write', () => {
     expect(garden.requests).toHaveLength(2);
   });
 
-  it('is given up at once with its signal: uncertain when it was sent, unreachable before', async () => {
+  it('is aborted immediately by its signal: uncertain if it was sent, otherwise unreachable', async () => {
     const giveUp = new AbortController();
     const { client, garden } = await connectTo(() => giveUp.abort());
 
@@ -143,7 +143,7 @@ describe('a write', () => {
     expect(garden.requests).toHaveLength(1);
   });
 
-  it('ends with the client', async () => {
+  it('is aborted when the client closes', async () => {
     const { client } = await connectTo(() => void client.close());
 
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
@@ -151,11 +151,11 @@ describe('a write', () => {
   });
 });
 
-describe('a kubeconfig', () => {
+describe('creating a kubeconfig', () => {
   const request = { ...aShootName, expirationSeconds: 600 };
   const refusal = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Invalid', code: 422, message: 'no' };
 
-  it('may be there when an answer was lost, whatever became of the attempts after it', async () => {
+  it('is uncertain when an answer was lost, whatever later attempts returned', async () => {
     const { client, garden } = await connectTo((socket) => {
       if (garden.requests.length === 1) socket.resetAndDestroy();
       else socket.write(rawAnswer('422 Unprocessable Entity', refusal));
@@ -165,7 +165,7 @@ describe('a kubeconfig', () => {
     expect(garden.requests.length).toBeGreaterThan(1);
   });
 
-  it('is surely not there when no connection was made', async () => {
+  it('is certain to have failed when no connection was made', async () => {
     const { client } = aClient(await closedUrl());
 
     await expect(client.adminKubeconfig(request)).rejects.toMatchObject({ kind: 'unreachable' });
@@ -182,7 +182,7 @@ describe('a read', () => {
     expect(await client.readShoot(aShootName)).not.toBeNull();
   });
 
-  it('is unreachable when that does not help', async () => {
+  it('is unreachable when retries fail too', async () => {
     const { client, garden } = await connectTo((socket) => socket.resetAndDestroy());
 
     await expect(client.readShoot(aShootName)).rejects.toMatchObject({
@@ -197,7 +197,7 @@ describe('a read', () => {
     await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
   });
 
-  it('takes no longer with its repetitions than one call may', async () => {
+  it('takes no longer with its retries than one call may take', async () => {
     const { client, garden } = await connectTo(() => {}, { timeoutMs: 150 });
 
     // No answer comes. Repetitions with a separate timeout would be sent.
@@ -205,7 +205,7 @@ describe('a read', () => {
     expect(garden.requests.length).toBeLessThanOrEqual(1);
   });
 
-  it('of a list starts from the beginning when it is repeated, without parts of a broken answer', async () => {
+  it('of a list restarts from the beginning, without parts of a broken answer', async () => {
     const page = { metadata: { resourceVersion: '7' }, items: [aShoot()] };
     const { client, garden } = await connectTo((socket) => {
       if (garden.requests.length === 1) socket.resetAndDestroy();
@@ -222,7 +222,7 @@ describe('a read', () => {
     await expect(client.listShoots({ labelSelector: 'a' })).rejects.toMatchObject({ kind: 'unusable' });
   });
 
-  it('stops at the bound of an answer that never ends', async () => {
+  it('stops at the maximum size of an answer that never ends', async () => {
     const { client, garden } = await connectTo(
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -238,7 +238,7 @@ describe('a read', () => {
     await waitFor('the connection to be cut', () => garden.sockets.size === 0);
   });
 
-  it('uses connections again', async () => {
+  it('reuses connections', async () => {
     const connections = new Set<Socket>();
     const { client } = await connectTo((socket) => {
       connections.add(socket);

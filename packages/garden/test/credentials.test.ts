@@ -16,7 +16,7 @@ import {
 
 let folder: string;
 let server: TestServer;
-/** what the garden takes; anything else is 401 */
+/** Tokens that the garden accepts. Others get 401. */
 let accepted: string;
 
 beforeEach(async () => {
@@ -36,14 +36,14 @@ afterEach(async () => {
 
 function file(name: string, text: string): string {
   const path = join(folder, name);
-  // Replaced at once, as a mounted Secret is.
+  // Replaced atomically, like a mounted Secret.
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
   return path;
 }
 
 const write = (client: ReturnType<typeof aClient>['client']) => client.applyShoot({ metadata: aShootName, spec: {} });
-/** Runs something by clocks that are 90 seconds ahead. */
+/** Runs work with all clocks 90 seconds ahead. */
 async function after90Seconds(work: () => Promise<unknown>): Promise<void> {
   const now = Date.now() + 90_000;
   const monotonic = performance.now() + 90_000;
@@ -60,7 +60,7 @@ async function after90Seconds(work: () => Promise<unknown>): Promise<void> {
 const tokensSent = () => server.requests.map(({ headers }) => headers.authorization);
 
 describe('a token file', () => {
-  it('is found beside the kubeconfig, wins over a token there, and may end with a newline', async () => {
+  it('is found beside the kubeconfig, takes precedence over a token there, and may end with a newline', async () => {
     file('token', 'first\n');
     const kubeconfigPath = file('config', aKubeconfig(server.url, { token: 'other', tokenFile: 'token' }));
 
@@ -69,7 +69,7 @@ describe('a token file', () => {
     expect(tokensSent()).toEqual(['Bearer first']);
   });
 
-  it('is read again as soon as its token is refused, and the call is made again, a write too', async () => {
+  it('is read again when its token is refused, and the call is repeated, even a write', async () => {
     const tokenFile = file('token', 'first');
     const { client, calls } = aClient(server.url, { kubeconfigText: aKubeconfig(server.url, { tokenFile }) });
     await write(client);
@@ -82,7 +82,7 @@ describe('a token file', () => {
     expect(calls.map(({ outcome }) => outcome)).toEqual(['ok', 'credentials', 'credentials', 'ok', 'ok']);
   });
 
-  it('is read again in time, before its token is refused', async () => {
+  it('is read again periodically, before its token is refused', async () => {
     const tokenFile = file('token', 'first');
     const { client } = aClient(server.url, { kubeconfigText: aKubeconfig(server.url, { tokenFile }) });
     await write(client);
@@ -94,7 +94,7 @@ describe('a token file', () => {
     expect(tokensSent()).toEqual(['Bearer first', 'Bearer second']);
   });
 
-  it('that goes missing does not take away the token that was read before, until that is refused', async () => {
+  it('that disappears does not invalidate the token that was read before until that is refused', async () => {
     const tokenFile = file('token', 'first');
     const { client } = aClient(server.url, { kubeconfigText: aKubeconfig(server.url, { tokenFile }) });
     await write(client);
@@ -107,7 +107,7 @@ describe('a token file', () => {
     expect(tokensSent()).toEqual(Array(3).fill('Bearer first'));
   });
 
-  it('that is missing is about our credentials, and nothing is sent', async () => {
+  it('that is missing is a credentials error, and nothing is sent', async () => {
     const { client, logged } = aClient(server.url, {
       kubeconfigText: aKubeconfig(server.url, { tokenFile: join(folder, 'absent') }),
     });
@@ -136,7 +136,7 @@ describe('a kubeconfig file', () => {
   it.each([
     ['absent', () => rmSync(join(folder, 'config'))],
     ['half', () => file('config', 'clusters: [{')],
-  ])('that is %s for a moment does not take away what was read before', async (_what, spoil) => {
+  ])('that is %s temporarily does not invalidate what was read before', async (_what, spoil) => {
     const kubeconfigPath = file('config', aKubeconfig(server.url, { token: 'first' }));
     const { client } = aClient(server.url, { kubeconfigPath });
     await write(client);
@@ -151,8 +151,8 @@ describe('a kubeconfig file', () => {
   });
 });
 
-describe('a token that is refused and has no successor', () => {
-  it('is about our credentials after one call, and is logged', async () => {
+describe('a refused token without a successor', () => {
+  it('is a credentials error after one call, and is logged', async () => {
     accepted = 'Bearer other';
     const { client, logged } = aClient(server.url);
 
@@ -163,7 +163,7 @@ describe('a token that is refused and has no successor', () => {
 });
 
 describe('an exec plugin', () => {
-  /** A plugin that prints what the file `token` holds and notes each run. */
+  /** A plugin that prints the content of the file `token` and logs each run. */
   function aPlugin(script: string): object {
     const command = file('plugin.sh', `#!/bin/sh\necho run >> ${folder}/runs\n${script}\n`);
     chmodSync(command, 0o755);
@@ -175,7 +175,7 @@ describe('an exec plugin', () => {
     `echo "{\\"status\\": {\\"token\\": \\"$(cat ${folder}/token)\\", \\"expirationTimestamp\\": \\"${expiry}\\"}}"`;
   const later = '2999-01-01T00:00:00Z';
 
-  it('is run once for many calls, and again when its token is refused', async () => {
+  it('runs once for many calls, and again when its token is refused', async () => {
     file('token', 'first');
     const kubeconfigText = aKubeconfig(server.url, aPlugin(printing(later)));
     const { client } = aClient(server.url, { kubeconfigText, timeoutMs: 10_000 });
@@ -189,7 +189,7 @@ describe('an exec plugin', () => {
     expect(runs()).toHaveLength(2);
   });
 
-  it('that fails is about our credentials, and what it printed goes nowhere', async () => {
+  it('that fails is a credentials error, and its output is not logged', async () => {
     const kubeconfigText = aKubeconfig(server.url, aPlugin('echo very-secret >&2; exit 1'));
     const { client, logged } = aClient(server.url, { kubeconfigText, timeoutMs: 10_000 });
 
@@ -199,7 +199,7 @@ describe('an exec plugin', () => {
     expect(`${error.stack} ${logged}`).not.toContain('very-secret');
   });
 
-  it('that hangs holds no call longer than its time', async () => {
+  it('that hangs does not hold a call longer than its timeout', async () => {
     const kubeconfigText = aKubeconfig(server.url, aPlugin('exec sleep 1'));
     const { client } = aClient(server.url, { kubeconfigText, timeoutMs: 100 });
 
@@ -209,8 +209,8 @@ describe('an exec plugin', () => {
   });
 });
 
-describe('other ways to say who we are', () => {
-  it('are a name and a password', async () => {
+describe('other authentication methods', () => {
+  it('include user name and password', async () => {
     accepted = `Basic ${Buffer.from('corral:pass').toString('base64')}`;
     const user = { username: 'corral', password: 'pass' };
 
@@ -219,7 +219,7 @@ describe('other ways to say who we are', () => {
     expect(tokensSent()).toEqual([accepted]);
   });
 
-  it('are the rights of somebody else', async () => {
+  it('include impersonation', async () => {
     const user = { token: 'first', as: 'system:serviceaccount:a:b' };
 
     await write(aClient(server.url, { kubeconfigText: aKubeconfig(server.url, user) }).client);
@@ -228,7 +228,7 @@ describe('other ways to say who we are', () => {
   });
 });
 
-describe('a kubeconfig that cannot be used', () => {
+describe('an unusable kubeconfig', () => {
   const options = { cloudProfileName: 'hcloud', log: { warn: () => {}, error: () => {} } };
   const valid = JSON.parse(aKubeconfig('https://garden.test', { token: 'secret-token' }));
   const text = (overrides: object) => JSON.stringify({ ...valid, ...overrides });
@@ -242,24 +242,24 @@ describe('a kubeconfig that cannot be used', () => {
     ['has no server address', aKubeconfig('garden', { token: 'secret-token' }), /no usable current context/],
     ['has an odd server address', aKubeconfig('ftp://garden', { token: 'secret-token' }), /no http\(s\) address/],
     ['sends its token in the open', aKubeconfig('http://garden.test', { token: 'secret-token' }), /Use https/],
-  ])('stops the start when it %s, and is not quoted', (_what, kubeconfigText, reason) => {
+  ])('that %s stops the start, and is not quoted', (_what, kubeconfigText, reason) => {
     const start = () => connectGarden({ ...options, kubeconfigText });
 
     expect(start).toThrow(reason);
     expect(start).not.toThrow(/secret-token/);
   });
 
-  it('stops the start when its file is absent', () => {
+  it('that is absent stops the start', () => {
     expect(() => connectGarden({ ...options, kubeconfigPath: join(folder, 'absent') })).toThrow(
       /cannot be read \(ENOENT\)/,
     );
   });
 
-  it('stops the start when there is none and no cluster around', () => {
+  it('stops the start when there is no file and no in-cluster configuration', () => {
     expect(() => connectGarden(options)).toThrow(/does not run in a cluster/);
   });
 
-  it('may name http elsewhere when it waives TLS in writing', () => {
+  it('may name http of another host if it waives TLS explicitly', () => {
     const kubeconfigText = aKubeconfig('http://garden.test', { token: 't' }, { 'insecure-skip-tls-verify': true });
 
     expect(() => connectGarden({ ...options, kubeconfigText })).not.toThrow();

@@ -52,13 +52,13 @@ describe('a pod', () => {
     ['that mirrors one of the kubelet', { metadata: { annotations: { 'kubernetes.io/config.mirror': '' } } }],
     ['that has succeeded', { status: { phase: 'Succeeded' } }],
     ['that has failed', { status: { phase: 'Failed' } }],
-  ])('%s is left alone', (_what, overrides) => {
+  ])('%s is not evicted', (_what, overrides) => {
     expect(podToEvict(aPod('a', overrides))).toBeNull();
   });
 });
 
 describe('draining a node', () => {
-  it('asks for the eviction of the very pods that are there', async () => {
+  it('evicts exactly the existing pods, by uid', async () => {
     hold({ a: began });
 
     expect(await evict()).toBe(1);
@@ -74,13 +74,13 @@ describe('draining a node', () => {
     ]);
   });
 
-  it('is at its end when there are none', async () => {
+  it('is complete when there are none', async () => {
     shoot.routes['GET /api/v1/pods'] = saying(200, { metadata: {}, items: null });
 
     expect(await evict()).toBe(0);
   });
 
-  it.each(['', 'a,spec.nodeName!=b'])('is not begun for the name %j, which means other nodes', async (name) => {
+  it.each(['', 'a,spec.nodeName!=b'])('is refused for the name %j, which would select other nodes', async (name) => {
     await expect(shoot.client.nodes.evictPods(aShootName, name)).rejects.toThrow(TypeError);
     expect(shoot.requests).toEqual([]);
   });
@@ -93,7 +93,7 @@ describe('draining a node', () => {
     expect(shoot.issued).toHaveLength(1);
   });
 
-  it('waits for those that end already, and does not ask for them again', async () => {
+  it('waits for pods that are terminating, and does not evict them again', async () => {
     const metadata = { deletionTimestamp: '2026-11-22T10:00:00Z' };
     shoot.routes['GET /api/v1/pods'] = listing([aPod('a', { metadata })]);
 
@@ -112,7 +112,7 @@ describe('draining a node', () => {
     ['has two budgets', 500, twoBudgets, 1],
     ['was just changed', 409, aStatus(409, 'Conflict', 'the object has been modified'), 1],
     ['is kept by a webhook', 403, aStatus(403, 'Forbidden', 'admission webhook "a" denied the request'), 1],
-  ])('goes on to the others when a pod %s', async (_what, status, body, stays) => {
+  ])('continues with the others when a pod %s', async (_what, status, body, stays) => {
     hold({ a: saying(status, body), b: began });
 
     expect(await evict()).toBe(1 + stays);

@@ -62,7 +62,7 @@ const created = () => shoot.requests.filter(({ method }) => method === 'POST').m
 const text = (value: string) => Buffer.from(value, 'base64').toString();
 
 describe('join data', () => {
-  it('names all that a server needs, and user data can be made of it', async () => {
+  it('contains all that a server needs, and user data can be rendered from it', async () => {
     hold(aSecret('p1'));
 
     const data = await join();
@@ -79,7 +79,7 @@ describe('join data', () => {
     expect(shoot.requests[0]?.query.get('labelSelector')).toBe('gardener.cloud/role=operating-system-config');
   });
 
-  it('comes with a token that the shoot knows, good for as long as was asked for', async () => {
+  it('contains a token that the shoot knows, with the requested lifetime', async () => {
     hold(aSecret('p1'));
     const before = Date.now();
 
@@ -98,14 +98,14 @@ describe('join data', () => {
     expect(seconds).toBeLessThan(910);
   });
 
-  it('has another token each time', async () => {
+  it('contains a new token each time', async () => {
     hold(aSecret('p1'));
 
     expect((await join()).bootstrapToken).not.toBe((await join()).bootstrapToken);
     expect(shoot.issued).toHaveLength(1);
   });
 
-  it('is of the first worker pool of the architecture that has a config', async () => {
+  it('is of the first worker pool with a config for the architecture', async () => {
     shoot.workers = [
       { name: 'p1', machine: { architecture: 'amd64' } },
       { name: 'p4', machine: { architecture: 'arm64' } },
@@ -118,7 +118,7 @@ describe('join data', () => {
     expect((await join('amd64')).configSecretName).toBe('gardener-node-agent-p2-0a1b2');
   });
 
-  it('is that of the newest config while a pool is rolled, on whatever page it stands', async () => {
+  it('is that of the newest config while a pool is rolled, whatever page it is on', async () => {
     const old = Array.from({ length: 45 }, (_, n) => aSecret('p1', { metadata: { name: `old-${n}` } }));
     const labels = { 'worker.gardener.cloud/pool': 'p1' };
     hold(...old, aSecret('p1', { metadata: { name: 'new', creationTimestamp: '2026-11-02T10:00:00Z', labels } }));
@@ -131,7 +131,7 @@ describe('join data', () => {
     ['the config of its node agent', {}, '1.34.2'],
     ['the shoot, when the config does not say', { config: aConfig([agent]) }, '1.33.7'],
     ['the shoot, when that cannot be read', { config: aConfig([agent, { ...agentConfig(''), content: 7 }]) }, '1.33.7'],
-  ])('has the version that %s says', async (_what, overrides, version) => {
+  ])('contains the version that %s states', async (_what, overrides, version) => {
     hold(aSecret('p1', overrides));
 
     expect((await join()).kubernetesVersion).toBe(version);
@@ -141,7 +141,7 @@ describe('join data', () => {
     ['there is no pool of the architecture', () => hold(aSecret('p1')), 'arm64' as const],
     ['the pool has no config yet', () => hold(), 'amd64' as const],
     ['the config is empty', () => hold({ ...aSecret('p1'), data: {} }), 'amd64' as const],
-  ])('cannot be had while %s, and no token is made', async (_what, prepare, architecture) => {
+  ])('is unavailable while %s, and no token is created', async (_what, prepare, architecture) => {
     prepare();
 
     await expect(join(architecture)).rejects.toMatchObject({ kind: 'not_found' });
@@ -159,7 +159,7 @@ describe('join data', () => {
     ['names what would run in a shell', withImage("a/b:v1'; curl evil.example; '")],
     ['names what is no image', withImage('--all')],
     ['names no version', aConfig([agent, agentConfig('latest')])],
-  ])('are refused for a config that %s, without revealing it or creating a token', async (_what, config) => {
+  ])('is refused for a config that %s, without revealing it or creating a token', async (_what, config) => {
     hold(aSecret('p1', { config }));
 
     const error = await join().catch((failure: Error) => failure);
@@ -172,7 +172,7 @@ describe('join data', () => {
   it.each([
     ['list of configs', 'GET'],
     ['Secret of the token', 'POST'],
-  ])('keeps nothing of what the shoot says about the %s', async (_what, method) => {
+  ])('contains nothing of what the shoot says about the %s', async (_what, method) => {
     hold(aSecret('p1'));
     const quoting = aStatus(422, 'Invalid', 'cannot take "tOpSeCrEt"', {
       causes: [{ field: 'tOpSeCrEt', message: 'a' }],
@@ -185,7 +185,7 @@ describe('join data', () => {
     expect(inspect([error, shoot.logged], { depth: 9 })).not.toContain('tOpSeCrEt');
   });
 
-  it('is uncertain when the answer about the token is lost: the next attempt makes another', async () => {
+  it('is uncertain when the answer about the token is lost: the next attempt creates another', async () => {
     hold(aSecret('p1'));
     const route = 'POST /api/v1/namespaces/kube-system/secrets';
     shoot.routes[route] = (_request, response) => response.destroy();
@@ -199,13 +199,13 @@ describe('join data', () => {
   });
 });
 
-describe('the end of a joining', () => {
+describe('ending a join', () => {
   const secrets = '/api/v1/namespaces/kube-system/secrets';
   const tokens = ['bootstrap-token-abc123', 'bootstrap-token-def456'].map((name) => ({ metadata: { name } }));
   const end = () => shoot.client.nodes.endJoin(aShootName, 'web-1');
   const deleted = () => shoot.requests.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
 
-  it('deletes the tokens that were made for the node, and asks for no others', async () => {
+  it('deletes the tokens that were created for the node, and no others', async () => {
     hold(...tokens);
     shoot.routes[`DELETE ${secrets}/bootstrap-token-abc123`] = saying(200, { kind: 'Status' });
     shoot.routes[`DELETE ${secrets}/bootstrap-token-def456`] = saying(
@@ -223,7 +223,7 @@ describe('the end of a joining', () => {
     ]);
   });
 
-  it('has not come while a token may still be there', async () => {
+  it('is incomplete while a token may still exist', async () => {
     hold(...tokens);
     shoot.routes[`DELETE ${secrets}/bootstrap-token-abc123`] = saying(403, aStatus(403, 'Forbidden', 'no'));
 

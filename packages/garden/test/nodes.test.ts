@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe('a node', () => {
-  it('is read', async () => {
+  it('is read with its fields', async () => {
     shoot.routes[`GET ${nodeAt}`] = saying(200, aNode());
 
     expect(await shoot.client.nodes.readNode(aShootName, 'web-1')).toEqual({
@@ -33,13 +33,13 @@ describe('a node', () => {
     ['its condition is False', { conditions: [{ type: 'Ready', status: 'False' }] }],
     ['its condition is Unknown', { conditions: [{ type: 'Ready', status: 'Unknown' }] }],
     ['it has no such condition', { conditions: [{ type: 'DiskPressure', status: 'True' }] }],
-  ])('is not ready when %s', async (_what, overrides) => {
+  ])('is not ready if %s', async (_what, overrides) => {
     shoot.routes[`GET ${nodeAt}`] = saying(200, aNode(overrides));
 
     expect(await shoot.client.nodes.readNode(aShootName, 'web-1')).toMatchObject({ isReady: false });
   });
 
-  it('that is cordoned says so', async () => {
+  it('that is cordoned is reported as cordoned', async () => {
     shoot.routes[`GET ${nodeAt}`] = saying(200, aNode({ spec: { unschedulable: true } }));
 
     expect(await shoot.client.nodes.readNode(aShootName, 'web-1')).toMatchObject({ isUnschedulable: true });
@@ -53,7 +53,7 @@ describe('a node', () => {
     await expect(nodes.patchNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: 'not_found' });
   });
 
-  it('is marked with what is named, and nothing else of it is touched', async () => {
+  it('gets only the given labels and annotations', async () => {
     shoot.routes[`PATCH ${nodeAt}`] = saying(200, aNode());
     const marks = { labels: { pool: 'blue' }, annotations: { note: '1' }, isUnschedulable: true };
 
@@ -69,7 +69,7 @@ describe('a node', () => {
     ]);
   });
 
-  it('is deleted', async () => {
+  it('is deleted by name', async () => {
     shoot.routes[`DELETE ${nodeAt}`] = saying(200, { kind: 'Status', status: 'Success' });
 
     await shoot.client.nodes.deleteNode(aShootName, 'web-1');
@@ -77,12 +77,12 @@ describe('a node', () => {
     expect(shoot.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([`DELETE ${nodeAt}`]);
   });
 
-  it.each(['', '..'])('cannot have the name %j, which leads elsewhere', async (name) => {
+  it.each(['', '..'])('cannot have the name %j, which would address something else', async (name) => {
     await expect(shoot.client.nodes.readNode(aShootName, name)).rejects.toThrow(TypeError);
     expect(shoot.requests).toEqual([]);
   });
 
-  it('shows in the metrics of calls as one of a shoot', async () => {
+  it('is counted in the metrics of calls to shoots', async () => {
     shoot.routes[`GET ${nodeAt}`] = saying(200, aNode());
     await shoot.client.nodes.readNode(aShootName, 'web-1');
 
@@ -102,7 +102,7 @@ const html = (_request: unknown, response: ServerResponse) => {
   response.end('<html>Welcome</html>');
 };
 
-describe('a shoot that is not well', () => {
+describe('a shoot with problems', () => {
   it.each([
     ['half a body', half, 'unusable', 'unusable'],
     ['HTML', html, 'unusable', 'unusable'],
@@ -118,7 +118,7 @@ describe('a shoot that is not well', () => {
       'uncertain',
     ],
     ['a 404 that names nothing', saying(404, aStatus(404, 'NotFound', 'page not found')), 'unusable', 'unusable'],
-  ])('and answers %s fails the call', async (_what, answer, ofRead, ofWrite) => {
+  ])('that answers %s fails the call', async (_what, answer, ofRead, ofWrite) => {
     shoot.routes = { [`GET ${nodeAt}`]: answer, [`PATCH ${nodeAt}`]: answer };
     const { nodes } = shoot.client;
 
@@ -127,9 +127,9 @@ describe('a shoot that is not well', () => {
     await expect(nodes.patchNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: ofWrite, fromShoot: true });
   });
 
-  it('and does not answer at all is unreachable, and a write uncertain', async () => {
+  it('that does not answer is unreachable, and a write is uncertain', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'performance', 'setInterval', 'clearInterval', 'hrtime'] });
-    // The time for an answer is over once the request is there, and no sooner on a machine that is busy.
+    // The timeout ends after the request has arrived, even on a busy machine.
     const lateFor = () => void jest.advanceTimersByTime(60_000);
     shoot.routes = { [`GET ${nodeAt}`]: lateFor, [`PATCH ${nodeAt}`]: lateFor };
     const { nodes } = shoot.client;
@@ -138,7 +138,7 @@ describe('a shoot that is not well', () => {
     await expect(nodes.patchNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: 'uncertain' });
   });
 
-  it('and to which there is no connection is unreachable in every call, and no other kubeconfig is asked for', async () => {
+  it('that refuses connections is unreachable in every call, and no other kubeconfig is requested', async () => {
     shoot.routes[`GET ${nodeAt}`] = saying(200, aNode());
     const { nodes } = shoot.client;
     await nodes.readNode(aShootName, 'web-1');
@@ -154,7 +154,7 @@ describe('a shoot that is not well', () => {
     expect(shoot.issued).toEqual(['admin-1']);
   });
 
-  it('and echoes what was sent puts none of it into errors and logs', async () => {
+  it('that echoes requests puts none of them into errors and logs', async () => {
     const echo = saying(401, aStatus(401, 'Unauthorized', 'who is admin-1?'));
     shoot.routes[`GET ${nodeAt}`] = echo;
     const failure = await shoot.client.nodes.readNode(aShootName, 'web-1').catch((error: Error) => error);

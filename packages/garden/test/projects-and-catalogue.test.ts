@@ -16,7 +16,7 @@ describe('ensuring a Project', () => {
   const path = '/apis/core.gardener.cloud/v1beta1/projects/t1234567';
   const aProject = (spec: object, phase: string, metadata: object = {}) => ({ metadata, spec, status: { phase } });
 
-  it('applies it and tells neither namespace nor readiness before the garden does', async () => {
+  it('applies it and returns no namespace and no readiness before the garden states them', async () => {
     nock(aServer, { reqheaders: { 'content-type': 'application/apply-patch+yaml' } })
       .patch(path, {
         apiVersion: 'core.gardener.cloud/v1beta1',
@@ -30,7 +30,7 @@ describe('ensuring a Project', () => {
     expect(await aClient().client.ensureProject(declaration)).toEqual({ namespace: null, ready: false });
   });
 
-  it('tells the namespace that the garden chose, and keeps it from being removed as stale, once', async () => {
+  it('returns the namespace that the garden chose, and marks it once as not stale', async () => {
     nock(aServer)
       .patch(path)
       .query(true)
@@ -50,7 +50,7 @@ describe('ensuring a Project', () => {
     expect([first, second]).toEqual(Array(2).fill({ namespace: 'garden-t1234567-9f3', ready: true }));
   });
 
-  it('goes on with a warning when the right on namespaces is missing', async () => {
+  it('continues with a warning when the right on namespaces is missing', async () => {
     nock(aServer).get('/readyz').reply(200, 'ok');
     nock(aServer)
       .patch(path)
@@ -85,7 +85,7 @@ describe('provider credentials', () => {
   const secretPath = '/api/v1/namespaces/garden-x/secrets/conn-1';
   const bindingPath = '/apis/security.gardener.cloud/v1alpha1/namespaces/garden-x/credentialsbindings/conn-1';
 
-  it('are a Secret and then a binding to it', async () => {
+  it('are created as a Secret and then a binding to it', async () => {
     const { order, noting } = notes();
     const labels = { 'corral.dev/connection': '1' };
     nock(aServer)
@@ -114,7 +114,7 @@ describe('provider credentials', () => {
     expect(order).toEqual(['secret', 'binding']);
   });
 
-  it('are deleted in the other order, and what is absent is fine', async () => {
+  it('are deleted in reverse order, and absent ones count as deleted', async () => {
     const { order, noting } = notes();
     const absent = (kind: string) => aStatus(404, 'NotFound', 'not found', { name: 'conn-1', kind });
     nock(aServer)
@@ -133,7 +133,7 @@ describe('provider credentials', () => {
     ['the Secret', 404, 200],
     ['the binding', 200, 404],
     ['both', 200, 200],
-  ])('are not gone yet where the garden only began to delete %s', async (_what, ofBinding, ofSecret) => {
+  ])('still exist while the garden has only begun to delete %s', async (_what, ofBinding, ofSecret) => {
     const answer = (status: number, kind: string) =>
       status === 200 ? {} : aStatus(404, 'NotFound', 'not found', { name: 'conn-1', kind });
     nock(aServer).delete(bindingPath).reply(ofBinding, answer(ofBinding, 'credentialsbindings'));
@@ -142,7 +142,7 @@ describe('provider credentials', () => {
     expect(await aClient().client.deleteCredentials(named)).toBe('accepted');
   });
 
-  it('keep their Secret when the binding could not be deleted', async () => {
+  it('keep their Secret if the binding could not be deleted', async () => {
     nock(aServer)
       .delete(bindingPath)
       .reply(500, aStatus(500, 'InternalError', 'no'));
@@ -175,7 +175,7 @@ describe('the catalogue', () => {
     });
   });
 
-  it('is missing when the CloudProfile is', async () => {
+  it('is absent if the CloudProfile is', async () => {
     nock(aServer)
       .get(path)
       .reply(404, aStatus(404, 'NotFound', 'no', { name: 'hcloud', kind: 'cloudprofiles' }));
@@ -187,7 +187,7 @@ describe('the catalogue', () => {
 describe('a ping', () => {
   const path = '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud';
 
-  it('asks for the metadata only of what every user may read', async () => {
+  it('reads only metadata that every user may read', async () => {
     nock(aServer, { reqheaders: { accept: /^application\/json;as=PartialObjectMetadata;/ } })
       .get(path)
       .reply(200, { kind: 'PartialObjectMetadata', metadata: { name: 'hcloud' } });

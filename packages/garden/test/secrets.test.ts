@@ -45,7 +45,7 @@ describe('our own token', () => {
     expect(everything([ofRead, ofRead.stack, ofWrite, ofWrite.stack, logged, calls])).not.toContain(aToken);
   });
 
-  it('appears in no error when there is no connection', async () => {
+  it('appears in no error when no connection can be made', async () => {
     const { client, logged } = aClient(await closedUrl());
 
     const error = await failureOf(client.readShoot(aShootName));
@@ -53,13 +53,13 @@ describe('our own token', () => {
     expect(everything([error, logged])).not.toContain(aToken);
   });
 
-  it('does not show when the client itself is printed', () => {
+  it('does not appear when the client itself is printed', () => {
     const { client } = aClient();
 
     expect(everything(client)).not.toContain(aToken);
   });
 
-  it('does not show in what a watch logs', async () => {
+  it('does not appear in the logs of a watch', async () => {
     garden = await startRawServer((socket) => socket.end(aToken));
     const { client, logged } = aClient(garden.url);
     const stop = new AbortController();
@@ -80,7 +80,7 @@ describe('our own token', () => {
 });
 
 describe('the token of a provider', () => {
-  // As the decoders of Kubernetes quote what they cannot read.
+  // The decoders of Kubernetes quote input that they cannot parse.
   const quoting = `json: cannot unmarshal, error found in #10 byte of ...|Token":"${encoded}"|..., bigger context ...|${providerToken}|`;
 
   it.each([
@@ -112,8 +112,8 @@ describe('the token of a provider', () => {
 describe('a kubeconfig', () => {
   it.each([
     ['without expiry', { status: { kubeconfig: Buffer.from(kubeconfig).toString('base64') } }],
-    ['cut off', `{"status": {"kubeconfig": "${Buffer.from(kubeconfig).toString('base64')}`],
-  ])('appears in no error and no log when it comes %s', async (_what, body) => {
+    ['truncated', `{"status": {"kubeconfig": "${Buffer.from(kubeconfig).toString('base64')}`],
+  ])('appears in no error and no log when its answer is %s', async (_what, body) => {
     garden = await startRawServer((socket) => socket.end(rawAnswer('201 Created', body)));
     const { client, logged } = aClient(garden.url);
 
@@ -125,7 +125,7 @@ describe('a kubeconfig', () => {
     expect(said).not.toContain(Buffer.from(kubeconfig).toString('base64').slice(0, 20));
   });
 
-  it('of ours that cannot be loaded is not quoted', () => {
+  it('of ours that cannot be parsed is not quoted', () => {
     const spoilt = aKubeconfig('https://garden.test').replaceAll('}', '');
 
     const start = () => aClient('', { kubeconfigText: spoilt });

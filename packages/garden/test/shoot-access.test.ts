@@ -19,7 +19,7 @@ const read = (name = aShootName.name) => shoot.client.nodes.readNode({ ...aShoot
 const write = () => shoot.client.nodes.patchNode(aShootName, 'web-1', { labels: {} });
 const users = () => shoot.requests.map(({ user }) => user);
 
-/** Sets all clocks ahead. What waits goes on waiting by the real time. */
+/** Advances all clocks. Running timers keep the real time. */
 function wait(seconds: number): void {
   const doNotFake = ['nextTick', 'setImmediate', 'queueMicrotask', 'setTimeout', 'setInterval'] as const;
   const monotonic = performance.now();
@@ -29,7 +29,7 @@ function wait(seconds: number): void {
 }
 
 describe('the kubeconfig of a shoot', () => {
-  it('is asked for once, for an hour, however many calls are made over it', async () => {
+  it('is requested once per hour, however many calls use it', async () => {
     const asked: unknown[] = [];
     await Promise.all(Array.from({ length: 10 }, () => read()));
     for (let n = 0; n < 10; n += 1) await write();
@@ -45,7 +45,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(asked[0]).toEqual({ expirationSeconds: 3_600 });
   });
 
-  it('is another one for another shoot', async () => {
+  it('is separate for each shoot', async () => {
     await read('one');
     await read('two');
 
@@ -71,7 +71,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(users().at(-1)).toBe('admin-2');
   });
 
-  it('serves on to its end while the garden is away, and no longer', async () => {
+  it('is used until it expires while the garden is unavailable, and no longer', async () => {
     await read();
     shoot.garden = (_request, response) => answerJson(response, 503, {});
 
@@ -108,7 +108,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(shoot.issued).toEqual(['admin-1', 'admin-2']);
   });
 
-  it('is renewed when the shoot has another authority, which never gets the old one', async () => {
+  it('is renewed when the shoot has a new authority, which never receives the old one', async () => {
     shoot.routes[`GET ${nodeAt}`] = (_request, response) => answerJson(response, 200, aNode(), { Connection: 'close' });
     await read();
     await shoot.moveTo(await anAuthority('another'));
@@ -119,7 +119,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(users()).toEqual(['admin-2']);
   });
 
-  it('is renewed only once when the shoot refuses every one', async () => {
+  it('is renewed only once when the shoot refuses every kubeconfig', async () => {
     await read();
     for (const user of ['admin-1', 'admin-2', 'admin-3']) shoot.refused.add(user);
 
@@ -131,7 +131,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(shoot.logged.join()).not.toContain('garden denies access');
   });
 
-  it('is forgotten when many other shoots were called since', async () => {
+  it('is evicted when many other shoots were called since', async () => {
     await shoot.close();
     shoot = await startShoot({ shootKubeconfigsMax: 2 });
 
@@ -146,9 +146,9 @@ describe('the kubeconfig of a shoot', () => {
     ['names a token file', { tokenFile: '/etc/hostname' }, {}],
     ['names a key file', { 'client-certificate': '/etc/hostname', 'client-key': '/etc/hostname' }, {}],
     ['names a file with an authority', { token: 'a' }, { 'certificate-authority': '/etc/hostname' }],
-    ['leads nowhere', { token: 'a' }, { server: 'nowhere' }],
-    ['leads where its token would travel in the open', { token: 'a' }, { server: 'http://api.example.com' }],
-  ])('is not obeyed when it %s', async (_what, user, cluster) => {
+    ['has no valid address', { token: 'a' }, { server: 'nowhere' }],
+    ['would send its token unencrypted', { token: 'a' }, { server: 'http://api.example.com' }],
+  ])('is rejected when it %s', async (_what, user, cluster) => {
     const kubeconfig = asAnswered(aKubeconfig('https://127.0.0.1:1', user, cluster));
     shoot.garden = (_request, response) =>
       answerJson(response, 201, { status: { kubeconfig, expirationTimestamp: '2100-01-01T00:00:00Z' } });
@@ -156,7 +156,7 @@ describe('the kubeconfig of a shoot', () => {
     await expect(read()).rejects.toMatchObject({ kind: 'unusable' });
   });
 
-  it('cannot be had while the control plane has no address: the shoot is unreachable', async () => {
+  it('is unavailable while the control plane has no address: the shoot is unreachable', async () => {
     const details = { name: 'c1234567', kind: 'AdminKubeconfigRequest' };
     shoot.garden = (_request, response) =>
       answerJson(response, 422, aStatus(422, 'Invalid', 'no suitable advertised address', details));
@@ -164,7 +164,7 @@ describe('the kubeconfig of a shoot', () => {
     await expect(read()).rejects.toMatchObject({ kind: 'unreachable' });
   });
 
-  it('cannot be had of an absent shoot, which has no nodes', async () => {
+  it('is unavailable for an absent shoot, which has no nodes', async () => {
     shoot.garden = (_request, response) =>
       answerJson(response, 404, aStatus(404, 'NotFound', 'shoots "c1234567" not found', { name: 'c1234567' }));
     const { nodes } = shoot.client;
@@ -177,7 +177,7 @@ describe('the kubeconfig of a shoot', () => {
     await expect(join).rejects.toMatchObject({ kind: 'not_found' });
   });
 
-  it('is not waited for by who gave up, and still there for who did not', async () => {
+  it('is still requested for one caller when another has given up', async () => {
     const answers: (() => void)[] = [];
     const own = shoot.garden;
     shoot.garden = (_request, response) => answers.push(() => answerJson(response, 503, {}));
@@ -192,7 +192,7 @@ describe('the kubeconfig of a shoot', () => {
     expect(await waiting).toMatchObject({ name: 'web-1' });
   });
 
-  it('is let go of when the client closes: nothing is left open', async () => {
+  it('is released when the client closes: no connection stays open', async () => {
     await read();
     await shoot.client.close();
 

@@ -28,7 +28,7 @@ afterEach(() => {
 afterAll(stopIntercepting);
 
 describe('reading a Shoot', () => {
-  it('gives what is read of it, with nothing undefined, and with who holds what', async () => {
+  it('returns all fields, with defaults and field managers', async () => {
     nock(aServer, { reqheaders: { authorization: `Bearer ${aToken}`, accept: 'application/json' } })
       .get(path)
       .reply(
@@ -72,7 +72,7 @@ describe('reading a Shoot', () => {
     });
   });
 
-  it('gives null when the garden says that this Shoot is absent', async () => {
+  it('returns null when the garden says that this Shoot is absent', async () => {
     nock(aServer).get(path).reply(404, notFound);
 
     expect(await aClient().client.readShoot(aShootName)).toBeNull();
@@ -81,13 +81,13 @@ describe('reading a Shoot', () => {
   it.each([
     ['knows no Shoots', aStatus(404, 'NotFound', 'the server could not find the requested resource')],
     ['is something else', '404 page not found'],
-  ])('never gives null when the server %s: a missing API is no missing cluster', async (_what, body) => {
+  ])('never returns null when the server %s: a missing API is not a missing cluster', async (_what, body) => {
     nock(aServer).get(path).reply(404, body);
 
     await expect(aClient().client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unusable', status: 404 });
   });
 
-  it('is repeated while the garden fails, at most twice', async () => {
+  it('is retried at most twice while the garden fails', async () => {
     nock(aServer)
       .get(path)
       .times(2)
@@ -107,7 +107,7 @@ describe('reading a Shoot', () => {
     await expect(aClient().client.readShoot({ ...aShootName, name })).rejects.toThrow(TypeError);
   });
 
-  it('keeps any other name in its own segment', async () => {
+  it('encodes any other name as one path segment', async () => {
     const odd = '../x?y#z %2e';
     nock(aServer)
       .get(`/apis/core.gardener.cloud/v1beta1/namespaces/garden-t1234567/shoots/${encodeURIComponent(odd)}`)
@@ -120,7 +120,7 @@ describe('reading a Shoot', () => {
 describe('applying a Shoot', () => {
   const manifest = { metadata: { ...aShootName, labels: { a: 'b' } }, spec: { region: 'hel1' } };
 
-  it('is a server-side apply by our own field manager that is never forced', async () => {
+  it('is a server-side apply with our field manager, never forced', async () => {
     const { client } = aClient();
     nock(aServer, { reqheaders: { 'content-type': 'application/apply-patch+yaml' } })
       .patch(path, {
@@ -137,7 +137,7 @@ describe('applying a Shoot', () => {
     expect(applied).toMatchObject({ created: true, shoot: { metadata: { generation: 1 } } });
   });
 
-  it('says that it created nothing when the Shoot was there', async () => {
+  it('reports that it created nothing if the Shoot existed', async () => {
     nock(aServer).patch(path).query(true).reply(200, aShoot());
 
     expect((await aClient().client.applyShoot(manifest)).created).toBe(false);
@@ -153,8 +153,8 @@ describe('applying a Shoot', () => {
       ],
       '2026-08-01T10:00:00.000Z',
     ],
-    ['the time of the answer when the garden tells no owners', [], '2026-08-01T11:00:00.000Z'],
-  ])('tells %s, by the clock of the garden', async (_what, managedFields, time) => {
+    ['the time of the answer when the garden returns no field managers', [], '2026-08-01T11:00:00.000Z'],
+  ])('reports %s, by the clock of the garden', async (_what, managedFields, time) => {
     nock(aServer)
       .patch(path)
       .query(true)
@@ -178,7 +178,7 @@ describe('applying a Shoot', () => {
     ['throttled', 429, aStatus(429, 'TooManyRequests', 'no', { retryAfterSeconds: 4 }), { retryAfterSeconds: 4 }],
     ['uncertain', 504, aStatus(504, 'Timeout', 'no'), {}],
     ['stale_reference', 500, aStatus(500, 'InternalError', 'could not find referenced credentials binding: x'), {}],
-  ])('that ends as %s is sent once', async (kind, status, body, details) => {
+  ])('that fails as %s is sent once', async (kind, status, body, details) => {
     nock(aServer).patch(path).query(true).reply(status, body);
     const { client, calls } = aClient();
 
@@ -190,7 +190,7 @@ describe('applying a Shoot', () => {
 describe('annotating a Shoot', () => {
   const annotations = { 'gardener.cloud/operation': 'reconcile', other: null };
 
-  it('is a merge patch of metadata only, bound to the very Shoot', async () => {
+  it('is a merge patch of metadata only, bound to the uid of the Shoot', async () => {
     nock(aServer, { reqheaders: { 'content-type': 'application/merge-patch+json' } })
       .patch(path, { metadata: { uid: 'uid-1', annotations } })
       .query({ fieldManager: 'corral' })
@@ -201,7 +201,7 @@ describe('annotating a Shoot', () => {
     expect(shoot.metadata.generation).toBe(4);
   });
 
-  it('is bound to what was read where the caller asks for it', async () => {
+  it('is bound to the version that was read if the caller requests it', async () => {
     nock(aServer)
       .patch(path, { metadata: { uid: 'uid-1', resourceVersion: '7', annotations } })
       .query(true)
@@ -217,7 +217,7 @@ describe('annotating a Shoot', () => {
     await expect(annotated).rejects.toMatchObject({ kind: 'conflict', uidMismatch: false });
   });
 
-  it('says when the name belongs to another one by now', async () => {
+  it('reports that the name now belongs to another Shoot', async () => {
     nock(aServer).patch(path).query(true).reply(409, uidMismatch);
 
     await expect(aClient().client.annotateShoot({ ...aShootName, uid: 'uid-1', annotations })).rejects.toMatchObject({
@@ -226,7 +226,7 @@ describe('annotating a Shoot', () => {
     });
   });
 
-  it('says when there is none', async () => {
+  it('reports that there is none', async () => {
     nock(aServer).patch(path).query(true).reply(404, notFound);
 
     await expect(aClient().client.annotateShoot({ ...aShootName, uid: 'uid-1', annotations })).rejects.toMatchObject({
@@ -239,7 +239,7 @@ describe('deleting a Shoot', () => {
   const identity = { ...aShootName, uid: 'uid-1' };
   const confirmation = { metadata: { uid: 'uid-1', annotations: { 'confirmation.gardener.cloud/deletion': 'true' } } };
 
-  it('confirms it and then deletes the very Shoot', async () => {
+  it('confirms the deletion and then deletes by uid', async () => {
     const { order, noting } = notes();
     nock(aServer).patch(path, confirmation).query(true).reply(200, noting('patch', aShoot()));
     nock(aServer)
@@ -250,7 +250,7 @@ describe('deleting a Shoot', () => {
     expect(order).toEqual(['patch', 'delete']);
   });
 
-  it('is done when the Shoot is absent, before or after the confirmation', async () => {
+  it('is complete when the Shoot is absent, before or after the confirmation', async () => {
     nock(aServer).patch(path).query(true).reply(404, notFound);
     expect(await aClient().client.deleteShoot(identity)).toBe('absent');
 
@@ -259,13 +259,13 @@ describe('deleting a Shoot', () => {
     expect(await aClient().client.deleteShoot(identity)).toBe('absent');
   });
 
-  it('touches no later Shoot of that name', async () => {
+  it('does not touch a later Shoot with that name', async () => {
     nock(aServer).patch(path).query(true).reply(409, uidMismatch);
 
     await expect(aClient().client.deleteShoot(identity)).rejects.toMatchObject({ kind: 'conflict', uidMismatch: true });
   });
 
-  it('takes an API that is not served for no deletion', async () => {
+  it('does not treat an API that is not served as a deletion', async () => {
     nock(aServer).patch(path).query(true).reply(404, '404 page not found');
 
     await expect(aClient().client.deleteShoot(identity)).rejects.toMatchObject({ kind: 'unusable' });
@@ -275,7 +275,7 @@ describe('deleting a Shoot', () => {
 describe('listing Shoots', () => {
   const listPath = '/apis/core.gardener.cloud/v1beta1/shoots';
 
-  it('asks over all namespaces by label, page by page', async () => {
+  it('reads all namespaces by label, page by page', async () => {
     nock(aServer)
       .get(listPath)
       .query({ labelSelector: 'a in (b,c)', limit: '500' })
@@ -305,13 +305,13 @@ describe('listing Shoots', () => {
     ['is cut off', '{"metadata": {"resourceVersion": "7"}, "items": ['],
     ['has an element without metadata', { metadata: { resourceVersion: '7' }, items: [aShoot(), { spec: {} }] }],
     ['is one object', aShoot()],
-  ])('is unusable when the answer %s, for what is not in it would pass for gone', async (_what, body) => {
+  ])('is unusable when the answer %s, because missing items would count as deleted', async (_what, body) => {
     nock(aServer).get(listPath).query(true).reply(200, body);
 
     await expect(aClient().client.listShoots({ labelSelector: 'a' })).rejects.toMatchObject({ kind: 'unusable' });
   });
 
-  it('may be empty in the way of Go', async () => {
+  it('accepts null as an empty list, as Go encodes it', async () => {
     nock(aServer)
       .get(listPath)
       .query(true)
@@ -323,7 +323,7 @@ describe('listing Shoots', () => {
     });
   });
 
-  it('is repeated when the garden fails', async () => {
+  it('is retried when the garden fails', async () => {
     nock(aServer).get(listPath).query(true).reply(503, 'no');
     nock(aServer)
       .get(listPath)
@@ -333,7 +333,7 @@ describe('listing Shoots', () => {
     expect((await aClient().client.listShoots({ labelSelector: 'a' })).shoots).toHaveLength(1);
   });
 
-  it('says when the next page cannot be had any more', async () => {
+  it('reports that the next page has expired', async () => {
     nock(aServer)
       .get(listPath)
       .query(true)
@@ -346,58 +346,7 @@ describe('listing Shoots', () => {
   });
 });
 
-describe('a kubeconfig', () => {
-  const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\n';
-  const expirationTimestamp = '2026-08-01T11:00:00Z';
-  const request = { ...aShootName, expirationSeconds: 3_600 };
-
-  it('comes decoded, with the expiry that the garden granted', async () => {
-    nock(aServer, { reqheaders: { 'content-type': 'application/json' } })
-      .post(`${path}/adminkubeconfig`, {
-        apiVersion: 'authentication.gardener.cloud/v1alpha1',
-        kind: 'AdminKubeconfigRequest',
-        spec: { expirationSeconds: 3_600 },
-      })
-      .reply(201, { status: { kubeconfig: Buffer.from(kubeconfig).toString('base64'), expirationTimestamp } });
-
-    expect(await aClient().client.adminKubeconfig(request)).toEqual({
-      kubeconfig,
-      expiresAt: new Date(expirationTimestamp),
-    });
-  });
-
-  it.each([
-    ['no status', {}],
-    ['no expiry', { status: { kubeconfig: Buffer.from(kubeconfig).toString('base64') } }],
-    ['something else', { status: { kubeconfig: Buffer.from('hello').toString('base64'), expirationTimestamp } }],
-    ['nothing', { status: { kubeconfig: '', expirationTimestamp } }],
-  ])('is unusable when the answer holds %s', async (_what, body) => {
-    nock(aServer).post(`${path}/adminkubeconfig`).reply(201, body);
-
-    await expect(aClient().client.adminKubeconfig(request)).rejects.toMatchObject({ kind: 'unusable' });
-  });
-
-  it('is refused while the control plane has no address', async () => {
-    const message =
-      'AdminKubeconfigRequest.authentication.gardener.cloud "c1234567" is invalid: status.status: Invalid value: null: no suitable advertised address';
-    nock(aServer)
-      .post(`${path}/adminkubeconfig`)
-      .reply(422, aStatus(422, 'Invalid', message));
-
-    await expect(aClient().client.adminKubeconfig(request)).rejects.toMatchObject({ kind: 'refused' });
-  });
-
-  it('is asked for again when the garden failed: nothing is stored', async () => {
-    nock(aServer).post(`${path}/adminkubeconfig`).reply(503, 'no');
-    nock(aServer)
-      .post(`${path}/adminkubeconfig`)
-      .reply(201, { status: { kubeconfig: Buffer.from(kubeconfig).toString('base64'), expirationTimestamp } });
-
-    expect((await aClient().client.adminKubeconfig(request)).kubeconfig).toBe(kubeconfig);
-  });
-});
-
-describe('a 403 about rights', () => {
+describe('a 403 about missing rights', () => {
   const forbidden = (user: string) =>
     aStatus(
       403,
@@ -409,7 +358,7 @@ describe('a 403 about rights', () => {
     ['a garden that is ready', 'corral', 200, 'rbac'],
     ['a garden that loads rights', 'corral', 500, 'server_error'],
     ['a garden that forbids readiness checks', 'corral', 403, 'server_error'],
-  ])('of %s is what it is', async (_, user, readyz, kind) => {
+  ])('of %s is classified as such', async (_, user, readyz, kind) => {
     nock(aServer)
       .get(path)
       .times(kind === 'rbac' ? 1 : 3)
@@ -422,7 +371,7 @@ describe('a 403 about rights', () => {
     await expect(aClient().client.readShoot(aShootName)).rejects.toMatchObject({ kind });
   });
 
-  it('of a garden that rejects every credential is expected while it starts', async () => {
+  it('of a garden that rejects every credential is expected during its start', async () => {
     nock(aServer).get(path).times(3).reply(403, forbidden('system:anonymous'));
 
     await expect(aClient().client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'server_error' });

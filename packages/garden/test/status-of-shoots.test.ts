@@ -31,27 +31,27 @@ describe('the certificate authority of a shoot', () => {
   const read = () => garden.client.readAuthority(aShootName);
   const paths = () => server.requests.map(({ path }) => path);
 
-  it('is read from its ConfigMap, and nothing else is asked for', async () => {
+  it('is read from its ConfigMap only', async () => {
     kept[inMap] = { status: 200, body: { data: { 'ca.crt': pem } } };
 
     expect(await read()).toBe(pem);
     expect(paths()).toEqual([inMap]);
   });
 
-  it('is read from the Secret that older gardens have', async () => {
+  it('is read from the Secret in older gardens', async () => {
     kept[inSecret] = { status: 200, body: { data: { 'ca.crt': base64(pem) } } };
 
     expect(await read()).toBe(pem);
     expect(paths()).toEqual([inMap, inSecret]);
   });
 
-  it('is two while they are exchanged', async () => {
+  it('is two certificates during a rotation', async () => {
     kept[inMap] = { status: 200, body: { data: { 'ca.crt': `${pem}${pem}` } } };
 
     expect(await read()).toBe(`${pem}${pem}`);
   });
 
-  it('is null before there is one', async () => {
+  it('is null before it exists', async () => {
     expect(await read()).toBeNull();
   });
 
@@ -61,13 +61,13 @@ describe('the certificate authority of a shoot', () => {
     ['other words', { 'ca.crt': 'no certificate' }],
     ['a private key', { 'ca.crt': pem.replaceAll('CERTIFICATE', 'PRIVATE KEY') }],
     ['more than anybody needs', { 'ca.crt': pem.repeat(100) }],
-  ])('is null where the ConfigMap has %s', async (_what, data) => {
+  ])('is null if the ConfigMap has %s', async (_what, data) => {
     kept[inMap] = { status: 200, body: { data } };
 
     expect(await read()).toBeNull();
   });
 
-  it('is no reason to look elsewhere when it may not be read', async () => {
+  it('is not read from elsewhere when access is denied', async () => {
     kept['/readyz'] = { status: 200, body: {} };
     kept[inMap] = { status: 403, body: aStatus(403, 'Forbidden', 'configmaps "x" is forbidden: User "u" cannot get') };
 
@@ -87,7 +87,7 @@ describe('the nodes of a shoot', () => {
   });
   afterEach(() => shoot.close());
 
-  it('are listed page by page, with what they say of themselves', async () => {
+  it('are listed page by page, with their status', async () => {
     const ill = aNode({ metadata: { name: 'ill' }, conditions: [{ type: 'Ready', status: 'Unknown' }] });
     shoot.routes[nodesAt] = listing([...numbered(100), ill]);
 
@@ -97,7 +97,7 @@ describe('the nodes of a shoot', () => {
     expect(nodes.filter(({ isReady }) => !isReady)).toMatchObject([{ name: 'ill', labels: { a: 'b' } }]);
   });
 
-  it('are asked for with a kubeconfig that is good for reading only', async () => {
+  it('are read with a viewer kubeconfig', async () => {
     shoot.routes[nodesAt] = listing([]);
 
     await shoot.client.listNodes(aShootName);
@@ -110,14 +110,14 @@ describe('the nodes of a shoot', () => {
     ]);
   });
 
-  it('are given up where there is no end of pages', async () => {
+  it('are not read without end when pages never end', async () => {
     shoot.routes[nodesAt] = saying(200, { metadata: { continue: 'more' }, items: [] });
 
     await expect(shoot.client.listNodes(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
     expect(shoot.requests).toHaveLength(20);
   });
 
-  it('are given up where one answer is larger than any list of nodes', async () => {
+  it('are not read when one answer exceeds the maximum size', async () => {
     shoot.routes[nodesAt] = saying(200, {
       items: [aNode({ metadata: { annotations: { a: 'x'.repeat(9_000_000) } } })],
     });

@@ -28,7 +28,7 @@ async function listen<T extends Server | ReturnType<typeof createPlainServer>>(i
   return (it.address() as AddressInfo).port;
 }
 
-/** Starts a garden that notes who came: `subject of the certificate|authorization`. */
+/** Starts a garden that logs its callers: `subject of the certificate|authorization`. */
 async function aTlsGarden(options: ServerOptions = {}) {
   const visitors: string[] = [];
   const sockets = new Set<unknown>();
@@ -44,7 +44,7 @@ async function aTlsGarden(options: ServerOptions = {}) {
 const trusting = () => ({ 'certificate-authority-data': base64(authority.ca), 'tls-server-name': 'garden.test' });
 
 describe('a garden behind TLS', () => {
-  it('is talked to when the authority of the kubeconfig vouches for it, over one connection', async () => {
+  it('is called over one connection if the authority of the kubeconfig signed its certificate', async () => {
     const { url, visitors, sockets } = await aTlsGarden();
     const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, trusting()) });
 
@@ -62,7 +62,7 @@ describe('a garden behind TLS', () => {
     ],
     ['no authority is named', () => ({ 'tls-server-name': 'garden.test' })],
     ['it has another name', () => ({ ...trusting(), 'tls-server-name': 'other.test' })],
-  ])('learns nothing of us when %s', async (_what, cluster) => {
+  ])('receives no credentials when %s', async (_what, cluster) => {
     const { url, visitors } = await aTlsGarden();
     const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, await cluster()) });
 
@@ -70,7 +70,7 @@ describe('a garden behind TLS', () => {
     expect(visitors).toEqual([]);
   });
 
-  it('is talked to without proof only where the kubeconfig waives it', async () => {
+  it('is called without verification only if the kubeconfig waives it', async () => {
     const { url } = await aTlsGarden();
     const { client } = aClient(url, {
       kubeconfigText: aKubeconfig(url, { token: aToken }, { 'insecure-skip-tls-verify': true }),
@@ -80,7 +80,7 @@ describe('a garden behind TLS', () => {
     await client.close();
   });
 
-  it('sees our certificate', async () => {
+  it('receives our client certificate', async () => {
     const { url, visitors } = await aTlsGarden({ ca: authority.ca, requestCert: true, rejectUnauthorized: false });
     const { cert, key } = await authority.issue('corral');
     const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
@@ -92,7 +92,7 @@ describe('a garden behind TLS', () => {
     await client.close();
   });
 
-  it('is reached through the proxy of the kubeconfig', async () => {
+  it('is called through the proxy of the kubeconfig', async () => {
     const { url, visitors } = await aTlsGarden();
     const tunnels: string[] = [];
     const proxy = createPlainServer();

@@ -9,7 +9,7 @@ afterEach(async () => {
   await endAll();
 });
 
-it('a watch that the garden does not end in time is ended by us, however lively it is', async () => {
+it('a watch that the garden does not end in time is ended by the client, even if events arrive', async () => {
   const server = await aServer();
   const { told } = await watching(server, { relistEveryMs: 100_000_000, watchSeconds: 300 });
   const watch = await watchNumber(server, 1);

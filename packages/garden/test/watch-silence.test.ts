@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { aBookmark, aServer, aVersion, endAll, eventually, watching, watchNumber } from './a-shoot-server.js';
 
-// Sockets are real, and time is what the test says.
+// Sockets are real; the test controls the time.
 beforeEach(() => {
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date', 'performance'],
@@ -14,8 +14,8 @@ afterEach(async () => {
 
 const pass = (seconds: number) => jest.advanceTimersByTime(seconds * 1_000);
 
-describe('a watch on which nothing arrives', () => {
-  it('is taken up again from the last version', async () => {
+describe('a silent watch', () => {
+  it('is resumed from the last version', async () => {
     const server = await aServer();
     const { told, states } = await watching(server);
     const first = await watchNumber(server, 1);
@@ -33,7 +33,7 @@ describe('a watch on which nothing arrives', () => {
     });
   });
 
-  it('is only given up for lack of bytes: a bookmark is enough', async () => {
+  it('is ended only when no bytes arrive: a bookmark is enough', async () => {
     const server = await aServer();
     const { told } = await watching(server);
     const watch = await watchNumber(server, 1);
@@ -48,7 +48,7 @@ describe('a watch on which nothing arrives', () => {
     expect(server.watches).toHaveLength(1);
   });
 
-  it('is not given up while a handler works, and handlers work one at a time', async () => {
+  it('is not ended while a handler works, and handlers run one at a time', async () => {
     const server = await aServer();
     const work: (() => void)[] = [];
     const seen: string[] = [];
@@ -73,7 +73,7 @@ describe('a watch on which nothing arrives', () => {
 });
 
 describe('a call that hangs', () => {
-  it('ends when its time is over: a list, and the opening of a watch', async () => {
+  it('ends at its timeout: a list, and the opening of a watch', async () => {
     const server = await aServer();
     const hang = () => {};
     server.nextLists.push(hang);

@@ -14,7 +14,7 @@ import {
   watchNumber,
 } from './a-shoot-server.js';
 
-// Waits are random: here they are short, and the same every time.
+// Random waits are short and constant here.
 beforeEach(() => void jest.spyOn(Math, 'random').mockReturnValue(0.05));
 afterEach(() => {
   jest.restoreAllMocks();
@@ -22,7 +22,7 @@ afterEach(() => {
 afterEach(endAll);
 
 describe('a watch', () => {
-  it('hands over all pages of a list, then that it is complete, then what changes', async () => {
+  it('delivers all pages of a list, then that it is complete, then changes', async () => {
     const server = await aServer();
     server.shoots = ['c1', 'c2', 'c3'].map((name) => aVersion('1', name));
     const { told } = await watching(server, { pageSize: 2 });
@@ -48,7 +48,7 @@ describe('a watch', () => {
     });
   });
 
-  it('goes on from the newest version, be it of an event or of a bookmark, when the garden ends it', async () => {
+  it('resumes from the newest version, of an event or of a bookmark, when the garden ends it', async () => {
     const server = await aServer();
     const { told } = await watching(server);
 
@@ -74,7 +74,7 @@ describe('a watch', () => {
     expect(Number(query.get('timeoutSeconds'))).toBeLessThanOrEqual(20);
   });
 
-  it('takes events that arrive in pieces, and several at once', async () => {
+  it('reads events that arrive in pieces, and several together', async () => {
     const server = await aServer();
     const { told } = await watching(server);
     const { response } = await watchNumber(server, 1);
@@ -103,7 +103,7 @@ describe('a watch', () => {
 });
 
 describe('a watch whose version is too old', () => {
-  it('lists again when the garden says so by its status', async () => {
+  it('lists again when the garden answers 410', async () => {
     const server = await aServer();
     server.nextWatches.push((_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old')));
     const { told } = await watching(server);
@@ -113,7 +113,7 @@ describe('a watch whose version is too old', () => {
     expect(told).toEqual(['page ', 'listed', 'page ', 'listed']);
   });
 
-  it('lists again when the garden says so inside the stream', async () => {
+  it('lists again when the garden sends 410 inside the stream', async () => {
     const server = await aServer();
     const { told, logged } = await watching(server);
 
@@ -128,8 +128,8 @@ describe('a watch whose version is too old', () => {
   });
 });
 
-describe('a list', () => {
-  it('comes again by itself, so that what no event told is found', async () => {
+describe('the list of a watch', () => {
+  it('is repeated periodically and finds what no event announced', async () => {
     const server = await aServer();
     server.shoots = [aVersion('1', 'c1'), aVersion('1', 'c2')];
     const { told } = await watching(server, { relistEveryMs: 1 });
@@ -141,7 +141,7 @@ describe('a list', () => {
     await eventually(() => expect(told).toEqual(expect.arrayContaining(['page c1,c2', 'page c2'])));
   });
 
-  it('goes on with newer data where its own is gone in the middle', async () => {
+  it('continues with newer data when its snapshot has expired', async () => {
     const server = await aServer();
     server.shoots = ['c1', 'c2', 'c3'].map((name) => aVersion('1', name));
     server.nextLists.push(
@@ -159,7 +159,7 @@ describe('a list', () => {
     expect(told).toEqual(['page c1', 'page c2', 'page c3', 'listed']);
   });
 
-  it('begins again when nothing can be gone on with', async () => {
+  it('starts again when it cannot continue', async () => {
     const server = await aServer();
     server.shoots = ['c1', 'c2'].map((name) => aVersion('1', name));
     server.nextLists.push(
@@ -173,7 +173,7 @@ describe('a list', () => {
     expect(told).toEqual(['page ', 'page c1,c2', 'listed']);
   });
 
-  it('that fails leaves a good watch alone: events come on from the last version', async () => {
+  it('that fails does not stop a working watch: it resumes from the last version', async () => {
     const server = await aServer();
     const { told } = await watching(server, { relistEveryMs: 1 });
     const first = await watchNumber(server, 1);
@@ -189,7 +189,7 @@ describe('a list', () => {
     expect(told.slice(0, 4)).toEqual(['page ', 'listed', 'changed c1234567@101', 'changed c1234567@102']);
   });
 
-  it('of 10,000 arrives in pages, without unused fields', async () => {
+  it('of 10,000 objects arrives in pages, without unused fields', async () => {
     const server = await aServer();
     server.shoots = Array.from({ length: 10_000 }, (_, n) => {
       const shoot = aVersion(String(n), `c${n}`);
@@ -237,7 +237,7 @@ describe('a watch that fails', () => {
     ['brings an error of no known shape', (response) => response.write('{"type": "ERROR", "object": "?"}\n')],
   ];
 
-  it.each(faults)('because it %s is tried again', async (_what, fault) => {
+  it.each(faults)('because it %s is retried', async (_what, fault) => {
     const server = await aServer();
     const { told } = await watching(server);
 
@@ -255,7 +255,7 @@ describe('a watch that fails', () => {
     [500, aStatus(500, 'InternalError', 'etcd')],
     [504, aStatus(504, 'Timeout', 'Too large resource version: 9, current: 1')],
     [302, ''],
-  ])('with %i is tried again', async (status, body) => {
+  ])('with %i is retried', async (status, body) => {
     const server = await aServer();
     server.nextWatches.push((_, response) => {
       response.writeHead(status, { 'Retry-After': '0' });
@@ -268,7 +268,7 @@ describe('a watch that fails', () => {
     await eventually(() => expect(told.at(-1)).toBe('changed c1234567@105'));
   });
 
-  it('stays away for as long as the garden asks', async () => {
+  it('waits as long as the garden requests', async () => {
     const server = await aServer();
     server.nextWatches.push((_, response) => answerJson(response, 429, {}, { 'Retry-After': '7' }));
     const { states } = await watching(server);
@@ -279,7 +279,7 @@ describe('a watch that fails', () => {
     expect(waiting.delayMs).toBe(7_025);
   });
 
-  it('does not hammer a garden that ends every watch at once', async () => {
+  it('does not reconnect in a tight loop to a garden that ends every watch immediately', async () => {
     const server = await aServer();
     server.nextWatches.push(...Array(1_000).fill((_: unknown, response: { end(): void }) => response.end()));
     const { states } = await watching(server);
@@ -292,7 +292,7 @@ describe('a watch that fails', () => {
 });
 
 describe('a handler', () => {
-  it('that fails meets the same event again', async () => {
+  it('that fails receives the same event again', async () => {
     const server = await aServer();
     const seen: string[] = [];
     const { told, logged } = await watching(server, {
@@ -314,7 +314,7 @@ describe('a handler', () => {
     expect(logged.join()).toContain('the database is away');
   });
 
-  it('of a page that fails leads to another list', async () => {
+  it('of a page that fails causes another list', async () => {
     const server = await aServer();
     server.shoots = [aVersion('1', 'c1')];
     let pages = 0;
@@ -331,7 +331,7 @@ describe('a handler', () => {
     expect([pages, told]).toEqual([2, ['listed']]);
   });
 
-  it('of states that throws harms nothing', async () => {
+  it('of states that throws has no effect on the watch', async () => {
     const server = await aServer();
     const { told } = await watching(server, {
       onState: () => {
@@ -358,7 +358,7 @@ describe('the end of a watch', () => {
     ],
   ];
 
-  it.each(phases)('comes with its signal %s', async (_what, prepare, reached) => {
+  it.each(phases)('follows its signal %s', async (_what, prepare, reached) => {
     const server = await aServer();
     prepare(server);
     const { ended, stop } = await watching(server);
@@ -369,7 +369,7 @@ describe('the end of a watch', () => {
     await expect(ended).resolves.toBeUndefined();
   });
 
-  it.each(phases)('comes with the client %s', async (_what, prepare, reached) => {
+  it.each(phases)('follows the close of the client %s', async (_what, prepare, reached) => {
     const server = await aServer();
     prepare(server);
     const { ended, client } = await watching(server);
@@ -380,7 +380,7 @@ describe('the end of a watch', () => {
     await expect(ended).resolves.toBeUndefined();
   });
 
-  it('is at once when its signal was aborted before', async () => {
+  it('is immediate when its signal was aborted before', async () => {
     const server = await aServer();
 
     const { ended } = await watching(server, { signal: AbortSignal.abort() });

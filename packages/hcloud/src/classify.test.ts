@@ -18,7 +18,7 @@ describe('a write', () => {
     [200, '{}'],
     [201, '{"action": {"id": 1, "unknown": "kept"}}'],
     [202, ' { "rrset" : {} }\n'],
-  ])('answered %i %j is accepted with that very body', (status, body) => {
+  ])('answered %i %j is accepted, and keeps its body unchanged', (status, body) => {
     expect(classifyWrite(answered(status, body))).toEqual({ kind: 'accepted', status, body });
   });
 
@@ -37,7 +37,7 @@ describe('a write', () => {
     [422, 'forbidden'],
     [423, 'locked'],
     [423, 'protected'],
-  ])('answered %i %s is refused with that very body', (status, code) => {
+  ])('answered %i %s is refused, and keeps its body unchanged', (status, code) => {
     const body = anError(code);
 
     expect(classifyWrite(answered(status, body))).toEqual({ kind: 'refused', status, code, body });
@@ -48,7 +48,7 @@ describe('a write', () => {
     [502, 'bad_gateway'],
     [503, 'unavailable'],
     [504, 'timeout'],
-  ])('answered %i %s has failed, with that very body', (status, code) => {
+  ])('answered %i %s has failed, and keeps its body unchanged', (status, code) => {
     const body = anError(code);
 
     expect(classifyWrite(answered(status, body))).toEqual({ kind: 'failed', status, code, body });
@@ -61,7 +61,7 @@ describe('a write', () => {
     [403, 'forbidden'],
     [403, 'token_readonly'],
     [403, 'unauthorized'],
-  ])('answered %i %s is about our own token', (status, code) => {
+  ])('answered %i %s is an error of our own token', (status, code) => {
     expect(classifyWrite(answered(status, anError(code)))).toEqual({ kind: 'credentials_refused', status, code });
   });
 
@@ -105,7 +105,7 @@ describe('a write', () => {
   it.each([
     [true, 'uncertain'],
     [false, 'unreached'],
-  ])('that broke (reached: %s) is %s', (reached, kind) => {
+  ])('that failed (reached: %s) is %s', (reached, kind) => {
     expect(classifyWrite({ kind: 'broken', reached, reason: 'why' })).toEqual({ kind, reason: 'why' });
   });
 });
@@ -133,7 +133,7 @@ describe('a read', () => {
     expect(classifyRead(answered(status, body)).kind).toBe(kind);
   });
 
-  it('names an odd code in no reason, for reasons go to logs', () => {
+  it('never quotes an error code of unknown format, because reasons are logged', () => {
     expect(classifyRead(answered(500, anError('Bearer abc')))).toEqual({
       kind: 'lasting',
       reason: '500 with an odd code',

@@ -25,8 +25,8 @@ function lateDeps(first: Turned = { kind: 'go', turn }): CallDeps {
 const write = { team: 'acme', method: 'POST', segments: ['zones'], body: null } as const;
 const reading = { class: 'settle', turnMsMax: 60_000, route: 'GET /zones', path: '/zones', parse: () => 1 } as const;
 
-describe('a turn that comes too late', () => {
-  it('leaves a write throttled that was not tried yet', async () => {
+describe('a turn that would come too late', () => {
+  it('leaves a write throttled if it was not tried yet', async () => {
     expect(await sendWrite(lateDeps(tooLong), write)).toEqual({ ...tooLong, kind: 'throttled' });
   });
 
@@ -34,7 +34,7 @@ describe('a turn that comes too late', () => {
     expect(await sendWrite(lateDeps(), write)).toEqual({ kind: 'unreached', reason: 'no connection' });
   });
 
-  it('fails a read for its budget only when that was not tried yet', async () => {
+  it('fails a read for lack of budget only if it was not tried yet', async () => {
     await expect(performRead(lateDeps(tooLong), reading)).rejects.toMatchObject({ reason: 'its budget is used up' });
     await expect(performRead(lateDeps(), reading)).rejects.toMatchObject({ reason: 'no connection' });
   });

@@ -18,7 +18,7 @@ describe('renderPath', () => {
     ['a\\b', 'a%5Cb'],
     ['a b\r\nX: y', 'a%20b%0D%0AX%3A%20y'],
     ['ü', '%C3%BC'],
-  ])('writes the segment %j as %j', (segment, encoded) => {
+  ])('encodes the segment %j as %j', (segment, encoded) => {
     const path = renderPath(['zones', segment]);
 
     expect(path).toBe(`/zones/${encoded}`);
@@ -28,11 +28,11 @@ describe('renderPath', () => {
     expect(() => renderPath(['zones', segment, 'rrsets'])).toThrow(TypeError);
   });
 
-  it('refuses to address the base itself', () => {
+  it('refuses a path without segments', () => {
     expect(() => renderPath([])).toThrow(TypeError);
   });
 
-  it('keeps every segment in its place through an URL parser', () => {
+  it('keeps every segment unchanged through a URL parser', () => {
     const segment = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text !== '.' && text !== '..');
 
     fc.assert(

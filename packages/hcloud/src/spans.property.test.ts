@@ -9,7 +9,7 @@ const jsonText = fc
 const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
 
 describe('slices', () => {
-  it('give back each member exactly as it was put into an object', () => {
+  it('return each member of an object with its exact text', () => {
     const members = fc.uniqueArray(fc.tuple(fc.string(), jsonText, space), { selector: ([key]) => key });
 
     fc.assert(
@@ -22,7 +22,7 @@ describe('slices', () => {
     );
   });
 
-  it('give back each element exactly as it was put into an array', () => {
+  it('return each element of an array with its exact text', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(jsonText, space)), (entries) => {
         const array = `[${entries.map(([text, gap]) => gap + text + gap).join(',')}]`;
@@ -32,7 +32,7 @@ describe('slices', () => {
     );
   });
 
-  it('never throw, whatever the text', () => {
+  it('never throw for any text', () => {
     fc.assert(
       fc.property(
         fc.oneof(

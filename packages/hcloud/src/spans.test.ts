@@ -16,7 +16,7 @@ describe('sliceMember', () => {
     ['the last of a repeated member, as JSON.parse does', '{"a":1,"a":2}', 'a', '2'],
     ['a member whose key was escaped', '{"\\u0061":1}', 'a', '1'],
     ['a member called __proto__', '{"__proto__":{"a":1}}', '__proto__', '{"a":1}'],
-  ])('gives %s', (_what, text, key, span) => {
+  ])('returns %s', (_what, text, key, span) => {
     const slice = sliceMember(text, key);
 
     expect(slice).toBe(span);
@@ -34,7 +34,7 @@ describe('sliceMember', () => {
     ['half a body', '{"a":1', 'a'],
     ['an empty text', '', 'a'],
     ['a byte order mark', '\uFEFF{"a":1}', 'a'],
-  ])('gives null for %s', (_what, text, key) => {
+  ])('returns null for %s', (_what, text, key) => {
     const slice = sliceMember(text, key);
 
     expect(slice).toBeNull();
@@ -49,7 +49,7 @@ describe('sliceElements', () => {
     ['no array', '{"rrsets":{"a":1}}', []],
     ['no such member', '{}', []],
     ['no JSON', '{"rrsets":[1}', []],
-  ])('gives the exact texts of %s', (_what, text, spans) => {
+  ])('returns the exact texts of %s', (_what, text, spans) => {
     const slices = sliceElements(text, 'rrsets');
 
     expect(slices).toEqual(spans);

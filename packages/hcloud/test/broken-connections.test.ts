@@ -22,7 +22,7 @@ const PATIENT = { waitMsMax: 60_000 };
 
 const chunked = 'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-describe('a write whose connection breaks after the request left', () => {
+describe('a write whose connection breaks after the request was sent', () => {
   const faults: [string, (socket: Socket) => void][] = [
     ['a reset without answer', (socket) => socket.resetAndDestroy()],
     ['an end without answer', (socket) => socket.end()],
@@ -71,7 +71,7 @@ describe('a write whose connection breaks after the request left', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is uncertain when a body trickles for longer than one call may take', async () => {
+  it('is uncertain when a body arrives too slowly for the timeout of a call', async () => {
     let trickle: NodeJS.Timeout | undefined;
     const trickling = (socket: Socket): void => {
       socket.write('HTTP/1.1 201 Created\r\n\r\n{');
@@ -85,7 +85,7 @@ describe('a write whose connection breaks after the request left', () => {
     expect(outcome).toEqual({ kind: 'uncertain', reason: 'no complete answer within 200 ms' });
   });
 
-  it('is uncertain when a kept connection is closed under it', async () => {
+  it('is uncertain when a kept-alive connection is closed during the call', async () => {
     const { client, requests } = await connectTo((socket) => {
       if (requests.length === 1) socket.write(rawAnswer('201 Created', '{}'));
       else socket.resetAndDestroy();
@@ -109,7 +109,7 @@ async function attempt(baseUrl: string, timeoutMs = 50_000): Promise<Exchange> {
   }
 }
 
-describe('an attempt that finds no connection', () => {
+describe('an attempt without a connection', () => {
   const secureUrl = ({ url }: RawServer): string => url.replace('http:', 'https:');
 
   it('reaches no server when none listens', async () => {
@@ -124,7 +124,7 @@ describe('an attempt that finds no connection', () => {
     expect(exchange).toMatchObject({ reached: false, reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
   });
 
-  it('reaches no server when the other side breaks off the TLS handshake', async () => {
+  it('reaches no server when the server breaks off the TLS handshake', async () => {
     upstream = await startRawServer((socket) => socket.resetAndDestroy());
 
     const exchange = await attempt(secureUrl(upstream));
@@ -142,8 +142,8 @@ describe('an attempt that finds no connection', () => {
   });
 });
 
-describe('a write that finds no connection', () => {
-  it('is tried again while there is time', async () => {
+describe('a write without a connection', () => {
+  it('is retried while there is time', async () => {
     const gaveUp = new AbortController();
     const outcomes: string[] = [];
     const { client } = aClient({
@@ -158,7 +158,7 @@ describe('a write that finds no connection', () => {
     expect(outcomes).toEqual(['unreached', 'unreached', 'unreached']);
   });
 
-  it('is unreached and not throttled, however often it is tried: what never arrived costs no budget', async () => {
+  it('is unreached and not throttled after any number of attempts: unsent requests cost no budget', async () => {
     const headers = [
       'RateLimit-Limit: 3600',
       // so little that a team which has made one call may make one more at once, and no third one
@@ -181,7 +181,7 @@ describe('a write that finds no connection', () => {
     expect(outcomes).toEqual(['accepted', 'unreached', 'unreached', 'unreached']);
   });
 
-  it('arrives once the upstream is back', async () => {
+  it('arrives when the upstream is available again', async () => {
     const baseUrl = await closedUrl();
     const { client, calls } = aClient({ baseUrl, ...PATIENT });
     const writing = client.write(aWrite());
@@ -210,7 +210,7 @@ describe('a read whose connection breaks', () => {
     expect(zone).toMatchObject({ kind: 'found', id: 7001 });
   });
 
-  it('ends as UpstreamUnavailable when it stays so', async () => {
+  it('ends as UpstreamUnavailable when retries fail too', async () => {
     const { client, requests } = await connectTo((socket) => socket.resetAndDestroy());
 
     const reading = client.readZone('example.net');
@@ -221,7 +221,7 @@ describe('a read whose connection breaks', () => {
   });
 });
 
-describe('what goes over the wire', () => {
+describe('a request on the wire', () => {
   const hostile = [
     '../../servers',
     '..%2F..%2Fservers',
@@ -234,7 +234,7 @@ describe('what goes over the wire', () => {
     ' ',
   ];
 
-  it.each(hostile)('keeps the name %j inside its own segment', async (name) => {
+  it.each(hostile)('keeps the name %j in its own segment', async (name) => {
     const { client, requests } = await connectTo((socket) =>
       socket.write(rawAnswer('404 Not Found', anError('not_found'))),
     );
@@ -247,7 +247,7 @@ describe('what goes over the wire', () => {
     expect(requests[0]?.match(/^host:/gim)).toHaveLength(1);
   });
 
-  it.each([[''], ['.'], ['..']])('is nothing at all for the name %j', async (name) => {
+  it.each([[''], ['.'], ['..']])('is not sent for the name %j', async (name) => {
     const { client, requests } = await connectTo((socket) => socket.end());
 
     await expect(client.write(aWrite({ segments: ['zones', '7001', 'rrsets', name, 'A'] }))).rejects.toThrow(TypeError);
@@ -255,7 +255,7 @@ describe('what goes over the wire', () => {
     expect(requests).toEqual([]);
   });
 
-  it('are the very bytes of the body, and `@` and `*` as they are', async () => {
+  it('contains the exact bytes of the body, and `@` and `*` unencoded', async () => {
     const { client, requests } = await connectTo((socket) => socket.write(rawAnswer('201 Created', '{}')));
     const body = Buffer.from('{ "records":[{"value" : "\\u00e9 é"}],\n"ttl":3.6e3 }');
 
@@ -266,7 +266,7 @@ describe('what goes over the wire', () => {
   });
 });
 
-describe('a request for which all connections are busy', () => {
+describe('a request while all connections are busy', () => {
   /** Never answers the first request, and each later one immediately. */
   const slowOnce = async () => {
     upstream = await startRawServer((socket) => {
@@ -276,7 +276,7 @@ describe('a request for which all connections are busy', () => {
   };
   const asked = { method: 'POST', path: '/zones', body: Buffer.from('{}') } as const;
 
-  it('has its whole time from when it gets one', async () => {
+  it('has its full timeout after it gets a connection', async () => {
     const wire = openWire({ baseUrl: await slowOnce(), token: aToken, timeoutMs: 200, socketsMax: 1 });
 
     const [first, second] = await Promise.all([wire.exchange(asked), wire.exchange(asked, 60_000)]);
@@ -286,7 +286,7 @@ describe('a request for which all connections are busy', () => {
     wire.close();
   });
 
-  it('is given up when none is free in time: surely nothing was sent', async () => {
+  it('fails as unsent when no connection is free in time', async () => {
     const wire = openWire({ baseUrl: await slowOnce(), token: aToken, timeoutMs: 60_000, socketsMax: 1 });
     const first = wire.exchange(asked);
 

@@ -65,7 +65,7 @@ describe('reads in a project', () => {
     });
   });
 
-  it('tell whether there is a server with one of the values of a label', async () => {
+  it('report whether a server has one of the values of a label', async () => {
     const query = { label_selector: 'mcm.gardener.cloud/cluster in (one,two)', per_page: '1' };
     const ask = () => within((project) => project.hasServerWith('mcm.gardener.cloud/cluster', ['one', 'two']));
 
@@ -80,7 +80,7 @@ describe('reads in a project', () => {
     expect((await ask()).kind).toBe('uncertain');
   });
 
-  it('find the image of an architecture, or that there is none', async () => {
+  it('find the image of an architecture, or null', async () => {
     const query = { type: 'system', status: 'available', name: 'ubuntu-24.04', architecture: 'arm' };
     const images = [
       { id: 1, name: 'ubuntu-24.04', architecture: 'x86', disk_size: 5 },
@@ -97,7 +97,7 @@ describe('reads in a project', () => {
     expect(await find()).toMatchObject({ kind: 'ok', value: null });
   });
 
-  it('take no list of actions for one that is none', async () => {
+  it('reject an answer whose list of actions is not a list', async () => {
     const path = '/servers/4711/actions?sort=id:desc&per_page=50';
     const list = () => within((project) => project.listServerActions(4711));
     provider()
@@ -111,7 +111,7 @@ describe('reads in a project', () => {
     }
   });
 
-  it('take the answer about another server for garbage', async () => {
+  it('reject the answer about another server as unusable', async () => {
     provider().get('/servers/4712').reply(200, { server }, { date });
 
     expect((await within((project) => project.readServer(4712))).kind).toBe('uncertain');
@@ -122,7 +122,7 @@ describe('a rebuild', () => {
   const rebuild = (baseUrl?: string): Promise<ProjectOutcome<unknown>> =>
     within((project) => project.rebuild(4711, { imageId: 7, userData: '#cloud-config' }), baseUrl);
 
-  it('always sends user data, and keeps no password', async () => {
+  it('always sends user data, and does not keep the password', async () => {
     provider()
       .post('/servers/4711/actions/rebuild', { image: 7, user_data: '#cloud-config' })
       .reply(201, { action, root_password: 'zCWbFhnu950dUTko5f40' }, { date });
@@ -145,7 +145,7 @@ describe('a rebuild', () => {
     [423, 'protected', { kind: 'refused', status: 423, code: 'protected' }],
     [500, 'server_error', { kind: 'uncertain', reason: '500 server_error' }],
     [503, 'unavailable', { kind: 'uncertain', reason: '503 unavailable' }],
-  ])('that is answered %i %s came to what it says', async (status, code, outcome) => {
+  ])('answered %i %s has that outcome', async (status, code, outcome) => {
     provider().post('/servers/4711/actions/rebuild').reply(status, anError(code), { date });
 
     expect(await rebuild()).toEqual(outcome);
@@ -156,13 +156,13 @@ describe('a rebuild', () => {
     ['another shape', 401, '{"message":"no"}'],
     ['no body', 201, ''],
     ['an action that is none', 201, '{"action":{}}'],
-  ])('may have happened when the answer is %s', async (_what, status, body) => {
+  ])('is uncertain when the answer is %s', async (_what, status, body) => {
     provider().post('/servers/4711/actions/rebuild').reply(status, body, { date });
 
     expect((await rebuild()).kind).toBe('uncertain');
   });
 
-  it('may have happened when half the answer came, or none in time', async () => {
+  it('is uncertain when half the answer came, or none in time', async () => {
     upstream = await startRawServer((socket) => socket.end(rawAnswer('201 Created', '{"action":{}}').slice(0, -4)));
     expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
     await upstream.close();
@@ -170,13 +170,13 @@ describe('a rebuild', () => {
     expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
   });
 
-  it('surely did not happen without a connection', async () => {
+  it('is certain not to have happened without a connection', async () => {
     expect((await rebuild(await closedUrl())).kind).toBe('unreached');
   });
 });
 
 describe('a project without budget', () => {
-  it('is left alone until the time that the provider names, and the others are not', async () => {
+  it('is not called until the time that the provider states, and the others are', async () => {
     let tick = 0;
     const now = () => Date.parse(date);
     const projects = connectProjects({ baseUrl: aBaseUrl, timeoutMs: 1_000, now, tick: () => tick, random: () => 0 });

@@ -21,7 +21,7 @@ const at = (location: unknown, hourly: unknown, monthly: unknown) => ({
 });
 
 describe('the price list', () => {
-  it('has what nodes pay for, net, as the provider wrote it', async () => {
+  it('contains net prices of nodes, as the provider wrote them', async () => {
     const server_types = [
       { id: 1, name: 'cpx31', prices: [at('hel1', '0.0210000000', '13.1000'), at('fsn1', '0.021', '13.1')] },
       { id: 2, name: 'cx22', prices: [] },
@@ -54,7 +54,7 @@ describe('the price list', () => {
     ['a sign', '-1'],
     ['nothing', ''],
     ['no price', null],
-  ])('leaves a price out that is %s, and keeps the others', async (_what, net) => {
+  ])('omits a price that is %s, and keeps the others', async (_what, net) => {
     const prices = [at('hel1', net, '13.1'), at('fsn1', '0.021', '13.1')];
     theProvider(200, JSON.stringify({ pricing: { currency: 'EUR', server_types: [{ name: 'cpx31', prices }] } }));
 
@@ -74,13 +74,13 @@ describe('the price list', () => {
     ['a fault', 500, anError('service_error'), {}, { kind: 'unavailable', reason: 'status 500' }],
     ['a page', 200, '<html></html>', {}, { kind: 'unavailable', reason: 'an answer of another shape' }],
     ['no currency', 200, '{"pricing": {"currency": "euros"}}', {}, { kind: 'unavailable' }],
-  ])('is not had after %s', async (_what, status, body, headers, reading) => {
+  ])('is unavailable after %s', async (_what, status, body, headers, reading) => {
     theProvider(status, body, headers);
 
     expect(await read()).toMatchObject(reading);
   });
 
-  it('is not had without an answer', async () => {
+  it('is unavailable without an answer', async () => {
     expect(await read()).toMatchObject({ kind: 'unavailable' });
   });
 });

@@ -25,7 +25,7 @@ describe('readZone', () => {
     expect(zone).toEqual({ kind: 'found', id: 7001, name: 'example.net', mode: 'primary', body: zoneText });
   });
 
-  it('tells an absent zone', async () => {
+  it('returns null for an absent zone', async () => {
     const { client } = aClient();
     upstream().get('/v1/zones/example.net').reply(404, anError('not_found'));
 
@@ -37,14 +37,14 @@ describe('readZone', () => {
     ['a zone without id', '{"zone": {"name": "example.net", "mode": "primary"}}'],
     ['a zone with an id beyond 2^53', '{"zone": {"id": 9007199254740993, "name": "example.net", "mode": "primary"}}'],
     ['no zone', '{"zones": []}'],
-  ])('takes %s for garbage', async (_what, body) => {
+  ])('rejects %s as unusable', async (_what, body) => {
     const { client } = aClient();
     upstream().get('/v1/zones/example.net').times(9).reply(200, body);
 
     await expect(client.readZone('example.net')).rejects.toThrow(UpstreamUnavailable);
   });
 
-  it.each([[0], [-1], [1.5], [Number.NaN], [2 ** 53]])('asks nothing for the id %d', async (id) => {
+  it.each([[0], [-1], [1.5], [Number.NaN], [2 ** 53]])('sends no request for the id %d', async (id) => {
     const { client, calls } = aClient();
 
     await expect(client.readZone(id)).rejects.toThrow(TypeError);
@@ -53,21 +53,21 @@ describe('readZone', () => {
 });
 
 describe('readRrset', () => {
-  it('finds a set and keeps its text', async () => {
+  it('finds an rrset and keeps its text', async () => {
     const { client } = aClient();
     upstream().get('/v1/zones/7001/rrsets/app/A').reply(200, `{"rrset": ${rrsetText}, "more": 1}`);
 
     expect(await client.readRrset(7001, 'app', 'A')).toEqual({ kind: 'found', body: rrsetText });
   });
 
-  it('tells an absent set', async () => {
+  it('returns null for an absent rrset', async () => {
     const { client } = aClient();
     upstream().get('/v1/zones/7001/rrsets/@/TXT').reply(404, anError('not_found'));
 
     expect(await client.readRrset(7001, '@', 'TXT')).toEqual({ kind: 'absent' });
   });
 
-  it('takes the answer about another set for garbage, and asks again', async () => {
+  it('rejects the answer about another rrset as unusable, and retries', async () => {
     const { client, calls } = aClient({ waitMsMax: 2_000 });
     upstream()
       .get('/v1/zones/7001/rrsets/app/A')
@@ -84,7 +84,7 @@ describe('listRrsets', () => {
     `{"rrsets": ${rrsets}, "meta": {"pagination": ${pagination}}}`;
   const path = '/v1/zones/7001/rrsets?page=2&per_page=100';
 
-  it('gives the sets of a page with their texts, and the next page', async () => {
+  it('returns the rrsets of a page with their texts, and the next page', async () => {
     const { client } = aClient();
     upstream().get(path).reply(200, page('{"page": 2, "next_page": 3, "total_entries": 202}'));
 
@@ -115,14 +115,14 @@ describe('listRrsets', () => {
     ['holds a set without type', page('{"next_page": null}', '[{"name": "app"}]')],
     ['holds a set that is null', page('{"next_page": null}', '[null]')],
     ['holds no list', page('{"next_page": null}', '{}')],
-  ])('takes a page for garbage that %s', async (_what, body) => {
+  ])('rejects a page as unusable that %s', async (_what, body) => {
     const { client } = aClient();
     upstream().get(path).times(9).reply(200, body);
 
     await expect(client.listRrsets(7001, 2)).rejects.toThrow(UpstreamUnavailable);
   });
 
-  it('does not take an absent zone for an empty one', async () => {
+  it('does not treat an absent zone as an empty one', async () => {
     const { client } = aClient();
     upstream().get(path).reply(404, anError('not_found'));
 
@@ -135,7 +135,7 @@ describe('listRrsets', () => {
 describe('readActions', () => {
   const actionText = (id: number, status = 'success') => `{"id": ${id}, "status": "${status}", "new" : 1.0}`;
 
-  it('asks for 50 ids at a time, for each id once, and drops what it did not ask for', async () => {
+  it('requests 50 ids at a time, each once, and drops actions that it did not request', async () => {
     const { client, calls } = aClient();
     const ids = Array.from({ length: 60 }, (_, index) => index + 1);
     const answer = (uri: string) => {
@@ -150,7 +150,7 @@ describe('readActions', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it.each(['running', 'success', 'error'])('gives the status %s', async (status) => {
+  it.each(['running', 'success', 'error'])('returns the status %s', async (status) => {
     const { client } = aClient();
     upstream()
       .get('/v1/actions?id=5&per_page=50')
@@ -159,21 +159,21 @@ describe('readActions', () => {
     expect(await client.readActions([5])).toEqual([{ id: 5, status, body: actionText(5, status) }]);
   });
 
-  it('leaves out what the upstream does not know', async () => {
+  it('omits actions that the upstream does not know', async () => {
     const { client } = aClient();
     upstream().get('/v1/actions?id=5&per_page=50').reply(200, '{"actions": []}');
 
     expect(await client.readActions([5])).toEqual([]);
   });
 
-  it('asks nothing for no ids', async () => {
+  it('sends no request for no ids', async () => {
     const { client, calls } = aClient();
 
     expect(await client.readActions([])).toEqual([]);
     expect(calls).toEqual([]);
   });
 
-  it('takes an unknown status for garbage', async () => {
+  it('rejects an unknown status as unusable', async () => {
     const { client } = aClient();
     upstream()
       .get('/v1/actions?id=5&per_page=50')
@@ -207,7 +207,7 @@ describe('a read', () => {
     [422, 'incorrect_zone_mode'],
     [403, 'maintenance'],
     [404, 'a_code_of_tomorrow'],
-  ])('answered %i %s ends immediately, and says why', async (status, code) => {
+  ])('answered %i %s fails immediately with the reason', async (status, code) => {
     const { client, calls } = aClient();
     upstream().get(path).reply(status, anError(code));
 
@@ -221,7 +221,7 @@ describe('a read', () => {
   it.each([
     [401, 'unauthorized'],
     [403, 'forbidden'],
-  ])('answered %i %s ends immediately and is logged as our fault', async (status, code) => {
+  ])('answered %i %s fails immediately and is logged as our error', async (status, code) => {
     const { client, calls, logged } = aClient();
     upstream().get(path).reply(status, anError(code));
 
@@ -233,7 +233,7 @@ describe('a read', () => {
     expect(logged).toEqual([expect.stringContaining('upstream refuses our token')]);
   });
 
-  it('that meets 429 is repeated after the time the upstream names', async () => {
+  it('that gets 429 is repeated after the time that the upstream states', async () => {
     const { client } = aClient({ waitMsMax: 60_000 });
     upstream().get(path).reply(429, anError('rate_limit_exceeded'), { 'Retry-After': '1' });
     upstream().get(path).reply(200, found);
@@ -241,14 +241,14 @@ describe('a read', () => {
     expect((await client.readRrset(7001, 'app', 'A')).kind).toBe('found');
   });
 
-  it('says how long the budget will lack when the wait would be too long', async () => {
+  it('reports how long the budget is exhausted when the wait would be too long', async () => {
     const { client } = aClient();
     upstream().get(path).reply(429, anError('rate_limit_exceeded'), { 'Retry-After': '60' });
 
     await expect(client.readRrset(7001, 'app', 'A')).rejects.toMatchObject({ retryAfterSeconds: 60 });
   });
 
-  it('stops after five answers of no use, for each costs budget', async () => {
+  it('stops after five unusable answers, because each costs budget', async () => {
     const { client, calls } = aClient({ waitMsMax: 60_000 });
     upstream().get(path).times(9).reply(503, '<html>');
 

@@ -30,7 +30,7 @@ describe('the token', () => {
     expect(everything([error, (error as Error).stack, outcome, logged, calls])).not.toContain(aToken);
   });
 
-  it('appears in no error when there is no connection', async () => {
+  it('appears in no error when no connection can be made', async () => {
     const { client, logged } = aClient({ baseUrl: await closedUrl() });
 
     const error: unknown = await client.readZone(7001).catch((reason: unknown) => reason);
@@ -39,7 +39,7 @@ describe('the token', () => {
     expect(everything([error, outcome, logged])).not.toContain(aToken);
   });
 
-  it('does not show when the client itself is printed', () => {
+  it('does not appear when the client itself is printed', () => {
     const { client } = aClient();
 
     expect(everything(client)).not.toContain(aToken);

@@ -34,7 +34,7 @@ function theProvider(...calls: readonly Call[]): nock.Scope {
 const verify = (timeoutMs = 3_000) => verifyToken({ baseUrl: aBaseUrl, token: aToken, timeoutMs });
 
 describe('a token', () => {
-  it('is valid when the provider lets it list, make and delete, which leaves nothing behind', async () => {
+  it('is valid when it can list, create and delete, and leaves nothing behind', async () => {
     const bodies: unknown[] = [];
     const scope = theProvider(list(), remove(71));
     scope.post('/placement_groups', (body) => bodies.push(body) > 0).reply(...made);
@@ -50,21 +50,21 @@ describe('a token', () => {
     ]);
   });
 
-  it('is rejected when the provider says so twice, and nothing is written', async () => {
+  it('is rejected when the provider refuses it twice, and nothing is written', async () => {
     const scope = theProvider(list(unauthorized), list(unauthorized));
 
     expect(await verify()).toBe('rejected');
     expect(scope.isDone()).toBe(true);
   });
 
-  it('is read-only when the provider refuses two writes for that', async () => {
+  it('is read-only when the provider refuses two writes as read-only', async () => {
     const scope = theProvider(list(), make(readOnly), make(readOnly));
 
     expect(await verify()).toBe('read-only');
     expect(scope.isDone()).toBe(true);
   });
 
-  it('is read-only as well where a write is forbidden', async () => {
+  it('is read-only too when a write is forbidden', async () => {
     theProvider(list(), make([403, anError('forbidden')]), make([403, anError('forbidden')]));
 
     expect(await verify()).toBe('read-only');
@@ -96,7 +96,7 @@ describe('a token', () => {
     ['a redirect', [302, '']],
   ];
   it.each<[string, Reply]>([...strange, ['a refusal of another kind', [403, anError('forbidden')]]])(
-    'is not known to be good or bad when a list is answered by %s, and nothing is asked again',
+    'stays unknown when a list is answered with %s, and no further request is sent',
     async (_what, reply) => {
       const scope = theProvider(list(reply), list(), make());
 
@@ -109,18 +109,15 @@ describe('a token', () => {
     ...strange,
     ['a wait', [403, anError('maintenance')]],
     ['a lock', [423, anError('locked')]],
-  ])(
-    'is not known to be good or bad when a write is answered by %s, and nothing is asked again',
-    async (_what, reply) => {
-      const scope = theProvider(list(), make(reply), make());
+  ])('stays unknown when a write is answered with %s, and no further request is sent', async (_what, reply) => {
+    const scope = theProvider(list(), make(reply), make());
 
-      expect(await verify()).toBe('unknown');
-      expect(scope.pendingMocks()).toHaveLength(1);
-    },
-  );
+    expect(await verify()).toBe('unknown');
+    expect(scope.pendingMocks()).toHaveLength(1);
+  });
 
   it.each(['resource_limit_exceeded', 'uniqueness_error', 'invalid_input'])(
-    'may write when the write was refused with %s, which comes after authorization',
+    'can write when the write was refused with %s, which is checked after authorization',
     async (code) => {
       theProvider(list(), make([code === 'resource_limit_exceeded' ? 403 : 422, anError(code)]));
 
@@ -133,18 +130,18 @@ describe('a token', () => {
     ['garbage', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['a closed connection', ''],
     ['an answer that repeats it', rawAnswer('200 OK', `{"placement_groups": ["${aToken}"]}`)],
-  ])('is not known to be good or bad after %s', async (_what, bytes) => {
+  ])('stays unknown after %s', async (_what, bytes) => {
     upstream = await startRawServer((socket) => socket.end(bytes));
 
     expect(await verifyToken({ baseUrl: `${upstream.url}/v1`, token: aToken })).toBe('unknown');
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it('is not known to be good or bad without a connection', async () => {
+  it('stays unknown without a connection', async () => {
     expect(await verifyToken({ baseUrl: await closedUrl(), token: aToken })).toBe('unknown');
   });
 
-  it('ends within the given time, the second call included', async () => {
+  it('is verified within the given time, including the second call', async () => {
     let calls = 0;
     upstream = await startRawServer((socket) => {
       calls += 1;
@@ -169,7 +166,7 @@ describe('a probe that a crash left behind', () => {
     expect(scope.isDone()).toBe(true);
   });
 
-  it('is deleted as well where there is no room for another one', async () => {
+  it('is deleted even when there is no room for another one', async () => {
     const noRoom: Reply = [403, anError('resource_limit_exceeded')];
     const scope = theProvider(list(leftOver), make(noRoom), remove(5), remove(6));
 
@@ -177,13 +174,13 @@ describe('a probe that a crash left behind', () => {
     expect(scope.isDone()).toBe(true);
   });
 
-  it('says nothing of the token when it cannot be deleted: the next verification finds it', async () => {
+  it('does not affect the verdict when it cannot be deleted: the next verification finds it', async () => {
     theProvider(list(leftOver), make(), remove(71, [500, '']), remove(5, [404, anError('not_found')]), remove(6));
 
     expect(await verify()).toBe('valid');
   });
 
-  it('is left alone by a token that may not write', async () => {
+  it('is not deleted with a read-only token', async () => {
     const scope = theProvider(list(leftOver), make(readOnly), make(readOnly), remove(5));
 
     expect(await verify()).toBe('read-only');

@@ -10,7 +10,7 @@ const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1_000) + s
 interceptRequests();
 
 describe('a write', () => {
-  it('sends the body byte for byte with our token, and gives the answer back byte for byte', async () => {
+  it('sends the body with our token, and returns the answer, both byte for byte', async () => {
     const { client, calls } = aClient();
     const answer = '{ "action" : {"id": 880012, "progress": 1.0e2, "new": "\\u00e9 é"} }\n';
     const seen: { body?: unknown; headers?: Record<string, unknown> } = {};
@@ -71,7 +71,7 @@ describe('a write', () => {
     [502, '<html>', { kind: 'uncertain', reason: '502 without an error body' }],
     [201, '<html>', { kind: 'uncertain', reason: '201 without a JSON object' }],
     [401, anError('unauthorized'), { kind: 'credentials_refused', status: 401, code: 'unauthorized' }],
-  ])('answered %i %j is sent once and never again', async (status, body, expected) => {
+  ])('answered %i %j is sent once', async (status, body, expected) => {
     const { client, calls } = aClient();
     upstream().post(path).reply(status, body);
 
@@ -81,7 +81,7 @@ describe('a write', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('follows no redirect, so that the token goes nowhere else', async () => {
+  it('does not follow redirects, so the token is not sent elsewhere', async () => {
     const { client } = aClient();
     const elsewhere = nock('http://elsewhere.test').post('/').reply(201, '{}').get('/').reply(200, '{}');
     upstream().post(path).reply(307, '', { Location: 'http://elsewhere.test/' });
@@ -92,7 +92,7 @@ describe('a write', () => {
     expect(elsewhere.isDone()).toBe(false);
   });
 
-  it('refuses an answer beyond the largest size instead of keeping it in memory', async () => {
+  it('refuses an answer above the maximum size instead of keeping it in memory', async () => {
     const { client } = aClient();
     upstream()
       .post(path)
@@ -103,7 +103,7 @@ describe('a write', () => {
     expect(outcome.kind).toBe('uncertain');
   });
 
-  it('keeps a byte order mark visible as garbage instead of dropping it', async () => {
+  it('keeps a byte order mark, which makes the answer unusable', async () => {
     const { client } = aClient();
     upstream().post(path).reply(201, Buffer.from('\uFEFF{}'));
 
@@ -113,8 +113,8 @@ describe('a write', () => {
   });
 });
 
-describe('a write that meets 429', () => {
-  it('waits the time the upstream names and is sent again', async () => {
+describe('a write that gets 429', () => {
+  it('waits the time that the upstream states and is sent again', async () => {
     const { client, calls } = aClient({ waitMsMax: 1_500 });
     upstream().post(path).reply(429, anError('rate_limit_exceeded'), { 'Retry-After': '1' });
     upstream().post(path).reply(201, '{"action": {}}');
@@ -127,7 +127,7 @@ describe('a write that meets 429', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(950);
   });
 
-  it('says when to come back if that is beyond the longest wait', async () => {
+  it('returns the retry time if it exceeds the maximum wait', async () => {
     const { client, calls } = aClient();
     upstream()
       .post(path)
@@ -148,7 +148,7 @@ describe('a write that meets 429', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('is not sent at all while the known budget lacks for longer', async () => {
+  it('is not sent while the known budget is exhausted for longer', async () => {
     const { client, calls } = aClient();
     const headers = { 'RateLimit-Limit': '360', 'RateLimit-Remaining': '0', 'RateLimit-Reset': inSeconds(600) };
     upstream().post(path).reply(201, '{}', headers);
@@ -166,7 +166,7 @@ describe('a write that meets 429', () => {
     expect(client.budget()).toMatchObject({ limit: 360, remaining: 0 });
   });
 
-  it('waits in the process for a refill that is near, instead of asking the upstream', async () => {
+  it('waits in the process for an imminent refill instead of sending a request', async () => {
     const { client, calls } = aClient();
     const headers = { 'RateLimit-Limit': '36000', 'RateLimit-Remaining': '0', 'RateLimit-Reset': inSeconds(600) };
     upstream().post(path).twice().reply(201, '{}', headers);
@@ -181,7 +181,7 @@ describe('a write that meets 429', () => {
   });
 });
 
-describe('a caller who gives up', () => {
+describe('a caller who aborts', () => {
   it('before the start causes no call', async () => {
     const { client, calls } = aClient();
 
@@ -204,7 +204,7 @@ describe('a caller who gives up', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('while the call is under way still learns its outcome', async () => {
+  it('during the call still gets its outcome', async () => {
     const { client } = aClient();
     const giveUp = new AbortController();
     upstream()
@@ -235,7 +235,7 @@ describe('connectHcloud', () => {
     expect(() => aClient({ token })).toThrow(/The token .* Set it again/);
   });
 
-  it('takes a base address with final slashes', async () => {
+  it('accepts a base address with trailing slashes', async () => {
     const { client } = aClient({ baseUrl: `${aBaseUrl}//` });
     upstream().post(path).reply(201, '{}');
 
@@ -245,8 +245,8 @@ describe('connectHcloud', () => {
   });
 });
 
-describe('a write that would have to wait for its turn', () => {
-  it('is throttled when there is no place to wait in', async () => {
+describe('a write that must wait for its turn', () => {
+  it('is throttled when the waiting places are taken', async () => {
     const { client, calls } = aClient({ waitMsMax: 10_000 });
     upstream().post(path).reply(429, '', { 'Retry-After': '5' });
     // For its first turn it waits until the budget is known.
@@ -256,7 +256,7 @@ describe('a write that would have to wait for its turn', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('gives its place back with the end of its wait', async () => {
+  it('releases its place at the end of its wait', async () => {
     const { client, calls } = aClient({ waitMsMax: 10_000 });
     upstream().post(path).reply(429, '', { 'Retry-After': '5' });
     const giveUp = new AbortController();
@@ -276,7 +276,7 @@ describe('a write that would have to wait for its turn', () => {
     expect(places).toBe(1);
   });
 
-  it('waits no longer than its own patience', async () => {
+  it('waits no longer than its maximum wait', async () => {
     const { client } = aClient({ waitMsMax: 600_000 });
     upstream().post(path).reply(429, '', { 'Retry-After': '300' });
 

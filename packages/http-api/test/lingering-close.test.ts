@@ -89,8 +89,8 @@ const REQUESTS: [string, number, string, string][] = [
   ['a body in small pieces', 400, head('/read', 'Transfer-Encoding: chunked'), '1\r\n[\r\n'.repeat(MIB / 6)],
 ];
 
-describe('a client that still sends when its last answer comes', () => {
-  it.each(REQUESTS)('reads the answer after all of %s', async (_what, status, begin, rest) => {
+describe('a client that still sends when its last answer arrives', () => {
+  it.each(REQUESTS)('reads the answer after sending all of %s', async (_what, status, begin, rest) => {
     const { socket, text, outcome } = await open(await start(PATIENT));
     socket.pause();
 
@@ -103,7 +103,7 @@ describe('a client that still sends when its last answer comes', () => {
     expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
-  it.each(REQUESTS)('may send the rest of %s after it has read the answer', async (_what, status, begin, rest) => {
+  it.each(REQUESTS)('can send the rest of %s after it has read the answer', async (_what, status, begin, rest) => {
     const { socket, text, outcome } = await open(await start(PATIENT));
     const answered = once(socket, 'end');
     const pieces = rest.match(/.{1,65536}/gs) ?? [];
@@ -117,7 +117,7 @@ describe('a client that still sends when its last answer comes', () => {
     expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*Connection: close`, 's'));
   });
 
-  it('reads the answer over TLS, too', async () => {
+  it('reads the answer over TLS too', async () => {
     const files = await makeTlsFolder();
     const log = createLog({ service: 'test', destination: new Writable({ write: (_chunk, _as, next) => next() }) });
     const watched = { metrics: createMetrics({ service: 'test' }), log };
@@ -142,7 +142,7 @@ describe('a client that still sends when its last answer comes', () => {
     expect(text()).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('is cut when it does not stop', async () => {
+  it('is disconnected when it does not stop', async () => {
     const { socket, text, outcome } = await open(await start(PATIENT));
     const answered = once(socket, 'end');
     socket.write(head('/refused', 'Connection: close', lengthOf(1_000 * MIB)));
@@ -154,7 +154,7 @@ describe('a client that still sends when its last answer comes', () => {
     expect(text()).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('is cut when it stays and sends nothing more', async () => {
+  it('is disconnected when it stays and sends nothing more', async () => {
     const server = await start({ lingerMs: 1 });
     const { socket } = await open(server);
     socket.write(head('/refused', 'Connection: close', lengthOf(MIB)));
@@ -165,8 +165,8 @@ describe('a client that still sends when its last answer comes', () => {
   });
 });
 
-describe('a client whose request was read to its end', () => {
-  it('is not waited for after its last answer', async () => {
+describe('a client whose request was read completely', () => {
+  it('is disconnected without a wait after its last answer', async () => {
     const server = await start(PATIENT);
     const { socket, text } = await open(server);
     socket.write(`${head('/read', 'Connection: close', lengthOf(2))}{}`);

@@ -23,7 +23,7 @@ async function open(count: number): Promise<RawClient[]> {
 }
 
 describe('connections from one address', () => {
-  it('are closed at once beyond their number, until one of the others ends', async () => {
+  it('are closed immediately above their maximum, until another one ends', async () => {
     service = await startService({ CONNECTIONS_PER_ADDRESS: '5' });
     const [first] = await open(5);
 
@@ -34,13 +34,13 @@ describe('connections from one address', () => {
     expect(await isServed()).toBeNull();
   });
 
-  it('are not counted when it is that of a trusted proxy', async () => {
+  it('are not counted for a trusted proxy', async () => {
     service = await startService({ CONNECTIONS_PER_ADDRESS: '2', TRUST_PROXY: 'loopback' });
 
     await open(5);
   });
 
-  it('are closed beyond the number of all', async () => {
+  it('are closed above the maximum for all addresses', async () => {
     service = await startService({ CONNECTIONS_MAX: '3', TRUST_PROXY: 'loopback' });
     const [first] = await open(3);
 

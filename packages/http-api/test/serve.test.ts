@@ -30,7 +30,14 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
   app.use(requestId(), requestLog(log, metrics));
   addRoutes(app);
   served = await serve({
-    ...{ app, host: '127.0.0.1', port: 0, metricsPort: 0, metrics, health, log, shutdownGraceMs: 1000 },
+    app,
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: 0,
+    metrics,
+    health,
+    log,
+    shutdownGraceMs: 1000,
     ...options,
   });
   const requestLine = () =>
@@ -43,7 +50,7 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
 }
 
 describe('serve', () => {
-  it('gives requests and responses the prototypes of the app, so that Express need not set them', async () => {
+  it('sets the prototypes of requests and responses, so Express need not set them', async () => {
     const requests: object[] = [];
     const responses: object[] = [];
     const { url, app } = await start((built) => {
@@ -64,7 +71,7 @@ describe('serve', () => {
     expect(responses[0]).toBe(app.response);
   });
 
-  it('gives metrics and health on a port of their own, and not on that of the app', async () => {
+  it('serves metrics and health on a separate port only', async () => {
     const { url, metricsUrl } = await start((app) => app.get('/x/:id', (_req, res) => res.json({})));
     await fetch(`${url}/x/1`);
 
@@ -81,7 +88,7 @@ describe('serve', () => {
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
   });
 
-  it('lets the app answer what is no HTTP', async () => {
+  it('lets the app answer invalid HTTP', async () => {
     const { port } = await start(() => {}, {
       onClientError: (_error, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}'),
     });
@@ -94,10 +101,10 @@ describe('serve', () => {
   });
 });
 
-describe('a server that is asked to close', () => {
+describe('a closing server', () => {
   const start60 = () => start((app) => app.get('/x', (_req, res) => res.json({})), { drainDelayMs: 60_000 });
 
-  it('goes on serving until proxies know: not ready, and with the end of each connection announced', async () => {
+  it('serves until proxies know: it is not ready, and announces the end of each connection', async () => {
     const { url, metricsUrl, close } = await start60();
 
     const closed = close();
@@ -111,7 +118,7 @@ describe('a server that is asked to close', () => {
     await expect(fetch(`${url}/x`)).rejects.toThrow();
   });
 
-  it('serves no longer than that', async () => {
+  it('stops serving after that time', async () => {
     const { url, close } = await start((app) => app.get('/x', (_req, res) => res.json({})), { drainDelayMs: 1 });
 
     await close();
@@ -119,7 +126,7 @@ describe('a server that is asked to close', () => {
     await expect(fetch(`${url}/x`)).rejects.toThrow();
   });
 
-  it('lets long answers go on while it serves, and ends them when it takes no more connections', async () => {
+  it('continues long answers while it serves, and ends them when it accepts no more connections', async () => {
     const { health, close } = await start60();
 
     const closed = close();
@@ -132,7 +139,7 @@ describe('a server that is asked to close', () => {
 });
 
 describe('requestId', () => {
-  it('makes an id of its own, whatever the client sends', async () => {
+  it('generates the id and ignores that of the client', async () => {
     const { url, requestLine } = await start((app) => app.get('/x', (_req, res) => res.json({})));
 
     const answer = await fetch(`${url}/x`, { headers: { 'X-Request-Id': 'mine', 'X-Correlation-Id': 'mine' } });
@@ -157,13 +164,19 @@ describe('requestLog', () => {
     await fetch(`${url}/teams/acme/clusters/web/?token=hunter2`);
 
     expect(await requestLine()).toMatchObject({
-      ...{ level: 'info', method: 'GET', path: '/teams/acme/clusters/web/', route: '/teams/:team/clusters/:name/' },
-      ...{ status: 201, ms: expect.any(Number), bytes: 7, team: 'acme' },
+      level: 'info',
+      method: 'GET',
+      path: '/teams/acme/clusters/web/',
+      route: '/teams/:team/clusters/:name/',
+      status: 201,
+      ms: expect.any(Number),
+      bytes: 7,
+      team: 'acme',
     });
     expect(logText()).not.toContain('hunter2');
   });
 
-  it('takes the route that a router names itself', async () => {
+  it('logs the route that a router names itself', async () => {
     const { url, requestLine } = await start((app) =>
       app.use((_req, res) => {
         res.locals.route = '/zones/:zone';
@@ -176,7 +189,7 @@ describe('requestLog', () => {
     expect((await requestLine()).route).toBe('/zones/:zone');
   });
 
-  it('calls a request that met no route unmatched', async () => {
+  it('logs a request without a route as unmatched', async () => {
     const { url, requestLine } = await start(() => {});
 
     await fetch(`${url}/wp-login.php`);
@@ -184,7 +197,7 @@ describe('requestLog', () => {
     expect(await requestLine()).toMatchObject({ route: 'unmatched', status: 404 });
   });
 
-  it('tells when the client left before the answer', async () => {
+  it('logs that the client left before the answer', async () => {
     let begun = false;
     const { port, requestLine } = await start((app) =>
       app.get('/never', () => {
@@ -202,7 +215,7 @@ describe('requestLog', () => {
 });
 
 describe('/readyz', () => {
-  it('names failing and late checks without telling why, and recovers', async () => {
+  it('names failing and late checks without details, and recovers', async () => {
     let up = false;
     const database: HealthCheck = async () => {
       if (!up) throw new Error('password authentication failed for user corral');

@@ -20,7 +20,7 @@ const isRefused = (port: number): Promise<boolean> =>
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: corral\r\n\r\n`;
 
 describe('SIGTERM', () => {
-  it('lets a request in flight end, refuses new connections, then closes the rest in order and exits 0', async () => {
+  it('finishes a request in flight, refuses new connections, then closes the rest in order and exits 0', async () => {
     service = await startService();
     const client = await openRaw(service.port);
     client.socket.write(get('/slow'));
@@ -58,7 +58,7 @@ describe('SIGTERM', () => {
     expect((await service.exited).code).toBe(0);
   });
 
-  it('closes the connection of an answer that had begun before, once it has ended', async () => {
+  it('closes the connection of an answer that began earlier after it has ended', async () => {
     service = await startService({ GRACE: '60s' });
     const client = await openRaw(service.port);
     client.socket.write(get('/streaming'));
@@ -73,7 +73,7 @@ describe('SIGTERM', () => {
     expect((await service.exited).code).toBe(0);
   });
 
-  it('cuts what has not ended after the grace, says so, and logs the request as aborted', async () => {
+  it('aborts what has not ended after the grace period, and logs the request as aborted', async () => {
     service = await startService({ GRACE: '200ms' });
     const client = await openRaw(service.port);
     client.socket.write(get('/never?token=abc'));
@@ -92,7 +92,7 @@ describe('SIGTERM', () => {
     expect(service.output()).not.toContain('abc');
   });
 
-  it('exits at once on a second signal', async () => {
+  it('exits immediately on a second signal', async () => {
     service = await startService({ GRACE: '60s' });
     const client = await openRaw(service.port);
     client.socket.write(get('/never'));

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('a slow client', () => {
-  it('that never ends its headers is cut with 408', async () => {
+  it('that never ends its headers is disconnected with 408', async () => {
     const client = await openRaw(service.port);
     client.socket.write('GET /healthz HTTP/1.1\r\nHost: corral\r\nX-Slow: ');
 
@@ -17,7 +17,7 @@ describe('a slow client', () => {
     expect(client.text()).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('that never ends its body is cut', async () => {
+  it('that never ends its body is disconnected', async () => {
     const client = await openRaw(service.port);
     client.socket.write(
       'POST /body HTTP/1.1\r\nHost: corral\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
@@ -42,14 +42,14 @@ describe('a slow client', () => {
       'POST /body HTTP/1.1\r\nHost: corral\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n',
     ],
     ['a body that no handler reads', 'POST /healthz HTTP/1.1\r\nHost: corral\r\nContent-Length: 9999\r\n\r\n'],
-  ])('that goes on sending %s byte by byte is cut, answered or not', async (_what, head) => {
+  ])('that sends %s byte by byte is disconnected, answered or not', async (_what, head) => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(service.port)));
     for (const { socket } of clients) socket.write(head);
 
     await Promise.all(clients.map(drip));
   });
 
-  it('that sends nothing at all is cut', async () => {
+  it('that sends nothing is disconnected', async () => {
     const client = await openRaw(service.port);
 
     await client.closed;

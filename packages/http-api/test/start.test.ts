@@ -8,8 +8,8 @@ afterEach(async () => {
   service = undefined;
 });
 
-describe('a start that fails', () => {
-  it('names every wrong variable once, without a stack or a secret, and exits 78', async () => {
+describe('a failing start', () => {
+  it('lists every invalid variable once, without a stack or a secret, and exits 78', async () => {
     const { code, output } = await runToEnd({ PORT: '', API_SECRET: 'hunter2', GRACE: 'soon' });
 
     expect(code).toBe(78);
@@ -24,7 +24,7 @@ describe('a start that fails', () => {
     );
   });
 
-  it('says in one line which port it cannot have, and exits 1', async () => {
+  it('names the unavailable port in one line, and exits 1', async () => {
     service = await startService();
 
     const { code, output } = await runToEnd({ PORT: String(service.port), API_SECRET: 'long enough to be one' });
@@ -34,13 +34,15 @@ describe('a start that fails', () => {
     expect(output).toContain(`Cannot listen on port ${service.port} of 127.0.0.1. Another process uses it`);
   });
 
-  it('says in one line that a key belongs to another certificate, and exits 1', async () => {
+  it('reports in one line a key of another certificate, and exits 1', async () => {
     const files = await makeTlsFolder();
     await files.write({ key: (await files.issue()).key });
 
     const { code, output } = await runToEnd({
-      ...{ PORT: '0', API_SECRET: 'long enough to be one' },
-      ...{ TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile },
+      PORT: '0',
+      API_SECRET: 'long enough to be one',
+      TLS_CERT_FILE: files.certFile,
+      TLS_KEY_FILE: files.keyFile,
     });
     await files.remove();
 

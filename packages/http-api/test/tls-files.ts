@@ -36,7 +36,12 @@ export async function makeTlsFolder(): Promise<TlsFolder> {
   };
   await write(await issue());
   return {
-    ...{ certFile: path('tls.crt'), keyFile: path('tls.key'), ca: authority.certificate, issue, write, path },
+    certFile: path('tls.crt'),
+    keyFile: path('tls.key'),
+    ca: authority.certificate,
+    issue,
+    write,
+    path,
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

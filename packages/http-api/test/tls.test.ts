@@ -38,7 +38,13 @@ async function start(options: Partial<ServeOptions> = {}, addRoutes: (app: Expre
   app.get('/v1/zones', (req, res) => res.json({ secure: req.secure, host: req.hostname }));
   addRoutes(app);
   served = await serve({
-    ...{ app, host: '127.0.0.1', port: 0, metrics, health, log, shutdownGraceMs: 5_000 },
+    app,
+    host: '127.0.0.1',
+    port: 0,
+    metrics,
+    health,
+    log,
+    shutdownGraceMs: 5_000,
     tls: { ...files, renewalCheckMs: 20 },
     ...options,
   });
@@ -72,7 +78,10 @@ function get(port: number, options: RequestOptions = {}) {
         });
         res.on('end', () =>
           resolve({
-            ...{ status: res.statusCode ?? 0, httpVersion: res.httpVersion, body, reused: req.reusedSocket },
+            status: res.statusCode ?? 0,
+            httpVersion: res.httpVersion,
+            body,
+            reused: req.reusedSocket,
             expiresAt: new Date(expiresAt).toISOString(),
           }),
         );
@@ -83,7 +92,7 @@ function get(port: number, options: RequestOptions = {}) {
 }
 
 describe('a service with a certificate', () => {
-  it('speaks TLS on its port, and nothing plain', async () => {
+  it('speaks only TLS on its port', async () => {
     const { url, tlsUrl, port } = await start();
     const plain = await openRaw(port);
     plain.socket.write('GET /v1/zones HTTP/1.1\r\nHost: corral\r\n\r\n');
@@ -96,7 +105,7 @@ describe('a service with a certificate', () => {
     expect(plain.text()).not.toContain('HTTP/1.1');
   });
 
-  it('speaks TLS beside plain HTTP when TLS has a port of its own', async () => {
+  it('speaks TLS beside plain HTTP when TLS has a separate port', async () => {
     const { url, port, tlsUrl } = await start({ tls: { ...files, port: 0 } });
 
     const plain = await fetch(`${url}/v1/zones`);
@@ -108,7 +117,7 @@ describe('a service with a certificate', () => {
     expect(url).toBe(`http://127.0.0.1:${port}`);
   });
 
-  it('serves one request after the other on a connection, in HTTP/1.1', async () => {
+  it('serves several requests on a connection, in HTTP/1.1', async () => {
     const { port } = await start();
     const agent = new Agent({ keepAlive: true, maxSockets: 1, ALPNProtocols: ['h2', 'http/1.1'] });
 
@@ -126,7 +135,7 @@ describe('a service with a certificate', () => {
     ['TLSv1.2', 'TLSv1.2'],
     ['TLSv1.1', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
     ['TLSv1', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
-  ])('asked for %s says %s', async (version, outcome) => {
+  ])('negotiates %s: %s', async (version, outcome) => {
     const { port } = await start();
 
     const said = await new Promise((resolve) => {
@@ -143,7 +152,7 @@ describe('a service with a certificate', () => {
     expect(said).toBe(outcome);
   });
 
-  it('lets the app answer what is no HTTP', async () => {
+  it('lets the app answer invalid HTTP', async () => {
     const { port } = await start({
       onClientError: (_error, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}'),
     });
@@ -167,7 +176,7 @@ describe('a slow client', () => {
     },
   };
 
-  it('that never begins its handshake is cut', async () => {
+  it('that never begins its handshake is disconnected', async () => {
     const { port } = await start(impatient);
 
     const client = await openRaw(port);
@@ -176,7 +185,7 @@ describe('a slow client', () => {
     expect([client.text(), answered]).toEqual(['', 0]);
   });
 
-  it('that sends its handshake in pieces is cut all the same', async () => {
+  it('that sends its handshake in pieces is disconnected too', async () => {
     const { port } = await start(impatient);
     const client = await openRaw(port);
     const drip = setInterval(() => client.socket.write(Buffer.of(0x16, 0x03, 0x01, 0x40, 0x00)), 50);
@@ -187,13 +196,13 @@ describe('a slow client', () => {
     expect([client.text(), answered]).toEqual([expect.not.stringContaining('HTTP'), 0]);
   });
 
-  it('that says nothing after its handshake is cut', async () => {
+  it('that sends nothing after its handshake is disconnected', async () => {
     const { port } = await start(impatient);
 
     expect(await sayOverTls(port, '')).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('that never ends its headers is cut with 408', async () => {
+  it('that never ends its headers is disconnected with 408', async () => {
     const { port } = await start(impatient);
 
     expect(await sayOverTls(port, 'GET /v1/zones HTTP/1.1\r\nHost: corral\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
@@ -206,7 +215,7 @@ describe('a renewed certificate', () => {
     return { pair, expiresAt: expiryOf(pair) };
   };
 
-  it('is presented to new connections, while open ones go on', async () => {
+  it('is presented to new connections, while open ones continue', async () => {
     const { port, logLines, metricsText } = await start();
     const agent = new Agent({ keepAlive: true });
     const before = await get(port, { agent });
@@ -228,7 +237,7 @@ describe('a renewed certificate', () => {
     );
   });
 
-  it('is taken when a symbolic link was put in another place, as Kubernetes does', async () => {
+  it('is loaded when a symbolic link is replaced, as Kubernetes does', async () => {
     const { pair, expiresAt } = await days(30);
     await writeFile(files.path('new.crt'), pair.certificate);
     await writeFile(files.path('new.key'), pair.key);
@@ -245,7 +254,7 @@ describe('a renewed certificate', () => {
     expect((await untilExpiring(port, expiresAt)).status).toBe(200);
   });
 
-  it('that does not fit its key yet leaves the old one in use, and is reported once', async () => {
+  it('that does not match its key yet leaves the old one in use, and is reported once', async () => {
     const { port, logLines } = await start();
     const { expiresAt: before } = await get(port);
     const { pair, expiresAt } = await days(30);
@@ -268,7 +277,7 @@ describe('a renewed certificate', () => {
 });
 
 describe('closing', () => {
-  it('lets a request in flight end, and does not wait for handshakes', async () => {
+  it('finishes a request in flight, and does not wait for handshakes', async () => {
     let arrived = (): void => {};
     let release = (): void => {};
     const arrival = new Promise<void>((resolve) => {
@@ -294,7 +303,7 @@ describe('closing', () => {
   });
 });
 
-describe('a certificate that cannot be used', () => {
+describe('an unusable certificate', () => {
   const refused = async (): Promise<string> =>
     start().then(
       () => 'started',

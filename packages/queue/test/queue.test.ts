@@ -89,7 +89,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(job.runs()).toBe(3);
   });
 
-  it('runs a job at once although a delayed one has the same id', async () => {
+  it('runs a job immediately even if a delayed one has the same id', async () => {
     const queue = aQueue();
     let runs = 0;
     aWorker({ 'settle-writes': async () => (runs += 1) });

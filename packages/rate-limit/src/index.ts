@@ -7,8 +7,8 @@ export { inOrder, type RequestLimit, type RequestLimiter, requestLimiter } from 
 export type { BucketRule, Taken } from './token-bucket.js';
 export {
   type Clock,
-  type PlacesPerKey,
-  placesPerKey,
+  type KeyedSemaphore,
+  keyedSemaphore,
   systemClock,
   type WaitingLines,
   waitingLines,

@@ -1,12 +1,12 @@
 import type { RequestHandler, Response } from 'express';
 import type { Buckets } from './buckets.js';
 import { bucketLimiter, inOrder, type RequestLimit, type RequestLimiter, refusalOf } from './request-limiter.js';
-import type { PlacesPerKey, WaitingLines } from './waiting-lines.js';
+import type { KeyedSemaphore, WaitingLines } from './waiting-lines.js';
 
 export interface PatientLimiterOptions {
   readonly buckets: Buckets;
   readonly lines: WaitingLines;
-  readonly places: PlacesPerKey;
+  readonly places: KeyedSemaphore;
   /** A request needs a token of each. They are reported in this order. */
   readonly limits: readonly RequestLimit[];
   /** Key whose waiting places the client's requests take. */
@@ -36,7 +36,7 @@ export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
       return charge !== null && charge.resetTime.waitMs > 0 ? [{ limit, charge }] : [];
     });
     if (waits.length === 0) return next();
-    const leavePlace = places.enter(options.placeOf(res));
+    const leavePlace = places.tryAcquire(options.placeOf(res));
     if (leavePlace === null) {
       const [longest] = waits.sort((one, other) => other.charge.resetTime.waitMs - one.charge.resetTime.waitMs);
       return next(longest && refusalOf(res, longest.limit, longest.charge));

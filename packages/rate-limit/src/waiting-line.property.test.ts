@@ -6,7 +6,7 @@ import {
   emptyLine,
   enter,
   leave,
-  placesPerKey,
+  keyedSemaphore,
   serve,
   type WaitingLine,
   waitingLines,
@@ -179,18 +179,18 @@ describe('the waiting lines of a process', () => {
   });
 });
 
-describe('placesPerKey', () => {
+describe('keyedSemaphore', () => {
   it('limits the places per key, and counts a place released twice once', () => {
-    const places = placesPerKey(2);
-    const leave = places.enter('a') as () => void;
-    expect(places.enter('a')).not.toBeNull();
-    expect(places.enter('a')).toBeNull();
-    expect(places.enter('b')).not.toBeNull();
+    const places = keyedSemaphore(2);
+    const leave = places.tryAcquire('a') as () => void;
+    expect(places.tryAcquire('a')).not.toBeNull();
+    expect(places.tryAcquire('a')).toBeNull();
+    expect(places.tryAcquire('b')).not.toBeNull();
 
     leave();
     leave();
 
-    expect(places.enter('a')).not.toBeNull();
-    expect(places.enter('a')).toBeNull();
+    expect(places.tryAcquire('a')).not.toBeNull();
+    expect(places.tryAcquire('a')).toBeNull();
   });
 });

@@ -109,26 +109,26 @@ export function waitingLines(clock: Clock): WaitingLines {
   };
 }
 
-export interface PlacesPerKey {
+export interface KeyedSemaphore {
   /** @returns a function that releases the place; null when all are taken */
-  enter(who: string): (() => void) | null;
+  tryAcquire(key: string): (() => void) | null;
 }
 
 /** Limits how many may wait concurrently per key. */
-export function placesPerKey(max: number): PlacesPerKey {
+export function keyedSemaphore(max: number): KeyedSemaphore {
   const taken = new Map<string, number>();
   return {
-    enter(who) {
-      const count = taken.get(who) ?? 0;
+    tryAcquire(key) {
+      const count = taken.get(key) ?? 0;
       if (count >= max) return null;
-      taken.set(who, count + 1);
-      let isFree = false;
+      taken.set(key, count + 1);
+      let isReleased = false;
       return () => {
-        if (isFree) return;
-        isFree = true;
-        const left = (taken.get(who) ?? 1) - 1;
-        if (left === 0) taken.delete(who);
-        else taken.set(who, left);
+        if (isReleased) return;
+        isReleased = true;
+        const left = (taken.get(key) ?? 1) - 1;
+        if (left === 0) taken.delete(key);
+        else taken.set(key, left);
       };
     },
   };

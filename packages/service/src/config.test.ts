@@ -30,7 +30,7 @@ function problemsOf(run: () => unknown) {
 }
 
 describe('readConfig', () => {
-  it('gives typed values, defaults for what is absent, and undefined for what is optional', () => {
+  it('returns typed values, defaults for absent variables, and undefined for optional ones', () => {
     const specs = {
       PORT: portOrFree({ desc, default: 8080 }),
       NAME: text({ desc }),
@@ -42,7 +42,7 @@ describe('readConfig', () => {
     expect(config).toEqual({ PORT: 8080, NAME: 'corral', REDIS_URL: undefined });
   });
 
-  it('counts an empty variable as absent', () => {
+  it('treats an empty variable as absent', () => {
     const specs = { PORT: portOrFree({ desc, default: 8080 }), NAME: text({ desc }) };
 
     const error = problemsOf(() => readConfig(specs, { PORT: '', NAME: '  ' }));
@@ -50,7 +50,7 @@ describe('readConfig', () => {
     expect(error.problems.map(({ variable, problem }) => `${variable} ${problem}`)).toEqual(['NAME is missing']);
   });
 
-  it('lists every wrong variable with what is wrong and what is expected', () => {
+  it('lists every invalid variable with its error and the expected format', () => {
     const specs = {
       PORT: portOrFree({ desc: 'Where it listens.' }),
       GRACE: durationMs({ desc: 'How long it waits.', default: 1000 }),
@@ -69,7 +69,7 @@ describe('readConfig', () => {
     );
   });
 
-  it('asks for an optional variable when another one makes it necessary', () => {
+  it('requires an optional variable when another one makes it necessary', () => {
     const specs = {
       DEMOS: flag({ desc, default: false }),
       DEMO_ZONE: text({ desc, default: undefined, requiredWhen: (config) => config.DEMOS === true }),
@@ -145,7 +145,7 @@ describe('variables', () => {
     expect(problemsOf(() => read(spec, value)).problems).toHaveLength(1);
   });
 
-  it('never throw anything but a ConfigError, whatever the text', () => {
+  it('throw only ConfigError for any text', () => {
     const specs = {
       A: durationMs({ desc, default: 1 }),
       B: trustProxy({ desc, default: false }),
@@ -171,7 +171,7 @@ describe('describeConfig', () => {
     LEVEL: oneOf(['info', 'debug'], { desc: 'How much it says.', default: undefined }),
   };
 
-  it('gives one row for each variable', () => {
+  it('returns one row for each variable', () => {
     expect(describeConfig(specs)).toEqual([
       { name: 'GRACE', type: 'duration', default: '`25000`', unit: 'ms', description: 'How long it waits.' },
       { name: 'TOKEN', type: 'secret', default: 'required', unit: '', description: 'The token of the upstream.' },
@@ -179,7 +179,7 @@ describe('describeConfig', () => {
     ]);
   });
 
-  it('makes a Markdown table', () => {
+  it('renders a Markdown table', () => {
     expect(configTable(specs).split('\n').slice(0, 3)).toEqual([
       '| Variable | Type | Default | Unit | Meaning |',
       '| --- | --- | --- | --- | --- |',

@@ -59,7 +59,7 @@ describe('createLog', () => {
     expect(await line()).toMatchObject({ zone: 'z', pass: 2, step: 'wait' });
   });
 
-  it('lets no field forge the head of a line', async () => {
+  it('lets no field overwrite time, level, service or message', async () => {
     const { log, line } = capture();
 
     log.info('true', { message: 'forged', level: 'debug' });
@@ -87,7 +87,7 @@ describe('createLog', () => {
     });
   });
 
-  it('survives circles, throwing getters, big integers and endless depth', async () => {
+  it('survives cycles, throwing getters, big integers and deep nesting', async () => {
     const { log, line } = capture();
     const circle: Record<string, unknown> = { big: 10n };
     circle.self = circle;
@@ -165,7 +165,7 @@ describe('redaction', () => {
     ['basic credentials', 'Basic dXNlcjpwYXNz was refused'],
     ['a token of 64 characters', `the token ${token} is unknown`],
     ['the password in an address', 'cannot reach postgres://corral:abc.def-ghi@db/corral'],
-  ])('takes %s out of a text, a message and an error', async (_what, text) => {
+  ])('removes %s from a text, a message and an error', async (_what, text) => {
     const { log, line } = capture();
 
     log.info(text, { text, error: new Error(text, { cause: new Error(text) }) });
@@ -190,7 +190,7 @@ describe('redaction', () => {
     expect(await line()).toMatchObject(fields);
   });
 
-  it('lets no 64-character token through, wherever it stands', async () => {
+  it('removes a 64-character token at any position', async () => {
     const { log, lines } = capture();
     const noise = fc.string().map((text) => text.replaceAll(/[A-Za-z0-9]$|^[A-Za-z0-9]/g, ''));
     fc.assert(

@@ -1,8 +1,29 @@
 /** Suffixes of field names (lower case, without punctuation) whose values are never logged. */
 const secretNames = [
-  ...['authorization', 'token', 'tokens', 'password', 'passwords', 'passwd', 'passphrase', 'secret', 'secrets'],
-  ...['cookie', 'cookies', 'sessionid', 'kubeconfig', 'credential', 'credentials', 'apikey', 'privatekey'],
-  ...['encryptionkey', 'keyring', 'userdata', 'codeverifier', 'databaseurl', 'redisurl', 'connectionstring'],
+  'authorization',
+  'token',
+  'tokens',
+  'password',
+  'passwords',
+  'passwd',
+  'passphrase',
+  'secret',
+  'secrets',
+  'cookie',
+  'cookies',
+  'sessionid',
+  'kubeconfig',
+  'credential',
+  'credentials',
+  'apikey',
+  'privatekey',
+  'encryptionkey',
+  'keyring',
+  'userdata',
+  'codeverifier',
+  'databaseurl',
+  'redisurl',
+  'connectionstring',
 ];
 
 const REDACTED = '[redacted]';

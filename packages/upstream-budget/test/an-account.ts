@@ -25,7 +25,7 @@ function aReport(of: Partial<Omit<Report, 'waiting'>> & { waiting?: Wanting[] } 
 
 const full = freshState({ epoch: 'e', now: START, limit: 3_600 });
 
-/** Replicas that report to one account, at times the test says. */
+/** Replicas that report to one account at times that the test controls. */
 export function startAccount(state: BudgetState | null = full) {
   let now = START;
   let current = state;

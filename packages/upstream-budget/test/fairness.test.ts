@@ -11,7 +11,7 @@ const FLOODER = 'team 0';
 const teams = Array.from({ length: TEAMS }, (_, index) => `team ${index}`);
 const others = teams.filter((team) => team !== FLOODER);
 
-/** An hour of 200 teams on three replicas. The flooder, if any, sends all it has to one of them. */
+/** An hour of 200 teams on three replicas. The overloading team, if any, sends all its requests to one of them. */
 function anHour({ load, flood, remaining }: { load: number; flood: number | null; remaining: number }): Outcome {
   const arrivals = teams.flatMap((team, index) => {
     const isFlood = team === FLOODER && flood !== null;
@@ -31,12 +31,12 @@ const worstWaitOf = ({ served }: Outcome, team: string): number =>
     1,
   );
 
-/** The way to the shared account and back, twice: what a request waits that only has to ask. */
+/** Two round trips to the shared account: the wait of a request that is served immediately. */
 const ASKING_MS = 4;
-/** A waiting request learns of its turn with the next report, which comes within this time. Most wait for less. */
+/** A waiting request gets its turn with the next report, which comes within this time. Most wait less. */
 const REPORT_MS = 250;
 
-describe('a team that sends 100 times its share, while all others send theirs', () => {
+describe('a team that sends 100 times its share, while all others send their share', () => {
   let calm: Outcome;
   let flooded: Outcome;
   beforeAll(() => {
@@ -44,18 +44,18 @@ describe('a team that sends 100 times its share, while all others send theirs', 
     flooded = anHour({ load: 1, flood: 100, remaining: LIMIT_PER_HOUR });
   });
 
-  it('makes no other team wait longer than one and a half times as long as without it', () => {
+  it('makes no other team wait longer than 1.5 times the usual wait', () => {
     const slower = others.filter((team) => worstWaitOf(flooded, team) > 1.5 * worstWaitOf(calm, team) + ASKING_MS);
 
     expect(slower).toEqual([]);
   });
 
-  it('costs no other team a single refusal', () => {
+  it('causes no refusal for another team', () => {
     expect(flooded.refused.filter(({ arrival }) => arrival.team !== FLOODER)).toEqual([]);
     expect(of(flooded.refused, FLOODER).length).toBeGreaterThan(1_000);
   });
 
-  it('gets all that the others leave: no refill is lost', () => {
+  it('gets all that the others do not use: no refill is lost', () => {
     const secondHalf = flooded.served.filter(({ at }) => at > HOUR_MS / 2);
 
     expect(secondHalf.length).toBeGreaterThanOrEqual(0.95 * (LIMIT_PER_HOUR / 2));
@@ -66,7 +66,7 @@ describe('a team that sends 100 times its share, while all others send theirs', 
   });
 });
 
-describe('a team that sends 100 times its share, while there is too little for the others as it is', () => {
+describe('a team that sends 100 times its share, while the budget is too small for the others', () => {
   let calm: Outcome;
   let flooded: Outcome;
   beforeAll(() => {
@@ -74,13 +74,13 @@ describe('a team that sends 100 times its share, while there is too little for t
     flooded = anHour({ load: 1.5, flood: 100, remaining: 400 });
   });
 
-  it('gets as much as every other team', () => {
+  it('gets as many calls as every other team', () => {
     const served = teams.map((team) => of(flooded.served, team).length);
 
     expect(jainIndex(served)).toBeGreaterThanOrEqual(0.98);
   });
 
-  it('makes the others wait no longer than one and a half times as long as without it', () => {
+  it('makes the others wait no longer than 1.5 times the usual wait', () => {
     const [before, after] = [waitsOfOthers(calm), waitsOfOthers(flooded)];
 
     expect(mean(after)).toBeLessThanOrEqual(1.5 * mean(before));
@@ -89,7 +89,7 @@ describe('a team that sends 100 times its share, while there is too little for t
     }
   });
 
-  it('leaves nothing of the budget unused', () => {
+  it('leaves no part of the budget unused', () => {
     expect(flooded.served.length).toBeGreaterThanOrEqual(0.95 * LIMIT_PER_HOUR);
   });
 

@@ -3,7 +3,7 @@ import { capacityOf, committedOf, freshState, levelOf, readingOf } from '../src/
 import { leaseMs, replicaMs } from '../src/account/renew-lease.js';
 import { anEmptyAccount, START, startAccount, turnsIn } from './an-account.js';
 
-describe('while there is plenty', () => {
+describe('while many calls are left', () => {
   it('a replica gets calls ahead of its requests, and they are deducted from the account immediately', () => {
     const account = startAccount();
 
@@ -14,7 +14,7 @@ describe('while there is plenty', () => {
     expect(committedOf(account.state())).toBe(free);
   });
 
-  it('it is topped up, not given as much again', () => {
+  it('it is topped up to the same amount, not given the amount again', () => {
     const account = startAccount();
     const { free } = account.renew({ freeUnused: 0 });
 
@@ -22,7 +22,7 @@ describe('while there is plenty', () => {
     expect(account.renew({ freeUnused: free - 3, used: { acme: 3 }, ended: 3 }).free).toBe(3);
   });
 
-  it('a flow that has had much more than others is named: it waits for its turns', () => {
+  it('a flow that has had many more than others is named: it waits for its turns', () => {
     const account = startAccount();
 
     const { ahead } = account.renew({
@@ -53,8 +53,8 @@ describe('while there is plenty', () => {
   });
 });
 
-describe('while calls are short', () => {
-  it('no replica gets calls ahead, and teams have their turns one after the other, not their requests', () => {
+describe('while few calls are left', () => {
+  it('no replica gets calls in advance, and turns rotate between teams, not requests', () => {
     const account = anEmptyAccount(30);
 
     const lease = account.renew({
@@ -70,7 +70,7 @@ describe('while calls are short', () => {
     expect(turnsIn(lease)).toEqual(['acme 2', 'flood 2', 'globex 2']);
   });
 
-  it('a team at one replica has its turn before a flood that has waited for longer at another', () => {
+  it('a team at one replica has its turn before an overload that has waited longer at another', () => {
     const account = anEmptyAccount(20);
     account.renew({ waiting: [{ flow: 'flood', count: 40 }] });
     account.pass(1_000);
@@ -81,13 +81,13 @@ describe('while calls are short', () => {
     expect(account.state().replicas.one).toMatchObject({ waiting: [{ flow: 'flood' }], turns: [] });
   });
 
-  it('turns that come while a replica is silent are kept for it', () => {
+  it('turns of a silent replica are kept for it', () => {
     const account = anEmptyAccount(0);
     account.renew({ waiting: [{ flow: 'acme' }] });
     account.pass(2_000);
     account.renew({ replica: 'two', waiting: [{ flow: 'globex' }] });
 
-    // It still reports the request as waiting, which has its turn already.
+    // It still reports the request as waiting, although it has its turn.
     const lease = account.renew({ waiting: [{ flow: 'acme', waitedMs: 2_000 }] });
 
     expect(turnsIn(lease)).toEqual(['acme 1']);
@@ -109,7 +109,7 @@ describe('while calls are short', () => {
     expect(lease.turns.map(({ bucket }) => bucket)).toContain('cleanup');
   });
 
-  it('a sync leaves half of what is there to everybody else', () => {
+  it('a sync leaves half of the remaining calls to others', () => {
     const syncs = { class: 'sync', flow: '~sync', count: 10_000 } as const;
     const account = startAccount();
 
@@ -119,18 +119,18 @@ describe('while calls are short', () => {
     expect(account.state().buckets.sync.level).toBeLessThan(1);
   });
 
-  it('it is said when a request will have its turn, and when the one after it', () => {
+  it('the account states when a request will have its turn, and when the next one will', () => {
     const account = anEmptyAccount(0);
 
     const { forecasts } = account.renew({ waiting: [{ flow: 'acme', count: 2 }] });
 
-    // One call a second flows in, and while the reserves are empty they get three tenths of it.
+    // The refill is one call per second. Empty reserves get three tenths of it.
     expect(forecasts).toEqual([{ class: 'write', flow: 'acme', firstMs: 1_429, eachMs: 1_429 }]);
   });
 });
 
-describe('a replica that dies', () => {
-  it('leaves to others the turns that it never fetched', () => {
+describe('a replica that crashes', () => {
+  it('frees for others the turns that it never fetched', () => {
     const account = anEmptyAccount(0);
     account.renew({ waiting: [{ flow: 'acme' }] });
     account.pass(2_000);
@@ -144,7 +144,7 @@ describe('a replica that dies', () => {
     expect(levelOf(account.state())).toBeCloseTo(5, 6);
   });
 
-  it('gives back what it had fetched as soon as the upstream says that it was not used', () => {
+  it('frees its calls when the upstream reports that they were not used', () => {
     const account = startAccount();
     const { free } = account.renew({ freeUnused: 0 });
     account.pass(leaseMs + 1);
@@ -160,7 +160,7 @@ describe('a replica that dies', () => {
     expect(levelOf(account.state())).toBeCloseTo(3_599, 6);
   });
 
-  it('waits for nothing any more, and is forgotten after a while', () => {
+  it('no longer waits, and is forgotten after a while', () => {
     const account = anEmptyAccount(0);
     account.renew({ waiting: [{ flow: 'acme', count: 5 }] });
     expect(account.renew({ replica: 'two' }).replicas).toBe(2);
@@ -173,7 +173,7 @@ describe('a replica that dies', () => {
     expect(account.renew({ replica: 'two' }).replicas).toBe(1);
   });
 
-  it('cannot give back later what was written off', () => {
+  it('cannot return later what was written off', () => {
     const account = startAccount();
     const { free } = account.renew({ freeUnused: 0 });
     account.pass(leaseMs + 1);
@@ -186,8 +186,8 @@ describe('a replica that dies', () => {
   });
 });
 
-describe('a replica that leaves', () => {
-  it('takes nothing with it', () => {
+describe('a replica that stops', () => {
+  it('keeps no calls', () => {
     const account = startAccount();
     const { free } = account.renew({ freeUnused: 0 });
 
@@ -198,8 +198,8 @@ describe('a replica that leaves', () => {
   });
 });
 
-describe('an account of which nothing is known', () => {
-  it('lends a few calls, promises no turns, and lends no more until the upstream has said what there is', () => {
+describe('a new account', () => {
+  it('lends a few calls and promises no turns until the upstream has stated its budget', () => {
     const account = startAccount(null);
 
     const lease = account.renew({
@@ -216,7 +216,7 @@ describe('an account of which nothing is known', () => {
     expect(readingOf(account.state())).toMatchObject({ limit: null, remaining: null, resetAt: null });
   });
 
-  it('has what the upstream publishes if it answers without a word about its budget', () => {
+  it('assumes the published budget if answers do not state it', () => {
     const account = startAccount(null);
 
     account.renew({ answered: true });
@@ -225,8 +225,8 @@ describe('an account of which nothing is known', () => {
   });
 });
 
-describe('an account that was lost', () => {
-  it('is opened with what the first replica to come knew of it', () => {
+describe('a lost account', () => {
+  it('is opened with the knowledge of the first replica that calls', () => {
     const account = startAccount(null);
 
     account.renew({ newEpoch: 'new', known: { epoch: 'old', limit: 7_200, level: 12 } });
@@ -235,7 +235,7 @@ describe('an account that was lost', () => {
     expect(levelOf(account.state())).toBeCloseTo(12, 6);
   });
 
-  it('does not compare statements with calls that it never saw', () => {
+  it('does not compare statements with calls that it never recorded', () => {
     const account = startAccount(null);
     account.renew({ known: { epoch: 'old', limit: 3_600, level: 12 } });
 
@@ -246,8 +246,8 @@ describe('an account that was lost', () => {
   });
 });
 
-describe('calls made while the account was out of reach', () => {
-  it('are on the team’s account, and are gone', () => {
+describe('calls made while the account was unavailable', () => {
+  it('are charged to the team', () => {
     const account = startAccount();
     account.renew({});
     account.pass(60_000);
@@ -259,7 +259,7 @@ describe('calls made while the account was out of reach', () => {
 });
 
 describe('a 429', () => {
-  it('stops everybody until its time has come', () => {
+  it('pauses all flows until its time', () => {
     const account = anEmptyAccount(100);
     account.renew({ replica: 'two', refused: { retryAfterMs: 5_000 } });
 
@@ -272,8 +272,8 @@ describe('a 429', () => {
   });
 });
 
-describe('the budget as others see it', () => {
-  it('tells limit, what is left, when all of it is back, and who waits', () => {
+describe('the public view of the budget', () => {
+  it('states the limit, the remaining calls, the time of the complete refill, and who waits', () => {
     const account = startAccount(freshState({ epoch: 'e', now: START, limit: 3_600, level: 0 }));
     account.renew({
       waiting: [

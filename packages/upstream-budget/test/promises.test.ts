@@ -17,7 +17,7 @@ import { HOUR_MS } from './worlds.js';
 const REPLICAS = 3;
 const PATIENCE_MS = 8_000;
 const FLOOD = 'flood';
-/** Of a property, whose run takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- hcloud promises` makes many. */
+/** Runs of a property. Each takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- upstream-budget promises` makes many. */
 const runs = (count: number): number => (process.env.CORRAL_TEST_LONG === undefined ? count : 20 * count);
 
 /** A refused team returns at its promised time, in whole seconds, and slightly late. */
@@ -26,15 +26,15 @@ function comesBack(random: () => number, lateMsMax: number): NonNullable<World['
     if (!('retryMs' in ended) || !ended.arrival.team.startsWith('team')) return null;
     const toldMs = Math.max(1, Math.ceil(ended.retryMs / 1_000)) * 1_000;
     const at = Math.round(ended.at + toldMs + random() * lateMsMax);
-    const toldFor = ended.at + ended.retryMs;
-    return { ...ended.arrival, at, toldFor, replica: Math.floor(random() * REPLICAS) };
+    const promisedFor = ended.at + ended.retryMs;
+    return { ...ended.arrival, at, promisedFor, replica: Math.floor(random() * REPLICAS) };
   };
 }
 
-const isBack = ({ arrival }: Ended): boolean => arrival.toldFor !== undefined;
+const isBack = ({ arrival }: Ended): boolean => arrival.promisedFor !== undefined;
 const broken = ({ refused }: Outcome): Refused[] => refused.filter(isBack);
 
-/** Teams that ask for one thing at a time, at their pace where that is granted, beside what comes anyway. */
+/** Teams that send one request at a time, at their own rate if it is granted, beside other requests. */
 function askingWorld(of: {
   readonly everyMs: readonly number[];
   readonly beside: readonly Arrival[];
@@ -115,7 +115,7 @@ describe('a team that returns at its promised time', () => {
 
         const outcome = simulate(askingWorld({ ...of, beside: [...of.beside, ...many] }));
 
-        const turnOf = ({ arrival }: Ended): string => `${arrival.team} ${arrival.toldFor}`;
+        const turnOf = ({ arrival }: Ended): string => `${arrival.team} ${arrival.promisedFor}`;
         const had = new Set(outcome.served.filter(isBack).map(turnOf));
         expect(broken(outcome).filter((ended) => !had.has(turnOf(ended)))).toEqual([]);
       }),
@@ -123,7 +123,7 @@ describe('a team that returns at its promised time', () => {
     );
   });
 
-  it('gets a valid promise each time under a flood', () => {
+  it('gets a valid promise each time during an overload', () => {
     const flood = every(200, untilMs, { team: FLOOD, replica: 0 });
     const everyMs = Array.from({ length: 30 }, () => 10_000);
     const of = { everyMs, beside: flood, limitPerHour: 3_600, remaining: 60, untilMs, seed: 3 };
@@ -152,8 +152,8 @@ describe('a team that returns at its promised time', () => {
 describe.each([
   ['one team', 1, 15],
   ['ten teams', 10, 5],
-])('%s that ask for more than there is, all the time', (_what, teams, minutes) => {
-  it('use what is granted: nothing is kept for others who never come', () => {
+])('%s that always ask for more than is available', (_what, teams, minutes) => {
+  it('use all that is granted: nothing is kept for teams that do not return', () => {
     const untilMs = minutes * 60_000;
     const [limitPerHour, remaining] = [3_600, 30];
     const arrivals = Array.from({ length: teams }, (_, index) =>
@@ -168,7 +168,7 @@ describe.each([
   });
 });
 
-describe('200 teams that all want half as much again as there is, and one of them a hundred times as much', () => {
+describe('200 teams that all want 1.5 times the available calls, one of them 100 times', () => {
   const TEAMS = 200;
   const LIMIT_PER_HOUR = 3_600;
   const UNTIL_MS = HOUR_MS / 2;
@@ -182,7 +182,7 @@ describe('200 teams that all want half as much again as there is, and one of the
     return simulate(askingWorld({ ...of, everyMs, beside: [...flood, ...polls] }));
   };
 
-  it('use what is granted, evenly, and each comes back once', () => {
+  it('use all that is granted, evenly, and each returns once', () => {
     const outcome = scarcity();
 
     const counts = new Map<string, number>();

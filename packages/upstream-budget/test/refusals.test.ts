@@ -4,8 +4,8 @@ import { keptMs, promisesMax, promisesPerFlow } from '../src/account/promises.js
 import type { BudgetGrant } from '../src/account/renew-lease.js';
 import { anEmptyAccount, startAccount, turnsIn } from './an-account.js';
 
-describe('what the reserves hold', () => {
-  /** Many teams ask for more than there is until the reserves are full. */
+describe('a reserve', () => {
+  /** Many teams request more than is available until the reserves are full. */
   const drawnDown = () => {
     const account = anEmptyAccount(0);
     const waiting = Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 40 }));
@@ -18,14 +18,14 @@ describe('what the reserves hold', () => {
     return { account, waiting };
   };
 
-  it('is used by all while its class does not need it', () => {
+  it('is lent to all classes while its class does not need it', () => {
     const { account } = drawnDown();
 
     expect(account.state().buckets.poll.level).toBeCloseTo(120, 0);
     expect(levelOf(account.state())).toBeLessThan(0.05 * 1_200);
   });
 
-  it('serves its class as soon as that needs it: the next calls are of that class', () => {
+  it('serves its class when needed: the next calls belong to that class', () => {
     const { account, waiting } = drawnDown();
     const poll = { class: 'poll', flow: '~poll', count: 3 } as const;
     const settle = { class: 'settle', flow: '~settle' } as const;
@@ -40,7 +40,7 @@ describe('what the reserves hold', () => {
   });
 });
 
-describe('a request that is refused', () => {
+describe('a refused request', () => {
   const only = (lease: BudgetGrant) => lease.promised[0] as BudgetGrant['promised'][number];
 
   it('gets a time from which its team has a turn, even if other teams owe less', () => {
@@ -56,7 +56,7 @@ describe('a request that is refused', () => {
     expect(account.state().promises).toEqual([]);
   });
 
-  it('has its turn for a while; then it is anybody’s', () => {
+  it('keeps its turn for a while; then other teams may use it', () => {
     const account = anEmptyAccount(0);
     const [waitMs] = only(account.renew({ refusing: { acme: 1 } })).waitsMs;
     account.pass((waitMs as number) + keptMs - 1);
@@ -69,7 +69,7 @@ describe('a request that is refused', () => {
     expect(account.state().promises).toEqual([]);
   });
 
-  it('is not forgotten while the upstream takes no calls', () => {
+  it('keeps its promise while the upstream takes no calls', () => {
     const account = anEmptyAccount(0);
     account.renew({ refusing: { acme: 1 } });
     account.renew({ refused: { retryAfterMs: 60_000 } });
@@ -79,14 +79,14 @@ describe('a request that is refused', () => {
     expect(turnsIn(account.renew({ waiting: [{ flow: 'acme' }] }))).toEqual(['acme 1']);
   });
 
-  it('comes after the pause of a 429', () => {
+  it('gets a time after the pause of a 429', () => {
     const account = anEmptyAccount(100);
     account.renew({ refused: { retryAfterMs: 30_000 } });
 
     expect(only(account.renew({ refusing: { acme: 1 } }))).toMatchObject({ waitsMs: [30_000], usedUp: 'budget' });
   });
 
-  it('gets a time for itself, and above a maximum that of the last one, so no team hoards turns', () => {
+  it('gets a separate time, and above a maximum that of the last one: no team collects turns', () => {
     const account = anEmptyAccount(0);
 
     const { waitsMs, kept } = only(account.renew({ refusing: { acme: 100 } }));
@@ -104,12 +104,12 @@ describe('a request that is refused', () => {
     flooded.renew({ refusing: { flood: 1_000 } });
     calm.renew({ refusing: { flood: 1 } });
 
-    const told = [flooded, calm].map((account) => only(account.renew({ refusing: { acme: 1 } })).waitsMs[0] as number);
+    const waits = [flooded, calm].map((account) => only(account.renew({ refusing: { acme: 1 } })).waitsMs[0] as number);
 
-    expect(told[0]).toBeLessThanOrEqual(2 * (told[1] as number));
+    expect(waits[0]).toBeLessThanOrEqual(2 * (waits[1] as number));
   });
 
-  it('learns what is used up: its share, while others would be served, or the whole budget', () => {
+  it('states what is used up: its share, while others would be served, or the whole budget', () => {
     const owing = startAccount();
     owing.renew({ waiting: [{ flow: 'acme', count: 1_000 }] });
     expect(only(owing.renew({ refusing: { acme: 1 } })).usedUp).toBe('share');
@@ -117,7 +117,7 @@ describe('a request that is refused', () => {
     expect(only(anEmptyAccount(0).renew({ refusing: { acme: 1 } })).usedUp).toBe('budget');
   });
 
-  it('keeps the promise of an account that was lost', () => {
+  it('keeps the promise of a lost account', () => {
     const account = anEmptyAccount(0);
     const known = { epoch: 'e', limit: 3_600, level: 0 };
 
@@ -127,7 +127,7 @@ describe('a request that is refused', () => {
     expect(account.state().promises).toEqual([{ flow: 'acme', dueAt: account.at() + 5_000 }]);
   });
 
-  it('takes room that is bounded for all teams together', () => {
+  it('takes bounded memory for all teams together', () => {
     const account = anEmptyAccount(0);
     const refusing = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`team ${index}`, 3]));
 

@@ -8,13 +8,13 @@ import { type Arrival, simulate, type World } from './simulate.js';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 8_000;
-/** A request whose patience ends gets its retry time from the shared account. */
+/** A request that reaches its maximum wait gets its retry time from the shared account. */
 const ASKED_MS = 5;
 
 const arrival = (untilMs: number): fc.Arbitrary<Arrival> =>
   fc.record({
     at: fc.integer({ min: 0, max: untilMs }),
-    // A few that come again and again, and many that come once: these may use up what there is to the last call.
+    // A few teams that return repeatedly, and many that come once: these may use every call.
     team: fc.oneof(
       fc.constantFrom('a', 'b', 'c'),
       fc.nat({ max: 99 }).map((index) => `team ${index}`),
@@ -24,8 +24,8 @@ const arrival = (untilMs: number): fc.Arbitrary<Arrival> =>
   });
 
 /**
- * Requests of all classes at three replicas, with budgets from one call a minute to many a second, of which little is
- * left. (An upstream with less left than may be called before it speaks would have to refuse.)
+ * Requests of all classes at three replicas, with budgets from one call per minute to many per second, of which little is
+ * left. (With fewer calls left than are allowed before its first statement, the upstream would refuse.)
  */
 const anyWorld: fc.Arbitrary<World> = fc.record({
   arrivals: fc.array(arrival(3 * MINUTE_MS), { minLength: 50, maxLength: 300, size: 'max' }).map(bySet),
@@ -36,18 +36,18 @@ const anyWorld: fc.Arbitrary<World> = fc.record({
   untilMs: fc.constant(3 * MINUTE_MS + 2 * PATIENCE_MS),
 });
 
-/** Every team's calls at one replica are about two record sets in turn. */
+/** The calls of each team at one replica alternate between two record sets. */
 function bySet(arrivals: Arrival[]): Arrival[] {
   return arrivals.map((each, index) => ({ ...each, key: `${each.team}/${each.replica}/${index % 2}` }));
 }
 
 const aDeath = fc.record({ at: fc.integer({ min: 0, max: 3 * MINUTE_MS }), replica: fc.integer({ min: 0, max: 1 }) });
 
-/** Each world is three minutes long. A seed tells as much as a smaller world would, and sooner. */
+/** Each world is three minutes long. A seed is as informative as a shrunk world, and faster. */
 const runs = { numRuns: 30, endOnFailure: true };
 
-describe('whatever comes, and however large the budget', () => {
-  it('the upstream never has to refuse a call, not even when replicas die with what they held', () => {
+describe('with any requests and any size of the budget', () => {
+  it('the upstream never refuses a call, not even when replicas crash with lent calls', () => {
     fc.assert(
       fc.property(anyWorld, fc.array(aDeath, { maxLength: 2 }), (world, deaths) => {
         expect(simulate({ ...world, deaths }).upstream429).toBe(0);
@@ -56,7 +56,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('every request is either sent or refused, once, and within its patience', () => {
+  it('every request is either sent or refused, once, and within its maximum wait', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const { served, refused } = simulate(world);
@@ -84,7 +84,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('lets no request wait while calls are left, and loses no refill while one waits', () => {
+  it('no request waits while calls are left, and no refill is lost while one waits', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const idle: string[] = [];
@@ -97,7 +97,7 @@ describe('whatever comes, and however large the budget', () => {
     );
   });
 
-  it('no bucket holds more than it may, and no account owes what was never drawn', () => {
+  it('no bucket exceeds its capacity, and no account owes calls that were never made', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         const wrong: string[] = [];
@@ -112,7 +112,7 @@ describe('whatever comes, and however large the budget', () => {
 });
 
 describe('a team with one request', () => {
-  it('is served however many others ask for ever, of every class', () => {
+  it('is served however many others ask continuously, of every class', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 30 }), fc.constantFrom(...callClasses), (teams, callClass) => {
         const flood = Array.from({ length: 300 }, (_, index) => floodOf(teams, index));
@@ -140,7 +140,7 @@ function floodOf(teams: number, index: number): Arrival {
   return { at: index * 600, team: `flood ${index % teams}`, replica: 0, class: index % 3 === 0 ? 'cleanup' : 'write' };
 }
 
-/** Requests that wait although a call is there for them, and refills that are lost meanwhile. */
+/** Requests that wait although a call is available, and refills that are lost in the meantime. */
 function idleIn(state: BudgetState): string[] {
   // The upstream's level is not known yet, so calls are made a few at a time.
   if (state.limit === null) return [];

@@ -5,39 +5,39 @@ import { renewLease } from '../src/account/renew-lease.js';
 import type { Refusal } from '../src/replica/refusals.js';
 import { type Decided, type Turn, turnKeeper } from '../src/replica/turn-keeper.js';
 
-/** One request for a call: when it comes (milliseconds), for whom, and at which replica. */
+/** One request for a call: its time in milliseconds, its team, and its replica. */
 export interface Arrival {
   readonly at: number;
   readonly team: string;
   readonly replica: number;
   readonly class?: CallClass;
-  /** Calls of one key have to be made in the order in which they were asked for. */
+  /** Calls of one key must be made in the order of their requests. */
   readonly key?: string;
-  /** The turn that it was told to come back for, if it was refused and has come: when that was to be. */
-  readonly toldFor?: number;
+  /** When it was to return, if it was refused before with a promised time. */
+  readonly promisedFor?: number;
 }
 
 export interface World {
   readonly arrivals: readonly Arrival[];
   readonly replicas: number;
   readonly limitPerHour: number;
-  /** What the upstream has left at the start; all of it unless given. */
+  /** The remaining budget of the upstream at the start. Default: all of it. */
   readonly remaining?: number;
   readonly patienceMs: number;
   readonly untilMs: number;
-  /** Replicas that die at a time, without a word. */
+  /** Replicas that crash, with the time. */
   readonly deaths?: readonly { readonly at: number; readonly replica: number }[];
-  /** Calls that somebody else makes in the same project. */
+  /** Calls of another client in the same project. */
   readonly foreign?: readonly number[];
   /** When the shared account is lost. */
   readonly losses?: readonly number[];
-  /** What becomes of a request may be followed by another one. */
+  /** The outcome of a request may cause another one. */
   readonly next?: (ended: Ended | Refused) => Arrival | null;
-  /** Looks at the shared account each time that it has changed. */
+  /** Called after each change of the shared account. */
   readonly onState?: (state: BudgetState) => void;
 }
 
-/** What became of a request: at the time `at` it was sent, or refused with a time to come back. */
+/** Outcome of a request: at the time `at` it was sent, or refused with a retry time. */
 export interface Ended {
   readonly arrival: Arrival;
   readonly at: number;
@@ -52,20 +52,20 @@ export interface Refused extends Ended {
 export interface Outcome {
   readonly served: readonly Ended[];
   readonly refused: readonly Refused[];
-  /** Answers 429 that our calls met. */
+  /** Number of 429 answers. */
   readonly upstream429: number;
   readonly reports: number;
   readonly state: BudgetState;
 }
 
-/** One way to the store, and a call's way to the upstream and back. */
+/** Latency of one way to the store, and of a call to the upstream and back. */
 const STORE_MS = 1;
 const THERE_MS = 40;
 const BACK_MS = 60;
 
 /**
  * Runs keepers and the shared account against an upstream that counts as documented: a bucket of an hour's calls that
- * refills evenly. Virtual time; nothing in it is random.
+ * refills evenly. Time is virtual, and nothing is random.
  */
 export function simulate(world: World): Outcome {
   const events = eventQueue();
@@ -203,7 +203,7 @@ function documentedUpstream({ limitPerHour, remaining = limitPerHour }: World) {
   };
 }
 
-/** A heap of what is to happen, soonest first; what was added first goes first among equals. */
+/** A heap of future events, earliest first, and in order of insertion at the same time. */
 function eventQueue() {
   const heap: { at: number; order: number; run: (now: number) => unknown }[] = [];
   let order = 0;

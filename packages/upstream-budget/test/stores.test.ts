@@ -12,7 +12,7 @@ afterAll(async () => {
   for (const [, place] of places) await place?.stop();
 });
 
-/** Counts in a state, and answers what it found. */
+/** Increments a number in the state, and returns the previous one. */
 const countOne: Change<number> = (state, now) => {
   const before = state ?? freshState({ epoch: 'e', now, limit: 3_600 });
   return { state: { ...before, ended: before.ended + 1 }, answer: before.ended };
@@ -35,7 +35,7 @@ for (const [name, place] of places) {
       await store.close();
     });
 
-    it('is asked by the first call of a process that is only connecting to it', async () => {
+    it('serves the first call of a process that is still connecting', async () => {
       const before = await at.connect();
       await before.update(project, countOne);
 
@@ -75,7 +75,7 @@ for (const [name, place] of places) {
       await store.close();
     });
 
-    it.each([['no JSON'], ['null'], ['{"form":99,"ended":5}']])('takes %s for nothing', async (text) => {
+    it.each([['no JSON'], ['null'], ['{"form":99,"ended":5}']])('treats %s as empty', async (text) => {
       const store = await at.connect();
       await at.spoil(project, text);
 

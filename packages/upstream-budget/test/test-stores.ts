@@ -5,12 +5,12 @@ import { Redis } from 'ioredis';
 import type { BudgetStore } from '../src/budget-store.js';
 import { connectBudgetStore } from '../src/connect-budget-store.js';
 
-/** A place that keeps budgets, and that several processes can connect to. */
+/** A store of budgets to which several processes can connect. */
 export interface TestPlace {
   connect(): Promise<BudgetStore>;
-  /** Loses everything. */
+  /** Deletes all data. */
   wipe(): Promise<void>;
-  /** Writes a text where a state is expected. */
+  /** Writes an invalid state. */
   spoil(project: string, text: string): Promise<void>;
   stop(): Promise<void>;
 }

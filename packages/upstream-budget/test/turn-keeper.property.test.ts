@@ -25,7 +25,7 @@ type Step =
   | { pass: number }
   | { lease: Pick<BudgetGrant, 'turns' | 'free' | 'ahead' | 'pauseMs'> };
 
-/** Leases as no account would give them: more turns than requests, and turns for requests that are gone. */
+/** Leases that no account would grant: more turns than requests, and turns for requests that have ended. */
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ ask: want, patienceMs: fc.integer({ min: 1, max: 3_000 }) }) },
   fc.record({ cancel: fc.nat({ max: 30 }) }),
@@ -62,7 +62,7 @@ interface Asking {
   end: 'sent' | 'refused' | 'cancelled' | null;
 }
 
-/** Plays the steps and keeps a separate record. */
+/** Performs the steps and keeps a separate record. */
 function play(steps: readonly Step[]) {
   const keeper = turnKeeper();
   const asked = new Map<number, Asking>();
@@ -109,7 +109,7 @@ function play(steps: readonly Step[]) {
 const anyPlay = fc.array(anyStep, { minLength: 20, maxLength: 80, size: 'max' });
 
 describe('a replica', () => {
-  it('sends nothing that was refused or given up before, and decides about nothing twice', () => {
+  it('sends nothing that was refused or aborted before, and decides each request once', () => {
     fc.assert(
       fc.property(anyPlay, (steps) => {
         expect(play(steps).wrong).toEqual([]);
@@ -117,7 +117,7 @@ describe('a replica', () => {
     );
   });
 
-  it('makes as many calls as it was lent and did not give back, not one more', () => {
+  it('makes at most as many calls as it was lent and did not return', () => {
     fc.assert(
       fc.property(anyPlay, (steps) => {
         const { sent, lent } = play(steps);
@@ -127,7 +127,7 @@ describe('a replica', () => {
     );
   });
 
-  it('serves the requests of a team in the order in which they came, and so those to one record set', () => {
+  it('serves the requests of a team, and so those to one record set, in their order', () => {
     fc.assert(
       fc.property(anyPlay, (steps) => {
         const { sent } = play(steps);
@@ -145,7 +145,7 @@ describe('a replica', () => {
   });
 });
 
-describe('what a replica reports', () => {
+describe('the report of a replica', () => {
   const ready = (lease: Partial<BudgetGrant> = {}) => {
     const keeper = turnKeeper();
     keeper.report(0);
@@ -159,7 +159,7 @@ describe('what a replica reports', () => {
     return asked.turn;
   };
 
-  it('is on whose account calls were made, how they ended, and what the upstream said last', () => {
+  it('states the flows of its calls, their outcomes, and the last statement of the upstream', () => {
     const keeper = ready({ ended: 7 });
     const [one, two, three] = [ask(keeper), ask(keeper), ask(keeper)];
 
@@ -178,7 +178,7 @@ describe('what a replica reports', () => {
     expect(keeper.report(200)).toMatchObject({ used: {}, ended: 0, observed: null });
   });
 
-  it('is who waits, with later requests to a record set behind the first', () => {
+  it('states which flows wait, with later requests to a record set behind the first', () => {
     const keeper = ready({ free: 0 });
     const wait = (of: Partial<Want>) => keeper.ask({ ...write, ...of }, { patienceMs: 9_000, again: false }, 0);
     wait({ key: 'app/A' });
@@ -188,7 +188,7 @@ describe('what a replica reports', () => {
     expect(keeper.report(500).waiting).toEqual([{ class: 'write', flow: 'acme', count: 2, waitedMs: 500 }]);
   });
 
-  it('returns unused free calls: immediately when the upstream has fewer, else when no request came', () => {
+  it('returns unused free calls: immediately when the upstream has fewer, otherwise when no request came', () => {
     const surprised = ready({ level: 2_000 });
     const turn = ask(surprised);
     surprised.end(turn, { kind: 'answered', statement: { limit: 3_600, remaining: 0 } }, 0);
@@ -198,7 +198,7 @@ describe('what a replica reports', () => {
     expect(ready().report(1_000).returned).toEqual([{ bucket: 'common', flow: null, count: 4 }]);
   });
 
-  it('cannot wait while a request does, and hardly matters while nothing happens', () => {
+  it('is sent immediately while a request waits, and rarely while it is idle', () => {
     const idle = ready({ free: 0 });
     expect(idle.wakeAt(0).reportAt).toBe(10_000);
 
@@ -211,11 +211,11 @@ describe('a request', () => {
   const write: Want = { class: 'write', flow: 'acme', key: null };
 
   const late = [{ class: 'write' as const, flow: 'acme', firstMs: 5_000, eachMs: 4_000 }];
-  const told = { flow: 'acme', kept: 1, usedUp: 'share' as const };
+  const promise = { flow: 'acme', kept: 1, usedUp: 'share' as const };
   const tooLate = (keeper: ReturnType<typeof turnKeeper>, now: number) =>
     keeper.ask(write, { patienceMs: 8_000, again: false }, now);
 
-  it('whose turn would come too late is refused as soon as the account has said when it is to come', () => {
+  it('whose turn would come too late is refused when the account states its time', () => {
     const keeper = turnKeeper();
     const first = tooLate(keeper, 0);
     keeper.report(0);
@@ -224,7 +224,7 @@ describe('a request', () => {
     const second = tooLate(keeper, 100);
     const { refusing, waiting } = keeper.report(101);
     const decided = keeper.takeUp(
-      { ...plainLease, forecasts: late, promised: [{ ...told, waitsMs: [9_000] }] },
+      { ...plainLease, forecasts: late, promised: [{ ...promise, waitsMs: [9_000] }] },
       101,
       103,
     );
@@ -234,7 +234,7 @@ describe('a request', () => {
     expect(decided).toEqual([{ kind: 'too_long', id: 2, waitMs: 9_000, usedUp: 'share' }]);
   });
 
-  it('of a team that is promised no further turn is refused immediately while that is known', () => {
+  it('of a team that gets no further promise is refused immediately while that is known', () => {
     const keeper = turnKeeper();
     tooLate(keeper, 0);
     keeper.report(0);
@@ -242,7 +242,7 @@ describe('a request', () => {
     tooLate(keeper, 100);
     tooLate(keeper, 100);
     keeper.report(100);
-    keeper.takeUp({ ...plainLease, forecasts: late, promised: [{ ...told, waitsMs: [9_000, 9_000] }] }, 100, 100);
+    keeper.takeUp({ ...plainLease, forecasts: late, promised: [{ ...promise, waitsMs: [9_000, 9_000] }] }, 100, 100);
 
     expect(tooLate(keeper, 300)).toEqual({ kind: 'too_long', waitMs: 8_800, usedUp: 'share' });
     expect(keeper.report(300).refusing).toEqual({});
@@ -259,7 +259,7 @@ describe('a request', () => {
     expect(keeper.report(100).refusing).toEqual({ acme: 1 });
     keeper.cancel(ids[1] as number);
 
-    expect(keeper.takeUp({ ...plainLease, promised: [{ ...told, waitsMs: [9_000] }] }, 100, 100)).toEqual([]);
+    expect(keeper.takeUp({ ...plainLease, promised: [{ ...promise, waitsMs: [9_000] }] }, 100, 100)).toEqual([]);
     expect(keeper.waiting()).toBe(1);
   });
 
@@ -270,7 +270,7 @@ describe('a request', () => {
     keeper.takeUp({ ...plainLease, forecasts: late }, 0, 0);
     tooLate(keeper, 100);
     keeper.report(100);
-    keeper.takeUp({ ...plainLease, promised: [{ ...told, waitsMs: [9_000] }] }, 100, 100);
+    keeper.takeUp({ ...plainLease, promised: [{ ...promise, waitsMs: [9_000] }] }, 100, 100);
     expect(keeper.report(200).promised).toEqual([]);
 
     keeper.takeUp({ ...plainLease, epoch: 'new' }, 200, 200);

@@ -2,7 +2,7 @@ import { type Arrival, seededRandom } from './simulate.js';
 
 export const HOUR_MS = 3_600_000;
 
-/** Requests of a team that come independently of each other, at replicas chosen by chance. */
+/** Independent requests of a team at random replicas. */
 export function steadyArrivals(of: {
   readonly team: string;
   readonly perHour: number;

@@ -10,7 +10,7 @@ describe('backoff', () => {
     [3, 800],
     [4, 1_000],
     [5_000, 1_000],
-  ])('after %d failures before is %d ms', (failuresBefore, ms) => {
+  ])('after %d earlier failures is %d ms', (failuresBefore, ms) => {
     expect(backoffMs(failuresBefore, range)).toBe(ms);
   });
 
@@ -22,7 +22,7 @@ describe('backoff', () => {
     expect([fullJitterMs(1, range, random), equalJitterMs(1, range, random)]).toEqual([full, equal]);
   });
 
-  it('is drawn again each time', () => {
+  it('is drawn for each wait', () => {
     const drawn = Array.from({ length: 50 }, () => fullJitterMs(1, range));
 
     expect(new Set(drawn).size).toBeGreaterThan(1);
@@ -30,8 +30,8 @@ describe('backoff', () => {
   });
 });
 
-describe('a wait of a given length', () => {
-  it('is spread to a fifth more, an interval to a tenth around it', () => {
+describe('a wait with jitter', () => {
+  it('is up to a fifth longer; an interval varies by a tenth', () => {
     expect([0, 1].map((random) => spreadMs(1_000, random))).toEqual([1_000, 1_200]);
     expect([0, 1].map((random) => Math.round(aroundMs(1_000, random)))).toEqual([900, 1_100]);
   });

@@ -5,15 +5,15 @@ import { answerWithin, orAborted, orLate, startDeadline } from './deadline.js';
 const gaveUp = new Error('gave up');
 const never = new Promise<string>(() => undefined);
 
-describe('work that is waited for until a signal', () => {
-  it('is waited for to its end', async () => {
+describe('waiting for work until a signal', () => {
+  it('lasts until the work ends', async () => {
     const { signal } = new AbortController();
 
     expect(await orAborted(Promise.resolve('done'), signal, () => gaveUp)).toBe('done');
     await expect(orAborted(Promise.reject(new Error('broken')), signal, () => gaveUp)).rejects.toThrow('broken');
   });
 
-  it('is given up with the signal, also with one that came before', async () => {
+  it('ends with the signal, even with an earlier one', async () => {
     const controller = new AbortController();
     const waiting = orAborted(never, controller.signal, () => gaveUp);
     controller.abort();
@@ -22,7 +22,7 @@ describe('work that is waited for until a signal', () => {
     await expect(orAborted(never, controller.signal, () => gaveUp)).rejects.toBe(gaveUp);
   });
 
-  it('may fail later without anybody hearing of it', async () => {
+  it('ignores a later failure of the work', async () => {
     let fail: (error: Error) => void = () => undefined;
     const work = new Promise<string>((_resolve, reject) => {
       fail = reject;
@@ -35,7 +35,7 @@ describe('work that is waited for until a signal', () => {
     fail(new Error('too late'));
   });
 
-  it('leaves nothing on a signal that outlives it', async () => {
+  it('leaves no listener on a longer-lived signal', async () => {
     const { signal } = new AbortController();
     await orAborted(Promise.resolve(), signal, () => gaveUp);
 
@@ -43,20 +43,20 @@ describe('work that is waited for until a signal', () => {
   });
 });
 
-describe('work that is waited for for a time', () => {
-  it('is waited for to its end', async () => {
+describe('waiting for work for a limited time', () => {
+  it('lasts until the work ends', async () => {
     expect(await orLate(Promise.resolve('done'), 50_000, () => gaveUp)).toBe('done');
     expect(await answerWithin(Promise.resolve('done'), 50_000, null)).toBe('done');
   });
 
-  it('is given up when the time is over, which may be immediately', async () => {
+  it('ends after the time, which may be immediately', async () => {
     await expect(orLate(never, 1, () => gaveUp)).rejects.toBe(gaveUp);
     expect(await answerWithin(never, -1, null)).toBeNull();
   });
 });
 
 describe('a deadline', () => {
-  it('ends with its time, and says so', async () => {
+  it('ends at its time, and states that reason', async () => {
     const deadline = startDeadline(1);
     await once(deadline.signal, 'abort');
 
@@ -64,7 +64,7 @@ describe('a deadline', () => {
     deadline.end();
   });
 
-  it('ends with a caller, also with one that gave up before', () => {
+  it('ends with its caller, even with one that aborted before', () => {
     const caller = new AbortController();
     const deadline = startDeadline(50_000, [undefined, caller.signal]);
     expect(deadline.cause()).toBeNull();
@@ -76,7 +76,7 @@ describe('a deadline', () => {
     for (const each of [deadline, later]) each.end();
   });
 
-  it('leaves nothing on a signal that outlives it, and the limit of listeners as it is', () => {
+  it('leaves no listener on a longer-lived signal, and does not change the limit of listeners', () => {
     const { signal } = new AbortController();
     const limit = EventEmitter.defaultMaxListeners;
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { createElementCutter, createLineCutter } from './json-stream.js';
 
 describe('lines', () => {
-  it('are the same however a stream is cut into chunks', () => {
+  it('are the same for any division of the stream into chunks', () => {
     const line = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 0x0a)));
 
     fc.assert(
@@ -22,7 +22,7 @@ describe('lines', () => {
     );
   });
 
-  it('may have so many bytes and no more, also over several chunks', () => {
+  it('have a maximum length, even over several chunks', () => {
     const cutter = createLineCutter(4);
 
     expect(cutter.cut(Buffer.from('abcd\nab'))).toEqual([Buffer.from('abcd')]);
@@ -44,7 +44,7 @@ function cutAll(text: string, sizes: readonly number[] = []) {
 }
 
 describe('the elements of a list', () => {
-  it('are the same as those of the whole, however it is cut into chunks', () => {
+  it('are the same as those of the whole, for any division into chunks', () => {
     const list = fc.record({
       kind: fc.string(),
       items: fc.array(fc.jsonValue()),
@@ -79,14 +79,14 @@ describe('the elements of a list', () => {
   });
 
   it.each(['{"items": [1,', '{"items": [1', '{"items": [', '{"items"', '', '{"items": [1]', '{"items": [1]}}'])(
-    'of the broken %j leave a remainder that is no JSON',
+    'of the invalid %j leave a remainder that is not JSON',
     (text) => {
       expect(() => JSON.parse(cutAll(text).remainder)).toThrow(SyntaxError);
     },
   );
 
   it.each(['{"items": [1,,2]}', '{"items": [,]}', '{"items": [1 2]}', '{"items": [{]}'])(
-    'of the broken %j are not all JSON',
+    'of the invalid %j are not all JSON',
     (text) => {
       const { elements, remainder } = cutAll(text);
 

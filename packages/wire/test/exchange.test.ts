@@ -41,7 +41,7 @@ async function endpointThat(onRequest: (socket: Socket) => void, { path = '', so
 }
 
 describe('a call', () => {
-  it('is answered with status, headers and the very bytes of the body', async () => {
+  it('returns status, headers and the exact bytes of the body', async () => {
     const endpoint = await endpointThat((socket) => socket.write(rawAnswer('418 Odd', ' {}\n', ['X-Odd:  yes '])), {
       path: '/v1/',
     });
@@ -56,7 +56,7 @@ describe('a call', () => {
     expect(server?.requests[0]).toContain('Authorization: Bearer secret\r\n');
   });
 
-  it('surely did not arrive when no server listens, or the name does not exist', async () => {
+  it('is certain not to have arrived when no server listens, or the name does not exist', async () => {
     const refused = await call(endpointOf(await closedUrl()));
     const unknown = await call(endpointOf('http://upstream.invalid'));
 
@@ -70,7 +70,7 @@ describe('a call', () => {
     expect(unknown).toMatchObject({ stage: 'connecting', cause: 'error' });
   });
 
-  it('surely did not arrive when its time is over before TLS is ready', async () => {
+  it('is certain not to have arrived when it times out before TLS is ready', async () => {
     server = await startRawServer(() => undefined);
 
     const done = await call(endpointOf(server.url.replace('http:', 'https:')), { timeoutMs: 100 });
@@ -78,7 +78,7 @@ describe('a call', () => {
     expect(done).toEqual({ kind: 'broken', stage: 'connecting', cause: 'time' });
   });
 
-  it('surely did not arrive while it waits for a connection', async () => {
+  it('is certain not to have arrived while it waits for a connection', async () => {
     const endpoint = await endpointThat(() => undefined, { socketsMax: 1 });
     const gaveUp = new AbortController();
     const first = call(endpoint, { signal: gaveUp.signal });
@@ -88,7 +88,7 @@ describe('a call', () => {
     expect(await first).toMatchObject({ kind: 'broken', cause: 'caller' });
   });
 
-  it('has its own time from when it gets a connection', async () => {
+  it('has its full timeout after it gets a connection', async () => {
     const endpoint = await endpointThat(() => undefined);
 
     expect(await call(endpoint, { callMs: 1_000 })).toEqual({ kind: 'broken', stage: 'waiting', cause: 'time' });
@@ -103,14 +103,14 @@ describe('a call', () => {
       'waiting',
     ],
     ['half of the body', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{'), 'answering'],
-  ])('may have arrived when it is answered by %s', async (_what, fault, stage) => {
+  ])('may have arrived when it is answered with %s', async (_what, fault, stage) => {
     const done = await call(await endpointThat(fault));
 
     expect(done).toMatchObject({ kind: 'broken', stage, cause: 'error', untrusted: false });
     expect(done.kind === 'broken' && mayHaveArrived(done)).toBe(true);
   });
 
-  it('may have arrived when a connection breaks that was used before', async () => {
+  it('may have arrived when a reused connection breaks', async () => {
     const endpoint = await endpointThat((socket) => {
       if (server?.requests.length === 1) socket.write(rawAnswer('200 OK', '{}'));
       else socket.resetAndDestroy();
@@ -120,13 +120,13 @@ describe('a call', () => {
     expect(await call(endpoint)).toMatchObject({ kind: 'broken', stage: 'waiting' });
   });
 
-  it('is cut at the bound of an answer', async () => {
+  it('is aborted at the maximum size of an answer', async () => {
     const endpoint = await endpointThat((socket) => socket.write(rawAnswer('200 OK', 'x'.repeat(101))));
 
     expect(await call(endpoint)).toEqual({ kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax: 100 });
   });
 
-  it('holds nothing of the request when it is broken', async () => {
+  it('keeps nothing of the request in its error', async () => {
     const done = await call(await endpointThat((socket) => socket.end('Bearer secret\r\n')));
 
     expect(JSON.stringify(done)).not.toContain('secret');

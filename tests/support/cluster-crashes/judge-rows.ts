@@ -99,11 +99,14 @@ export function findRivalOperations(changes: readonly RowChange[]): string[] {
   });
 }
 
-/** Every final state of an operation of a cluster has its reason: converged, superseded, or never started and deleted. */
+/** Every final state of an operation of a cluster has its reason: converged, superseded by a later one, or never started and deleted. */
 export function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
   const clusters = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('cluster.'));
-  const newest = new Map(operations.map(({ row }) => [row.target_id, row.generation]));
+  const accepted = groupBy(
+    operations.filter(({ kind }) => kind === 'INSERT'),
+    ({ transaction }) => transaction,
+  );
   return [...groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
     const end = history.find(({ row }) => !isOpen(row));
     if (end === undefined) return [];
@@ -115,7 +118,10 @@ export function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
       state !== undefined && (state.observed_generation >= row.generation || state.started_at === null);
     const reasons: Partial<Record<OperationState, boolean>> = {
       succeeded: row.kind === 'cluster.delete' ? isGone : isConverged,
-      superseded: (newest.get(row.target_id) ?? 0) > row.generation,
+      superseded:
+        accepted
+          .get(end.transaction)
+          ?.some((other) => other.row.target_id === row.target_id && other.row.generation > row.generation) ?? false,
       cancelled: isGone,
     };
     return reasons[row.state] === false ? [`operation ${row.id} (${row.kind}) is ${row.state} without a reason`] : [];

@@ -100,6 +100,19 @@ describe('a correct history', () => {
         operation(4, { ...second, state: 'succeeded', progress: 100 }),
       ],
     ],
+    [
+      // Postgres writes the later operation first, which has already ended: a cluster without nodes has nothing to do.
+      'a creation superseded by a draft',
+      [
+        cluster(1, { generation: 2, started_at: null, observed_generation: 0 }, 'INSERT'),
+        operation(1, { kind: 'cluster.create' }, 'INSERT'),
+        audit(1),
+        cluster(2, { generation: 3, started_at: null, observed_generation: 0 }),
+        operation(2, { ...second, state: 'succeeded', progress: 100 }, 'INSERT'),
+        operation(2, { kind: 'cluster.create', state: 'superseded' }),
+        audit(2, { id: 2 }),
+      ],
+    ],
     ['failed', [...accepted, operation(2, { state: 'failed', error: { code: 'provider_quota_exceeded' } })]],
     [
       'a draft that is stored and deleted',
@@ -216,6 +229,12 @@ describe('the judge reports', () => {
       'ends without a reason',
       'superseded by nothing',
       [...accepted, operation(2, { state: 'superseded' })],
+      /is superseded without a reason/,
+    ],
+    [
+      'ends without a reason',
+      'superseded before the later operation',
+      [...accepted, operation(2, { state: 'superseded' }), operation(3, second, 'INSERT')],
       /is superseded without a reason/,
     ],
     [

@@ -42,7 +42,7 @@ async function planAndApply(changes: object) {
   return { kinds, before, after, kept };
 }
 
-describe('a dry run tells what then happens to the nodes', () => {
+describe('a dry run predicts what happens to the nodes', () => {
   const [general, batch] = [aPool(), aPool({ name: 'batch', minimum: 2, maximum: 2 })];
   const bigger = { ...batch, machineType: 'cpx21' };
 

@@ -50,7 +50,11 @@ export async function startMailSink(host: string, port: number): Promise<MailSin
   let fault: { effect: MailFault['effect']; times: number } = { effect: 'hang', times: 0 };
 
   const server = new SMTPServer({
-    ...{ authOptional: true, disabledCommands: ['STARTTLS'], size: BYTES_MAX, closeTimeout: CLOSE_MS, logger: false },
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    size: BYTES_MAX,
+    closeTimeout: CLOSE_MS,
+    logger: false,
     disableReverseLookup: true,
     onAuth: ({ username }, _session, done) => done(null, { user: username ?? '' }),
     onData(stream, session, done) {
@@ -62,10 +66,15 @@ export async function startMailSink(host: string, port: number): Promise<MailSin
         }
         taken += 1;
         mails.push({
-          ...{ id: taken, receivedAt: new Date().toISOString() },
-          ...{ from: textOf(mail.from), to: textOf(mail.to), subject: mail.subject ?? '', text: mail.text ?? '' },
+          id: taken,
+          receivedAt: new Date().toISOString(),
+          from: textOf(mail.from),
+          to: textOf(mail.to),
+          subject: mail.subject ?? '',
+          text: mail.text ?? '',
           recipients: session.envelope.rcptTo.map(({ address }) => address),
-          ...{ html: mail.html || '', messageId: mail.messageId ?? '' },
+          html: mail.html || '',
+          messageId: mail.messageId ?? '',
           headerNames: mail.headerLines.map(({ key }) => key),
         });
         mails = mails.slice(-MAILS_MAX);

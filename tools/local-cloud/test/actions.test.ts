@@ -47,7 +47,7 @@ describe('an action', () => {
     expect((await cloud.call('GET', '/actions/880001')).body).toEqual({ action });
   });
 
-  it('ends in error and has no effect when a fault says so', async () => {
+  it('ends in error and has no effect when a fault requires it', async () => {
     cloud = await startTestCloud();
     cloud.admin.addFaults({ effect: { actionError: { code: 'unknown_error', message: 'sorry' } } });
 
@@ -61,8 +61,8 @@ describe('an action', () => {
   });
 });
 
-describe('an action that fails late', () => {
-  it('runs for as long as the fault says, and then ends in its error', async () => {
+describe('an action with a late failure', () => {
+  it('runs for the time that the fault states, and then ends in its error', async () => {
     cloud = await startTestCloud();
     cloud.admin.addFaults({ effect: { actionError: { code: 'unknown_error', message: 'sorry', afterMs: 120_000 } } });
     const { id } = await add('192.0.2.1');
@@ -77,7 +77,7 @@ describe('an action that fails late', () => {
 });
 
 describe('the list of actions', () => {
-  it('holds the asked ones that exist, whatever page and sort say, and has no meta', async () => {
+  it('contains the requested ones that exist, ignores page and sort, and has no meta', async () => {
     cloud = await startTestCloud();
     const actions = [await add('192.0.2.1'), await add('192.0.2.2')];
 
@@ -86,7 +86,7 @@ describe('the list of actions', () => {
     expect([status, body]).toEqual([200, { actions }]);
   });
 
-  it('demands an id', async () => {
+  it('requires an id', async () => {
     cloud = await startTestCloud();
 
     const { status, body } = await cloud.call('GET', '/actions');

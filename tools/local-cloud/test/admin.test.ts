@@ -9,8 +9,8 @@ afterEach(() => cloud.close());
 
 const rrsets = '/zones/example.net/rrsets';
 
-describe('the admin address', () => {
-  it('counts calls by route, refused ones too', async () => {
+describe('admin API', () => {
+  it('counts calls by route, including refused ones', async () => {
     await cloud.call('GET', rrsets);
     await cloud.call('GET', '/zones/7001/rrsets?page=2');
     await cloud.call('GET', '/zones', undefined, {});
@@ -40,7 +40,7 @@ describe('the admin address', () => {
     ]);
   });
 
-  it('makes the zone drift, and shows what it holds', async () => {
+  it('changes the zone behind the API, and returns its content', async () => {
     const put = await cloud.callAdmin('PUT', '/rrsets/demo.test/app/A', { ttl: 60, records: records('192.0.2.1') });
     const seen = await cloud.call('GET', '/zones/demo.test/rrsets/app/A');
     const { body: held } = await cloud.callAdmin('GET', '/zones');
@@ -56,7 +56,7 @@ describe('the admin address', () => {
     expect(cloud.admin.writes()).toEqual([]);
   });
 
-  it('adds fields that do not exist yet to every object of their kind', async () => {
+  it('adds unknown fields to every object of a kind', async () => {
     const extra = { zone: { z: 1 }, rrset: { r: null }, record: { c: [2] }, action: { a: 'x' } };
     cloud.admin.setExtraFields(extra);
 
@@ -73,7 +73,7 @@ describe('the admin address', () => {
     expect(plain.body.rrset).not.toHaveProperty('r');
   });
 
-  it('moves the clock and the budget', async () => {
+  it('sets the clock and the budget', async () => {
     const clock = await cloud.callAdmin('POST', '/clock', { advanceMs: 86_400_000 });
     cloud.admin.setBudget({ requestsPerHour: 100, remaining: 7 });
     const budget = await cloud.callAdmin('GET', '/budget');
@@ -88,7 +88,7 @@ describe('the admin address', () => {
     ['PUT', '/rrsets/gone.test/a/A', { records: [] }, 400],
     ['PUT', '/rrsets/demo.test/a/A', {}, 400],
     ['GET', '/nothing', undefined, 404],
-  ])('says what is wrong with %s %s %j', async (method, path, body, status) => {
+  ])('names the error in %s %s %j', async (method, path, body, status) => {
     const answer = await cloud.callAdmin(method, path, body);
 
     expect([answer.status, answer.body]).toEqual([status, { error: expect.any(String) }]);

@@ -55,7 +55,7 @@ describe('DNS messages', () => {
   it.each<[string, Packet, 'udp' | 'tcp', boolean]>([
     ['of plain UDP', {}, 'udp', true],
     ['of TCP', {}, 'tcp', false],
-  ])('are cut to the limit %s', (_case, extra, transport, truncated) => {
+  ])('are truncated to the limit %s', (_case, extra, transport, truncated) => {
     const answer = ask({ ...question('big.example.net', 'TXT'), ...extra }, transport);
 
     expect(answer.flag_tc).toBe(truncated);
@@ -81,13 +81,13 @@ describe('DNS messages', () => {
     expect(ask(query).rcode).toBe(rcode);
   });
 
-  it('are never answered when they are answers themselves', () => {
+  it('are not answered when they are responses', () => {
     const message = packet.encode({ type: 'response', id: 1, ...question('a.example.net', 'A') });
 
     expect(answerQuery(message, 'udp', onlyZone(zone))).toBeNull();
   });
 
-  it('never throw, whatever the bytes', () => {
+  it('never cause an exception, whatever their bytes', () => {
     const valid = packet.encode({ type: 'query', id: 1, ...question('a.example.net', 'A'), additionals: [opt(4096)] });
     const damaged = fc.tuple(fc.nat(valid.length - 1), fc.nat(255), fc.nat(valid.length)).map(([at, byte, length]) => {
       const copy = Buffer.from(valid);

@@ -5,7 +5,7 @@ let cloud: TestCloud;
 afterEach(() => cloud.close());
 
 describe('the request budget', () => {
-  it('is spent by every request, and told in the headers', async () => {
+  it('is charged for every request, and stated in the headers', async () => {
     cloud = await startTestCloud();
     expect((await cloud.call('GET', '/nowhere')).headers.get('RateLimit-Limit')).toBe('3600');
     cloud.admin.setBudget({ requestsPerHour: 36, remaining: 36 });
@@ -19,7 +19,7 @@ describe('the request budget', () => {
     expect(headers.get('X-Correlation-Id')).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('refuses when it is spent, and grants again as the clock runs', async () => {
+  it('refuses requests when it is used up, and is refilled as the clock advances', async () => {
     cloud = await startTestCloud({ requestsPerHour: 36 });
     cloud.admin.setBudget({ remaining: 1 });
 
@@ -35,7 +35,7 @@ describe('the request budget', () => {
     expect(later.status).toBe(200);
   });
 
-  it("is each project's own", async () => {
+  it('is separate for each project', async () => {
     cloud = await startTestCloud({ projectTokens: ['other'] });
     cloud.admin.setBudget({ remaining: 0 });
 

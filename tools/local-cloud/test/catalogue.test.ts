@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => cloud.close());
 
 describe('prices', () => {
-  it('are decimal texts for every machine type wherever it is sold', async () => {
+  it('are decimal strings for every machine type in every location', async () => {
     const { body } = await cloud.call('GET', '/pricing', undefined, as('reader'));
 
     const { currency, server_types: types, primary_ips: ips } = body.pricing;
@@ -41,7 +41,7 @@ describe('placement groups', () => {
   const list = async (token: string, query = '') =>
     (await cloud.call('GET', `/placement_groups${query}`, undefined, as(token))).body.placement_groups;
 
-  it('are made, found by label, and deleted, each in its own project', async () => {
+  it('are created, found by label, and deleted, per project', async () => {
     const { status, body } = await cloud.call('POST', '/placement_groups', group, as('writer'));
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -72,7 +72,7 @@ describe('placement groups', () => {
     expect([answer.status, answer.body.error.code]).toEqual([status, code]);
   });
 
-  it('are out of reach for a token that may only read', async () => {
+  it('cannot be changed with a read-only token', async () => {
     const { status, body } = await cloud.call('POST', '/placement_groups', group, as('reader'));
 
     expect([status, body.error.code]).toEqual([401, 'token_readonly']);

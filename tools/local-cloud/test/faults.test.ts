@@ -21,7 +21,7 @@ describe('an injected fault', () => {
       { error: { code: 'locked', message: 'busy', details: null } },
     ],
     [{ status: 500, body: { a: 1 } }, 500, { a: 1 }],
-  ])('%j answers instead of the API', async (effect, status, body) => {
+  ])('%j replaces the answer of the API', async (effect, status, body) => {
     cloud.admin.addFaults({ effect });
 
     const answer = await write();
@@ -29,7 +29,7 @@ describe('an injected fault', () => {
     expect([answer.status, answer.body, performed()]).toEqual([status, body, false]);
   });
 
-  it('answers any body and type', async () => {
+  it('returns any body and type', async () => {
     cloud.admin.addFaults({ effect: { status: 502, body: '<html>', contentType: 'text/html' } });
 
     const { status, text, headers } = await write();
@@ -37,7 +37,7 @@ describe('an injected fault', () => {
     expect([status, text, headers.get('Content-Type')]).toEqual([502, '<html>', 'text/html']);
   });
 
-  it('may let the request be performed before it answers', async () => {
+  it('can perform the request before it answers', async () => {
     cloud.admin.addFaults({ effect: { status: 504, perform: true } });
 
     const { status, body } = await write();
@@ -57,7 +57,7 @@ describe('an injected fault', () => {
     expect(performed()).toBe(isPerformed);
   });
 
-  it('leaves a request without an answer until the cloud is closed', async () => {
+  it('can leave a request without an answer until the cloud is closed', async () => {
     cloud.admin.addFaults({ match: { method: 'POST' }, effect: { hang: true } });
 
     const hanging = write();
@@ -69,7 +69,7 @@ describe('an injected fault', () => {
     cloud = await startTestCloud();
   });
 
-  it('delays and then lets the request through', async () => {
+  it('can delay a request', async () => {
     cloud.admin.addFaults({ effect: { delayMs: 30 } });
     const before = performance.now();
 

@@ -14,8 +14,8 @@ afterAll(() => cloud.close());
 
 const ids = (body: { rrsets: { id: string }[] }): string[] => body.rrsets.map((rrset) => rrset.id);
 
-describe('the list of sets', () => {
-  it('has 25 to a page unless asked otherwise', async () => {
+describe('the list of rrsets', () => {
+  it('has 25 items per page by default', async () => {
     const { status, body } = await cloud.call('GET', '/zones/7001/rrsets');
 
     expect([status, ids(body).length]).toEqual([200, 25]);
@@ -29,7 +29,7 @@ describe('the list of sets', () => {
     ]);
   });
 
-  it('has at most 100 to a page', async () => {
+  it('has at most 100 items per page', async () => {
     const { body } = await cloud.call('GET', '/zones/7001/rrsets?per_page=500&page=2');
 
     expect(body.meta.pagination).toMatchObject({
@@ -42,7 +42,7 @@ describe('the list of sets', () => {
     expect(ids(body)).toHaveLength(22);
   });
 
-  it('is by id, and empty beyond its end', async () => {
+  it('is sorted by id, and empty after its end', async () => {
     const pages = [
       await cloud.call('GET', '/zones/7001/rrsets?per_page=3'),
       await cloud.call('GET', '/zones/7001/rrsets?page=9'),
@@ -64,7 +64,7 @@ describe('the list of zones', () => {
     expect([status, body.zones.map((zone: { name: string }) => zone.name)]).toEqual([200, names]);
   });
 
-  it('has at most 50 to a page', async () => {
+  it('has at most 50 items per page', async () => {
     const { body } = await cloud.call('GET', '/zones?per_page=100');
 
     expect(body.meta.pagination.per_page).toBe(50);

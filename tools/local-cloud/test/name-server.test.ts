@@ -33,7 +33,7 @@ function askUdp(message: Buffer): Promise<Found> {
   }).finally(() => socket.close());
 }
 
-/** Sends all messages at once, cut in two at an awkward place, and reads as many answers. */
+/** Sends all messages together, split inside a length field, and reads as many answers. */
 function askTcp(...messages: Buffer[]): Promise<Found[]> {
   const socket = connect(cloud.dnsPort, '127.0.0.1');
   const bytes = Buffer.concat(
@@ -57,7 +57,7 @@ function askTcp(...messages: Buffer[]): Promise<Found[]> {
 }
 
 describe('the name server', () => {
-  it('answers over UDP what was written through the API', async () => {
+  it('answers over UDP with what was written through the API', async () => {
     const answer = await askUdp(queryFor('alias.example.net', 'A'));
 
     expect(answer).toMatchObject({ id: 4711, rcode: 'NOERROR', flag_aa: true, flag_rd: true, flag_ra: false });
@@ -67,7 +67,7 @@ describe('the name server', () => {
     ]);
   });
 
-  it('cuts long answers over UDP and gives them whole over TCP', async () => {
+  it('truncates long answers over UDP and sends them completely over TCP', async () => {
     const cut = await askUdp(queryFor('big.example.net', 'TXT'));
     const [whole] = await askTcp(queryFor('big.example.net', 'TXT'));
 
@@ -85,7 +85,7 @@ describe('the name server', () => {
     expect(answers.map(({ rcode }) => rcode)).toEqual(['NOERROR', 'NXDOMAIN', 'REFUSED']);
   });
 
-  it('goes on after garbage', async () => {
+  it('still answers after invalid input', async () => {
     await askUdp(Buffer.concat([queryFor('app.example.net', 'A').subarray(0, 20)]));
 
     const answer = await askUdp(queryFor('app.example.net', 'A'));

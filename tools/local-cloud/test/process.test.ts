@@ -27,7 +27,7 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<unknow
 }
 
 describe('the process', () => {
-  it('says where it listens, and ends cleanly on SIGTERM', async () => {
+  it('prints its addresses, and exits cleanly on SIGTERM', async () => {
     const { child, ready } = await start();
 
     expect(ready).toEqual({
@@ -42,7 +42,7 @@ describe('the process', () => {
     expect(await stop(child, 'SIGTERM')).toEqual([0, null]);
   });
 
-  it('loses no write that it answered when it is killed', async () => {
+  it('loses no acknowledged write when it is killed', async () => {
     const headers = { Authorization: 'Bearer secret' };
     const first = await start();
     const body = JSON.stringify({ name: 'app', type: 'A', records: [{ value: '192.0.2.1' }] });

@@ -91,7 +91,7 @@ describe('refusals', () => {
     expect([answer.status, answer.body]).toEqual([status, { error: { code, message, details } }]);
   });
 
-  it('name the methods that a known path has', async () => {
+  it('list the methods of a known path', async () => {
     const { headers } = await cloud.call('PATCH', `${sets}/app/A`);
 
     expect(headers.get('Allow')).toBe('GET, PUT, DELETE');

@@ -45,7 +45,7 @@ describe('resolution', () => {
     ['example.net NS', 'NOERROR aa example.net/NS'],
     ['example.net A', noData],
     ['www.example.net AAAA', noData],
-  ])('of a name that has sets: %s', (question, answer) => {
+  ])('of a name with rrsets: %s', (question, answer) => {
     expect(ask(question)).toBe(answer);
   });
 
@@ -89,7 +89,7 @@ describe('resolution', () => {
     expect(ask(question)).toBe(answer);
   });
 
-  it('gives the TTL of the zone where a set has none, and the SOA minimum to negative answers', () => {
+  it('uses the TTL of the zone where an rrset has none, and the SOA minimum for negative answers', () => {
     const positive = resolve({ name: 'www.example.net', type: 'A' }, onlyZone(zone));
     const negative = resolve({ name: 'x.www.example.net', type: 'A' }, onlyZone(zone));
 
@@ -97,7 +97,7 @@ describe('resolution', () => {
   });
 });
 
-/** RFC 4592 told plainly, over a list of owner names: which of them answers for a name, if any. */
+/** RFC 4592 over a list of owner names: the one that answers for a name, if any. */
 function answeringOwner(owners: readonly string[], name: string): string | 'empty' | null {
   const exists = (at: string) => at === '' || owners.some((owner) => owner === at || owner.endsWith(`.${at}`));
   if (owners.includes(name)) return name;
@@ -114,7 +114,7 @@ describe('wildcards', () => {
   const label = fc.constantFrom('a', 'b', '*');
   const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
 
-  it('answer for exactly the names that RFC 4592 gives them', () => {
+  it('match exactly the names that RFC 4592 states', () => {
     fc.assert(
       fc.property(fc.uniqueArray(name, { maxLength: 8 }), name, (owners, asked) => {
         const zoneOfOwners = aZone(Object.fromEntries(owners.map((owner) => [`${owner} TXT`, [`"${owner}"`]])));

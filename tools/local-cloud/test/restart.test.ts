@@ -26,7 +26,7 @@ const create = (cloud: TestCloud, name: string) =>
   cloud.call('POST', '/zones/7001/rrsets', { name, type: 'A', records: records('192.0.2.1') });
 
 describe('a restart', () => {
-  it('keeps sets, actions, writes and zones', async () => {
+  it('keeps rrsets, actions, writes and zones', async () => {
     const read = async (cloud: TestCloud) => ({
       zones: cloud.admin.zones(),
       writes: cloud.admin.writes(),
@@ -46,14 +46,14 @@ describe('a restart', () => {
     expect(after).toEqual([before, before]);
   });
 
-  it('never gives an action id again', async () => {
+  it('never reuses an action id', async () => {
     const first = await run((cloud) => create(cloud, 'a'));
     const second = await run((cloud) => create(cloud, 'b'));
 
     expect([first.body.action.id, second.body.action.id]).toEqual([880001, 880002]);
   });
 
-  it('drops a last line that was cut short', async () => {
+  it('drops a truncated last line', async () => {
     await run((cloud) => create(cloud, 'a'));
     appendFileSync(journal(), '{"kind":"change","cha');
 
@@ -66,14 +66,14 @@ describe('a restart', () => {
     expect(await run((cloud) => cloud.admin.writes().length)).toBe(2);
   });
 
-  it('refuses a journal that is damaged elsewhere, and says what to do', async () => {
+  it('refuses a journal with damage elsewhere, and says what to do', async () => {
     await run((cloud) => create(cloud, 'a'));
     writeFileSync(journal(), readFileSync(journal(), 'utf8').replace('{"kind":"zone"', '{"kind"'));
 
     await expect(run(() => {})).rejects.toThrow(/damaged at line 2. Delete the file/);
   });
 
-  it('shortens the history to what it led to', async () => {
+  it('compacts the journal to the current state', async () => {
     await run(async (cloud) => {
       await create(cloud, 'a');
       for (let ttl = 60; ttl < 80; ttl += 1)

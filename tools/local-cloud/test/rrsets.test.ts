@@ -17,8 +17,8 @@ const create = (over: object = {}) =>
     ...over,
   });
 
-describe('a set', () => {
-  it('is answered whole, with its action, when it is created', async () => {
+describe('an rrset', () => {
+  it('is returned completely, with its action, when it is created', async () => {
     const created = await create({
       labels: { env: 'prod' },
       records: [{ value: '192.0.2.1', comment: 'blue' }, { value: '192.0.2.2' }],
@@ -30,7 +30,7 @@ describe('a set', () => {
     );
   });
 
-  it('is shown at once, by the name and by the number of the zone', async () => {
+  it('is visible immediately, by the name and by the number of the zone', async () => {
     const { body } = await create();
 
     const [byName, byNumber] = [await cloud.call('GET', app), await cloud.call('GET', '/zones/7001/rrsets/app/A')];
@@ -80,7 +80,7 @@ describe('a set', () => {
   it.each([
     ['DELETE', '', undefined, 'delete_rrset'],
     ['POST', '/actions/remove_records', { records: records('192.0.2.1') }, 'remove_rrset_records'],
-  ])('is gone after %s %s', async (method, path, body, command) => {
+  ])('does not exist after %s %s', async (method, path, body, command) => {
     await create();
 
     const removed = await cloud.call(method, app + path, body);
@@ -90,7 +90,7 @@ describe('a set', () => {
     expect((await cloud.call('GET', '/zones/7001')).body.zone.record_count).toBe(4);
   });
 
-  it('is answered by PUT, which changes labels and nothing else', async () => {
+  it('is returned by PUT, which changes only its labels', async () => {
     const { body: created } = await create();
 
     const same = await cloud.call('PUT', app, {});
@@ -100,7 +100,7 @@ describe('a set', () => {
     expect([labelled.status, labelled.body]).toEqual([200, { rrset: { ...created.rrset, labels: { a: 'b' } } }]);
   });
 
-  it('raises the serial of the zone with every change, but not with labels', async () => {
+  it('increases the serial of the zone with every change except labels', async () => {
     const serial = async () =>
       Number((await cloud.call('GET', '/zones/7001/rrsets/@/SOA')).body.rrset.records[0].value.split(' ')[2]);
     const before = await serial();
@@ -112,7 +112,7 @@ describe('a set', () => {
     expect(await serial()).toBe(before + 2);
   });
 
-  it('may have its name percent-encoded', async () => {
+  it('can be addressed with a percent-encoded name', async () => {
     await create({ name: '*.dev' });
 
     const answers = [
@@ -125,7 +125,7 @@ describe('a set', () => {
 });
 
 describe('a zone', () => {
-  it('is answered whole, with id and name before anything else', async () => {
+  it('is returned completely, with id and name first', async () => {
     const { status, body, text } = await cloud.call('GET', '/zones/example.net');
 
     expect([status, text.slice(0, 35)]).toEqual([200, '{"zone":{"id":7001,"name":"example.']);

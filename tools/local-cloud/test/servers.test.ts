@@ -26,7 +26,7 @@ const rebuild = (body: unknown = { image: 'ubuntu-24.04', user_data: '#cloud-con
   call('POST', '/servers/4711/actions/rebuild', body);
 
 describe('a server', () => {
-  it('is seen with every token of its project and no other', async () => {
+  it('is visible with every token of its project only', async () => {
     cloud.admin.addServer(PROJECT, { name: 'web' });
     cloud.admin.addProjectToken(SAME_PROJECT, { sameProjectAs: PROJECT });
 
@@ -40,7 +40,7 @@ describe('a server', () => {
     expect((await call('GET', '/servers', undefined, OTHER_PROJECT)).body.servers).toEqual([]);
   });
 
-  it('has all its labels replaced by a PUT', async () => {
+  it('gets all its labels replaced by a PUT', async () => {
     cloud.admin.addServer(PROJECT, { labels: { a: '1', b: '2' } });
 
     const put = await call('PUT', '/servers/4711', { labels: { b: '3' } });
@@ -49,7 +49,7 @@ describe('a server', () => {
     expect((await call('PUT', '/servers/4711', { labels: { 'not a key': 'x' } })).status).toBe(422);
   });
 
-  it('is changed by no token that may only read', async () => {
+  it('cannot be changed with a read-only token', async () => {
     cloud.admin.addServer(PROJECT);
     cloud.admin.addProjectToken(SAME_PROJECT, { sameProjectAs: PROJECT, readOnly: true });
 
@@ -59,7 +59,7 @@ describe('a server', () => {
     expect(cloud.admin.servers()[0]?.rebuilds).toBe(0);
   });
 
-  it('is there again after a restart, with what was done to it', async () => {
+  it('survives a restart with its changes', async () => {
     cloud.admin.addServer(PROJECT, { labels: { a: '1' } });
     await rebuild();
     const [before, actions] = [cloud.admin.servers(), (await call('GET', '/servers/4711/actions')).body];
@@ -71,7 +71,7 @@ describe('a server', () => {
     expect((await call('GET', '/servers/4711/actions')).body).toEqual(actions);
   });
 
-  it('that was deleted or powered off says so for ever', async () => {
+  it('that was deleted or powered off keeps that state', async () => {
     cloud.admin.addServer(PROJECT);
     await call('POST', '/servers/4711/actions/poweroff');
     cloud.admin.advanceClock(60_000);
@@ -83,7 +83,7 @@ describe('a server', () => {
 });
 
 describe('a rebuild', () => {
-  it('locks the server until its action has ended, and only then shows the image', async () => {
+  it('locks the server until its action ends, and only then shows the image', async () => {
     cloud.admin.addServer(PROJECT, { image: 'debian-12' });
 
     const { status, body } = await rebuild();
@@ -98,7 +98,7 @@ describe('a rebuild', () => {
     expect((await call('GET', `/actions/${body.action.id}`)).body.action).toMatchObject({ status: 'success' });
   });
 
-  it('wipes again each time it is asked for after its end', async () => {
+  it('erases the server again with each request after its end', async () => {
     cloud.admin.addServer(PROJECT);
     await rebuild();
     cloud.admin.advanceClock(60_000);
@@ -125,7 +125,7 @@ describe('a rebuild', () => {
     expect(cloud.admin.servers()[0]?.rebuilds).toBe(0);
   });
 
-  it('answers a password for a server that was made without SSH keys', async () => {
+  it('returns a password for a server without SSH keys', async () => {
     cloud.admin.addServer(PROJECT, { hasSshKeys: false });
 
     expect((await rebuild()).body.root_password).toMatch(/^\w{24}$/);
@@ -146,7 +146,7 @@ describe('a rebuild', () => {
 });
 
 describe('images', () => {
-  it('are one per architecture under a name', async () => {
+  it('exist once per architecture under one name', async () => {
     const path = '/images?type=system&name=ubuntu-24.04&architecture=arm&status=available';
 
     const { images } = (await call('GET', path)).body;

@@ -9,7 +9,7 @@ export interface Answer {
 }
 
 export interface TestCloud extends LocalCloud {
-  /** Calls the API with the valid token; a string as body goes out as it is. */
+  /** Calls the API with the valid token; a string body is sent unchanged. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   callAdmin(method: string, path: string, body?: unknown): Promise<Answer>;
 }

@@ -40,7 +40,7 @@ describe('the cached catalogue', () => {
     expect(await nameNow()).toBe('read 2');
   });
 
-  it('stays in use while the garden is unreachable, which is not asked again at once', async () => {
+  it('stays in use while the garden is unreachable, and is not requested again immediately', async () => {
     await catalogue.get();
     isAway = true;
     now += 3_600_000;

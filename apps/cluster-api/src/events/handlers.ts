@@ -34,14 +34,14 @@ export const eventDefaults = {
 } as const satisfies EventConfig;
 
 /** Subscribes to notifications about events. */
-export type EventNews = LiveChangesDeps['onNews'];
+export type EventNotifications = LiveChangesDeps['onNotification'];
 
 export interface EventHandlerDeps {
   readonly config: { readonly publicUrl: () => string; readonly events: EventConfig };
   readonly prisma: Prisma;
   readonly sessions: { readonly find: LiveChangesDeps['findSession'] };
   /** Notifications from Postgres. */
-  readonly eventNews: EventNews;
+  readonly eventNotifications: EventNotifications;
   /** `draining`: streams end when it is aborted. */
   readonly health: { readonly draining: AbortSignal };
   readonly metrics: Pick<Metrics, 'gauge'>;
@@ -76,8 +76,8 @@ export function buildEventHandlers(deps: EventHandlerDeps) {
         onError: (error) => log.warn('events not read', { team: team.slug, error }),
         onHeld: (forMs) => log.warn('events wait for a transaction that does not end', { team: team.slug, forMs }),
       }),
-    onNews: deps.eventNews,
-    findNews: (ends) => limited(() => store.findNews(ends)),
+    onNotification: deps.eventNotifications,
+    findTeamsWithEvents: (ends) => limited(() => store.findTeamsWithEvents(ends)),
     pollMs: POLL_MS,
     findSession: sessions.find,
     heartbeatMs,
@@ -132,14 +132,14 @@ const CHANNEL = 'team_event';
 /** Listens for teams that have events, on one database connection of this process. */
 export function listenToTeamEvents(options: Pick<ListenOptions, 'databaseUrl' | 'applicationName' | 'onError'>) {
   const subscribers = new Set<(teamId: TeamId | null) => void>();
-  const tell = (teamId: TeamId | null): void => {
-    for (const onNews of subscribers) onNews(teamId);
+  const notify = (teamId: TeamId | null): void => {
+    for (const callback of subscribers) callback(teamId);
   };
   const listener = listen({
     ...options,
-    channels: { [CHANNEL]: (teamId) => tell(asTeamId(teamId)) },
-    onGap: () => tell(null),
+    channels: { [CHANNEL]: (teamId) => notify(asTeamId(teamId)) },
+    onGap: () => notify(null),
   });
-  const subscribe: LiveChangesDeps['onNews'] = (onNews) => void subscribers.add(onNews);
+  const subscribe: LiveChangesDeps['onNotification'] = (callback) => void subscribers.add(callback);
   return { subscribe, close: listener.close };
 }

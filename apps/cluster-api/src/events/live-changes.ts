@@ -12,13 +12,13 @@ import type { TeamFeed } from './team-feed.js';
 export interface LiveChangesDeps {
   readonly startFeed: (team: Team) => TeamFeed;
   /** Subscribes to notifications. The callback gets the team's id, or null when any team may have events. */
-  readonly onNews: (tell: (teamId: TeamId | null) => void) => void;
+  readonly onNotification: (callback: (teamId: TeamId | null) => void) => void;
   /**
    * Polls for events, because some have no notification and notifications can be lost.
    *
    * @returns the ids of the teams that have events after their end
    */
-  readonly findNews: (ends: readonly TeamEnd[]) => Promise<readonly TeamId[]>;
+  readonly findTeamsWithEvents: (ends: readonly TeamEnd[]) => Promise<readonly TeamId[]>;
   /** Interval of these polls in ms. */
   readonly pollMs: number;
   /** @returns null for a session that has ended */
@@ -67,19 +67,19 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
   const readers = new Set<Reader>();
   const { checkSessions, checkTeam } = readerChecks(deps.findSession, readers);
   let timers: readonly NodeJS.Timeout[] = [];
-  const pollForNews = newsFinder(deps.findNews, teams);
+  const poll = eventPoller(deps.findTeamsWithEvents, teams);
 
   const tick = (): void => {
-    for (const { feed } of teams.values()) feed.readNews(); // finds anything missed, at the cost of one statement
+    for (const { feed } of teams.values()) feed.readNew(); // finds anything missed, at the cost of one statement
     for (const { stream } of readers) stream.heartbeat();
     void checkSessions();
   };
   const enter = (team: Team): TeamStreams => {
     const streams = teams.get(team.id) ?? { feed: deps.startFeed(team), users: 0 };
-    if (streams.users === 0) streams.feed.readNews();
+    if (streams.users === 0) streams.feed.readNew();
     streams.users += 1;
     teams.set(team.id, streams);
-    if (timers.length === 0) timers = [setInterval(tick, deps.heartbeatMs), setInterval(pollForNews, deps.pollMs)];
+    if (timers.length === 0) timers = [setInterval(tick, deps.heartbeatMs), setInterval(poll, deps.pollMs)];
     return streams;
   };
   const leave = (team: Team, streams: TeamStreams): void => {
@@ -92,9 +92,9 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
     timers = [];
   };
 
-  deps.onNews((teamId) => {
-    if (teamId !== null) teams.get(teamId)?.feed.readNews();
-    else for (const { feed } of teams.values()) feed.readNews();
+  deps.onNotification((teamId) => {
+    if (teamId !== null) teams.get(teamId)?.feed.readNew();
+    else for (const { feed } of teams.values()) feed.readNew();
   });
   deps.ending.addEventListener('abort', () => {
     for (const { stream } of readers) stream.end('shutdown');
@@ -140,7 +140,10 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
 }
 
 /** Polls for events of all teams in one query. Polls never overlap. */
-function newsFinder(findNews: LiveChangesDeps['findNews'], teams: ReadonlyMap<TeamId, TeamStreams>) {
+function eventPoller(
+  findTeamsWithEvents: LiveChangesDeps['findTeamsWithEvents'],
+  teams: ReadonlyMap<TeamId, TeamStreams>,
+) {
   let isReading = false;
   return async (): Promise<void> => {
     const ends = [...teams].flatMap(([teamId, { feed }]) => {
@@ -150,7 +153,7 @@ function newsFinder(findNews: LiveChangesDeps['findNews'], teams: ReadonlyMap<Te
     if (isReading || ends.length === 0) return;
     isReading = true;
     // An error here is ignored: the next read of a feed reports it.
-    for (const teamId of await findNews(ends).catch(() => [])) teams.get(teamId)?.feed.readNews();
+    for (const teamId of await findTeamsWithEvents(ends).catch(() => [])) teams.get(teamId)?.feed.readNew();
     isReading = false;
   };
 }

@@ -43,7 +43,7 @@ export interface LiveStream {
 export function liveStream({ feed, recent, sink, from, viewer }: LiveStreamDeps): LiveStream {
   let position = from;
   /** The last position that was sent to the client as an id. */
-  let told = from;
+  let sentPosition = from;
   let older: readonly RenderedEvent[] = [];
   let olderUntil = from;
   let isFull = false;
@@ -59,7 +59,7 @@ export function liveStream({ feed, recent, sink, from, viewer }: LiveStreamDeps)
     position = event.position;
     if (!mayRead(event, viewer())) return;
     send(event.bytes);
-    told = position;
+    sentPosition = position;
   };
   const readOlder = async (): Promise<void> => {
     isReading = true;
@@ -123,8 +123,8 @@ export function liveStream({ feed, recent, sink, from, viewer }: LiveStreamDeps)
       older.length === 0 && !isReading && recent.covers(position) && recent.firstBehind(position) === null;
     if (!isBehindAll) return {};
     if (comparePositions(end, position) > 0) position = end;
-    if (comparePositions(position, told) <= 0) return {};
-    told = position;
-    return { id: renderPosition(told) };
+    if (comparePositions(position, sentPosition) <= 0) return {};
+    sentPosition = position;
+    return { id: renderPosition(sentPosition) };
   }
 }

@@ -59,7 +59,7 @@ export const teamEventStore = (prisma: Prisma) => ({
   },
 
   /** The ids of the teams with events after their end, including events of transactions above the horizon. */
-  async findNews(ends: readonly TeamEnd[]): Promise<TeamId[]> {
+  async findTeamsWithEvents(ends: readonly TeamEnd[]): Promise<TeamId[]> {
     const rows = await prisma.$queryRaw<{ teamId: TeamId }[]>`
       SELECT ends.team_id AS "teamId"
       FROM unnest(${ends.map(({ teamId }) => teamId)}::uuid[], ${ends.map(({ after }) => after.xid)}::bigint[],

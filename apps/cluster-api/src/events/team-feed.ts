@@ -19,7 +19,7 @@ export interface TeamFeed {
   /** Resolves once the end of the events is known. @throws the error of the first read */
   started(): Promise<RecentEvents>;
   /** Reads new events, if there are any. */
-  readNews(): void;
+  readNew(): void;
   /** The end of the known events. Null before the first read. */
   end(): EventPosition | null;
   /** Whether events wait for another transaction to end. */
@@ -28,7 +28,7 @@ export interface TeamFeed {
   backlog(after: EventPosition): Promise<EventPage<RenderedEvent>>;
   isKept(position: EventPosition): Promise<boolean>;
   /** Calls back after each read. @returns a function that unsubscribes */
-  follow(onNews: () => void): () => void;
+  follow(onRead: () => void): () => void;
   close(): void;
 }
 
@@ -69,10 +69,10 @@ export function teamFeed({ read, isKept, onError, onHeld }: TeamFeedDeps): TeamF
     recent ??= recentEvents(page.until, recentMax);
     recent.append(page.events, page.until);
     begin(recent);
-    for (const onNews of followers) onNews();
+    for (const onRead of followers) onRead();
     return page;
   };
-  const readNews = async (): Promise<void> => {
+  const readNew = async (): Promise<void> => {
     clearTimeout(timer);
     isWanted = true;
     if (isReading || isClosed) return;
@@ -92,19 +92,19 @@ export function teamFeed({ read, isKept, onError, onHeld }: TeamFeedDeps): TeamF
     } finally {
       isReading = false;
     }
-    if (againMs !== null && !isClosed) timer = setTimeout(() => void readNews(), againMs);
+    if (againMs !== null && !isClosed) timer = setTimeout(() => void readNew(), againMs);
   };
 
   return {
     started: () => started,
-    readNews: () => void readNews(),
+    readNew: () => void readNew(),
     end: () => recent?.end() ?? null,
     isHeld: held.isHeld,
     backlog: (after) => shared(pages, after, () => read(after).catch(reported)),
     isKept: (position) => shared(kept, position, () => isKept(position)),
-    follow(onNews) {
-      followers.add(onNews);
-      return () => followers.delete(onNews);
+    follow(onRead) {
+      followers.add(onRead);
+      return () => followers.delete(onRead);
     },
     close() {
       isClosed = true;

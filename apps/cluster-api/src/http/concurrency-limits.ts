@@ -1,5 +1,5 @@
 import type { TeamId } from '@corral/contracts';
-import { placesPerKey } from '@corral/rate-limit';
+import { keyedSemaphore } from '@corral/rate-limit';
 import { Problem } from '../problem.js';
 
 const RETRY_SECONDS = 10;
@@ -17,10 +17,10 @@ export interface ConcurrencyLimits {
  * @param what in the plural, for the refusal
  */
 export function concurrencyLimit(max: number, what: string) {
-  const slots = placesPerKey(max);
+  const slots = keyedSemaphore(max);
   /** @throws Problem `rate_limit_exceeded` */
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const leave = slots.enter(key);
+    const leave = slots.tryAcquire(key);
     if (leave === null) {
       const detail = `${what}: the limit is ${max} at the same time. Wait until one has finished.`;
       throw new Problem('rate_limit_exceeded', detail, { retryAfterSeconds: RETRY_SECONDS });

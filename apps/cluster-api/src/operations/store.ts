@@ -74,7 +74,7 @@ export async function beginOperation(
 ): Promise<OperationRecord> {
   const teamId = caller.team.id;
   const [state, progress, finishedAt] = isDone ? (['succeeded', 100, now] as const) : (['queued', 0, null] as const);
-  const told = JSON.stringify({ ...detail, operationId: id, generation });
+  const auditDetail = JSON.stringify({ ...detail, operationId: id, generation });
   const [row] = await tx.$queryRaw<OperationRow[]>`
     WITH superseded AS (
       UPDATE operation SET state = 'superseded', updated_at = ${now}::timestamptz, finished_at = ${now}::timestamptz
@@ -84,7 +84,7 @@ export async function beginOperation(
       INSERT INTO audit_entry (team_id, user_id, action, target_kind, target_id, target_name, request_id, detail,
                                created_at)
       VALUES (${teamId}::uuid, ${caller.userId}::uuid, ${action}, ${target.kind}, ${target.id}::uuid, ${target.name},
-              ${caller.requestId}, ${told}::jsonb, ${now}::timestamptz)
+              ${caller.requestId}, ${auditDetail}::jsonb, ${now}::timestamptz)
     )
     INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
                            desired_hash, created_by, created_at, updated_at, finished_at)

@@ -109,7 +109,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
      */
     async lookUp(caller: Caller, ref: string, serverId: number): Promise<LookedUpServer> {
       const connection = await connectionOf(caller, ref);
-      const found = await readProject(caller, connection, serverId, notFound);
+      const found = await readProject(caller, connection, serverId, absentFromProject);
       return { found, obstacle: adoptionObstacle(await store.find(caller, ref, serverId), found) };
     },
 
@@ -171,6 +171,9 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
   };
 };
 export type AdoptedServerService = ReturnType<typeof adoptedServerService>;
+
+const absentFromProject = (): Problem =>
+  new Problem('not_found', 'The connection’s cloud project has no server with this number. Check the number.');
 
 const notInProject = (): Problem =>
   invalidField('validation_failed', '/spec/serverID', 'is not a server of the connection’s cloud project');

@@ -53,7 +53,7 @@ describe('dry runs of a cluster PUT', () => {
     expect(body.code).toBe('validation_failed');
   });
 
-  it('tell what happens to control plane and nodes', async () => {
+  it('list the effects on control plane and nodes', async () => {
     await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'old' })] });
     const before = await t.clusters.everything();
     const nodePools = [aPool({ machineType: 'cpx51' }), aPool({ name: 'new', minimum: 2 })];
@@ -74,7 +74,7 @@ describe('dry runs of a cluster PUT', () => {
     expect(await t.clusters.everything()).toEqual(before);
   });
 
-  it('tell what hibernating and resuming do', async () => {
+  it('list the effects of hibernating and resuming', async () => {
     await t.clusters.running(name);
 
     const asleep = (await put(aClusterSpec({ hibernated: true }), '?dryRun=true').expect(200)).body;
@@ -192,7 +192,7 @@ describe('a refused specification', () => {
     ]);
   });
 
-  it('with an outdated entity tag is only told about the tag', async () => {
+  it('with an outdated entity tag reports only the tag', async () => {
     await t.clusters.declare(name);
 
     const { body } = await put(aClusterSpec(wrong), '?dryRun=true').set('If-Match', '"other"').expect(412);

@@ -70,7 +70,7 @@ describe('POST /dns-session/', () => {
       .expect(404);
   });
 
-  it('tells no stream of the team about it', async () => {
+  it('causes no event in the streams of the team', async () => {
     await started();
 
     expect(await test.db.teamEvent.count({ where: { teamId: team.id, kind: 'DnsToken' } })).toBe(0);

@@ -32,13 +32,13 @@ describe('an unexpected error', () => {
     const answer = await fail(new Error('what happened', { cause: innermost })).expect(500);
 
     const requestId = answer.headers['x-correlation-id'];
-    const told = (await lines()).filter((line) => line.requestId === requestId);
-    expect(told.map(({ message, level }) => [message, level])).toEqual([
+    const logged = (await lines()).filter((line) => line.requestId === requestId);
+    expect(logged.map(({ message, level }) => [message, level])).toEqual([
       ['unexpected error', 'error'],
       ['request', 'warn'],
     ]);
-    expect(JSON.stringify(told[0])).toMatch(/what happened.*the cause of it all/);
-    expect(JSON.stringify(told)).not.toContain('token-of-this-request');
+    expect(JSON.stringify(logged[0])).toMatch(/what happened.*the cause of it all/);
+    expect(JSON.stringify(logged)).not.toContain('token-of-this-request');
   });
 
   it('changes nothing', async () => {

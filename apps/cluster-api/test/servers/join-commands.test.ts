@@ -1,242 +1,51 @@
-import { randomUUID } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildApp } from '../../src/build-app.js';
-import { aPool } from '../support/a-cluster.js';
 import { checkedClient } from '../support/checked-client.js';
-import { addConnection, declare, runningCluster, showConditions } from '../support/clusters.js';
-import { fakeGarden } from '../support/fake-garden.js';
-import { type FakeProvider, fakeProvider } from '../support/fake-provider.js';
-import { claimsOf } from '../support/given-servers.js';
+import { addConnection, runningCluster, showConditions } from '../support/clusters.js';
+import { features, type Machines, startMachines } from '../support/machines.js';
 import { recordedLog } from '../support/recorded-log.js';
-import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
+import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
-const features = { config: { gardenFeatures: new Set(['adopted-nodes'] as const) } };
-const garden = fakeGarden();
-const { joinData, endJoin } = garden.nodes;
-let provider: FakeProvider;
-let t: TestClusterApi;
-let team: TestTeam;
-let serverID: number;
-let lastServer = 100;
-
+let at: Machines;
 beforeAll(async () => {
-  provider = fakeProvider();
-  t = await startClusterApi({ garden, ...features, deps: { projects: provider.projects } });
+  at = await startMachines();
 });
-afterAll(async () => {
-  await t.close();
-  provider.close();
-});
-beforeEach(async () => {
-  garden.failure = null;
-  garden.joinTokens.clear();
-  Object.assign(garden.nodes, { joinData, endJoin });
-  team = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
-  await addConnection(t, team);
-  lastServer += 1;
-  serverID = lastServer;
-});
+afterAll(() => at.close());
+beforeEach(() => at.reset());
 
-const own = (maximum = 1) =>
-  aPool({ name: 'own', source: 'dedicated', machineType: 'ax42', minimum: maximum, maximum });
-const serversPath = (rest = '', of = team) => of.path(`/connections/main/adopted-servers/${rest}`);
-const adopt = (more: object = {}, acknowledge: unknown = { confirm: 'WIPE' }, api = t, of = team) =>
-  api.api
-    .as(of.admin)
-    .post(serversPath('', of))
-    .send({
-      spec: {
-        serverID,
-        serverType: 'ax42',
-        location: 'fsn1-dc14',
-        architecture: 'amd64',
-        serverKind: 'dedicated',
-        ...more,
-      },
-      acknowledge,
-    });
-const ask = (id: number | string = serverID, user = team.admin) =>
-  t.api.as(user).post(serversPath(`${id}/join-command/`));
-const row = () => t.db.adoptedServer.findFirstOrThrow({ where: { teamId: team.id, serverId: serverID } });
-const update = (data: object) =>
-  t.db.adoptedServer.updateMany({ where: { teamId: team.id, serverId: serverID }, data });
-/** Writes what the first pass writes once the cluster accepts nodes. */
-const expected = async (api = t, of = team) => {
-  await api.pool.query(
-    `UPDATE adopted_server SET phase = 'Joining', generation = generation + 1, node_name = 'dedicated-' || server_id, due_at = NULL,
-            member_of_id = (SELECT cluster_id FROM node_pool WHERE id = node_pool_id) WHERE team_id = $1`,
-    [of.id],
-  );
-};
-/** Prepares a machine that may join the cluster `web`. */
-const joining = async (api = t, of = team) => {
-  await adopt({}, undefined, api, of).expect(202);
-  await runningCluster(api, of, 'web', { nodePools: [aPool(), own()] });
-  await expected(api, of);
-  api.wakeups.length = 0;
-};
+const ask = (id: number | string = at.serverID, user = at.team.admin) =>
+  at.t.api.as(user).post(at.serversPath(`${id}/join-command/`));
 const entries = () =>
-  t.db.auditEntry.findMany({ where: { teamId: team.id, action: 'server.join_command' }, orderBy: { id: 'asc' } });
+  at.t.db.auditEntry.findMany({ where: { teamId: at.team.id, action: 'server.join_command' }, orderBy: { id: 'asc' } });
 const issued = async () => (await entries()).map(({ detail }) => (detail as { issued?: boolean }).issued);
 
 async function expectRefused(code: string, status: number, said: string | RegExp = ''): Promise<void> {
   const { body } = await ask().expect(status);
   expect([body.code, body.detail]).toEqual([code, expect.stringMatching(said)]);
   expect(await entries()).toEqual([]);
-  expect(garden.joinTokens.size).toBe(0);
+  expect(at.garden.joinTokens.size).toBe(0);
 }
-
-describe('the adoption of a machine that joins by command', () => {
-  it.each(['dedicated', 'onprem'])('is accepted for the kind %s without calling the provider', async (serverKind) => {
-    const reads = provider.reads();
-
-    const { body, headers } = await adopt({ serverKind, location: 'the cellar' }).expect(202);
-
-    expect(provider.reads()).toBe(reads);
-
-    expect(body).toMatchObject({
-      metadata: { name: String(serverID), serverID },
-      spec: { serverKind, serverType: 'ax42', location: 'the cellar' },
-      status: { phase: 'Adopting', claimedBy: null },
-    });
-    const operation = await t.api.as(team.member).get(new URL(headers['operation-location'] as string).pathname);
-    expect(operation.body).toMatchObject({ kind: 'server.adopt', state: 'queued' });
-  });
-
-  it('requires the same acknowledgement', async () => {
-    const { body } = await adopt({}, { confirm: 'JOIN' }).expect(422);
-
-    expect(body.code).toBe('acknowledgement_required');
-    expect(await t.db.adoptedServer.count({ where: { teamId: team.id } })).toBe(0);
-  });
-
-  it('is refused with a type that is too long for a node pool', async () => {
-    const { body } = await adopt({ serverType: 'x'.repeat(21) }).expect(422);
-
-    expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/serverType' }] });
-    await adopt({ serverType: 'x'.repeat(20) }).expect(202);
-  });
-
-  it('works over a connection with a rejected token', async () => {
-    await t.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected' } });
-
-    await adopt().expect(202);
-  });
-
-  it('is the same operation for a repeated request', async () => {
-    const first = await adopt().expect(202);
-
-    expect((await adopt().expect(202)).body.status.operationId).toBe(first.body.status.operationId);
-    expect((await adopt({ location: 'hel1' }).expect(409)).body.code).toBe('server_claimed');
-  });
-
-  it('may use the id of another team’s machine or of a cloud server', async () => {
-    await adopt().expect(202);
-
-    await adopt({}, undefined, t, await another()).expect(202);
-
-    const token = randomUUID().repeat(2);
-    provider.put(token, { id: serverID, serverType: 'ax42', location: 'fsn1-dc14' });
-    const [owner, late] = [await another(token), await another(token)];
-    await adopt({ serverKind: 'cloud' }, undefined, t, owner).expect(202);
-    expect((await adopt({ serverKind: 'cloud' }, undefined, t, late).expect(409)).body.code).toBe('server_claimed');
-  });
-
-  it('uses an id once per team, over all connections', async () => {
-    await addConnection(t, team, { ref: 'other' });
-    await adopt().expect(202);
-
-    const other = team.path('/connections/other/adopted-servers/');
-    const spec = { serverID, serverType: 'ax42', location: 'x', architecture: 'amd64', serverKind: 'onprem' };
-    const body = { spec, acknowledge: { confirm: 'WIPE' } };
-    expect((await t.api.as(team.admin).post(other).send(body).expect(409)).body.code).toBe('server_claimed');
-  });
-
-  it('lets only pools of its source claim the machine, immediately', async () => {
-    await adopt().expect(202);
-
-    await declare(t, team, 'web', { nodePools: [aPool(), own()] });
-
-    expect(await claimsOf(t, team, 'web')).toEqual([serverID]);
-    const pooled = { ...own(), name: 'pooled', source: 'pooled' };
-    const put = t.api.as(team.member).put(team.path('/clusters/web/node-pools/pooled/')).send({ spec: pooled });
-    expect((await put.expect(422)).body.code).toBe('invalid_node_pool');
-  });
-
-  it('makes the cost of its cluster unknown', async () => {
-    await adopt().expect(202);
-    await declare(t, team, 'web', { nodePools: [aPool(), own()] });
-
-    const { body } = await t.api.as(team.member).get(team.path('/clusters/web/')).expect(200);
-
-    expect(body.status.cost.items[1].reason).toBe('The price of dedicated machines is unknown.');
-  });
-
-  it('can be cancelled by deregistering while no pool claims the machine', async () => {
-    await adopt().expect(202);
-
-    await t.api
-      .as(team.admin)
-      .delete(serversPath(`${serverID}/`))
-      .expect(204);
-
-    expect(await row()).toMatchObject({ phase: 'Deregistering' });
-  });
-
-  it('cannot be undone while the machine is a node, even when the token is rejected', async () => {
-    await joining();
-    await t.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected' } });
-    await update({ nodePoolId: null, phase: 'Leaving' });
-
-    expect(
-      (
-        await t.api
-          .as(team.admin)
-          .delete(serversPath(`${serverID}/`))
-          .expect(409)
-      ).body.code,
-    ).toBe('server_claimed');
-  });
-
-  it('does not prevent a token of another project', async () => {
-    await adopt().expect(202);
-    const put = t.api
-      .as(team.admin)
-      .put(team.path('/connections/main/'))
-      .send({ spec: { provider: 'hcloud', token: randomUUID() } });
-
-    await put.expect(200);
-  });
-});
-
-/** Creates a further team with a connection. */
-const another = async (token = randomUUID().repeat(2)): Promise<TestTeam> => {
-  const made = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
-  const spec = { provider: 'hcloud', token };
-  await t.api.as(made.admin).put(made.path('/connections/main/')).send({ spec }).expect(201);
-  return made;
-};
 
 describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   it('answers a command that is valid for 15 minutes and must not be cached', async () => {
-    await joining();
+    await at.joining();
     const before = Date.now();
 
     const { body, headers } = await ask().expect(200);
 
     expect(headers['cache-control']).toBe('no-store');
-    const nodeName = `dedicated-${serverID}`;
+    const nodeName = `dedicated-${at.serverID}`;
     expect(body).toEqual({
       joinCommand: expect.any(String),
       nodeName,
       cluster: 'web',
       expiresAt: expect.stringMatching(/:\d\d\.000Z$/),
     });
-    const token = garden.joinTokens.get(nodeName) as string;
+    const token = at.garden.joinTokens.get(nodeName) as string;
     expect(body.joinCommand).toContain(Buffer.from(token).toString('base64'));
     expect(body.joinCommand).toContain(`hostnamectl set-hostname ${nodeName}`);
     const seconds = (Date.parse(body.expiresAt) - before) / 1_000;
@@ -245,41 +54,41 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   });
 
   it('restarts the wait for the machine and wakes the reconciler', async () => {
-    await joining();
-    const before = await row();
+    await at.joining();
+    const before = await at.row();
 
     await ask().expect(200);
 
-    const { id, dueAt, begunAt, generation } = await row();
+    const { id, dueAt, begunAt, generation } = await at.row();
     expect(dueAt).not.toBeNull();
     expect(begunAt.getTime()).toBeGreaterThan(before.begunAt.getTime());
     // A pass that is about to conclude that the machine has joined must check again, because of the new token.
     expect(generation).toBe(before.generation + 1);
-    expect(t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: id } }]);
+    expect(at.t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: id } }]);
   });
 
   it('answers a new token each time, with an audit entry for each', async () => {
-    await joining();
+    await at.joining();
 
     const [first, second] = [(await ask().expect(200)).body, (await ask().expect(200)).body];
 
     expect(second.joinCommand).not.toBe(first.joinCommand);
     expect(await entries()).toMatchObject(
       [first, second].map(({ expiresAt }) => ({
-        userId: team.admin.id,
+        userId: at.team.admin.id,
         targetKind: 'AdoptedServer',
-        targetName: String(serverID),
-        detail: { cluster: 'web', nodeName: `dedicated-${serverID}`, issued: true, expiresAt },
+        targetName: String(at.serverID),
+        detail: { cluster: 'web', nodeName: `dedicated-${at.serverID}`, issued: true, expiresAt },
       })),
     );
   });
 
   it('is in the audit log before there is a token', async () => {
-    await joining();
+    await at.joining();
     let found: unknown;
-    garden.nodes.joinData = async (...of) => {
+    at.garden.nodes.joinData = async (...of) => {
       found = await issued();
-      return joinData(...of);
+      return at.joinData(...of);
     };
 
     await ask().expect(200);
@@ -289,14 +98,14 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
 
   it('stores the token neither in the database nor in the log', async () => {
     const { log, text } = recordedLog();
-    const talkative = await startClusterApi({ garden, log, ...features });
+    const talkative = await startClusterApi({ garden: at.garden, log, ...features });
     try {
       await addConnection(talkative, talkative.acme);
-      await joining(talkative, talkative.acme);
-      const path = serversPath(`${serverID}/join-command/`, talkative.acme);
+      await at.joining(talkative, talkative.acme);
+      const path = at.serversPath(`${at.serverID}/join-command/`, talkative.acme);
       await talkative.api.as(talkative.acme.admin).post(path).expect(200);
 
-      const token = garden.joinTokens.get(`dedicated-${serverID}`) as string;
+      const token = at.garden.joinTokens.get(`dedicated-${at.serverID}`) as string;
       const { rows } = await talkative.pool.query<{ dump: string }>(
         `SELECT query_to_xml('SELECT * FROM audit_entry', true, true, '')::text
              || query_to_xml('SELECT * FROM adopted_server', true, true, '')::text
@@ -313,53 +122,53 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   });
 
   it('is for administrators and the team’s own servers only', async () => {
-    await joining();
-    const stranger = await another();
+    await at.joining();
+    const stranger = await at.another();
 
-    expect((await ask(serverID, team.member).expect(403)).body.code).toBe('permission_denied');
-    await t.api
+    expect((await ask(at.serverID, at.team.member).expect(403)).body.code).toBe('permission_denied');
+    await at.t.api
       .as(stranger.admin)
-      .post(serversPath(`${serverID}/join-command/`))
+      .post(at.serversPath(`${at.serverID}/join-command/`))
       .expect(404);
-    await t.api
+    await at.t.api
       .as(stranger.admin)
-      .post(serversPath(`${serverID}/join-command/`, stranger))
+      .post(at.serversPath(`${at.serverID}/join-command/`, stranger))
       .expect(404);
-    await t.api
-      .as(team.admin)
-      .post(team.path(`/connections/other/adopted-servers/${serverID}/join-command/`))
+    await at.t.api
+      .as(at.team.admin)
+      .post(at.team.path(`/connections/other/adopted-servers/${at.serverID}/join-command/`))
       .expect(404);
-    await ask(serverID + 1_000).expect(404);
+    await ask(at.serverID + 1_000).expect(404);
     await ask('none').expect(404);
     expect(await entries()).toEqual([]);
-    expect(garden.joinTokens.size).toBe(0);
+    expect(at.garden.joinTokens.size).toBe(0);
   });
 
   it('is refused for cloud servers, which are rebuilt', async () => {
-    await joining();
-    await update({ serverKind: 'cloud' });
+    await at.joining();
+    await at.update({ serverKind: 'cloud' });
 
     await expectRefused('server_not_joining', 409, /rebuilt as a node automatically/);
   });
 
   it('is refused while no node pool claims the machine', async () => {
-    await adopt().expect(202);
+    await at.adopt().expect(202);
 
     await expectRefused('server_not_joining', 409, /No node pool uses the server/);
   });
 
   it('is refused before the membership is stored', async () => {
-    await joining();
-    await update({ phase: 'Adopting', memberOfId: null, nodeName: null });
+    await at.joining();
+    await at.update({ phase: 'Adopting', memberOfId: null, nodeName: null });
 
     await expectRefused('server_not_joining', 409, /in a moment/);
   });
 
   it('is refused while the machine still belongs to another cluster', async () => {
-    await joining();
-    await runningCluster(t, team, 'shop');
-    const { id } = await t.db.cluster.findFirstOrThrow({ where: { teamId: team.id, name: 'shop' } });
-    await update({ memberOfId: id });
+    await at.joining();
+    await runningCluster(at.t, at.team, 'shop');
+    const { id } = await at.t.db.cluster.findFirstOrThrow({ where: { teamId: at.team.id, name: 'shop' } });
+    await at.update({ memberOfId: id });
 
     await expectRefused('server_not_joining', 409);
   });
@@ -370,8 +179,8 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     ['Failed', /The machine did not become a node within 168 hours/],
     ['Deregistering', /being deregistered/],
   ])('is refused for a server in phase %s', async (phase, said) => {
-    await joining();
-    await update({ phase, message: 'The machine did not become a node within 168 hours.' });
+    await at.joining();
+    await at.update({ phase, message: 'The machine did not become a node within 168 hours.' });
 
     await expectRefused('server_not_joining', 409, said);
   });
@@ -381,25 +190,32 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     [
       'is hibernated',
       'cluster_not_ready',
-      () => t.pool.query(`UPDATE cluster SET spec = spec || '{"hibernated": true}' WHERE team_id = $1`, [team.id]),
+      () =>
+        at.t.pool.query(`UPDATE cluster SET spec = spec || '{"hibernated": true}' WHERE team_id = $1`, [at.team.id]),
     ],
-    ['does not answer', 'cluster_not_ready', () => showConditions(t, team, 'web', { ControlPlaneReady: 'False' })],
+    [
+      'does not answer',
+      'cluster_not_ready',
+      () => showConditions(at.t, at.team, 'web', { ControlPlaneReady: 'False' }),
+    ],
     [
       'has no namespace on the garden yet',
       'cluster_not_ready',
-      () => t.db.team.update({ where: { id: team.id }, data: { projectNamespace: null } }),
+      () => at.t.db.team.update({ where: { id: at.team.id }, data: { projectNamespace: null } }),
     ],
   ])('is refused while the cluster %s', async (_what, code, given) => {
-    await joining();
+    await at.joining();
     await given();
 
     await expectRefused(code, 409);
   });
-  const clusterUpdate = (data: object) => t.db.cluster.updateMany({ where: { teamId: team.id }, data });
+  const clusterUpdate = (data: object) => at.t.db.cluster.updateMany({ where: { teamId: at.team.id }, data });
 
   it('is refused when the garden lost the feature', async () => {
-    await joining();
-    const { body } = await withoutFeature((api) => api.post(serversPath(`${serverID}/join-command/`)).expect(422));
+    await at.joining();
+    const { body } = await withoutFeature((api) =>
+      api.post(at.serversPath(`${at.serverID}/join-command/`)).expect(422),
+    );
 
     expect(body.code).toBe('unsupported_by_garden');
     expect(await entries()).toEqual([]);
@@ -414,8 +230,8 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   ])(
     'answers the garden error %s with %s and records the outcome in the audit log',
     async (kind, code, status, what) => {
-      await joining();
-      garden.failure = new GardenError(kind, 'create shoot secrets: a secret detail', { fromShoot: true });
+      await at.joining();
+      at.garden.failure = new GardenError(kind, 'create shoot secrets: a secret detail', { fromShoot: true });
 
       const { body } = await ask().expect(status);
 
@@ -426,24 +242,24 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   );
 
   it('deletes the token and is refused when the machine was released meanwhile', async () => {
-    await joining();
-    garden.nodes.joinData = async (...of) => {
-      const made = await joinData(...of);
-      await update({ nodePoolId: null });
+    await at.joining();
+    at.garden.nodes.joinData = async (...of) => {
+      const made = await at.joinData(...of);
+      await at.update({ nodePoolId: null });
       return made;
     };
 
     const { body } = await ask().expect(409);
 
     expect(body.code).toBe('server_not_joining');
-    expect(garden.joinTokens.size).toBe(0);
+    expect(at.garden.joinTokens.size).toBe(0);
     expect(await issued()).toEqual([false]);
   });
 
   it('answers concurrent requests without deleting tokens', async () => {
-    await joining();
+    await at.joining();
     let ended = 0;
-    garden.nodes.endJoin = async () => {
+    at.garden.nodes.endJoin = async () => {
       ended += 1;
     };
 
@@ -455,22 +271,22 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   });
 
   it(`is issued ${clusterLimits.joinCommandsPerServerPerHour} times per hour and server`, async () => {
-    await joining();
+    await at.joining();
     for (let times = 0; times < clusterLimits.joinCommandsPerServerPerHour; times += 1) await ask().expect(200);
 
     const { body, headers } = await ask().expect(429);
 
     expect(body.code).toBe('rate_limit_exceeded');
     expect(Number(headers['retry-after'])).toBeGreaterThan(3_000);
-    await t.pool.query("UPDATE audit_entry SET created_at = created_at - interval '1 hour' WHERE team_id = $1", [
-      team.id,
+    await at.t.pool.query("UPDATE audit_entry SET created_at = created_at - interval '1 hour' WHERE team_id = $1", [
+      at.team.id,
     ]);
     await ask().expect(200);
   });
 
   async function withoutFeature<T>(work: (api: ReturnType<TestClusterApi['api']['as']>) => Promise<T>): Promise<T> {
-    const config = { ...t.deps.config, gardenFeatures: new Set<never>() };
-    const app = buildApp({ ...t.deps, config, metrics: createMetrics({ service: 'test' }) });
-    return work(checkedClient(app, PUBLIC_URL).as(team.admin));
+    const config = { ...at.t.deps.config, gardenFeatures: new Set<never>() };
+    const app = buildApp({ ...at.t.deps, config, metrics: createMetrics({ service: 'test' }) });
+    return work(checkedClient(app, PUBLIC_URL).as(at.team.admin));
   }
 });

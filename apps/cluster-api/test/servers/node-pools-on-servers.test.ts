@@ -5,27 +5,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { addConnection, converge, declare, everythingOf, operationsOf, runningCluster } from '../support/clusters.js';
 import { claimsOf, givenServers, join } from '../support/given-servers.js';
+import { own, type PoolCalls, poolCalls, withOwn } from '../support/pools-on-servers.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
 let team: TestTeam;
+let calls: PoolCalls;
 
-const own = (maximum: number, more: Partial<NodePoolSpec> = {}) =>
-  aPool({ name: 'own', source: 'pooled', machineType: 'cx22', minimum: 0, maximum, ...more });
-const withOwn = (...pools: NodePoolSpec[]) => ({ nodePools: [aPool(), ...pools] });
-const clusterPath = (name = 'web', rest = '') => team.path(`/clusters/${name}/${rest}`);
-const put = (spec: object, name = 'web', query = '') =>
-  t.api
-    .as(team.member)
-    .put(`${clusterPath(name)}${query}`)
-    .send({ spec });
-const putPool = (pool: NodePoolSpec, { cluster = 'web', query = '' } = {}) =>
-  t.api
-    .as(team.member)
-    .put(`${clusterPath(cluster, `node-pools/${pool.name}/`)}${query}`)
-    .send({ spec: pool });
-const getPool = (pool = 'own') => t.api.as(team.member).get(clusterPath('web', `node-pools/${pool}/`));
-const removePool = (pool = 'own') => t.api.as(team.member).delete(clusterPath('web', `node-pools/${pool}/`));
 const claims = (cluster = 'web', pool = 'own') => claimsOf(t, team, cluster, pool);
 const servers = (count: number, more: Parameters<typeof givenServers>[3] = {}) => givenServers(t, team, count, more);
 const rowOf = (serverId: number) => t.db.adoptedServer.findFirstOrThrow({ where: { serverId } });
@@ -51,6 +37,7 @@ afterAll(() => t.close());
 beforeEach(async () => {
   team = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
   await addConnection(t, team);
+  calls = poolCalls(t, team);
 });
 
 describe('a pool on adopted servers', () => {
@@ -75,13 +62,13 @@ describe('a pool on adopted servers', () => {
     await join(t, await claims());
     await join(t, (await claims()).slice(0, 1), false);
 
-    expect((await getPool().expect(200)).body).toMatchObject({
+    expect((await calls.getPool().expect(200)).body).toMatchObject({
       source: 'pooled',
       autoscalerPriority: 100,
       status: { pet: true, backingReady: 1 },
     });
-    expect((await getPool('general').expect(200)).body.status).toEqual({ pet: false, backingReady: null });
-    const { items } = (await t.api.as(team.member).get(clusterPath('web', 'node-pools/')).expect(200)).body;
+    expect((await calls.getPool('general').expect(200)).body.status).toEqual({ pet: false, backingReady: null });
+    const { items } = (await t.api.as(team.member).get(calls.clusterPath('web', 'node-pools/')).expect(200)).body;
     expect(items.map((item: { status: object }) => item.status)).toEqual([
       { pet: false, backingReady: null },
       { pet: true, backingReady: 1 },
@@ -92,11 +79,11 @@ describe('a pool on adopted servers', () => {
     await runningCluster(t, team, 'web');
     const numbers = await servers(3);
 
-    expect((await putPool(own(1)).expect(201)).body.status).toEqual({ pet: true, backingReady: 0 });
-    await putPool(own(3)).expect(200);
+    expect((await calls.putPool(own(1)).expect(201)).body.status).toEqual({ pet: true, backingReady: 0 });
+    await calls.putPool(own(3)).expect(200);
     await converge(t, team, 'web');
     t.wakeups.length = 0;
-    await t.api.as(team.member).post(clusterPath('web', 'hibernate/')).expect(202);
+    await t.api.as(team.member).post(calls.clusterPath('web', 'hibernate/')).expect(202);
 
     expect(await claims()).toEqual(numbers);
     expect(await wokenServers()).toEqual([]);
@@ -116,15 +103,15 @@ describe('a pool on adopted servers', () => {
     expect(resource.status.phase).toBe('Draft');
     expect(resource.status.conditions.at(-1).message).toMatch(/Add a managed node pool/);
     expect(await claims()).toEqual([number]);
-    await putPool(aPool()).expect(201);
-    expect((await t.api.as(team.member).get(clusterPath())).body.status.phase).toBe('Pending');
+    await calls.putPool(aPool()).expect(201);
+    expect((await t.api.as(team.member).get(calls.clusterPath())).body.status.phase).toBe('Pending');
     expect(await claims()).toEqual([number]);
   });
 
   it('keeps its servers when something else of the cluster changes', async () => {
     const [, second] = await servers(2);
     await declare(t, team, 'web', withOwn(own(2)));
-    await putPool(own(1));
+    await calls.putPool(own(1));
     await t.db.adoptedServer.updateMany({ where: { teamId: team.id }, data: { nodePoolId: null } });
     const { id: nodePoolId } = await t.db.nodePool.findFirstOrThrow({ where: { teamId: team.id, name: 'own' } });
     await t.db.adoptedServer.updateMany({
@@ -133,7 +120,7 @@ describe('a pool on adopted servers', () => {
     });
     t.wakeups.length = 0;
 
-    await put(aClusterSpec({ ...withOwn(own(1)), plan: 'annual' })).expect(202);
+    await calls.put(aClusterSpec({ ...withOwn(own(1)), plan: 'annual' })).expect(202);
 
     expect(await claims()).toEqual([second]);
     expect(await wokenServers()).toEqual([]);
@@ -151,7 +138,7 @@ describe('a pool without enough servers', () => {
     await runningCluster(t, team, 'web');
     const before = await everything();
 
-    const { body } = await putPool(own(2)).expect(422);
+    const { body } = await calls.putPool(own(2)).expect(422);
 
     expect(body).toMatchObject({ code: 'invalid_node_pool', errors: [{ pointer: '/spec/maximum' }] });
     expect(body.errors[0].message).toContain(said);
@@ -165,7 +152,7 @@ describe('a pool without enough servers', () => {
     await addConnection(t, stranger);
     const theirs = await givenServers(t, stranger, 2);
 
-    const { body } = await put(aClusterSpec(withOwn(own(1)))).expect(422);
+    const { body } = await calls.put(aClusterSpec(withOwn(own(1)))).expect(422);
 
     expect(body).toMatchObject({ code: 'invalid_node_pool', errors: [{ pointer: '/spec/nodePools/1/maximum' }] });
     expect(body.errors[0].message).toContain('at most 0');
@@ -175,7 +162,7 @@ describe('a pool without enough servers', () => {
   it('is listed beside the other refusals, unless the pool itself is refused', async () => {
     const wrong = own(1, { name: 'wrong', minimum: 2 });
 
-    const { body } = await put(aClusterSpec({ region: 'ash', ...withOwn(own(1), wrong) })).expect(422);
+    const { body } = await calls.put(aClusterSpec({ region: 'ash', ...withOwn(own(1), wrong) })).expect(422);
 
     expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
       '/spec/nodePools/2/minimum',
@@ -189,7 +176,7 @@ describe('a pool without enough servers', () => {
     const [second] = await servers(1, { phase: 'Rebuilding' });
     await declare(t, team, 'shop', withOwn(own(1)));
 
-    const { body } = await put(aClusterSpec(withOwn(own(2)))).expect(409);
+    const { body } = await calls.put(aClusterSpec(withOwn(own(2)))).expect(409);
 
     expect(body.code).toBe('server_claimed');
     expect(body.detail).toContain(`${first} (the node pool own of the cluster shop), ${second} (Rebuilding)`);
@@ -200,9 +187,9 @@ describe('a pool without enough servers', () => {
     await servers(1);
     await declare(t, team, 'shop', withOwn(own(1)));
     await join(t, await claims('shop'));
-    await putPool(own(0), { cluster: 'shop' }).expect(200);
+    await calls.putPool(own(0), { cluster: 'shop' }).expect(200);
 
-    expect((await put(aClusterSpec(withOwn(own(1)))).expect(409)).body.code).toBe('server_claimed');
+    expect((await calls.put(aClusterSpec(withOwn(own(1)))).expect(409)).body.code).toBe('server_claimed');
   });
 
   it.each<[string, Partial<NodePoolSpec>, string, string]>([
@@ -218,14 +205,14 @@ describe('a pool without enough servers', () => {
     await servers(1);
     await runningCluster(t, team, 'web');
 
-    expect((await putPool(own(1, more)).expect(422)).body).toMatchObject({ code, errors: [{ pointer }] });
+    expect((await calls.putPool(own(1, more)).expect(422)).body).toMatchObject({ code, errors: [{ pointer }] });
   });
 
   it('cannot change the type of its servers', async () => {
     await servers(1);
     await declare(t, team, 'web', withOwn(own(1)));
 
-    const { body } = await putPool(own(1, { machineType: 'cx32' })).expect(422);
+    const { body } = await calls.putPool(own(1, { machineType: 'cx32' })).expect(422);
 
     expect(body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/spec/machineType' }] });
   });
@@ -236,7 +223,7 @@ describe('concurrent changes', () => {
     const [number] = await servers(1);
     const names = ['one', 'two'];
 
-    const answers = await Promise.all(names.map((name) => put(aClusterSpec(withOwn(own(1))), name)));
+    const answers = await Promise.all(names.map((name) => calls.put(aClusterSpec(withOwn(own(1))), name)));
 
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 409]);
     const winner = names[answers.findIndex(({ status }) => status === 202)] as string;
@@ -249,7 +236,7 @@ describe('concurrent changes', () => {
     await runningCluster(t, team, 'web');
 
     const answers = await Promise.all(
-      ['a', 'b', 'c', 'd'].map((name) => putPool(own(2, { name }), { query: '' }).then(({ status }) => status)),
+      ['a', 'b', 'c', 'd'].map((name) => calls.putPool(own(2, { name }), { query: '' }).then(({ status }) => status)),
     );
 
     expect(answers.sort()).toEqual([201, 201, 409, 409]);
@@ -264,7 +251,7 @@ describe('concurrent changes', () => {
     await pass.query('BEGIN');
     await pass.query(`UPDATE adopted_server SET phase = 'Joining', node_name = 'node' WHERE server_id = $1`, [number]);
 
-    const removal = removePool().then((answer) => answer);
+    const removal = calls.removePool().then((answer) => answer);
     await waitFor('the removal to wait for the pass', async () => {
       const { rowCount } = await t.pool.query(
         `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -292,12 +279,12 @@ describe('servers are released', () => {
     await join(t, [second, third]);
     t.wakeups.length = 0;
 
-    await putPool(own(2)).expect(200);
+    await calls.putPool(own(2)).expect(200);
     expect(await claims()).toEqual([second, third]);
     expect(await wokenServers()).toEqual([first]);
     expect(await newestDetail()).toMatchObject({ released: String(first) });
 
-    await putPool(own(1)).expect(200);
+    await calls.putPool(own(1)).expect(200);
     expect(await claims()).toEqual([second]);
     expect(await rowOf(third)).toMatchObject({ phase: 'Joined', nodeName: `node-${third}`, dueAt: expect.any(Date) });
   });
@@ -308,7 +295,7 @@ describe('servers are released', () => {
     await join(t, numbers);
     t.wakeups.length = 0;
 
-    await removePool().expect(204);
+    await calls.removePool().expect(204);
 
     expect(await wokenServers()).toEqual(numbers);
     expect(await t.db.adoptedServer.count({ where: { teamId: team.id, nodePoolId: null } })).toBe(2);
@@ -319,7 +306,7 @@ describe('servers are released', () => {
     await declare(t, team, 'web', withOwn(own(2)));
     t.wakeups.length = 0;
 
-    await put(aClusterSpec(withOwn(own(2, { name: 'renamed' })))).expect(202);
+    await calls.put(aClusterSpec(withOwn(own(2, { name: 'renamed' })))).expect(202);
 
     expect(await claims('web', 'renamed')).toEqual(numbers);
     expect(await wokenServers()).toEqual(numbers);
@@ -331,13 +318,13 @@ describe('servers are released', () => {
     await join(t, numbers);
     t.wakeups.length = 0;
 
-    await t.api.as(team.member).delete(clusterPath()).expect(202);
+    await t.api.as(team.member).delete(calls.clusterPath()).expect(202);
 
     expect(await claims()).toEqual([]);
     expect(await wokenServers()).toEqual(numbers);
     expect(await newestDetail()).toMatchObject({ released: numbers.join(' ') });
     t.wakeups.length = 0;
-    await t.api.as(team.member).delete(clusterPath()).expect(202);
+    await t.api.as(team.member).delete(calls.clusterPath()).expect(202);
     expect(await wokenServers()).toEqual([]);
   });
 
@@ -346,7 +333,7 @@ describe('servers are released', () => {
     await declare(t, team, 'web', { nodePools: [own(2)] });
     t.wakeups.length = 0;
 
-    await t.api.as(team.member).delete(clusterPath()).expect(204);
+    await t.api.as(team.member).delete(calls.clusterPath()).expect(204);
 
     expect(await wokenServers()).toEqual(numbers);
     expect(await newestDetail()).toEqual({ draft: true, released: numbers.join(' ') });
@@ -358,80 +345,8 @@ describe('servers are released', () => {
     const numbers = await servers(1);
     await runningCluster(t, team, 'web', withOwn(own(1)));
 
-    await put(aClusterSpec({ nodePools: [] })).expect(422);
+    await calls.put(aClusterSpec({ nodePools: [] })).expect(422);
 
     expect(await claims()).toEqual(numbers);
-  });
-});
-
-describe('the entity tag of a pool on adopted servers', () => {
-  it('changes with its ready nodes, unlike that of the cluster', async () => {
-    const numbers = await servers(2);
-    await runningCluster(t, team, 'web', withOwn(own(2)));
-    const tagOf = async () => (await getPool().expect(200)).headers.etag as string;
-    const clusterTag = async () => (await t.api.as(team.member).get(clusterPath())).headers.etag;
-    const [before, ofCluster] = [await tagOf(), await clusterTag()];
-
-    await join(t, numbers.slice(0, 1));
-
-    const after = await tagOf();
-    expect(after).not.toBe(before);
-    expect(await clusterTag()).toBe(ofCluster);
-    // Nodes are status, not declaration, so If-Match ignores them.
-    const changed = await putPool(own(1)).set('If-Match', before).expect(200);
-    const now = await tagOf();
-    expect(changed.headers.etag).toBe(now);
-    expect((await putPool(own(2)).set('If-Match', after).expect(412)).body.detail).toContain(now);
-    await removePool()
-      .set('If-Match', changed.headers.etag as string)
-      .expect(204);
-  });
-});
-
-describe('a dry run', () => {
-  it('answers the result and writes nothing', async () => {
-    await servers(2);
-    await runningCluster(t, team, 'web');
-    const before = await everything();
-    t.wakeups.length = 0;
-
-    const { body } = await putPool(own(2), { query: '?dryRun=true' }).expect(200);
-
-    expect(body.resource.status).toEqual({ pet: true, backingReady: 0 });
-    expect(await everything()).toEqual(before);
-    expect(t.wakeups).toEqual([]);
-  });
-
-  it('applies the same rules', async () => {
-    await servers(1);
-    await declare(t, team, 'shop', withOwn(own(1)));
-    const dry = (maximum: number) => put(aClusterSpec(withOwn(own(maximum))), 'web', '?dryRun=true');
-
-    expect((await dry(1).expect(409)).body.code).toBe('server_claimed');
-    expect((await dry(2).expect(422)).body.code).toBe('invalid_node_pool');
-  });
-});
-
-describe('the cost of a pool on adopted servers', () => {
-  it('is the price of all its servers, even while the cluster is hibernated', async () => {
-    await servers(2);
-    const { id: connectionId } = await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } });
-    const prices = {
-      serverTypes: { cx22: { hel1: { hourly: '0.006', monthly: '3.79' } } },
-      primaryIpv4: { hel1: { hourly: '0', monthly: '0' } },
-    };
-    await t.db.priceList.create({ data: { connectionId, currency: 'EUR', prices, pricedAt: new Date() } });
-    await runningCluster(t, team, 'web', { ...withOwn(own(2)), hibernated: true });
-
-    const { cost } = (await t.api.as(team.member).get(clusterPath()).expect(200)).body.status;
-
-    expect(cost.items[1]).toMatchObject({
-      name: 'own',
-      machineType: 'cx22',
-      minimum: 2,
-      maximum: 2,
-      reason: null,
-      monthly: { minimum: '7.58', maximum: '7.58' },
-    });
   });
 });

@@ -128,7 +128,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     now: Date.now,
     buckets: memoryBuckets(Date.now),
     budgets: { readAll: async () => ({}) },
-    eventNews: () => undefined,
+    eventNotifications: () => undefined,
     secrets,
     verifyToken: async () => 'valid',
     // Nothing listens there. Tests of servers pass a fake provider.

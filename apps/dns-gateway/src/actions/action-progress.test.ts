@@ -26,11 +26,11 @@ function start(known: readonly ActionRecord[], { isHeld = true } = {}) {
     store: { findActions: async () => [...known], recordActions: async () => [] },
     follow: (actions, until) => {
       followed.push({ ids: actions.map(({ id }) => id), until });
-      return { told: Promise.resolve(), stop: () => undefined };
+      return { done: Promise.resolve(), stop: () => undefined };
     },
     held: {
       hold: async (_tokenId, _gone, follow) => {
-        if (isHeld) await follow().told;
+        if (isHeld) await follow().done;
         return isHeld;
       },
     },
@@ -58,7 +58,7 @@ describe('following actions', () => {
 
     await find();
 
-    expect(followed).toEqual([{ ids: [running.id], until: 'told' }]);
+    expect(followed).toEqual([{ ids: [running.id], until: 'reported' }]);
   });
 
   it.each([

@@ -38,7 +38,7 @@ export function actionProgress(deps: ActionProgressDeps): ActionProgress {
     if (running.length === 0) return null;
     // The caller does not know about an end that is recorded here, so it need not wait for the other actions.
     if (running.length === known.length) return 'ended';
-    return running.some((action) => isStale(action, deps.now(), deps.pollIntervalMs)) ? 'told' : null;
+    return running.some((action) => isStale(action, deps.now(), deps.pollIntervalMs)) ? 'reported' : null;
   };
 
   return {

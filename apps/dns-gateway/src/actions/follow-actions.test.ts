@@ -23,8 +23,8 @@ beforeEach(() => {
       findChecked: async (ids) => ids.map((id) => checked.get(id) as CheckedAction),
     },
     store: {
-      recordActions: async (told) => {
-        for (const { id, status } of told)
+      recordActions: async (readings) => {
+        for (const { id, status } of readings)
           checked.set(id, { id, isRunning: status === 'running', checkedAt: new Date(NOW + 1_000) });
         return [];
       },
@@ -47,7 +47,7 @@ beforeEach(() => {
   });
 });
 
-function start(id: number, until: FollowUntil): { isTold: () => boolean } {
+function start(id: number, until: FollowUntil): { isDone: () => boolean } {
   const running: ActionRecord = {
     id,
     status: 'running',
@@ -58,11 +58,11 @@ function start(id: number, until: FollowUntil): { isTold: () => boolean } {
     checkedAt: new Date(NOW),
   };
   checked.set(id, { id, isRunning: true, checkedAt: new Date(NOW) });
-  let told = false;
-  void follow([running], until).told.then(() => {
-    told = true;
+  let isDone = false;
+  void follow([running], until).done.then(() => {
+    isDone = true;
   });
-  return { isTold: () => told };
+  return { isDone: () => isDone };
 }
 
 /** Resolves when only upstream calls are pending. */
@@ -81,20 +81,20 @@ describe('a follower of an action', () => {
     await settled();
 
     await answered([]);
-    expect(reader.isTold()).toBe(false);
+    expect(reader.isDone()).toBe(false);
     await answered([1]);
-    expect(reader.isTold()).toBe(true);
+    expect(reader.isDone()).toBe(true);
   });
 
-  it.each(['ended', 'told'] as const)('ignores an answer to an earlier request: until %s', async (until) => {
+  it.each(['ended', 'reported'] as const)('ignores an answer to an earlier request: until %s', async (until) => {
     start(1, 'ended');
     await settled();
     const late = start(2, until);
 
     expect(await answered([1])).toEqual([1]);
-    expect(late.isTold()).toBe(false);
+    expect(late.isDone()).toBe(false);
     expect(await answered([2])).toEqual([2]);
-    expect(late.isTold()).toBe(true);
+    expect(late.isDone()).toBe(true);
   });
 
   it('is released with the known state when the upstream is unavailable', async () => {
@@ -105,6 +105,6 @@ describe('a follower of an action', () => {
     asked[0]?.fail();
     await settled();
 
-    expect([first.isTold(), late.isTold()]).toEqual([true, true]);
+    expect([first.isDone(), late.isDone()]).toEqual([true, true]);
   });
 });

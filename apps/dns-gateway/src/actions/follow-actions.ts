@@ -18,13 +18,13 @@ export interface FollowActionsDeps {
 
 export interface Followed {
   /** Resolves when the condition is met, or the upstream is unavailable. */
-  readonly told: Promise<void>;
+  readonly done: Promise<void>;
   /** Stops following. */
   stop(): void;
 }
 
-/** `told`: the upstream has reported all of them again. `ended`: the first of them has ended. */
-export type FollowUntil = 'told' | 'ended';
+/** `reported`: the upstream has reported all of them again. `ended`: the first of them has ended. */
+export type FollowUntil = 'reported' | 'ended';
 
 interface Waiter {
   readonly until: FollowUntil;
@@ -59,7 +59,7 @@ export function followActions(
       const present = [...waiters];
       const checked = new Map((await deps.polls.findChecked(idsOf(present))).map((action) => [action.id, action]));
       // Without the upstream, clients get the last known state. "Still running" is accurate enough, and they ask again.
-      for (const waiter of present) if (isAway || isTold(waiter, checked)) release(waiter);
+      for (const waiter of present) if (isAway || isDone(waiter, checked)) release(waiter);
     }
   };
 
@@ -84,14 +84,14 @@ export function followActions(
 
   return (actions, until) => {
     let stop = (): void => undefined;
-    const told = new Promise<void>((resolve, reject) => {
+    const done = new Promise<void>((resolve, reject) => {
       const knownAt = new Map(actions.map(({ id, checkedAt }) => [id, checkedAt.getTime()]));
       const waiter: Waiter = { until, knownAt, resolve, reject };
       stop = () => void waiters.delete(waiter);
       waiters.add(waiter);
     });
     startLoop();
-    return { told, stop };
+    return { done, stop };
   };
 }
 
@@ -106,7 +106,7 @@ export async function untilOneEnds(
 ): Promise<void> {
   const over = new AbortController();
   const patience = pause(waitMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(() => undefined);
-  await Promise.race([followed.told, patience]).finally(followed.stop);
+  await Promise.race([followed.done, patience]).finally(followed.stop);
   over.abort();
 }
 
@@ -119,22 +119,22 @@ async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Prom
     return false;
   }
   const startedAt = deps.now();
-  const told = await deps.read(turn.ids).catch((error: Error) => {
+  const readings = await deps.read(turn.ids).catch((error: Error) => {
     deps.onReadError(error);
     return null;
   });
   try {
-    const failed = await deps.store.recordActions(told ?? []);
+    const failed = await deps.store.recordActions(readings ?? []);
     // A client that sees the failed action must find the set in its actual state.
     await Promise.all(failed.map(({ entryId, key }) => deps.lookAgain(entryId, key)));
   } finally {
     const restMs = Math.max(0, startedAt + deps.pollIntervalMs - deps.now());
-    await deps.polls.endPoll(turn.until, told === null ? [] : turn.ids, restMs);
+    await deps.polls.endPoll(turn.until, readings === null ? [] : turn.ids, restMs);
   }
-  return told === null;
+  return readings === null;
 }
 
-function isTold({ until, knownAt }: Waiter, checked: ReadonlyMap<number, CheckedAction>): boolean {
+function isDone({ until, knownAt }: Waiter, checked: ReadonlyMap<number, CheckedAction>): boolean {
   const hasEnded = (id: number): boolean => checked.get(id)?.isRunning !== true;
   if (until === 'ended') return [...knownAt.keys()].some(hasEnded);
   return [...knownAt].every(([id, at]) => hasEnded(id) || Number(checked.get(id)?.checkedAt) > at);

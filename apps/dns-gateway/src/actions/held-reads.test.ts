@@ -1,4 +1,4 @@
-import { type Clock, placesPerKey } from '@corral/rate-limit';
+import { type Clock, keyedSemaphore } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
 import { heldReads } from './held-reads.js';
 
@@ -13,17 +13,17 @@ function start({ places = 64 } = {}) {
     },
   };
   const draining = new AbortController();
-  const held = heldReads({ clock, holdMs: 3_000, places: placesPerKey(places), draining: draining.signal });
+  const held = heldReads({ clock, holdMs: 3_000, places: keyedSemaphore(places), draining: draining.signal });
   let stopped = 0;
   const stop = (): void => {
     stopped += 1;
   };
   const hold = (tokenId = 'token', gone: AbortSignal = new AbortController().signal) => {
     let tell: () => void = () => undefined;
-    const told = new Promise<void>((resolve) => {
+    const done = new Promise<void>((resolve) => {
       tell = resolve;
     });
-    const isHeld = held.hold(tokenId, { gone, setAside: () => () => undefined }, () => ({ told, stop }));
+    const isHeld = held.hold(tokenId, { gone, setAside: () => () => undefined }, () => ({ done, stop }));
     return { isHeld, tell };
   };
   return { hold, draining, timers, stopped: () => stopped };

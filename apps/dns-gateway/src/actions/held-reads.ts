@@ -1,4 +1,4 @@
-import type { Clock, PlacesPerKey } from '@corral/rate-limit';
+import type { Clock, KeyedSemaphore } from '@corral/rate-limit';
 import type { Followed } from './follow-actions.js';
 
 export interface HeldReadsDeps {
@@ -6,7 +6,7 @@ export interface HeldReadsDeps {
   /** Maximum hold time in milliseconds. */
   readonly holdMs: number;
   /** Places for held reads per token. */
-  readonly places: PlacesPerKey;
+  readonly places: KeyedSemaphore;
   /** Aborted when the process drains. Nothing is held afterwards. */
   readonly draining: AbortSignal;
 }
@@ -38,7 +38,7 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
   return {
     async hold(tokenId, { gone, setAside }, follow) {
       if (draining.aborted) return false;
-      const leave = places.enter(tokenId);
+      const leave = places.tryAcquire(tokenId);
       if (leave === null) return false;
       let release: () => void = () => undefined;
       const released = new Promise<void>((resolve) => {
@@ -50,7 +50,7 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
       const followed = follow();
       const goOn = setAside();
       try {
-        if (!gone.aborted) await Promise.race([followed.told, released]);
+        if (!gone.aborted) await Promise.race([followed.done, released]);
       } finally {
         followed.stop();
         callOff();

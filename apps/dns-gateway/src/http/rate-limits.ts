@@ -6,7 +6,7 @@ import {
   type Buckets,
   type Clock,
   inOrder,
-  type PlacesPerKey,
+  type KeyedSemaphore,
   patientLimiter,
   requestLimiter,
   waitingLines,
@@ -56,9 +56,9 @@ interface RequestLimitsDeps {
   readonly buckets: Buckets;
   readonly clock: Clock;
   /** The places of a token's waiting writes. */
-  readonly places: PlacesPerKey;
+  readonly places: KeyedSemaphore;
   /** The places of its waiting reads. */
-  readonly readPlaces: PlacesPerKey;
+  readonly readPlaces: KeyedSemaphore;
   /** For all that a write waits for. */
   readonly writeWaitMs: number;
   /** The same of a read of one record set. */
@@ -102,7 +102,7 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   const readAny = inOrder(perToken.check, perTeam.check);
   // One line for both: they wait for the same tokens.
   const lines = waitingLines(clock);
-  const patient = (places: PlacesPerKey, patienceMs: number) =>
+  const patient = (places: KeyedSemaphore, patienceMs: number) =>
     patientLimiter({
       buckets,
       lines,

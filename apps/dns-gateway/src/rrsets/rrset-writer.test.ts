@@ -1,6 +1,6 @@
 import type { BeginOutcome, FirstCopy, WriteEnd } from '@corral/dns-data';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
-import { placesPerKey } from '@corral/rate-limit';
+import { keyedSemaphore } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
 import { aCaller } from '../../test/support/a-caller.js';
 import { ClientGone, type DnsError } from '../dns-error.js';
@@ -79,7 +79,7 @@ function startWriter(
     now: () => now,
     settling: { settleOwn: async () => null, settleDue: async () => undefined },
     settleHoldMs: 1,
-    places: placesPerKey(places),
+    places: keyedSemaphore(places),
     budgetLimit: () => null,
   });
   const untilSent = async (count: number): Promise<void> => {

@@ -34,7 +34,7 @@ const drift = async () =>
 const isRecheckDue = async () =>
   (await gateway.pool.query('SELECT 1 FROM dns_audit_entry WHERE name = $1 AND recheck_at IS NOT NULL', [name]))
     .rowCount !== 0;
-const told = (kind: string) => lines.filter((line) => line.name === name && line.kind === kind);
+const reported = (kind: string) => lines.filter((line) => line.name === name && line.kind === kind);
 
 beforeEach(() => {
   sets += 1;
@@ -50,7 +50,7 @@ describe('a set that was changed by hand upstream', () => {
 
     expect(await seen()).toEqual(['192.0.2.9']);
     expect(await drift()).toEqual([{ team_id: gateway.acme.id, present: true }]);
-    expect(told('added')).toEqual([expect.objectContaining({ type: 'A', team: 'acme', message: 'drift' })]);
+    expect(reported('added')).toEqual([expect.objectContaining({ type: 'A', team: 'acme', message: 'drift' })]);
     expect(await isRecheckDue()).toBe(false);
   });
 
@@ -63,7 +63,7 @@ describe('a set that was changed by hand upstream', () => {
 
     expect(await seen()).toBeNull();
     expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
-    expect(told('removed')).toHaveLength(1);
+    expect(reported('removed')).toHaveLength(1);
   });
 
   it('is logged as removed when a create makes it again', async () => {
@@ -75,7 +75,7 @@ describe('a set that was changed by hand upstream', () => {
 
     expect(await seen()).toEqual(['192.0.2.1']);
     expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
-    expect(told('removed')).toHaveLength(1);
+    expect(reported('removed')).toHaveLength(1);
   });
 
   it('is seen immediately when an update of labels states other records', async () => {
@@ -87,7 +87,7 @@ describe('a set that was changed by hand upstream', () => {
 
     expect(await seen()).toEqual(['192.0.2.10']);
     expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: true });
-    expect(told('changed')).toHaveLength(1);
+    expect(reported('changed')).toHaveLength(1);
   });
 
   it('is left to the reconciler when it cannot be read', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ModelWorld, type PassFaults, type TeamAct } from '../../test/support/model/model-world.js';
+import { ModelWorld, type PassFaults } from '../../test/support/model/model-world.js';
+import type { TeamAct } from '../../test/support/model/team-acts.js';
 
 const teamAct: fc.Arbitrary<TeamAct> = fc.oneof(
   {

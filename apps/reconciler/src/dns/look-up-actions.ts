@@ -35,10 +35,10 @@ export interface LookUpResult {
 export const lookUpActions = (deps: LookUpDeps) => async (): Promise<LookUpResult> => {
   const unfinished = await deps.turns.takeLookUp(deps.intervalMs, deps.runningMsMax);
   if (unfinished.length === 0) return { asked: 0, failed: 0 };
-  const told = await read(deps, unfinished);
-  if (told === null) return { asked: unfinished.length, failed: 0 };
-  const failed = await deps.store.recordActions(told);
-  for (const { status } of told) deps.metrics.lookUps.inc({ outcome: status });
+  const reports = await read(deps, unfinished);
+  if (reports === null) return { asked: unfinished.length, failed: 0 };
+  const failed = await deps.store.recordActions(reports);
+  for (const { status } of reports) deps.metrics.lookUps.inc({ outcome: status });
   for (const { entryId, key } of failed) deps.log.warn('action failed', { entryId, name: key.name, type: key.type });
   return { asked: unfinished.length, failed: failed.length };
 };
@@ -46,8 +46,8 @@ export const lookUpActions = (deps: LookUpDeps) => async (): Promise<LookUpResul
 /** @returns null when the upstream did not answer */
 async function read(deps: LookUpDeps, unfinished: readonly UnfinishedAction[]): Promise<ReportedAction[] | null> {
   try {
-    const told = await deps.read(unfinished.map(({ id }) => id));
-    return withEnds(unfinished, told, deps.now());
+    const found = await deps.read(unfinished.map(({ id }) => id));
+    return withEnds(unfinished, found, deps.now());
   } catch (error) {
     if (!(error instanceof UpstreamUnavailable)) throw error;
     deps.metrics.lookUps.inc({ outcome: 'away' });
@@ -59,10 +59,10 @@ async function read(deps: LookUpDeps, unfinished: readonly UnfinishedAction[]): 
 /** The readings, with failed ends for actions that ran too long or that the upstream no longer knows. */
 function withEnds(
   unfinished: readonly UnfinishedAction[],
-  told: readonly ActionReading[],
+  found: readonly ActionReading[],
   now: Date,
 ): ReportedAction[] {
-  const readings = new Map(told.map((reading) => [reading.id, reading]));
+  const readings = new Map(found.map((reading) => [reading.id, reading]));
   return unfinished.flatMap((action): ReportedAction[] => {
     const reading = readings.get(action.id);
     if (reading !== undefined && reading.status !== 'running') return [reading];

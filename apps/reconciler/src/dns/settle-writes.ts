@@ -136,13 +136,13 @@ async function recheckEntry(deps: SettleDeps, read: ReadRrset, due: DueRecheck):
     metrics.rechecks.inc({ outcome });
     if (outcome === 'skipped') return 'left';
     await settlements.dropRecheck(due);
-    log.info('write looked at again', { entryId, outcome });
+    log.info('record set of a write read again', { entryId, outcome });
     return 'ended';
   } catch (error) {
     const step = judgeFailure(error);
     if (step === 'stopped') return step;
     metrics.rechecks.inc({ outcome: step === 'away' ? 'away' : 'failed' });
-    log.error('write not looked at again', { entryId, error });
+    log.error('record set of a write not read again', { entryId, error });
     return step;
   }
 }

@@ -80,14 +80,14 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
   const runs = syncRunStore(pool);
   const ends = demoEnds(pool);
   const zoneNames = demoZoneName === null ? [zoneName] : [zoneName, demoZoneName];
-  const told = dnsMetrics(metrics, { zoneNames, sync: store, settlements, ends });
-  const shared = { source: hcloud, metrics: told, log, reportDrift: driftReporter(metrics, log), graceMs };
+  const recorded = dnsMetrics(metrics, { zoneNames, sync: store, settlements, ends });
+  const shared = { source: hcloud, metrics: recorded, log, reportDrift: driftReporter(metrics, log), graceMs };
   const settle = settleWrites({ ...shared, settlements, mirror: store });
   const lookUp = lookUpActions({
     turns: pollTurns(pool),
     store: actionStore(pool),
     read: hcloud.readActions,
-    metrics: told,
+    metrics: recorded,
     log,
     now: () => new Date(),
     intervalMs: settings.actionIntervalMs,
@@ -97,7 +97,7 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
     zoneSync({ ...shared, zoneName: name, owners, store, runs, mirror: mirrorStore(pool) });
   const sync = syncOf(zoneName, 'teams');
   const syncDemos = demoZoneName === null ? null : syncOf(demoZoneName, 'demos');
-  const expire = expireDemos({ ends, metrics: told, log });
+  const expire = expireDemos({ ends, metrics: recorded, log });
   const clear = clearDemos({
     ledger: writeLedger(pool, { quota: dnsLimits, leaseMs: upstreamMsMax + LEASE_MARGIN_MS, replayMs: 0 }),
     send: hcloud.write,
@@ -105,7 +105,7 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
     now: () => performance.now(),
     ends,
     pause,
-    metrics: told,
+    metrics: recorded,
     log,
   });
   return {

@@ -36,7 +36,7 @@ const isLaterThan = (ms: string): string =>
 
 /** Makes clusters due after changes outside the database. All functions return the ids to wake. */
 export const dueStore = (pool: Pool) => ({
-  /** Those whose last pass saw something else, or that one is looking at. A steady cluster costs nothing more. */
+  /** Clusters whose last pass saw another state, or that have a pass now. A steady cluster costs nothing more. */
   async makeChangedDue(seen: readonly Sighting[]): Promise<ClusterId[]> {
     const { rows } = await pool.query<{ id: ClusterId }>(
       `UPDATE cluster SET ${dueNow}

@@ -11,7 +11,7 @@ export const tokenOpener =
     keys.open({ keyId, bytes }, connectionId);
 
 /** Null when the token cannot be decrypted. Operators see that in the log and can restore the old key. */
-export function openOrTell(
+export function openOrReport(
   { openToken, log }: { openToken: OpenToken; log: Log },
   token: ConnectionToken,
 ): string | null {

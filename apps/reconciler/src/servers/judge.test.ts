@@ -5,7 +5,7 @@ import { judgeClusterFailure, judgeProviderFailure } from './judge.js';
 import type { Step, WantedServer } from './model.js';
 
 const context = (wanted: WantedServer) => ({ wanted, now, times, random: 0 });
-const told = (wanted: WantedServer, kind: GardenErrorKind, step: Step['do'] = 'readNode') =>
+const verdictOf = (wanted: WantedServer, kind: GardenErrorKind, step: Step['do'] = 'readNode') =>
   judgeClusterFailure(context(wanted), step, {
     kind: 'unanswered',
     error: new GardenError(kind, 'shoot garden-t1/c1'),
@@ -29,7 +29,7 @@ const kinds: GardenErrorKind[] = [
 describe('a cluster that did not perform a step', () => {
   it.each(kinds)('is retried after %s, without its wording in the message', (kind) => {
     for (const phase of ['Joining', 'Joined', 'Leaving'] as const) {
-      const verdict = told(aMember(phase), kind);
+      const verdict = verdictOf(aMember(phase), kind);
       expect(verdict).toMatchObject({ phase, operation: { to: 'stay' }, hasLeftCluster: false });
       expect(verdict.nextPassMs).toBeGreaterThanOrEqual(1_000);
       expect(verdict.message).not.toContain('c1');
@@ -42,11 +42,13 @@ describe('a cluster that did not perform a step', () => {
     ['throttled', null],
     ['credentials', null],
   ])('sets nodeReady after %s as far as it is known', (kind, nodeReady) => {
-    expect(told(aMember('Joined'), kind)).toMatchObject({ nodeReady, nextPassMs: 60_000 });
+    expect(verdictOf(aMember('Joined'), kind)).toMatchObject({ nodeReady, nextPassMs: 60_000 });
   });
 
   it('is retried with growing delays', () => {
-    const waits = [0, 1, 2, 10].map((failures) => told(aMember('Leaving', { failures }), 'unreachable').nextPassMs);
+    const waits = [0, 1, 2, 10].map(
+      (failures) => verdictOf(aMember('Leaving', { failures }), 'unreachable').nextPassMs,
+    );
     expect(waits).toEqual([2_000, 4_000, 8_000, 60_000]);
   });
 
@@ -57,17 +59,17 @@ describe('a cluster that did not perform a step', () => {
   });
 
   it('reports a missing managed pool', () => {
-    expect(told(aMember('Joining'), 'not_found', 'prepareJoin').message).toContain('no managed pool');
+    expect(verdictOf(aMember('Joining'), 'not_found', 'prepareJoin').message).toContain('no managed pool');
   });
 
   it('ends a joining, but no leaving, at the time limit', () => {
     const begunAt = ago(1_801);
-    expect(told(aMember('Joining', { begunAt }), 'unreachable')).toMatchObject({
+    expect(verdictOf(aMember('Joining', { begunAt }), 'unreachable')).toMatchObject({
       phase: 'Failed',
       message: expect.stringContaining('(server_join_timeout)'),
       nextPassMs: null,
     });
-    expect(told(aMember('Leaving', { begunAt }), 'unreachable').phase).toBe('Leaving');
+    expect(verdictOf(aMember('Leaving', { begunAt }), 'unreachable').phase).toBe('Leaving');
   });
 
   it('is not called while the garden gate is paused', () => {

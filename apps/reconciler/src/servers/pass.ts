@@ -3,7 +3,7 @@ import type { ProjectClient, Projects } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import type { LeaseStore, PassLease } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
-import { type OpenToken, openOrTell } from '../loop/provider-token.js';
+import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import type { PassOutcome } from '../loop/wake-ups.js';
 import { decide } from './decide/decide.js';
 import { type FailureContext, judgeClusterFailure, judgeProviderFailure } from './judge.js';
@@ -62,7 +62,7 @@ async function runPass(
   const running = { lease, kept, steps };
   // A machine that joins by command involves no provider, so no token is needed.
   if (joinsByCommand(read.wanted.kind)) return { end: await takeSteps(deps, { ...running, project: null }), steps };
-  const token = openOrTell(deps, read.token);
+  const token = openOrReport(deps, read.token);
   if (token === null) {
     return { end: await finish(deps, lease, read, nothingSeen, unreadable(read.wanted)), steps };
   }

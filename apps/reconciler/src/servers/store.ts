@@ -63,7 +63,8 @@ export const serverStore = (pool: Pool) => {
    */
   const requestCount = async ({ teamId }: PassLease<ServerId>, clusterId: ClusterId): Promise<void> => {
     await pool.query('UPDATE cluster SET nodes_due_at = clock_timestamp() WHERE team_id = $1 AND id = $2', [
-      ...[teamId, clusterId],
+      teamId,
+      clusterId,
     ]);
   };
 
@@ -140,7 +141,8 @@ export const serverStore = (pool: Pool) => {
     recordAction: (lease: PassLease<ServerId>, { generation }: WantedServer, actionId: number): Promise<boolean> =>
       update(`UPDATE adopted_server SET rebuild_action_id = $5 WHERE ${ours} AND generation = $4`, [
         ...leaseValues(lease),
-        ...[generation, actionId],
+        generation,
+        actionId,
       ]),
 
     /**
@@ -176,7 +178,7 @@ export const serverStore = (pool: Pool) => {
      * Releases a lease and records the verdict in one statement. Nothing is reported for a server that was acknowledged again, or is
      * to be detached.
      *
-     * @param told name: the provider's server name, or null when it was not read. waiting: why its operation makes no progress, and
+     * @param found name: the provider's server name, or null when it was not read. waiting: why its operation makes no progress, and
      *   since when
      */
     async recordPass(
@@ -219,9 +221,17 @@ export const serverStore = (pool: Pool) => {
                                THEN was_member END AS counts_in`,
         [
           ...leaseValues(lease),
-          ...[wanted.generation, wanted.deregisterRequestedAt !== null, verdict.phase, verdict.message, name],
-          ...[verdict.nextPassMs, operation.to !== 'stay', ...operationValues(operation), verdict.failures],
-          ...[verdict.hasLeftCluster ? false : verdict.nodeReady, verdict.hasLeftCluster],
+          wanted.generation,
+          wanted.deregisterRequestedAt !== null,
+          verdict.phase,
+          verdict.message,
+          name,
+          verdict.nextPassMs,
+          operation.to !== 'stay',
+          ...operationValues(operation),
+          verdict.failures,
+          verdict.hasLeftCluster ? false : verdict.nodeReady,
+          verdict.hasLeftCluster,
           waiting && JSON.stringify(waiting),
         ],
       );

@@ -44,21 +44,21 @@ export function waiting(wanted: WantedServer, now: Date, times: ServerTimes, wai
   if (!isAdoption(wanted)) {
     if (isOver) return failed(wanted, 'server_join_timeout', timeoutSentence(times));
     // Keep the reason of the failure visible until it is resolved.
-    const told = wanted.phase === 'Failed' ? wanted.message : message;
-    return { ...resting(wanted.phase, told, { to: 'stay' }, inMs), failures, doubtsToken };
+    const shown = wanted.phase === 'Failed' ? wanted.message : message;
+    return { ...resting(wanted.phase, shown, { to: 'stay' }, inMs), failures, doubtsToken };
   }
   if (isOver) return failed(wanted, code ?? 'server_adoption_timeout', message);
   const phase = wanted.rebuildAskedAt === null ? 'Adopting' : 'Rebuilding';
-  const told = reason === undefined ? null : { reason, message };
-  return { ...resting(phase, message, { to: 'running', progress }, inMs), failures, doubtsToken, waiting: told };
+  const blocked = reason === undefined ? null : { reason, message };
+  return { ...resting(phase, message, { to: 'running', progress }, inMs), failures, doubtsToken, waiting: blocked };
 }
 
 /** An open operation says what it waits for, because its owner must act. */
 function waitingForOwner(wanted: WantedServer, now: Date, times: ServerTimes, wait: Waiting): Verdict {
   const { message, inMs, progress = progressAt.begun, reason = 'Retrying', failures = 0 } = wait;
   if (isPatienceOver(wanted, now, times)) return failed(wanted, 'server_never_joined', patienceSentence(times));
-  const told = wanted.phase === 'Failed' ? wanted.message : message;
-  const verdict = { ...resting(wanted.phase, told, { to: 'stay' }, inMs), failures };
+  const shown = wanted.phase === 'Failed' ? wanted.message : message;
+  const verdict = { ...resting(wanted.phase, shown, { to: 'stay' }, inMs), failures };
   return wanted.isAdopting
     ? { ...verdict, operation: { to: 'running', progress }, waiting: { reason, message } }
     : verdict;
@@ -107,7 +107,7 @@ export function resting(
 }
 
 /** Adds the time since when it waits for this reason, even when the message changes. */
-export function waitingSince(wait: Wait | null, told: OperationWaiting | null, now: Date): OperationWaiting | null {
+export function waitingSince(wait: Wait | null, known: OperationWaiting | null, now: Date): OperationWaiting | null {
   if (wait === null) return null;
-  return { ...wait, since: told?.reason === wait.reason ? told.since : now.toISOString() };
+  return { ...wait, since: known?.reason === wait.reason ? known.since : now.toISOString() };
 }

@@ -1,7 +1,7 @@
 import type { PricesReading } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { aroundMs, backoffMs, spreadMs } from '@corral/wire';
-import { type OpenToken, openOrTell } from '../loop/provider-token.js';
+import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import { inBatches } from '../loop/run-bounds.js';
 import type { DuePrices, PriceStore } from './price-store.js';
 
@@ -52,7 +52,7 @@ async function refreshOne(deps: RefreshDeps, due: DuePrices): Promise<void> {
 }
 
 async function readingOf(deps: RefreshDeps, due: DuePrices) {
-  const token = openOrTell(deps, due);
+  const token = openOrReport(deps, due);
   return token === null ? ({ kind: 'unreadable' } as const) : deps.readPrices(token);
 }
 

@@ -101,8 +101,13 @@ export const verificationStore = (pool: Pool) => ({
        )
        SELECT has_changed FROM recorded`,
       [
-        ...[due.connectionId, due.tokenVersion, standing?.phase ?? null, message, againMs],
-        ...[connectionMessages.Unverified, standing && JSON.stringify(standing.project)],
+        due.connectionId,
+        due.tokenVersion,
+        standing?.phase ?? null,
+        message,
+        againMs,
+        connectionMessages.Unverified,
+        standing && JSON.stringify(standing.project),
         ...operationValues(operation),
         waiting && JSON.stringify(waiting),
       ],

@@ -8,7 +8,7 @@ import {
 import type { Log } from '@corral/service';
 import { aroundMs, backoffMs, spreadMs } from '@corral/wire';
 import type { DueStore } from '../garden/due-store.js';
-import { type OpenToken, openOrTell } from '../loop/provider-token.js';
+import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import { inBatches } from '../loop/run-bounds.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import type { DueVerification, Verification, VerificationStore } from './verification-store.js';
@@ -58,22 +58,22 @@ async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> 
 }
 
 async function verdictOn(deps: VerifyDeps, due: DueVerification) {
-  const token = openOrTell(deps, due);
+  const token = openOrReport(deps, due);
   return token === null ? 'unreadable' : deps.verifyToken(token);
 }
 
 /** @param random in [0, 1], so that connections created together are not verified together */
 export function verificationOf(verdict: TokenVerdict | 'unreadable', failures: number, random: number): Verification {
-  const told = toldOf(verdict);
+  const outcome = operationOutcomeOf(verdict);
   if (verdict !== 'unknown' && verdict !== 'unreadable') {
-    return { ...told, standing: connectionStandings[verdict], remark: null, againMs: aroundMs(DAY_MS, random) };
+    return { ...outcome, standing: connectionStandings[verdict], remark: null, againMs: aroundMs(DAY_MS, random) };
   }
   const againMs = spreadMs(backoffMs(failures, retry), random);
-  return { ...told, standing: null, remark: verdict === 'unreadable' ? UNREADABLE : null, againMs };
+  return { ...outcome, standing: null, remark: verdict === 'unreadable' ? UNREADABLE : null, againMs };
 }
 
 /** The outcome of the operation that requested the verification. */
-function toldOf(verdict: TokenVerdict | 'unreadable'): Pick<Verification, 'operation' | 'waiting'> {
+function operationOutcomeOf(verdict: TokenVerdict | 'unreadable'): Pick<Verification, 'operation' | 'waiting'> {
   switch (verdict) {
     case 'valid':
       return { operation: { to: 'succeeded' }, waiting: null };

@@ -1,13 +1,12 @@
 import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Learned } from '../../src/clusters/decide/shoot-runs.js';
 import { desiredStore } from '../../src/clusters/desired-store.js';
-import type { Verdict } from '../../src/clusters/model.js';
-import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record.js';
+import { type RecordStore, recordStore } from '../../src/clusters/record.js';
 import { clusterTable } from '../../src/clusters/workers.js';
 import { dueStore } from '../../src/garden/due-store.js';
 import type { PassLease } from '../../src/loop/leases.js';
 import { type LeaseStore, leaseStore } from '../../src/loop/leases.js';
+import { aLearned, aRecord } from '../support/a-pass-record.js';
 import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
 
 const LEASE_MS = 60_000;
@@ -34,38 +33,6 @@ async function take(cluster: { id: ClusterId }): Promise<PassLease<ClusterId>> {
   if (answer.kind !== 'taken') throw new Error(`The lease was not given: ${answer.kind}`);
   return answer.lease;
 }
-
-const aVerdict: Verdict = {
-  phase: 'Provisioning',
-  conditions: [],
-  seedName: null,
-  migrationPhase: null,
-  observed: null,
-  observedGeneration: 0,
-  operation: { to: 'running', progress: 10 },
-  nextPassMs: HOUR_MS,
-};
-const aRecord = (cluster: TestCluster, more: Partial<PassRecord> & { says?: Partial<Verdict> } = {}): PassRecord => {
-  const { says, ...rest } = more;
-  return {
-    verdict: { ...aVerdict, ...says },
-    generation: 1,
-    operationId: cluster.operationId,
-    observedHash: 'h1',
-    failures: 0,
-    waiting: null,
-    ...rest,
-  };
-};
-
-const aLearned: Learned = {
-  shootUid: 'u',
-  appliedGeneration: 1,
-  appliedShootGeneration: 1,
-  appliedAt: new Date(),
-  appliedTokenVersion: 1,
-  retriedGeneration: 0,
-};
 
 describe('a lease', () => {
   it('is granted to one of many concurrent requests', async () => {
@@ -377,8 +344,8 @@ describe('a change in the garden', () => {
   it('makes clusters due that are missing in a list, once', async () => {
     await at.pool.query(`UPDATE cluster SET shoot_uid = NULL`);
     const clusters = [await steady(), await steady(), await steady()];
-    const [first, gone, told] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
-    await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [told?.id]);
+    const [first, gone, reported] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
+    await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [reported?.id]);
     const query = { seenNames: new Set([first?.shootName as string]), limit: 1 };
 
     const ids: string[] = [];

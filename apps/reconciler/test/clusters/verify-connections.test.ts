@@ -112,14 +112,14 @@ describe('the verification of connections', () => {
     ['read-only', { state: 'failed', error: { code: 'provider_permission_denied', retryable: true }, waiting: null }],
     ['rejected', { state: 'failed', error: { code: 'provider_token_rejected', retryable: true }, waiting: null }],
     ['unknown', { state: 'running', error: {}, waiting: { reason: 'ProviderUnavailable', since: expect.any(String) } }],
-  ])('ends the requested operation: %s', async (verdict, told) => {
+  ])('ends the requested operation: %s', async (verdict, outcome) => {
     const id = await aDueConnection();
     const operationId = await askedFor(id);
 
     await verifyWith(verdict);
 
     const operation = await at.operation(operationId);
-    expect(operation).toMatchObject(told);
+    expect(operation).toMatchObject(outcome);
     await due(id);
     await verifyWith(verdict);
     expect(await at.operation(operationId)).toEqual({ ...operation, updated_at: expect.any(Date) });

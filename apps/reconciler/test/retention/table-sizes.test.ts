@@ -40,11 +40,11 @@ describe('the sizes of tables', () => {
     await at.pool.query('CREATE TABLE somebody_elses (id int)');
     await at.pool.query('ANALYZE');
 
-    const told = await start().scrape();
+    const metrics = await start().scrape();
 
     for (const kind of ['rows', 'bytes']) {
       expect(
-        told
+        metrics
           .filter(({ what }) => what === kind)
           .map(({ table }) => table)
           .sort(),
@@ -61,10 +61,10 @@ describe('the sizes of tables', () => {
     await at.pool.query('INSERT INTO team (slug) SELECT $1 || n FROM generate_series(1, 500) n', ['many-']);
     await at.pool.query('ANALYZE team');
 
-    const told = await start().scrape();
+    const metrics = await start().scrape();
 
-    expect(told).toContainEqual({ what: 'rows', table: 'team', value: 500 });
-    expect(told.find(({ what, table }) => what === 'bytes' && table === 'team')?.value).toBeGreaterThan(50_000);
+    expect(metrics).toContainEqual({ what: 'rows', table: 'team', value: 500 });
+    expect(metrics.find(({ what, table }) => what === 'bytes' && table === 'team')?.value).toBeGreaterThan(50_000);
   });
 
   it('are read in one statement, at most once per interval', async () => {

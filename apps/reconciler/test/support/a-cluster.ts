@@ -1,6 +1,6 @@
 import { asClusterId, asConnectionId, asOperationId, asTeamId, type ClusterSpec } from '@corral/contracts';
 import { type FieldManager, gardenFeatures, type LastError, type Shoot, type ShootCondition } from '@corral/garden';
-import type { Desired, DesiredPool, Known, Observed } from '../../src/clusters/model.js';
+import type { Desired, DesiredPool, Known, Observed, OpenOperation } from '../../src/clusters/model.js';
 import type { GardenSettings } from '../../src/clusters/render.js';
 import { renderShoot } from '../../src/clusters/render.js';
 
@@ -216,3 +216,28 @@ export const allWell = [
   aCondition('EveryNodeReady', 'True'),
   aCondition('SystemComponentsHealthy', 'True'),
 ];
+
+/** An operation that changes a cluster to generation 2. */
+export const anUpdate = (progress = 0): OpenOperation => ({
+  id: asOperationId('o2'),
+  kind: 'cluster.update',
+  generation: 2,
+  state: 'running',
+  progress,
+  acceptedAt: noon,
+});
+
+/** Generation 2 was applied a minute after noon and became the Shoot's own generation 5. */
+export const anUpdatedDesired = (known: Partial<Known> = {}, more: Partial<Desired> = {}): Desired => ({
+  ...aSteadyDesired({
+    generation: 2,
+    desiredHash: 'sha256:02',
+    operation: anUpdate(),
+    known: { appliedShootGeneration: 5, appliedAt: minutesLater(1), observedGeneration: 1, ...known },
+  }),
+  ...more,
+});
+
+/** Its Shoot, with the last operation in this state. */
+export const anUpdatedShoot = (state: string, more: ShootParts = {}, progress = 40) =>
+  aShoot(anUpdatedDesired(), { generation: 5, lastOperation: { type: 'Reconcile', state, progress }, ...more });

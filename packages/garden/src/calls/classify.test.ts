@@ -8,7 +8,7 @@ const aStatus = (code: number, reason: string, message: string, details: object 
 
 const aShoot = { name: 'web', group: 'core.gardener.cloud', kind: 'shoots' };
 
-describe('the kind of a failure', () => {
+describe('error kind of a failed call', () => {
   const cases: [number, string, string, object, string, string][] = [
     // status, reason, message, details, kind of a read, kind of a write
     [400, 'BadRequest', 'strict decoding error: unknown field "spec.x"', {}, 'refused', 'refused'],
@@ -143,7 +143,7 @@ describe('the kind of a failure', () => {
     [504, 'Timeout', 'request did not complete within the allotted timeout', {}, 'server_error', 'uncertain'],
   ];
 
-  it.each(cases)('of %i %s: %s', (code, reason, message, details, ofRead, ofWrite) => {
+  it.each(cases)('answer %i %s is classified as %s', (code, reason, message, details, ofRead, ofWrite) => {
     const status = aStatus(code, reason, message, details);
 
     expect(classify(code, status, {}, 'read').kind).toBe(ofRead);
@@ -161,13 +161,13 @@ describe('the kind of a failure', () => {
     [500, 'server_error', 'uncertain'],
     [502, 'server_error', 'uncertain'],
     [504, 'server_error', 'uncertain'],
-  ])('of %i without a Status, as something on the way may give it', (code, ofRead, ofWrite) => {
+  ])('classifies %i without a Status, which a proxy may have sent', (code, ofRead, ofWrite) => {
     expect(classify(code, null, {}, 'read').kind).toBe(ofRead);
     expect(classify(code, null, {}, 'write').kind).toBe(ofWrite);
   });
 });
 
-describe('a failed precondition on the uid', () => {
+describe('conflict about the uid precondition', () => {
   it.each([
     [
       409,
@@ -193,19 +193,19 @@ describe('a failed precondition on the uid', () => {
       'Shoot.core.gardener.cloud "web" is invalid: metadata.uid: Invalid value: "a": field is immutable',
       { ...aShoot, causes: [{ reason: 'FieldValueInvalid', field: 'metadata.uid', message: 'field is immutable' }] },
     ],
-  ])('is a conflict about the uid: %i %s %s', (code, reason, message, details) => {
+  ])('is recognised: %i %s %s', (code, reason, message, details) => {
     const { kind, details: said } = classify(code, aStatus(code, reason, message, details), {}, 'write');
 
     expect([kind, said.uidMismatch]).toEqual(['conflict', true]);
   });
 
-  it('is not what any other conflict is', () => {
+  it('is not confused with other conflicts', () => {
     const status = aStatus(409, 'Conflict', 'Operation cannot be fulfilled: the object has been modified', aShoot);
 
     expect(classify(409, status, {}, 'write').details.uidMismatch).toBe(false);
   });
 
-  it('is not what a manifest with several faults meets', () => {
+  it('is not confused with a manifest that has several faults', () => {
     const causes = [
       { reason: 'FieldValueInvalid', field: 'metadata.uid', message: 'field is immutable' },
       { reason: 'FieldValueRequired', field: 'spec.region', message: 'Required value' },
@@ -215,8 +215,8 @@ describe('a failed precondition on the uid', () => {
   });
 });
 
-describe('the details of a failure', () => {
-  it('is each field with its fault for 422', () => {
+describe('error details', () => {
+  it('name each field and its fault for 422', () => {
     const causes = [
       { reason: 'FieldValueInvalid', field: 'spec.region', message: 'Invalid value: "x": field is immutable' },
       { reason: 'FieldValueForbidden', message: 'no field' },
@@ -244,11 +244,11 @@ describe('the details of a failure', () => {
       'minimum value must be >= 1',
     ],
     ['shoots.core.gardener.cloud "web" is forbidden: admission webhook "v" denied the request: no', 'no'],
-  ])('is the bare reason of %s', (message, sentence) => {
+  ])('contain only the bare reason for %s', (message, sentence) => {
     expect(classify(403, aStatus(403, 'Forbidden', message), {}, 'write').details.sentences).toEqual([sentence]);
   });
 
-  it('is each field with its fault also where the validators of Gardener refuse with 403', () => {
+  it('name each field and its fault when validators of Gardener refuse with 403', () => {
     const region = 'Unsupported value: "x": supported values: "fsn1", "nbg1"';
     const message = `shoots.core.gardener.cloud "web" is forbidden: [spec.region: ${region}, spec.provider.workers[0].zones[0]: Invalid value: "x": no]`;
 
@@ -263,7 +263,7 @@ describe('the details of a failure', () => {
     });
   });
 
-  it('is the field that the garden does not have, for an apply that it calls its own fault', () => {
+  it('name the field that the garden does not know when an apply fails with 500', () => {
     const message = (path: string) =>
       `failed to create typed patch object (garden-a/web; core.gardener.cloud/v1beta1, Kind=Shoot): ${path}: field not declared in schema`;
     const fieldOf = (path: string) =>
@@ -273,7 +273,7 @@ describe('the details of a failure', () => {
     expect(fieldOf('.spec.provider.workers[name="p1"].foo')).toEqual(['spec.provider.workers[name="p1"].foo']);
   });
 
-  it('is bounded, however much the garden says', () => {
+  it('have a bounded length however long the answer is', () => {
     const causes = Array.from({ length: 500 }, (_, n) => ({ reason: 'R', field: `f${n}`, message: 'x'.repeat(5_000) }));
 
     const { details } = classify(422, aStatus(422, 'Invalid', 'y'.repeat(100_000), { causes }), {}, 'write');
@@ -281,7 +281,7 @@ describe('the details of a failure', () => {
     expect(JSON.stringify(details).length).toBeLessThan(30_000);
   });
 
-  it('is who owns which field for a conflict of an apply', () => {
+  it('name the owner of each field for a conflict of an apply', () => {
     const causes = [
       {
         reason: 'FieldManagerConflict',
@@ -311,18 +311,18 @@ describe('the details of a failure', () => {
     ]);
   });
 
-  it('contain the position from which an expired list may continue', () => {
+  it('contain the position from which an expired list can continue', () => {
     const status = aStatus(410, 'Expired', 'The provided continue parameter is too old', {}, { continue: 'next' });
 
     expect(classify(410, status, {}, 'read').details.continueToken).toBe('next');
   });
 
-  it('contains no reason in an unknown format, because reasons are logged', () => {
+  it('contain no reason in an unknown format, because reasons are logged', () => {
     expect(classify(500, aStatus(500, 'Bearer abc', 'm'), {}, 'read').details.reason).toBe('Unknown');
   });
 });
 
-describe('how long to wait', () => {
+describe('retry delay', () => {
   const date = 'Sat, 01 Aug 2026 10:00:00 GMT';
 
   it.each<[string, number, AnswerHeaders, object, number | null]>([
@@ -334,35 +334,35 @@ describe('how long to wait', () => {
       {},
       30,
     ],
-    ['a date that is over', 429, { 'retry-after': 'Sat, 01 Aug 2026 09:00:00 GMT', date }, {}, 0],
+    ['a past date', 429, { 'retry-after': 'Sat, 01 Aug 2026 09:00:00 GMT', date }, {}, 0],
     ['the details', 429, {}, { retryAfterSeconds: 3 }, 3],
-    ['the details when the header is odd', 429, { 'retry-after': 'soon' }, { retryAfterSeconds: 3 }, 3],
-    ['a second when a 429 names no time', 429, {}, {}, 1],
+    ['the details when the header is invalid', 429, { 'retry-after': 'soon' }, { retryAfterSeconds: 3 }, 3],
+    ['the default of a second when a 429 states none', 429, {}, {}, 1],
     ['the header of a 503', 503, { 'retry-after': '20' }, {}, 20],
-    ['nothing when nothing else is said', 503, {}, {}, null],
+    ['null when the answer states none', 503, {}, {}, null],
   ])('is %s', (_what, code, headers, details, seconds) => {
     const access: Access = 'read';
 
     expect(classify(code, aStatus(code, 'Any', 'm', details), headers, access).details.retryAfterSeconds).toBe(seconds);
   });
 
-  it('is in a 429 in plain text too', () => {
+  it('is read from a plain-text 429 too', () => {
     expect(classify(429, null, { 'retry-after': '1' }, 'write').details.retryAfterSeconds).toBe(1);
   });
 });
 
-describe('a Status', () => {
+describe('parsing of a Status', () => {
   it.each([
     ['text', 'Unauthorized'],
     ['null', null],
     ['an array', []],
     ['another kind', { kind: 'Shoot', code: 404 }],
     ['a success', { kind: 'Status', status: 'Success' }],
-  ])('is not %s', (_what, value) => {
+  ])('rejects %s', (_what, value) => {
     expect(parseStatus(value)).toBeNull();
   });
 
-  it('is read although its parts are of odd types', () => {
+  it('accepts a Status with parts of unexpected types', () => {
     const odd = {
       kind: 'Status',
       code: '403',

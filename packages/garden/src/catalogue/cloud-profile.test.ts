@@ -5,8 +5,8 @@ const now = new Date('2026-08-01T00:00:00Z');
 const aProfile = (spec: object) =>
   parseCloudProfile({ metadata: { name: 'hcloud' }, spec: { type: 'hcloud', ...spec } }, now);
 
-describe('a CloudProfile', () => {
-  it('is read with what Gardener takes for granted', () => {
+describe('parsing of a CloudProfile', () => {
+  it('applies the defaults of Gardener', () => {
     expect(
       aProfile({
         kubernetes: {
@@ -90,7 +90,7 @@ describe('a CloudProfile', () => {
       'supported',
       '2027-01-01',
     ],
-  ])('says with a lifecycle what others say by classification: %s', (_what, stages, classification, expirationDate) => {
+  ])('reads the lifecycle of a version as its classification: %s', (_what, stages, classification, expirationDate) => {
     const lifecycle = stages.map(([of, startTime]) => ({ classification: of, ...(startTime && { startTime }) }));
 
     expect(aProfile({ kubernetes: { versions: [{ version: '1.34.3', lifecycle }] } })?.kubernetesVersions).toEqual([
@@ -98,7 +98,7 @@ describe('a CloudProfile', () => {
     ]);
   });
 
-  it('says by capabilities what others say by architectures', () => {
+  it('reads capabilities as architectures', () => {
     const profile = aProfile({
       machineTypes: [{ name: 'cax11', cpu: '2', memory: '4Gi', capabilities: { architecture: ['arm64'] } }],
       machineImages: [
@@ -115,7 +115,7 @@ describe('a CloudProfile', () => {
     expect(profile?.images[0]?.versions[0]?.architectures).toEqual(['amd64', 'arm64']);
   });
 
-  it('is read with any values in place of lists', () => {
+  it('accepts any values in place of lists', () => {
     const odd = {
       kubernetes: 1,
       machineTypes: [null, {}, 'x'],
@@ -131,7 +131,7 @@ describe('a CloudProfile', () => {
     });
   });
 
-  it('is none without a name', () => {
+  it('rejects a profile without a name', () => {
     expect(parseCloudProfile({ spec: {} }, now)).toBeNull();
   });
 });

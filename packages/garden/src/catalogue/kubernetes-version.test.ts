@@ -27,7 +27,7 @@ describe('a minor version', () => {
     ['1.33', null, 'nothing where all have expired'],
     ['1.36', null, 'nothing where there are previews only'],
     ['9.9', null, 'nothing when it is unknown'],
-  ])('%s stands for %s: %s', (minor, patch) => {
+  ])('%s resolves to %s: %s', (minor, patch) => {
     expect(newestPatch(minor, catalogue, now)).toBe(patch);
   });
 });
@@ -41,11 +41,11 @@ describe('a full version', () => {
     ['expired', null, false],
     ['unavailable', null, false],
     ['of a later garden', null, false],
-  ])('that is %s until %s can be chosen: %s', (classification, until, usable) => {
+  ])('that is %s until %s can be selected: %s', (classification, until, usable) => {
     expect(isUsable(offered('1.34.0', classification, until), now)).toBe(usable);
   });
 
-  it('is chosen among those that can be used, newest first', () => {
+  it('is selected among the usable ones, newest first', () => {
     expect(usableVersions(catalogue, now)).toEqual(['1.36.0', '1.34.11', '1.34.10', '1.34.9', '1.3.99']);
   });
 });

@@ -17,8 +17,8 @@ contexts:
 users: []
 `;
 
-describe('the contexts of a kubeconfig', () => {
-  it('get the requested names, the current one first, and nothing else changes', () => {
+describe('renaming the contexts of a kubeconfig', () => {
+  it('gives the requested names, the current context first, and changes nothing else', () => {
     const before = parse(issued);
 
     const named = parse(nameContexts(issued, 'acme/web'));
@@ -33,11 +33,11 @@ describe('the contexts of a kubeconfig', () => {
     });
   });
 
-  it('leave every certificate on one line', () => {
+  it('keeps every certificate on one line', () => {
     expect(nameContexts(issued, 'acme/web')).toContain(`certificate-authority-data: ${certificate}\n`);
   });
 
-  it.each(['just words', 'a: [', '', 'contexts: none'])('are none in %j, which stays as it is', (text) => {
+  it.each(['just words', 'a: [', '', 'contexts: none'])('leaves %j unchanged, which has no contexts', (text) => {
     expect(nameContexts(text, 'acme/web')).toBe(text);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { newBootstrapToken, renderBootstrapToken } from './bootstrap-token.js';
 
 describe('a bootstrap token', () => {
-  it('has the form that Kubernetes wants, and every character comes up everywhere', () => {
+  it('has the format that Kubernetes requires, and uses the whole alphabet', () => {
     const texts = Array.from({ length: 2_000 }, () => Object.values(newBootstrapToken()).join('.'));
 
     for (const text of texts) expect(text).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/);
@@ -10,7 +10,7 @@ describe('a bootstrap token', () => {
     expect(used).toEqual([36, 36, 36, 36]);
   });
 
-  it('becomes a Secret that ends by itself, and is good for joining alone', () => {
+  it('becomes a Secret that expires and permits only joining', () => {
     const expiresAt = new Date('2026-11-22T10:00:00.500Z');
 
     const { data, ...secret } = renderBootstrapToken({ id: 'abc123', secret: '0123456789abcdef' }, 'web-1', expiresAt);

@@ -16,7 +16,7 @@ import { initScript } from './init-script.js';
 
 const image = 'registry.example.com/node-agent:v1';
 
-/** Each notes how it was called. */
+/** Each logs its arguments. */
 const programs = {
   'apt-get': '[[ "$*" != *install* ]] || cp "$BIN/containerd.off" "$BIN/containerd"',
   'containerd.off': 'echo version = 2',
@@ -50,7 +50,7 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-/** Runs the script with its folders and programs in a place of ours. */
+/** Runs the script with its folders and programs in a temporary directory. */
 function run(environment: Record<string, string> = {}) {
   const script = initScript(image)
     .replaceAll('/var/lib/gardener-node-agent', home)
@@ -75,8 +75,8 @@ function run(environment: Record<string, string> = {}) {
   return { status, calls: readFileSync(calls, 'utf8').replaceAll(root, '').trim().split('\n') };
 }
 
-describe('the script that makes a machine a node', () => {
-  it('installs what is missing, fetches the node agent and hands over to it', () => {
+describe('init script of a node', () => {
+  it('installs missing packages, fetches the node agent and starts it', () => {
     const { status, calls } = run();
 
     expect(status).toBe(0);
@@ -93,7 +93,7 @@ describe('the script that makes a machine a node', () => {
     expect(statSync(join(home, 'config-v1.130.0.yaml')).mode & 0o777).toBe(0o600);
   });
 
-  it('leaves nothing mounted, and may run again', () => {
+  it('leaves nothing mounted and can run again', () => {
     run();
     const { status, calls } = run();
 
@@ -103,17 +103,29 @@ describe('the script that makes a machine a node', () => {
   });
 
   it.each([
-    ['an older agent where its config is', { AGENT_HELP: '--config string' }, 'bootstrap --config=/home/config.yaml'],
-    ['an image that was built in the other way', { AGENT_AT: 'ko-app/gardener-node-agent' }, 'bootstrap --config-dir='],
-    ['a newer containerd to take one architecture', { PULL_HELP: 'a\n--skip-metadata' }, 'pull --skip-metadata'],
-  ])('tells %s', (_what, environment, call) => {
+    [
+      'passes an older agent the path of its config',
+      { AGENT_HELP: '--config string' },
+      'bootstrap --config=/home/config.yaml',
+    ],
+    [
+      'finds the agent in an image with another layout',
+      { AGENT_AT: 'ko-app/gardener-node-agent' },
+      'bootstrap --config-dir=',
+    ],
+    [
+      'makes a newer containerd pull one architecture only',
+      { PULL_HELP: 'a\n--skip-metadata' },
+      'pull --skip-metadata',
+    ],
+  ])('%s', (_what, environment, call) => {
     const { status, calls } = run(environment);
 
     expect(status).toBe(0);
     expect(calls.join('\n')).toContain(call);
   });
 
-  it('fails, to be run again, when the image has no node agent', () => {
+  it('fails, and is run again, when the image has no node agent', () => {
     expect(run({ AGENT: '/nowhere' }).status).not.toBe(0);
     expect(existsSync(join(root, 'opt', 'gardener-node-agent'))).toBe(false);
   });

@@ -17,7 +17,7 @@ const aJoin: JoinData = {
 };
 const nodeName = 'dedicated-321';
 
-/** Each notes how it was called. */
+/** Each logs its arguments. */
 const programs = { id: 'echo "$UID_HERE"', systemctl: '', hostnamectl: '' };
 
 let root: string;
@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-/** Runs it as it is pasted, with its folders in a place of ours. */
+/** Runs the command as pasted, with its folders in a temporary directory. */
 function run(command = renderJoinCommand(aJoin, nodeName), uid = '0') {
   const calls = join(root, 'calls');
   rmSync(calls, { force: true });
@@ -45,8 +45,8 @@ function run(command = renderJoinCommand(aJoin, nodeName), uid = '0') {
   return { status, stderr: stderr.toString(), calls: readFileSync(calls, 'utf8').trim().split('\n') };
 }
 
-describe('the command that makes a machine a node', () => {
-  it('leaves on it what the user data of a rebuilt server does, and starts the same', () => {
+describe('join command', () => {
+  it('writes the same files and starts the same unit as the user data of a rebuilt server', () => {
     const { status, calls } = run();
 
     expect(status).toBe(0);
@@ -57,12 +57,14 @@ describe('the command that makes a machine a node', () => {
       expect(statSync(join(root, path)).mode & 0o777).toBe(Number.parseInt(permissions, 8));
     }
     expect(calls).toEqual([
-      ...['id -u', `hostnamectl set-hostname ${nodeName}`, 'systemctl daemon-reload'],
+      'id -u',
+      `hostnamectl set-hostname ${nodeName}`,
+      'systemctl daemon-reload',
       'systemctl enable --now --no-block gardener-node-init.service',
     ]);
   });
 
-  it('may be run again with another token', () => {
+  it('can run again with another token', () => {
     run();
     const other = renderJoinCommand({ ...aJoin, bootstrapToken: 'abc124.0123456789abcdef' }, nodeName);
 
@@ -72,7 +74,7 @@ describe('the command that makes a machine a node', () => {
     expect(readFileSync(token, 'utf8')).toBe('abc124.0123456789abcdef');
   });
 
-  it('does nothing unless root runs it', () => {
+  it('does nothing unless it runs as root', () => {
     const { status, stderr, calls } = run(undefined, '1000');
 
     expect([status, stderr, calls]).toEqual([1, 'Run this as root.\n', ['id -u']]);
@@ -88,7 +90,7 @@ describe('the command that makes a machine a node', () => {
     expect(stderr).toContain('Reinstall its operating system first');
   });
 
-  it('does nothing when its end is missing', () => {
+  it('does nothing when its end is truncated', () => {
     const command = renderJoinCommand(aJoin, nodeName);
     writeFileSync(join(root, 'calls'), '');
 
@@ -100,7 +102,7 @@ describe('the command that makes a machine a node', () => {
     expect(readFileSync(join(root, 'calls'), 'utf8')).toBe('');
   });
 
-  it('gives the token to no program as an argument', () => {
+  it('never passes the token to a program as an argument', () => {
     expect(run().calls.join()).not.toContain('0123456789abcdef');
   });
 
@@ -108,13 +110,13 @@ describe('the command that makes a machine a node', () => {
     ['server', 'https://api.example.com/$(reboot)'],
     ['bootstrapToken', "abc123.'; reboot #"],
     ['nodeAgentImage', "registry.example.com/a:v1';reboot;'"],
-  ])('refuses a %s that a shell could take for more than a value', (part, value) => {
+  ])('refuses a %s that a shell could read as more than a value', (part, value) => {
     expect(() => renderJoinCommand({ ...aJoin, [part]: value }, nodeName)).toThrow(
       new TypeError(`No server can join with this ${part}.`),
     );
   });
 
-  it('refuses a name that no machine can have', () => {
+  it('refuses an invalid machine name', () => {
     expect(() => renderJoinCommand(aJoin, 'a; reboot')).toThrow(TypeError);
   });
 });

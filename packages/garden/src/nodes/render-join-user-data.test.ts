@@ -27,29 +27,29 @@ interface CloudConfig {
   write_files: { path: string; permissions: string; content: string }[];
 }
 
-/** As cloud-init reads it. */
+/** Parses user data like cloud-init. */
 const read = (text: string): CloudConfig => parse(text, { version: '1.1' });
 const contentOf = (text: string, path: string): string =>
   read(text).write_files.find((file) => file.path === path)?.content ?? '';
 
 const home = '/var/lib/gardener-node-agent';
 
-describe('the user data of a server that joins', () => {
-  it('is what was agreed on', () => {
+describe('join user data', () => {
+  it('matches the documented format', () => {
     const text = renderJoinUserData(aJoin, nodeName);
-    // Formatted for people.
+    // Formatted for readers.
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(golden, text);
 
     expect(text).toBe(readFileSync(golden, 'utf8'));
   });
 
-  it('has a script that a shell understands', () => {
+  it('contains a script that a shell can parse', () => {
     const script = contentOf(renderJoinUserData(aJoin, nodeName), `${home}/init.sh`);
 
     expect(() => execFileSync('bash', ['-n'], { input: script })).not.toThrow();
   });
 
-  it('names the authority for older and newer agents', () => {
+  it('states the certificate authority for older and newer agents', () => {
     const text = renderJoinUserData(aJoin, nodeName);
 
     const { apiServer } = parse(contentOf(text, `${home}/config.yaml`));
@@ -64,7 +64,7 @@ describe('the user data of a server that joins', () => {
     expect(open.map(({ content }) => content).join()).not.toContain(aJoin.bootstrapToken);
   });
 
-  it('fits into what a provider takes, with the largest authority', () => {
+  it('fits into the limit of the provider with the largest authority', () => {
     const long = {
       ...aJoin,
       certificateAuthority: certificate(152),
@@ -83,11 +83,11 @@ describe('the user data of a server that joins', () => {
     ['nodeAgentImage', 'garden.local.gardener.cloud:5001/gardener__x/node-agent:v1.2-3_4'],
     ['nodeAgentImage', `registry.k8s.io/agent@sha256:${'0123456789abcdef'.repeat(4)}`],
     ['kubernetesVersion', '1.35.0'],
-  ])('takes a %s like %s', (part, value) => {
+  ])('accepts a %s like %s', (part, value) => {
     expect(renderJoinUserData({ ...aJoin, [part]: value }, nodeName)).toContain('#cloud-config');
   });
 
-  it.each(['no', '1e5', '0x10', '12', '1-2', 'a.b.c'])('keeps the name %s a text', (name) => {
+  it.each(['no', '1e5', '0x10', '12', '1-2', 'a.b.c'])('keeps the name %s a string', (name) => {
     const text = renderJoinUserData(aJoin, name);
 
     expect(read(text).hostname).toBe(name);
@@ -123,7 +123,7 @@ describe('the user data of a server that joins', () => {
     },
   );
 
-  it('is refused with anything that a shell, YAML or systemd could take for more than a value', () => {
+  it('refuses every value that a shell, YAML or systemd could read as more than a value', () => {
     const hostile = fc.constantFrom(...'\'"`$\\;&|<>(){}*?#!%~^ \t\r\n\0\u2028é');
     const parts = fc.constantFrom(...(Object.keys(aJoin) as (keyof JoinData)[]), 'nodeName' as const);
 
@@ -145,7 +145,7 @@ describe('the user data of a server that joins', () => {
     );
   });
 
-  it('comes back from YAML as it was put in, or not at all', () => {
+  it('is parsed from YAML unchanged, or refused', () => {
     const parts = fc.constantFrom(...(Object.keys(aJoin) as (keyof JoinData)[]));
 
     fc.assert(

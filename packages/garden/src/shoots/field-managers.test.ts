@@ -16,7 +16,7 @@ const managersOf = (...managedFields: object[]): FieldManager[] => parseManagers
 const holding = (managers: FieldManager[], path: string) =>
   otherManagersOf(managers, path).map(({ manager }) => manager);
 
-describe('who else owns a field', () => {
+describe('other owners of a field', () => {
   const managers = managersOf(
     entry('kubectl', inWorker({ 'f:maximum': {} })),
     entry('gardener', { 'f:spec': { 'f:kubernetes': { 'f:version': {} } } }),
@@ -35,11 +35,11 @@ describe('who else owns a field', () => {
     ['.metadata.annotations.corral.dev/plan', ['labels']],
     ['.metadata.annotations.corral.dev', []],
     ['.spec.region', []],
-  ])('of %s is %p', (path, expected) => {
+  ])('of %s are %p', (path, expected) => {
     expect(holding(managers, path)).toEqual(expected);
   });
 
-  it('lists the latest first, without us and without the manager before the first apply', () => {
+  it('are listed latest first, without our own and without the manager before the first apply', () => {
     const all = managersOf(
       entry('early', inWorker({ 'f:maximum': {} }), '2026-08-01T10:00:00Z'),
       entry('corral', inWorker({ 'f:maximum': {} }), '2026-08-01T12:00:00Z'),
@@ -51,14 +51,14 @@ describe('who else owns a field', () => {
   });
 });
 
-describe('our own fields', () => {
-  it('is that of our applies, which a restore may have lost', () => {
+describe('our own field managers', () => {
+  it('include those of our applies, which a restore may have lost', () => {
     expect(isAppliedBy(managersOf(entry('corral', {}, undefined, 'Apply')))).toBe(true);
     expect(isAppliedBy(managersOf(entry('corral', {})))).toBe(false);
     expect(isAppliedBy(parseManagers({}))).toBe(false);
   });
 
-  it('is read from whatever stands there', () => {
+  it('are read from managedFields of any shape', () => {
     expect(parseManagers({ managedFields: [{}, 'x', { manager: 'a', fieldsV1: [] }] })).toEqual([
       { manager: 'unknown', operation: '', time: null, fields: {} },
       { manager: 'a', operation: '', time: null, fields: {} },

@@ -4,8 +4,8 @@ import { parseShoot } from './shoot.js';
 
 const metadata = { name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1' };
 
-describe('a Shoot', () => {
-  it('is read whole', () => {
+describe('parsing of a Shoot', () => {
+  it('reads all fields', () => {
     const shoot = parseShoot({
       metadata: { ...metadata, generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' },
       spec: { region: 'hel1', hibernation: { enabled: true } },
@@ -63,13 +63,13 @@ describe('a Shoot', () => {
     });
   });
 
-  it.each(['name', 'namespace', 'uid', 'resourceVersion'])('is none without %s', (key) => {
+  it.each(['name', 'namespace', 'uid', 'resourceVersion'])('rejects a Shoot without %s', (key) => {
     expect(parseShoot({ metadata: { ...metadata, [key]: undefined } })).toBeNull();
     expect(parseShoot({ metadata: { ...metadata, [key]: '' } })).toBeNull();
     expect(parseShoot({ metadata: { ...metadata, [key]: 5 } })).toBeNull();
   });
 
-  it('is read with any spec and status, and always has the same shape', () => {
+  it('accepts any spec and status, and always returns the same shape', () => {
     const shape = (value: object) => Object.keys(value).sort();
     const empty = parseShoot({ metadata });
 

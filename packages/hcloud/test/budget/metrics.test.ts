@@ -24,7 +24,7 @@ async function startMeasured(remaining: number) {
 }
 
 describe('the metrics of the budget', () => {
-  it('tell limit and what is left once the upstream has stated it, and nothing before', async () => {
+  it('state the limit and the remaining budget only after the upstream has stated them', async () => {
     const { client, value } = await startMeasured(200);
     expect(await value('corral_upstream_budget_left_requests')).toBeUndefined();
 
@@ -35,7 +35,7 @@ describe('the metrics of the budget', () => {
     expect(await value('corral_upstream_budget_left_requests')).toBe(199);
   });
 
-  it('tell who waited for how long, and who could not have a turn, by class', async () => {
+  it('state who waited how long, and who got no turn, by class', async () => {
     const { client, value } = await startMeasured(1);
 
     const kinds = [];

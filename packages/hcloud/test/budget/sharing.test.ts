@@ -82,7 +82,7 @@ for (const [name, place] of places) {
       await at.wipe();
     });
 
-    it('never exceed it together, and use what flows in', async () => {
+    it('never exceed it together, and use the whole refill', async () => {
       upstream = await startBucketUpstream(36_000, 10);
       const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
       await write(one, 'acme');
@@ -93,7 +93,7 @@ for (const [name, place] of places) {
       expect(sentIn(outcomes.flat())).toBe(25); // of which ten at the most were there
     });
 
-    it('serve a team at one of them while another team floods the other', async () => {
+    it('serve a team at one of them while another team overloads the other', async () => {
       upstream = await startBucketUpstream(36_000, 40);
       const [one, two] = [await startReplica(at, 1_500), await startReplica(at, PATIENT_MS)];
       await write(one, 'flood');
@@ -106,7 +106,7 @@ for (const [name, place] of places) {
       expect(upstream.refusals()).toBe(0);
     });
 
-    it('need the store for few of many requests while there is plenty', async () => {
+    it('use the store for few of many requests while there is plenty', async () => {
       upstream = await startBucketUpstream(360_000);
       const replica = await startReplica(at);
       await many(replica, 'acme', 10);
@@ -121,7 +121,7 @@ for (const [name, place] of places) {
       expect(replica.updates() - before).toBeLessThanOrEqual(30 + seconds);
     });
 
-    it('open a new account when it was lost, without exceeding the budget', async () => {
+    it('open a new account when it is lost, without exceeding the budget', async () => {
       upstream = await startBucketUpstream(36_000, 40);
       const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
       await Promise.all([many(one, 'acme', 5), many(two, 'globex', 5)]);
@@ -133,7 +133,7 @@ for (const [name, place] of places) {
       expect(upstream.refusals()).toBe(0);
     });
 
-    it('keep the turn that one of them has promised, although that one ends and the others restart', async () => {
+    it('keep a promised turn after the replica that promised it ends and the others restart', async () => {
       upstream = await startBucketUpstream(3_600, 40);
       const one = await startReplica(at, 50);
       const outcomes = await many(one, 'acme', 60);
@@ -153,7 +153,7 @@ for (const [name, place] of places) {
       expect((await write(two, 'acme')).kind).toBe('accepted');
     });
 
-    it('show the budget, and who waits for it, to readers of the store', async () => {
+    it('show the budget and the waiting teams to readers of the store', async () => {
       upstream = await startBucketUpstream(3_600, 5);
       const replica = await startReplica(at, PATIENT_MS);
       await write(replica, 'acme');
@@ -171,13 +171,13 @@ for (const [name, place] of places) {
   });
 }
 
-describe('while the store is away', () => {
+describe('while the store is unavailable', () => {
   const at = places[0]?.[1] as TestPlace;
   beforeEach(async () => {
     await at.wipe();
   });
 
-  it.each(['away', 'hanging'] as const)('(%s) replicas go on, each with its part of the budget', async (how) => {
+  it.each(['away', 'hanging'] as const)('(%s) replicas continue, each with its part of the budget', async (how) => {
     upstream = await startBucketUpstream(3_600, 400);
     const [one, two] = [await startReplica(at), await startReplica(at)];
     await Promise.all([many(one, 'acme', 2), many(two, 'globex', 2)]);
@@ -192,7 +192,7 @@ describe('while the store is away', () => {
     expect(one.logged.filter((line) => line.includes('upstream budget not shared for now'))).toHaveLength(1);
   });
 
-  it('they come back to it by themselves, and it knows what they did meanwhile', async () => {
+  it('they return to it automatically, and report what they did in the meantime', async () => {
     upstream = await startBucketUpstream(3_600, 400);
     const replica = await startReplica(at);
     await many(replica, 'acme', 2);
@@ -216,8 +216,8 @@ describe('while the store is away', () => {
   });
 });
 
-describe('a process that starts while the store is away', () => {
-  it('takes a small part of the usual budget until it knows better', async () => {
+describe('a process that starts while the store is unavailable', () => {
+  it('uses a small part of the usual budget until the store is available', async () => {
     upstream = await startBucketUpstream(3_600);
     const place = places[0]?.[1] as TestPlace;
     const replica = await startReplica(place);
@@ -230,8 +230,8 @@ describe('a process that starts while the store is away', () => {
   });
 });
 
-describeNeeding(describe, missingRedis(), 'Redis that is not there at all', () => {
-  it('prevents no team from writing', async () => {
+describeNeeding(describe, missingRedis(), 'without a running Redis', () => {
+  it('every team can write', async () => {
     const server = (await redisForTests()) as TestRedis;
     upstream = await startBucketUpstream(3_600);
     const run = () => Promise.reject(new Error('unused'));

@@ -15,7 +15,10 @@ async function start(bounds: { readonly max: number; readonly connections: numbe
   const app = express();
   app.set('trust proxy', 'loopback');
   const { check } = flightBound({
-    ...{ ...bounds, claimOf: () => null, errors: plainErrors, log: silentLog },
+    ...bounds,
+    hintOf: () => null,
+    errors: plainErrors,
+    log: silentLog,
     metrics: createMetrics({ service: 'test' }),
   });
   let arrived = 0;
@@ -47,7 +50,7 @@ async function start(bounds: { readonly max: number; readonly connections: numbe
 }
 
 describe('a burst', () => {
-  it('is worked on by as many requests as there are connections to the database, and others do not wait for it', async () => {
+  it('runs at most one request per database connection, and others do not wait for it', async () => {
     const { begun, arrived, send, close } = await start({ max: 32, connections: 2 });
     const whoseBegan = () => begun.map(({ whose }) => whose);
     for (let sent = 0; sent < 8; sent += 1) send(BURST);

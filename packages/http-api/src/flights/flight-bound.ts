@@ -20,7 +20,7 @@ export interface FlightBoundOptions<E extends ApiError> {
    * An unverified hint about the sender of a request, such as its token; null for none. The owner found by an earlier request
    * with the same hint is assumed.
    */
-  readonly claimOf: (req: Request) => string | null;
+  readonly hintOf: (req: Request) => string | null;
   /** Refusals have this shape. They bypass the error handler, because a refusal must be cheap. */
   readonly errors: ErrorShape<E>;
   readonly log: Log;
@@ -33,7 +33,7 @@ export interface FlightBound {
   /** Accepts or refuses a request before any other work is done for it. */
   readonly check: RequestHandler;
   /**
-   * Attributes a request to its owner once that is known, and remembers the owner by the request's claim.
+   * Attributes a request to its owner once that is known, and remembers the owner by the request's hint.
    *
    * @param ownerOf null for a request without a known owner
    */
@@ -62,11 +62,11 @@ export const setAside = (res: ServerResponse): (() => void) => flights.get(res)?
 
 /** Limits the work in flight of a process; see `workInFlight`. */
 export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>): FlightBound {
-  const { max, connections, claimOf, errors, log, metrics, now = () => performance.now() } = options;
+  const { max, connections, hintOf, errors, log, metrics, now = () => performance.now() } = options;
   const concurrency = Math.min(max, connections);
   const work = workInFlight({ max, burst: max * BURST_TIMES, concurrency }, now, setImmediate);
   const known = rememberedOwners();
-  const claims = new WeakMap<Response, string>();
+  const hints = new WeakMap<Response, string>();
   const noteRefusal = refusalNotes(log, metrics);
   metrics.gauge({
     name: 'corral_requests_in_flight_count',
@@ -89,9 +89,9 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
   return {
     check(req, res, next) {
       if (isOfHealth.test(req.path)) return next();
-      const claim = claimOf(req);
-      const digest = claim === null ? null : hash('sha256', claim, 'base64');
-      if (digest !== null) claims.set(res, digest);
+      const hint = hintOf(req);
+      const digest = hint === null ? null : hash('sha256', hint, 'base64');
+      if (digest !== null) hints.set(res, digest);
       const owner = known.find(digest) ?? `address ${addressOf(req)}`;
       const flight = work.begin(owner, unread.hasWaited(req.socket));
       if (flight === null) {
@@ -118,8 +118,8 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
     countAs: (ownerOf) => (req, res, next) => {
       const owner = ownerOf(req, res);
       if (owner === null) return next();
-      const claim = claims.get(res);
-      if (claim !== undefined) known.remember(claim, owner);
+      const hint = hints.get(res);
+      if (hint !== undefined) known.remember(hint, owner);
       if (flights.get(res)?.moveTo(owner) !== false) return next();
       noteRefused(req, res, owner);
       throw busy;
@@ -132,15 +132,15 @@ function isTrustedProxy({ app, socket }: Request): boolean {
   return isTrusted(socket.remoteAddress ?? '', 0);
 }
 
-/** Owners of recent requests, by claim. */
+/** Owners of recent requests, by hint. */
 function rememberedOwners() {
   const owners = new Map<string, string>();
   return {
-    find: (claim: string | null): string | undefined => (claim === null ? undefined : owners.get(claim)),
-    remember(claim: string, owner: string): void {
-      if (owners.get(claim) === owner) return;
-      owners.delete(claim);
-      owners.set(claim, owner);
+    find: (hint: string | null): string | undefined => (hint === null ? undefined : owners.get(hint)),
+    remember(hint: string, owner: string): void {
+      if (owners.get(hint) === owner) return;
+      owners.delete(hint);
+      owners.set(hint, owner);
       const [oldest] = owners.size > CLAIMS_MAX ? owners.keys() : [];
       if (oldest !== undefined) owners.delete(oldest);
     },

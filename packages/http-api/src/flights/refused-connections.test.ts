@@ -29,8 +29,8 @@ function connection() {
 }
 const many = (count: number) => Array.from({ length: count }, connection);
 
-describe('connections whose requests are refused', () => {
-  it('are read again a thousandth of a second after each other, so that few are read at once as ever', () => {
+describe('connections with refused requests', () => {
+  it('are read again a millisecond after each other, so few are read concurrently', () => {
     const { rest } = refusedConnections(() => 0);
 
     const few = many(4);
@@ -52,7 +52,7 @@ describe('connections whose requests are refused', () => {
     expect(other.seen.paused).toBe(0);
   });
 
-  it('do not wait for what was refused long ago', () => {
+  it('do not wait for requests refused much earlier', () => {
     let now = 0;
     const { rest } = refusedConnections(() => now);
     for (const { socket } of many(500)) rest(socket, 'acme');
@@ -64,7 +64,7 @@ describe('connections whose requests are refused', () => {
     expect(later.seen.paused).toBe(0);
   });
 
-  it('are all read again within the second that Retry-After says, however many there are', async () => {
+  it('are all read again within the second that Retry-After states, regardless of their number', async () => {
     const started = performance.now();
     const { rest } = refusedConnections(() => started);
     const flood = many(3_000);
@@ -75,7 +75,7 @@ describe('connections whose requests are refused', () => {
     expect(flood.filter(({ seen }) => seen.paused === 1).length).toBeGreaterThan(2_900);
   });
 
-  it('tell what was sent while they were not read from what is sent later', async () => {
+  it('distinguish what was sent while they were not read from what is sent later', async () => {
     const { rest, hasWaited } = refusedConnections(() => 0);
     const flood = many(20);
     const read: boolean[] = [];
@@ -91,7 +91,7 @@ describe('connections whose requests are refused', () => {
     expect(new Set(read)).toEqual(new Set([true]));
   });
 
-  it('that are closed are left alone', () => {
+  it('are ignored when they are closed', () => {
     const { rest } = refusedConnections(() => 0);
     for (const { socket } of many(10)) rest(socket, 'acme');
     const gone = connection();
@@ -108,14 +108,12 @@ async function startCrowded(trustProxy: string | false) {
   const app = express();
   app.set('trust proxy', trustProxy);
   const { check } = flightBound({
-    ...{
-      max: 1,
-      connections: 1,
-      claimOf: () => null,
-      errors: plainErrors,
-      log: silentLog,
-      now: () => 0,
-    },
+    max: 1,
+    connections: 1,
+    hintOf: () => null,
+    errors: plainErrors,
+    log: silentLog,
+    now: () => 0,
     metrics: createMetrics({ service: 'test' }),
   });
   let checked = 0;
@@ -151,7 +149,7 @@ async function startCrowded(trustProxy: string | false) {
   };
 }
 
-describe('a connection whose requests are refused again and again', () => {
+describe('a connection whose requests are refused repeatedly', () => {
   it.each([
     ['is left unread for a while when it is a client’s own', false, true],
     ['is always read when it is that of a trusted proxy, which carries many clients', 'loopback', false],

@@ -17,8 +17,8 @@ const crowds = fc
   .map(({ own, others, owners }) => ({ inFlight: own + others, own, owners }));
 const left = fc.nat(2);
 
-describe('whether a request is taken on', () => {
-  it('does not depend on what others do, while its owner has less than an equal part', () => {
+describe('the acceptance of a request', () => {
+  it('does not depend on others while its owner has less than an equal part', () => {
     fc.assert(
       fc.property(crowds, left, (crowd, left) => {
         fc.pre(crowd.inFlight < bounds.burst + bounds.max && crowd.own < bounds.max / crowd.owners);
@@ -36,7 +36,7 @@ describe('whether a request is taken on', () => {
     );
   });
 
-  it('is refused at the bound of bursts to all who have their part, and beyond it to everybody', () => {
+  it('ends at the bound of bursts for owners who have their part, and above it for everyone', () => {
     fc.assert(
       fc.property(crowds, left, (crowd, left) => {
         const own = Math.max(crowd.own, bounds.max / crowd.owners);
@@ -64,7 +64,7 @@ describe('a crowd', () => {
     return { work, flights, pass };
   };
 
-  it('is a burst at first: eight times as much is in flight, however long it takes', () => {
+  it('is a burst at first: eight times as much is in flight, for any duration', () => {
     let now = 0;
     const work = workInFlight(bounds, () => now, setImmediate);
 
@@ -76,7 +76,7 @@ describe('a crowd', () => {
     expect(fill(work, 2 * bounds.burst)).toHaveLength(10);
   });
 
-  it('of one leaves others their part beside its burst', () => {
+  it('of one owner leaves others their part beside its burst', () => {
     const work = workInFlight(bounds, () => 0, setImmediate);
     fill(work, bounds.burst);
 
@@ -84,14 +84,14 @@ describe('a crowd', () => {
     expect(fill(work, bounds.max, 'globex')).toHaveLength(bounds.max / 2);
   });
 
-  it('is no burst any more once so many have come', () => {
+  it('is no longer a burst after that many requests', () => {
     const { work } = lasting();
 
     expect(fill(work, 1)).toEqual([]);
     expect(work.begin('globex')).not.toBeNull();
   });
 
-  it('that lasts leaves the busiest what others do not use of the bound', () => {
+  it('that lasts gets the part of the bound that others do not use', () => {
     const { work, flights } = lasting();
     for (const flight of flights.splice(0, 2)) flight.end();
 
@@ -99,7 +99,7 @@ describe('a crowd', () => {
     expect(fill(work, 10, 'globex')).toHaveLength(bounds.max / 2);
   });
 
-  it('counts a request once, though its sender becomes known in the middle of it', () => {
+  it('counts a request once, even if its sender becomes known during it', () => {
     const { work, flights, pass } = lasting();
     flights.pop()?.end();
     pass(BURST_RECOVERY_MS / inBursts);
@@ -109,7 +109,7 @@ describe('a crowd', () => {
     expect(fill(work, 1)).toEqual([]);
   });
 
-  it('is possible again after enough time without one', () => {
+  it('is possible again after enough time without a crowd', () => {
     const { work, flights, pass } = lasting();
     pass(BURST_RECOVERY_MS);
     expect(fill(work, 1)).toEqual([]);
@@ -130,7 +130,7 @@ describe('a crowd', () => {
     );
   });
 
-  it('is no place for what was sent long ago, until there was room for a moment', () => {
+  it('excludes requests that were sent much earlier, until there was room for a moment', () => {
     let now = 1_000;
     const work = workInFlight(bounds, () => now, setImmediate);
     const flights = fill(work, 6);

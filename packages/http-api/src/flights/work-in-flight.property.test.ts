@@ -70,15 +70,15 @@ function play(through: readonly Event[], look: (counted: number, owners: number)
 }
 
 describe('the work in flight', () => {
-  it('is what was taken on, has not ended and does not wait, and nothing at the end, in whatever order things happen', () => {
+  it('is what was accepted, has not ended and does not wait, and empty at the end, in any order of events', () => {
     fc.assert(fc.property(events, (through) => play(through, () => undefined)));
   });
 
-  it('starts once and in order for every owner who is still connected, and never for others', () => {
+  it('starts once and in order for every owner who is still connected, and for no other', () => {
     fc.assert(fc.property(events, playTurns));
   });
 
-  it('is never more than the bound of bursts and one crowd, but for what comes back from a wait', () => {
+  it('never exceeds the bound of bursts and one crowd, except for work that returns from a wait', () => {
     const noRests = events.map((through) => through.filter(({ what }) => what !== 'rests'));
     fc.assert(
       fc.property(noRests, (through) =>
@@ -159,10 +159,12 @@ function begins(atEnd: (begin: () => void) => void, work: (flight: Flight) => vo
   return { begun, send };
 }
 
-describe('whether work begins', () => {
-  it('does not depend on what others have sent, while its owner has less than an equal part in work', () => {
+describe('the start of work', () => {
+  it('does not depend on the requests of others while its owner has less than an equal part', () => {
     const shops = fc.record({
-      ...{ own: fc.nat(120), others: fc.nat(120), owners: fc.integer({ min: 1, max: 40 }) },
+      own: fc.nat(120),
+      others: fc.nat(120),
+      owners: fc.integer({ min: 1, max: 40 }),
       ownOfTurn: fc.nat(PER_TURN - 1),
     });
     fc.assert(
@@ -175,7 +177,7 @@ describe('whether work begins', () => {
     );
   });
 
-  it('of one who sends a hundred requests at once, in turns with those of others that come later', () => {
+  it('of an owner with a hundred concurrent requests alternates with that of later owners', () => {
     const turns = stepwise();
     const { begun, send } = begins(turns.atEnd);
     const flood = Array.from({ length: 90 }, () => send('acme'));
@@ -190,7 +192,7 @@ describe('whether work begins', () => {
     expect(begun).toHaveLength(2 * bounds.concurrency + 3);
   });
 
-  it('of a few in one turn of the event loop, though each ends at once: what others wait for is read between them', () => {
+  it('is limited per turn of the event loop, even if each request ends immediately: others are read in between', () => {
     const turns = stepwise();
     const { begun, send } = begins(turns.atEnd, (flight) => flight.end());
     for (let sent = 0; sent < 40; sent += 1) send('acme');
@@ -204,7 +206,7 @@ describe('whether work begins', () => {
     expect(perTurn).toEqual(Array.from({ length: 40 / PER_TURN }, () => PER_TURN));
   });
 
-  it('of others in the same turn in which one has begun what may begin', () => {
+  it('of others is possible in the turn in which one owner began its maximum', () => {
     const { begun, send } = begins(stepwise().atEnd, (flight) => flight.end());
     for (let sent = 0; sent < 40; sent += 1) send('acme');
 
@@ -213,7 +215,7 @@ describe('whether work begins', () => {
     expect(begun.at(-1)).toBe('globex');
   });
 
-  it('of what has waited, after what has arrived meanwhile was read', () => {
+  it('after a wait follows the reading of what has arrived in the meantime', () => {
     const turns = stepwise();
     const work = workInFlight(bounds, () => 0, turns.atEnd);
     const flood = Array.from({ length: bounds.concurrency }, () => work.begin('acme') as Flight);

@@ -17,8 +17,13 @@ const initializer = `window.onload = () => {
 
 /** The files of Swagger UI that the page needs. */
 const assets = [
-  ...['index.html', 'index.css', 'swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js'],
-  ...['favicon-16x16.png', 'favicon-32x32.png'],
+  'index.html',
+  'index.css',
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-standalone-preset.js',
+  'favicon-16x16.png',
+  'favicon-32x32.png',
 ];
 const script = 'application/javascript; charset=utf-8';
 const types: Readonly<Record<string, string>> = {

@@ -45,7 +45,7 @@ const repeats = (value: Tree): boolean =>
   childrenOf(value).some(repeats);
 
 describe('a JSON text', () => {
-  it('is measured exactly', () => {
+  it('has its exact size measured', () => {
     fc.assert(
       fc.property(tree, (value) => {
         fc.pre(!repeats(value));
@@ -59,7 +59,7 @@ describe('a JSON text', () => {
     );
   });
 
-  it('with a member twice is found out, wherever it is, and no other', () => {
+  it('with a duplicate member is detected at any depth, and no other text', () => {
     fc.assert(
       fc.property(tree, (value) => {
         expect(findJsonFault(print(value), bounds)?.kind).toBe(repeats(value) ? 'ambiguous' : undefined);
@@ -81,11 +81,11 @@ describe('a JSON text', () => {
     ['that is a string without an end', `{"a":"${'\\\\'.repeat(500_000)}`, undefined],
     ['that closes what was never open', ']}'.repeat(500_000), undefined],
     ['of nothing', '', undefined],
-  ])('%s is judged', (_what, text, kind) => {
+  ])('%s is classified', (_what, text, kind) => {
     expect(findJsonFault(text, bounds)?.kind).toBe(kind);
   });
 
-  it('of any kind is judged, JSON or not', () => {
+  it('of any kind is classified, JSON or not', () => {
     const unit = fc.constantFrom(...'[]{},:"\\ 1at\u0000\ud800');
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 200 }), (text) => {

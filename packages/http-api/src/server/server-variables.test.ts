@@ -14,7 +14,7 @@ function read(env: Record<string, string>) {
   }
 }
 
-describe('the variables for TLS', () => {
+describe('TLS variables', () => {
   it.each([
     ['nothing', {}, undefined],
     ['both files', { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }, { certFile, keyFile, port: undefined }],

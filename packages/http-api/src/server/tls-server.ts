@@ -44,7 +44,8 @@ export async function buildTlsServer(
 
   const { server, announceEnd, drain } = serveApp(tls, app, options);
   return {
-    ...{ server, announceEnd },
+    server,
+    announceEnd,
     drain(graceMs) {
       const drained = drain(graceMs);
       for (const connection of handshakes.values()) connection.destroy();

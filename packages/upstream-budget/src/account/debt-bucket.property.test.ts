@@ -34,7 +34,7 @@ const after = (taken: readonly Step[], from: DebtBucket = bucketOf(CAPACITY)): D
 const owedIn = (bucket: DebtBucket): number => flows.reduce((sum, flow) => sum + debtOf(bucket, flow), 0);
 
 describe('a bucket', () => {
-  it('is owed exactly what it lacks: each call is on somebody’s account until the refill has repaid it', () => {
+  it('is owed exactly what it lacks: each call is a debt of its flow until the refill has repaid it', () => {
     fc.assert(
       fc.property(steps, (taken) => {
         const bucket = after(taken);
@@ -44,7 +44,7 @@ describe('a bucket', () => {
     );
   });
 
-  it('repays debtors evenly: who owes more never falls behind who owes less, and what one gets, all get', () => {
+  it('repays debtors evenly: a flow that owes more never falls below one that owes less', () => {
     fc.assert(
       fc.property(steps, fc.double({ min: 0, max: 60, noNaN: true }), (taken, amount) => {
         const before = after(taken);
@@ -73,7 +73,7 @@ describe('a bucket', () => {
     );
   });
 
-  it('spills what it has no room for', () => {
+  it('discards refill beyond its capacity', () => {
     expect(refill(bucketOf(90), 25, CAPACITY)).toMatchObject({ bucket: { level: 100 }, overflow: 15 });
   });
 });
@@ -81,7 +81,7 @@ describe('a bucket', () => {
 describe('admission', () => {
   const drawnBy = (flow: string, calls: number): DebtBucket => charge(bucketOf(CAPACITY), flow, calls);
 
-  it('lets one flow use up a ninth of the bucket in one burst, and leaves the rest to others', () => {
+  it('lets one flow use a ninth of the bucket in one burst, and leaves the rest to others', () => {
     let bucket = bucketOf(CAPACITY);
     let calls = 0;
     for (; admits(bucket, 'a', free); calls += 1) bucket = charge(bucket, 'a');
@@ -107,20 +107,20 @@ describe('admission', () => {
     expect(admits(charge(bucket, 'b'), 'c', free)).toBe(false);
   });
 
-  it('keeps what a flow has to leave', () => {
+  it('keeps the reserve that a flow must leave', () => {
     expect(admits(bucketOf(50.5), 'a', { left: 50, burst: 1 })).toBe(false);
     expect(admits(bucketOf(51), 'a', { left: 50, burst: 1 })).toBe(true);
   });
 
-  it('names the flows beyond a bound', () => {
+  it('names the flows above a bound', () => {
     const bucket = charge(charge(bucketOf(CAPACITY), 'a', 5), 'b', 2);
 
     expect(flowsBeyond(bucket, 2)).toEqual(['a']);
   });
 });
 
-describe('the forecast of a wait', () => {
-  it('is when a flow that is alone in asking will be admitted', () => {
+describe('forecast of a wait', () => {
+  it('is the time at which a flow that asks alone will be admitted', () => {
     fc.assert(
       fc.property(steps, fc.constantFrom(...flows), (taken, flow) => {
         const bucket = after(taken);
@@ -134,7 +134,7 @@ describe('the forecast of a wait', () => {
     );
   });
 
-  it('counts who is before', () => {
+  it('counts the calls that come first', () => {
     const empty = bucketOf(0);
 
     expect(waitMs(empty, 'a', { others: 0, own: 0 }, free, 0.001)).toBe(1_000);

@@ -13,16 +13,16 @@ function anAccount(of: { level: number; out?: number; ended?: number; limit?: nu
 
 describe('a statement of the upstream', () => {
   it.each([
-    // the one call that made the statement has ended, and is counted in it
+    // The call that made the statement has ended and is counted in it.
     ['that agrees changes nothing', { level: 100, ended: 1 }, 100, 100],
     ['is believed when it is lower', { level: 100, ended: 1 }, 40, 40],
     ['is believed when it is higher', { level: 100, ended: 1 }, 140, 140],
     ['a little below hides a fraction, and what flowed in since', { level: 100.9, ended: 1 }, 100, 100],
-    // 7 calls are still handed out: the upstream may have counted all of them, or none
+    // 7 calls are still lent: the upstream may have counted any of them.
     ['that calls under way explain changes nothing', { level: 100, ended: 1, out: 7 }, 105, 100],
     ['that even calls under way do not explain raises the account', { level: 100, ended: 1, out: 7 }, 110, 103],
     ['far below leaves out calls that it may not have counted', { level: 100, ended: 1, out: 7 }, 50, 43],
-    // 5 more calls ended since this one began: it may not have counted those either
+    // 5 more calls ended since this one began: the upstream may not have counted them either.
     ['that calls ended since explain changes nothing', { level: 100, ended: 6 }, 104, 100],
     ['that they do not explain raises the account', { level: 100, ended: 6 }, 110, 105],
     ['of nothing left may mean less than nothing', { level: 100, ended: 1, out: 7 }, 0, -7],
@@ -39,7 +39,7 @@ describe('a statement of the upstream', () => {
     expect([levelOf(lowered), levelOf(kept)]).toEqual([40, 100]);
   });
 
-  it('sets the limit, and with it what fits', () => {
+  it('sets the limit, and with it the capacity', () => {
     const state = observe(anAccount({ level: 3_600, limit: null, ended: 1 }), {
       limit: 720,
       remaining: 719,
@@ -50,11 +50,11 @@ describe('a statement of the upstream', () => {
     expect(levelOf(state)).toBeCloseTo(719, 6);
   });
 
-  it.each([['-1'], ['1.5'], ['many'], ['1, 2'], ['']])('is none with the remaining budget %j', (remaining) => {
+  it.each([['-1'], ['1.5'], ['many'], ['1, 2'], ['']])('is ignored with the remaining budget %j', (remaining) => {
     expect(parseStatement({ 'ratelimit-remaining': remaining })).toBeNull();
   });
 
-  it('may lack the limit', () => {
+  it('may omit the limit', () => {
     expect(parseStatement({ 'ratelimit-remaining': '7', 'ratelimit-limit': '0' })).toEqual({
       limit: null,
       remaining: 7,
@@ -75,9 +75,9 @@ describe('a 429', () => {
     expect(pauseOf(retryAfter)).toBe(expected);
   });
 
-  it('without a time stops calls for longer each time until another answer comes, for at most a minute', () => {
+  it('without a time pauses calls longer each time until another answer arrives, for at most a minute', () => {
     expect([0, 1, 2, 5, 6, 60].map((refusals) => pauseOf(null, refusals))).toEqual([
-      ...[1_000, 2_000, 4_000, 32_000, 60_000, 60_000],
+      1_000, 2_000, 4_000, 32_000, 60_000, 60_000,
     ]);
   });
 
@@ -87,7 +87,7 @@ describe('a 429', () => {
     ['a date that is past', new Date(0).toUTCString(), 0],
     ['words', 'soon', null],
     ['nothing', undefined, null],
-  ])('may name its time in %s', (_what, header, expected) => {
+  ])('may state its time in %s', (_what, header, expected) => {
     expect(retryAfterMs(header === undefined ? {} : { 'retry-after': header }, NOW)).toBe(expected);
   });
 });

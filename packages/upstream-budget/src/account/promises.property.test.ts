@@ -8,7 +8,7 @@ const LIMIT = 3_600;
 
 const anAccount = (level: number): BudgetState => setLevelOf(freshState({ epoch: 'e', now: NOW, limit: LIMIT }), level);
 
-/** Promises of any flows, made one after the other as time goes by; what is due is taken. */
+/** Promises to any flows, made one after another over time. Due promises take their calls. */
 const histories = fc.record({
   level: fc.double({ min: 0, max: 30, noNaN: true }),
   asked: fc.array(
@@ -22,7 +22,7 @@ const histories = fc.record({
   ),
 });
 
-/** Time goes by: what flows in is there, and each promise that is due takes its call. */
+/** Advances the time: adds the refill, and lets each due promise take its call. */
 function pass(state: BudgetState, ms: number): BudgetState {
   const at = state.at + ms;
   const due = state.promises.filter(({ dueAt }) => dueAt <= at);
@@ -31,7 +31,7 @@ function pass(state: BudgetState, ms: number): BudgetState {
 }
 
 describe('promises', () => {
-  it('can all be kept with the refill, whenever and for whom they are made: there is a call for each at its time', () => {
+  it('can all be kept from the refill, whenever and for any team: each has a call at its time', () => {
     fc.assert(
       fc.property(histories, ({ level, asked }) => {
         let state = anAccount(level);
@@ -59,7 +59,7 @@ describe('promises', () => {
     );
   });
 
-  it('are never for sooner than is fair, and in no more than so many for each', () => {
+  it('are not earlier than is fair, and each team has a maximum number', () => {
     fc.assert(
       fc.property(histories, ({ level, asked }) => {
         let state = anAccount(level);
@@ -77,7 +77,7 @@ describe('promises', () => {
     );
   });
 
-  it('are for the first time at which a call is to spare', () => {
+  it('are for the first time at which a call is available', () => {
     fc.assert(
       fc.property(histories, ({ level, asked }) => {
         let state = anAccount(level);
@@ -86,7 +86,7 @@ describe('promises', () => {
 
         const waitMs = unpromisedMs(state, level, perMs);
 
-        // Any sooner, and this or a promise after it would lack a call.
+        // Earlier, this or a later promise would lack a call.
         const sooner = NOW + waitMs - 1;
         const times = [...state.promises.map(({ dueAt }) => dueAt), sooner].sort((one, other) => one - other);
         const lacks = times.some((at, index) => at >= sooner && index + 1 > level + perMs * (at - NOW) - 1e-9);

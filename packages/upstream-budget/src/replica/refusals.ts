@@ -10,7 +10,7 @@ export interface Refusal {
 }
 
 /** A promise that was given to a request, and which accounts know of it. */
-interface Told {
+interface KnownPromise {
   readonly flow: string;
   readonly dueAt: number;
   readonly epochs: Set<string>;
@@ -23,14 +23,14 @@ interface Told {
 export function refusals(freshMs: number) {
   let waiting: { id: number; flow: string }[] = [];
   let asking: { id: number; flow: string }[] = [];
-  let told: Told[] = [];
-  const full = new Map<string, Pick<Told, 'dueAt'> & { readonly usedUp: UsedUp; readonly asOf: number }>();
+  let promises: KnownPromise[] = [];
+  const full = new Map<string, Pick<KnownPromise, 'dueAt'> & { readonly usedUp: UsedUp; readonly asOf: number }>();
 
   return {
     /** Whether a promise of this replica is still open. */
-    hasTold: () => told.length > 0,
+    hasPromises: () => promises.length > 0,
     /** Whether an account does not know yet of a promise of another one. */
-    isUnknownTo: (epoch: string) => told.some(({ epochs }) => !epochs.has(epoch)),
+    isUnknownTo: (epoch: string) => promises.some(({ epochs }) => !epochs.has(epoch)),
     /** Requests that wait for their promise. */
     size: () => waiting.length + asking.length,
     add: (id: number, flow: string) => void waiting.push({ id, flow }),
@@ -50,10 +50,10 @@ export function refusals(freshMs: number) {
     report(now: number, epoch: string | null) {
       asking = [...asking, ...waiting];
       waiting = [];
-      told = told.filter(({ dueAt }) => dueAt + keptMs > now);
+      promises = promises.filter(({ dueAt }) => dueAt + keptMs > now);
       const refusing: Record<string, number> = {};
       for (const { flow } of asking) refusing[flow] = (refusing[flow] ?? 0) + 1;
-      const unknown = epoch === null ? [] : told.filter(({ epochs }) => !epochs.has(epoch));
+      const unknown = epoch === null ? [] : promises.filter(({ epochs }) => !epochs.has(epoch));
       for (const { epochs } of unknown) epochs.add(epoch as string);
       return { refusing, promised: unknown.map(({ flow, dueAt }) => ({ flow, inMs: dueAt - now })) };
     },
@@ -62,7 +62,8 @@ export function refusals(freshMs: number) {
       for (const [flow, { asOf }] of full) if (now - asOf > freshMs) full.delete(flow);
       const decided: Refusal[] = [];
       for (const { flow, waitsMs, kept, usedUp } of promised) {
-        for (const waitMs of waitsMs.slice(0, kept)) told.push({ flow, dueAt: now + waitMs, epochs: new Set([epoch]) });
+        for (const waitMs of waitsMs.slice(0, kept))
+          promises.push({ flow, dueAt: now + waitMs, epochs: new Set([epoch]) });
         if (kept < waitsMs.length) full.set(flow, { dueAt: now + (waitsMs.at(-1) ?? 0), usedUp, asOf: now });
         const own = asking.filter((each) => each.flow === flow);
         // The account counted requests that have left since: the requests behind them get the answer that those would have got.

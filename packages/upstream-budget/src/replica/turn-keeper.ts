@@ -57,7 +57,7 @@ export function turnKeeper() {
   let reportedAt = Number.NEGATIVE_INFINITY;
   let isUrgent = true;
   // The first report asks for free calls, so that the first request need not wait.
-  let news = { ...noNews(), wantsFree: true };
+  let unreported = { ...nothingToReport(), wantsFree: true };
 
   const turnOf = (bucket: BucketName, flow: string): Turn => {
     underWay += 1;
@@ -68,8 +68,8 @@ export function turnKeeper() {
     const isFree = free.calls > 0 && now < free.validUntil && now >= pausedUntil;
     if (!isFree || callClass === 'sync' || ahead.has(flow) || room.isWaiting(flow)) return null;
     free.calls -= 1;
-    news.used[flow] = (news.used[flow] ?? 0) + 1;
-    news.wantsFree = true;
+    unreported.used[flow] = (unreported.used[flow] ?? 0) + 1;
+    unreported.wantsFree = true;
     return turnOf('common', flow);
   };
 
@@ -90,7 +90,7 @@ export function turnKeeper() {
   };
 
   const returnTurns = (bucket: BucketName, flow: string | null, count: number): void => {
-    if (count > 0) news.returned.push({ bucket, flow, count });
+    if (count > 0) unreported.returned.push({ bucket, flow, count });
   };
 
   const returnFree = (): void => {
@@ -100,7 +100,7 @@ export function turnKeeper() {
 
   /** What the account did not expect cannot wait, and what was lent on its word may not be there. */
   const takeNote = (statement: Statement, turn: Turn): void => {
-    news.observed = { ...statement, turn };
+    unreported.observed = { ...statement, turn };
     const level = lease?.level ?? 0;
     if (statement.remaining < level / 2 || (room.size() > 0 && statement.remaining > level * 2)) isUrgent = true;
     if (statement.remaining < free.calls) returnFree();
@@ -120,7 +120,7 @@ export function turnKeeper() {
         refuse({ id, want, waitMs });
         return { kind: 'refuse', id };
       }
-      news.wantsFree = true;
+      unreported.wantsFree = true;
       isUrgent = true;
       return { kind: 'wait', id: room.enter(want, { now, deadline: now + patienceMs, first: again }) };
     },
@@ -152,24 +152,24 @@ export function turnKeeper() {
         returnTurns(turn.bucket, turn.flow, 1);
         return;
       }
-      news.ended += 1;
+      unreported.ended += 1;
       if (how.kind === 'lost') return;
       if (how.statement !== null) takeNote(how.statement, turn);
       if (how.kind === 'refused') {
-        news.refused = { retryAfterMs: how.retryAfterMs, at: now };
+        unreported.refused = { retryAfterMs: how.retryAfterMs, at: now };
         isUrgent = true;
         // What the lease allows would be refused as well: the next call waits until a time is known.
         returnFree();
-      } else news.answered = true;
+      } else unreported.answered = true;
     },
 
     /** What is to be reported now. A report that is lost is not repeated. */
     report(now: number, { leaves } = { leaves: false }): Findings {
       // Nothing was asked since the last report: what is held is of more use to others.
-      if (leaves || !news.wantsFree || now >= free.validUntil || now < pausedUntil) returnFree();
-      const { wantsFree, observed, refused, ...told } = news;
+      if (leaves || !unreported.wantsFree || now >= free.validUntil || now < pausedUntil) returnFree();
+      const { wantsFree, observed, refused, ...counts } = unreported;
       const findings: Findings = {
-        ...told,
+        ...counts,
         ...leaving.report(now, lease?.epoch ?? null),
         leaves,
         waiting: room.demands(now),
@@ -178,7 +178,7 @@ export function turnKeeper() {
         refused: refused === null ? null : refusalAt(refused, now),
         known: lease === null ? null : { epoch: lease.epoch, limit: lease.reading.limit, level: lease.level },
       };
-      news = noNews();
+      unreported = nothingToReport();
       reportedAt = now;
       isUrgent = false;
       return findings;
@@ -221,18 +221,19 @@ export function turnKeeper() {
   };
 
   function reportAt(): number {
-    if (isUrgent || (news.wantsFree && free.handedOut > 0 && free.calls <= free.handedOut / 2)) return reportedAt;
+    if (isUrgent || (unreported.wantsFree && free.handedOut > 0 && free.calls <= free.handedOut / 2)) return reportedAt;
     if (room.size() > 0) {
       const nextMs = Math.min(...(lease?.forecasts ?? []).map(({ firstMs }) => firstMs), WAITING_MS_MAX);
       return reportedAt + Math.max(WAITING_MS_MIN, nextMs);
     }
-    const isBusy = underWay > 0 || free.calls > 0 || news.ended > 0 || news.returned.length > 0 || leaving.hasTold();
+    const isBusy =
+      underWay > 0 || free.calls > 0 || unreported.ended > 0 || unreported.returned.length > 0 || leaving.hasPromises();
     return reportedAt + (isBusy ? BUSY_MS : IDLE_MS);
   }
 }
 export type TurnKeeper = ReturnType<typeof turnKeeper>;
 
-interface News {
+interface Unreported {
   ended: number;
   returned: { bucket: BucketName; flow: string | null; count: number }[];
   used: Record<string, number>;
@@ -243,7 +244,7 @@ interface News {
   wantsFree: boolean;
 }
 
-const noNews = (): News => ({
+const nothingToReport = (): Unreported => ({
   ended: 0,
   returned: [],
   used: {},

@@ -85,7 +85,10 @@ const systemImages: readonly [id: number, name: string, architecture: Architectu
 
 /** The provider's images: one per architecture under each name. */
 export const images: readonly SystemImage[] = systemImages.map(([id, name, architecture]) => ({
-  ...{ id, name, architecture, diskGb: 5 },
+  id,
+  name,
+  architecture,
+  diskGb: 5,
 }));
 
 /** Finds an image by id or name. A name selects the image for the architecture. */

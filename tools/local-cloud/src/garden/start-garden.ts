@@ -96,7 +96,9 @@ export async function startGarden(options: GardenOptions) {
       faults,
       calls,
       users: new Map(accountNames.map((account) => [tokens[account], { name: accounts[account].userName, account }])),
-      ...{ rights, authorities, settings: settings.read },
+      rights,
+      authorities,
+      settings: settings.read,
     });
     const { port } = run(await listen(createServer({ cert: server.certificate, key: server.key }, api), options.port));
     const url = `https://${LOOPBACK}:${port}`;

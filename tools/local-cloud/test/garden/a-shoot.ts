@@ -5,7 +5,7 @@ export interface ShootFields {
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Laid over the spec, one level deep. */
+  /** Replaces fields of the spec. */
   readonly spec?: AnyFields;
   readonly workers?: readonly AnyFields[];
 }
@@ -13,7 +13,7 @@ export interface ShootFields {
 export const NAMESPACE = 'garden-acme';
 const PROVIDER = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
 
-/** A Shoot that every rule is content with. */
+/** A valid Shoot. */
 export const aShoot = ({ name = 'web', labels, annotations, spec = {}, workers = [aWorker()] }: ShootFields = {}) => ({
   apiVersion: 'core.gardener.cloud/v1beta1',
   kind: 'Shoot',
@@ -46,3 +46,10 @@ export const aWorker = (fields: AnyFields = {}) => ({
   zones: ['hel1-dc2'],
   ...fields,
 });
+
+/** The valid Shoot with a changed spec. */
+export function shootWith(change: (spec: AnyFields) => void, fields: ShootFields = {}) {
+  const shoot = aShoot({ name: 'judged', ...fields });
+  change(shoot.spec);
+  return shoot;
+}

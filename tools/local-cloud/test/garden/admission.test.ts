@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { aShoot, aWorker, NAMESPACE, type ShootFields } from './a-shoot.js';
-import { hasState, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
+import { aShoot, aWorker, NAMESPACE, shootWith } from './a-shoot.js';
+import { SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
 
 let garden: TestGarden;
 beforeAll(async () => {
@@ -12,13 +12,6 @@ afterAll(() => garden.stop());
 type Spec = any;
 
 const dryRun = (shoot: Spec) => garden.call('POST', `${SHOOTS}?dryRun=All`, shoot);
-
-/** The usual Shoot with its spec changed by hand. */
-function shootWith(change: (spec: Spec) => void, fields: ShootFields = {}) {
-  const shoot = aShoot({ name: 'judged', ...fields });
-  change(shoot.spec);
-  return shoot;
-}
 
 const oneWorker = (fields: Spec) => shootWith(() => {}, { workers: [aWorker(fields)] });
 
@@ -234,7 +227,7 @@ describe('a new Shoot', () => {
     expect([status, body.reason]).toEqual([403, 'Forbidden']);
   });
 
-  describe('with fields that only some builds of the provider extension take', () => {
+  describe('with fields that only some versions of the provider extension know', () => {
     const provider = { apiVersion: 'hcloud.provider.extensions.gardener.cloud/v1alpha1' };
     const providerConfig = { ...provider, kind: 'WorkerConfig', publicIP: false };
     const image = { name: 'ubuntu', providerConfig: { hugePages: 2 } };
@@ -249,16 +242,19 @@ describe('a new Shoot', () => {
     ];
     afterEach(() => garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [] }));
 
-    it.each(cases)('%s is refused by the others, and taken by these', async (field, shoot, message) => {
-      const refused = await dryRun(shoot);
-      await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [field] });
-      const taken = await dryRun(shoot);
+    it.each(cases)(
+      '%s is refused by versions without it, and accepted by versions with it',
+      async (field, shoot, message) => {
+        const refused = await dryRun(shoot);
+        await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [field] });
+        const taken = await dryRun(shoot);
 
-      expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining(message)]);
-      expect([taken.status, taken.body.message]).toEqual([201, undefined]);
-    });
+        expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining(message)]);
+        expect([taken.status, taken.body.message]).toEqual([201, undefined]);
+      },
+    );
 
-    it('is another network for a Shoot never', async () => {
+    it('never move an existing Shoot to another network', async () => {
       await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: ['existingNetwork'] });
       const settled = aShoot({ name: 'settled' });
       await garden.create(settled);
@@ -274,7 +270,7 @@ describe('a new Shoot', () => {
   it.each<[string, Spec, number, string]>([
     ['of an unknown profile', shootWith((spec) => (spec.cloudProfile.name = 'aws')), 500, 'could not find referenced'],
     ['in an unknown namespace', { ...aShoot(), metadata: { name: 'web' } }, 404, 'namespaces "nowhere" not found'],
-  ])('%s is answered otherwise', async (_case, shoot, expected, message) => {
+  ])('%s gets a different answer', async (_case, shoot, expected, message) => {
     const path = expected === 404 ? SHOOTS.replace(NAMESPACE, 'nowhere') : SHOOTS;
 
     const { status, body } = await garden.call('POST', `${path}?dryRun=All`, shoot);
@@ -283,8 +279,8 @@ describe('a new Shoot', () => {
   });
 });
 
-describe('what admission fills in', () => {
-  it('is what Gardener fills in', async () => {
+describe('defaults of admission', () => {
+  it('match those of Gardener', async () => {
     const shoot = oneWorker({ machine: { type: 'cax11' } });
 
     const { body } = await dryRun(shoot);
@@ -309,148 +305,5 @@ describe('what admission fills in', () => {
       technicalID: '',
       uid: '',
     });
-  });
-});
-
-describe('a Shoot that is there', () => {
-  const names = ['fixed', 'old', 'guarded'];
-  beforeAll(() =>
-    Promise.all(
-      names.map((name) =>
-        garden.createReady({ name, spec: { kubernetes: { version: name === 'old' ? '1.32.11' : '1.33.6' } } }),
-      ),
-    ),
-  );
-
-  const change = (name: string, spec: Spec) =>
-    garden.call('PATCH', `${SHOOTS}/${name}?dryRun=All`, { spec }, 'application/merge-patch+json');
-  const workers = (fields: Spec) => ({ provider: { workers: [aWorker(fields)] } });
-  const networks = { workersConfiguration: { cidr: '10.251.0.0/16' } };
-
-  it.each<[string, Spec, number, string]>([
-    ['its region', { region: 'fsn1' }, 422, 'spec.region: Invalid value: "fsn1": field is immutable'],
-    [
-      'its provider',
-      { provider: { type: 'aws' } },
-      422,
-      'spec.provider.type: Invalid value: "aws": field is immutable',
-    ],
-    ['its type of network', { networking: { type: 'cilium' } }, 422, 'spec.networking.type: Invalid value'],
-    ['its pods', { networking: { pods: '10.245.0.0/16' } }, 422, 'spec.networking.pods: Invalid value'],
-    [
-      'its services',
-      { networking: { services: null } },
-      422,
-      'spec.networking.services: Invalid value: null: field is immutable',
-    ],
-    ['its binding away', { credentialsBindingName: null }, 422, 'spec.credentialsBindingName: Required value'],
-    ['to an older patch', { kubernetes: { version: '1.33.5' } }, 422, 'kubernetes version downgrade is not supported'],
-    ['two minor versions up', { kubernetes: { version: '1.35.1' } }, 422, 'cannot skip a minor version'],
-    ['to no workers', { provider: { workers: [] } }, 422, 'at least one active (workers[i].maximum > 0) worker pool'],
-    ['its seed', { seedName: 'seed-us' }, 403, 'please use the shoots/binding subresource'],
-    ['its worker network', { provider: { infrastructureConfig: { networks } } }, 403, 'networks: Invalid value'],
-    ['the zones of a pool', workers({ zones: ['hel1-dc2', 'hel1-dc2'] }), 403, 'Duplicate value: "hel1-dc2"'],
-    ['its machines to an unknown type', workers({ machine: { type: 'nope' } }), 403, 'Unsupported value: "nope"'],
-  ])('does not change %s', async (_case, spec, expected, message) => {
-    const { status, body } = await change('fixed', spec);
-
-    expect([status, body.message]).toEqual([expected, expect.stringContaining(message)]);
-  });
-
-  it.each<[string, Spec]>([
-    ['one minor version up', { kubernetes: { version: '1.34.3' } }],
-    ['its node range', { networking: { nodes: '10.252.0.0/16' } }],
-    ['its pool to another machine type', workers({ machine: { type: 'cpx41' } })],
-    ['its pools', { provider: { workers: [aWorker(), aWorker({ name: 'pool-b', maximum: 1 })] } }],
-    ['to high availability', { controlPlane: { highAvailability: { failureTolerance: { type: 'zone' } } } }],
-  ])('may change %s', async (_case, spec) => {
-    const { status, body } = await change('fixed', spec);
-
-    expect([status, body.message]).toEqual([200, undefined]);
-  });
-
-  it('keeps the image of its pool when the caller leaves it out', async () => {
-    await garden.createReady({
-      name: 'imaged',
-      workers: [aWorker({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.0' } } })],
-    });
-
-    const kept = await change('imaged', workers({ labels: { a: 'b' } }));
-    const added = await change('imaged', { provider: { workers: [aWorker(), aWorker({ name: 'pool-b' })] } });
-
-    const versions = ({ body }: Spec) => body.spec.provider.workers.map(({ machine }: Spec) => machine.image.version);
-    expect([versions(kept), versions(added)]).toEqual([['24.4.0'], ['24.4.0', '24.4.1']]);
-  });
-
-  it('is not compared with the catalogue where it stays as it is', async () => {
-    const path = '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud';
-    const { kubernetes } = (await garden.call('GET', path)).body.spec;
-    const versions = kubernetes.versions.map((known: Spec) =>
-      known.version === '1.32.11' ? { ...known, expirationDate: '2026-01-01T00:00:00Z' } : known,
-    );
-    garden.cloud.admin.garden.patchCloudProfile({ kubernetes: { versions } });
-
-    const edited = await change('old', { purpose: 'testing' });
-    const created = await dryRun(shootWith((spec) => (spec.kubernetes.version = '1.32.11')));
-
-    expect([edited.status, created.status]).toEqual([200, 403]);
-  });
-
-  it('cannot give up high availability', async () => {
-    const ha = (type: string | null) => ({
-      controlPlane: type === null ? null : { highAvailability: { failureTolerance: { type } } },
-    });
-    await garden.patch('guarded', { spec: ha('node') });
-
-    const other = await change('guarded', ha('zone'));
-    const none = await change('guarded', ha(null));
-
-    expect([other.status, none.status]).toEqual([422, 422]);
-    expect(other.body.message).toContain('failureTolerance.type: Invalid value: "zone": field is immutable');
-  });
-
-  it('cannot become highly available in its sleep', async () => {
-    await garden.createReady({ name: 'asleep', spec: { hibernation: { enabled: true } } });
-
-    const { status, body } = await change('asleep', {
-      controlPlane: { highAvailability: { failureTolerance: { type: 'node' } } },
-    });
-
-    expect([status, body.message]).toEqual([422, expect.stringContaining('Shoot is currently hibernated')]);
-  });
-
-  it('cannot be touched while its control plane moves', async () => {
-    await garden.createReady({ name: 'moving', annotations: { 'confirmation.gardener.cloud/deletion': 'true' } });
-    garden.cloud.admin.garden.addShootFaults({ name: 'moving', operations: ['Migrate'], effect: { stuck: true } });
-    garden.cloud.admin.garden.migrateShoot(NAMESPACE, 'moving');
-    await garden.waitForShoot('moving', 'moving', hasState('Processing', 'Migrate'));
-
-    const edited = await change('moving', { purpose: 'testing' });
-    const labelled = await garden.patch('moving', { metadata: { labels: { a: 'b' } } });
-    const deleted = await garden.call('DELETE', `${SHOOTS}/moving`);
-
-    expect([edited.status, labelled.status, deleted.status]).toEqual([403, 200, 403]);
-    expect(edited.body.message).toContain(
-      'cannot change shoot spec during Migrate operation that is in state Processing',
-    );
-    expect(deleted.body.message).toContain('cannot mark shoot for deletion during Migrate operation');
-    garden.cloud.admin.garden.clearShootFaults();
-    const restored = await garden.waitForShoot('moving', 'restored', hasState('Succeeded', 'Restore'));
-    expect([restored.spec.seedName, restored.status.seedName]).toEqual(['seed-eu-2', 'seed-eu-2']);
-  });
-});
-
-describe('what a member of a project may not do', () => {
-  it.each([
-    [
-      'DELETE',
-      '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud',
-      'cannot delete resource "cloudprofiles" in API group "core.gardener.cloud" at the cluster scope',
-    ],
-  ])('%s %s is refused in the words of RBAC', async (method, path, message) => {
-    const { status, body } = await garden.call(method, path);
-
-    expect([status, body.reason]).toEqual([403, 'Forbidden']);
-    expect(body.message).toContain(`is forbidden: User "system:serviceaccount:garden:technical-user" ${message}`);
   });
 });

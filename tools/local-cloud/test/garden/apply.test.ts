@@ -18,7 +18,7 @@ const shareOf = ({ metadata }: Part, manager: string, operation = 'Apply') =>
 const poolsOf = ({ spec }: Part) => spec.provider.workers.map(({ name }: Part) => name);
 
 describe('server-side apply', () => {
-  it('answers 201 for a new object and 200 for one that is there', async () => {
+  it('answers 201 for a new object and 200 for an existing one', async () => {
     const shoot = aShoot({ name: 'twice' });
 
     const first = await garden.apply(shoot);
@@ -27,7 +27,7 @@ describe('server-side apply', () => {
     expect([first.status, second.status]).toEqual([201, 200]);
   });
 
-  it('changes nothing, not even the version, when it says the same again', async () => {
+  it('changes nothing, not even the version, when the same configuration is applied again', async () => {
     const before = await garden.createReady({ name: 'same' });
 
     const { body } = await garden.apply(aShoot({ name: 'same' }));
@@ -36,7 +36,7 @@ describe('server-side apply', () => {
     expect(body.metadata.managedFields).toEqual(before.metadata.managedFields);
   });
 
-  it('owns what it says and nothing that was defaulted; a pool is owned by its name', async () => {
+  it('owns the applied fields and no defaults, and identifies a pool by its name', async () => {
     const shoot = await garden.createReady({ name: 'owned' });
 
     const { 'f:spec': spec } = shareOf(shoot, 'test');
@@ -67,7 +67,7 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('removes what it leaves out: a field, and a pool with all that is in it', async () => {
+  it('removes omitted fields and omitted pools with all their fields', async () => {
     const spec = { purpose: 'testing', hibernation: { enabled: false } };
     await garden.createReady({ name: 'less', workers: [aWorker(), aWorker({ name: 'pool-b' })], spec });
 
@@ -95,7 +95,7 @@ describe('server-side apply', () => {
     expect(body.spec.provider.workers[0].maximum).toBe(5);
   });
 
-  it('conflicts with the manager that changed a field meanwhile, and names the field', async () => {
+  it('conflicts with a manager that has since changed a field, and names the field', async () => {
     await garden.createReady({ name: 'fought', spec: { kubernetes: { version: '1.33.7' } } });
     garden.cloud.admin.garden.editShoot('garden-acme', 'fought', {
       manager: 'gardener-controller-manager',
@@ -121,7 +121,7 @@ describe('server-side apply', () => {
     expect(shareOf(forced.body, 'gardener-controller-manager', 'Update')).toBeUndefined();
   });
 
-  it('lists every field it conflicts in, those of pools by their name', async () => {
+  it('lists every conflicting field, those of pools by the name of the pool', async () => {
     await garden.createReady({ name: 'many' });
     await garden.apply(
       {
@@ -144,7 +144,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('shares a field that both managers want alike', async () => {
+  it('shares a field that two managers set to the same value', async () => {
     await garden.createReady({ name: 'agreed' });
 
     const { status, body } = await garden.apply(aShoot({ name: 'agreed' }), { manager: 'other' });
@@ -153,7 +153,7 @@ describe('server-side apply', () => {
     expect(shareOf(body, 'other')).toEqual(shareOf(body, 'test'));
   });
 
-  it('conflicts with its own name after a plain create', async () => {
+  it('conflicts with its own manager after a plain create', async () => {
     const path = `${SHOOTS}?fieldManager=test`;
     await garden.call('POST', path, aShoot({ name: 'plain' }));
 
@@ -164,7 +164,7 @@ describe('server-side apply', () => {
     expect(changed.body.message).toContain('conflict with "test" using core.gardener.cloud/v1beta1 at ');
   });
 
-  it('takes back a raised version only to be refused', async () => {
+  it('takes over a raised version, and is then refused', async () => {
     await garden.createReady({ name: 'raised', spec: { kubernetes: { version: '1.34.2' } } });
     garden.cloud.admin.garden.editShoot('garden-acme', 'raised', {
       patch: { spec: { kubernetes: { version: '1.34.3' } } },
@@ -181,7 +181,7 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('stores nothing in a dry run, but judges and shows what would be', async () => {
+  it('stores nothing in a dry run, but validates and returns the result', async () => {
     const applied = await garden.apply(aShoot({ name: 'dry' }), { dryRun: true });
     const { status } = await garden.call('GET', `${SHOOTS}/dry`);
 
@@ -226,8 +226,8 @@ describe('server-side apply', () => {
   });
 });
 
-describe('a write that is no apply', () => {
-  it('takes over what it changes', async () => {
+describe('a write that is not an apply', () => {
+  it('takes over the fields that it changes', async () => {
     await garden.createReady({ name: 'taken' });
 
     const { body } = await garden.call(

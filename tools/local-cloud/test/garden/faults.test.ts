@@ -23,7 +23,7 @@ describe('an injected fault', () => {
     [500, 'InternalError'],
     [503, 'ServiceUnavailable'],
     [504, 'Timeout'],
-  ])('of status %p is a Status in the words of an API server', async (status, reason) => {
+  ])('of status %p is a Status as an API server sends it', async (status, reason) => {
     inject({ status });
 
     const answer = await garden.apply(aShoot({ name: `s${status}` }));
@@ -35,7 +35,7 @@ describe('an injected fault', () => {
     expect(await exists(`s${status}`)).toBe(false);
   });
 
-  it('asks to come back later', async () => {
+  it('can send a Retry-After', async () => {
     inject({ status: 429, retryAfter: 7 });
 
     const { headers, body } = await garden.apply(aShoot({ name: 'later' }));
@@ -55,7 +55,7 @@ describe('an injected fault', () => {
     expect(await exists(name)).toBe(isPerformed);
   });
 
-  it('may perform the write and then answer 504', async () => {
+  it('can perform the write and then answer 504', async () => {
     inject({ status: 504, perform: true });
 
     const { status } = await garden.apply(aShoot({ name: 'unsure' }));
@@ -63,7 +63,7 @@ describe('an injected fault', () => {
     expect([status, await exists('unsure')]).toEqual([504, true]);
   });
 
-  it('may be garbage', async () => {
+  it('can be an invalid body', async () => {
     inject({ status: 200, body: '<html>', contentType: 'text/html' });
 
     const { text, headers } = await garden.apply(aShoot({ name: 'garbage' }));
@@ -71,7 +71,7 @@ describe('an injected fault', () => {
     expect([text, headers['content-type']]).toEqual(['<html>', 'text/html']);
   });
 
-  it('of a status breaks a watch that ends before its first event', async () => {
+  it('with a status ends a watch before its first event', async () => {
     garden.cloud.admin.addFaults({
       match: { api: 'garden', method: 'WATCH', path: '/shoots' },
       effect: { status: 504, perform: true },
@@ -86,7 +86,7 @@ describe('an injected fault', () => {
     expect((await garden.call('GET', SHOOTS)).status).toBe(200);
   });
 
-  it('breaks a watch in the middle of its first event', async () => {
+  it('can end a watch in the middle of its first event', async () => {
     inject({ truncate: true }, 'WATCH');
     await garden.create(aShoot({ name: 'seen' }));
 
@@ -96,7 +96,7 @@ describe('an injected fault', () => {
     expect([stream.status, stream.events]).toEqual([200, []]);
   });
 
-  it('leaves the other APIs alone when it is for one', async () => {
+  it('for one API does not affect the others', async () => {
     garden.cloud.admin.addFaults({ match: { api: 'garden' }, times: null, effect: { status: 500 } });
 
     const zones = await garden.cloud.call('GET', '/zones');
@@ -107,7 +107,7 @@ describe('an injected fault', () => {
 });
 
 describe('the call counts', () => {
-  it('tell verbs and routes apart', async () => {
+  it('are separate for verbs and routes', async () => {
     garden.cloud.admin.resetCalls();
     await garden.call('GET', SHOOTS);
     await garden.call('GET', `${SHOOTS}/nothing`);
@@ -130,7 +130,7 @@ describe('the call counts', () => {
 });
 
 describe('a caller', () => {
-  it('without a good token is answered 401', async () => {
+  it('without a valid token gets 401', async () => {
     const { gardenKubeconfig } = garden.cloud;
     const { gardenClient } = await import('./garden-client.js');
     const stranger = gardenClient(gardenKubeconfig.replace(/token: .*/, 'token: wrong'));

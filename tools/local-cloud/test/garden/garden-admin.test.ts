@@ -10,8 +10,8 @@ afterAll(() => garden.stop());
 
 const admin = (method: string, path: string, body?: unknown) => garden.cloud.callAdmin(method, path, body);
 
-describe('the admin address', () => {
-  it('lists every Shoot that ever was', async () => {
+describe('admin API of the garden', () => {
+  it('lists every Shoot that ever existed', async () => {
     await garden.createReady({ name: 'twice' });
     await admin('DELETE', `/garden/shoots/${NAMESPACE}/twice`);
     await garden.createReady({ name: 'twice' });
@@ -24,7 +24,7 @@ describe('the admin address', () => {
     ]);
   });
 
-  it('makes flows fail, and clears', async () => {
+  it('makes flows fail, and stops that', async () => {
     const fault = { namespace: NAMESPACE, effect: { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'full' } };
     const added = await admin('POST', '/garden/shoot-faults', fault);
     await garden.apply(aShoot({ name: 'failing' }));
@@ -35,7 +35,7 @@ describe('the admin address', () => {
     expect([added.status, cleared.status]).toEqual([201, 204]);
   });
 
-  it('moves a control plane, edits as somebody else, and lets a Shoot vanish', async () => {
+  it('migrates a control plane, edits as another manager, and removes a Shoot', async () => {
     await garden.createReady({ name: 'poked' });
 
     const moved = await admin('POST', `/garden/shoots/${NAMESPACE}/poked/migration`);
@@ -59,7 +59,7 @@ describe('the admin address', () => {
     expect((await garden.call('GET', `${SHOOTS}/poked`)).status).toBe(404);
   });
 
-  it('changes how fast Shoots are, and other settings', async () => {
+  it('changes the durations of Shoots, and other settings', async () => {
     const changed = await admin('PATCH', '/garden/settings', { createMs: 50, authorityIn: 'nowhere' });
     await admin('PATCH', '/garden/settings', { authorityIn: 'configmap' });
 
@@ -70,7 +70,7 @@ describe('the admin address', () => {
     });
   });
 
-  it('drops watches', async () => {
+  it('ends watches', async () => {
     const stream = await garden.watch(`${SHOOTS}?watch=1`);
 
     const { status } = await admin('POST', '/garden/watches/drop', { expireHistory: true });
@@ -79,7 +79,7 @@ describe('the admin address', () => {
     expect(status).toBe(204);
   });
 
-  it('adds and rejects tokens of projects', async () => {
+  it('adds and rejects provider tokens of projects', async () => {
     const added = await admin('POST', '/project-tokens', { token: 'new', readOnly: true });
     const rejected = await admin('DELETE', '/project-tokens/new');
 
@@ -94,7 +94,7 @@ describe('the admin address', () => {
     ['POST', '/garden/shoots/garden-acme/nothing/migration', undefined],
     ['PATCH', '/garden/shoots/garden-acme/nothing', {}],
     ['POST', '/project-tokens', {}],
-  ])('says what is wrong with %s %s %j', async (method, path, body) => {
+  ])('names the error in %s %s %j', async (method, path, body) => {
     const answer = await admin(method, path, body);
 
     expect([answer.status, answer.body]).toEqual([400, { error: expect.any(String) }]);

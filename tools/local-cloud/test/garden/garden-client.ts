@@ -10,7 +10,7 @@ export interface GardenAnswer {
 }
 
 export interface GardenClient {
-  /** Sends a body as JSON with this type; a text goes out as it is. */
+  /** Sends a body as JSON with this content type, and a string unchanged. */
   call(method: string, path: string, body?: unknown, type?: string): Promise<GardenAnswer>;
   /** Opens a stream of watch events. */
   watch(path: string): Promise<WatchStream>;
@@ -31,7 +31,7 @@ export interface WatchStream {
   stop(): void;
 }
 
-/** Talks to the garden as bare HTTPS, with what its kubeconfig says. */
+/** Calls the garden over plain HTTPS with the credentials of its kubeconfig. */
 export function gardenClient(kubeconfig: string): GardenClient {
   const { clusters, users } = parse(kubeconfig);
   const { server, 'certificate-authority-data': ca } = clusters[0].cluster;

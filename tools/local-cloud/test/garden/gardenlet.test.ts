@@ -27,7 +27,7 @@ const fail = (name: string, effect: ShootFault['effect'], times: number | null =
 const annotate = (name: string, operation: string) =>
   garden.patch(name, { metadata: { annotations: { 'gardener.cloud/operation': operation } } });
 
-describe('a flow that fails', () => {
+describe('a failing flow', () => {
   it.each([
     ['ERR_INFRA_UNAUTHENTICATED', 'Failed'],
     ['ERR_INFRA_UNAUTHORIZED', 'Failed'],
@@ -59,7 +59,7 @@ describe('a flow that fails', () => {
     await garden.cloud.admin.garden.vanishShoot(NAMESPACE, name);
   });
 
-  it('without a code is tried again by itself, its errors staying until it succeeds', async () => {
+  it('without a code is retried automatically, and keeps its errors until it succeeds', async () => {
     fail('uncoded', { message: 'error during placement (resource_unavailable)' });
     const { body } = await garden.call('GET', SHOOTS);
     const stream = await garden.watch(`${SHOOTS}?watch=1&resourceVersion=${body.metadata.resourceVersion}`);
@@ -80,7 +80,7 @@ describe('a flow that fails', () => {
     expect(shoot.status.lastErrors).toBeUndefined();
   });
 
-  it('is tried again on `retry`, which is heeded in Failed only', async () => {
+  it('is retried on `retry`, but only in state Failed', async () => {
     const { metadata } = await garden.createReady({ name: 'retried' });
     const idle = await annotate('retried', 'retry');
     fail('retried', { codes: ['ERR_INFRA_QUOTA_EXCEEDED'] });
@@ -106,7 +106,7 @@ describe('a flow that fails', () => {
     expect(retry.body.metadata.annotations['gardener.cloud/operation']).toBeUndefined();
   });
 
-  it('is tried again on a change of the spec', async () => {
+  it('is retried after a change of the spec', async () => {
     fail('mended', { codes: ['ERR_CONFIGURATION_PROBLEM'] });
     await garden.apply(aShoot({ name: 'mended' }));
     await garden.waitForShoot('mended', 'failed', hasState('Failed', 'Create'));
@@ -117,7 +117,7 @@ describe('a flow that fails', () => {
     expect(shoot.status.lastOperation.type).toBe('Create');
   });
 
-  it('may be a deletion, which then stays until it is tried again', async () => {
+  it('can be a deletion, which then waits until it is retried', async () => {
     const annotations = { 'confirmation.gardener.cloud/deletion': 'true' };
     await garden.createReady({ name: 'stuck', annotations });
     fail('stuck', { codes: ['ERR_INFRA_DEPENDENCIES'] });
@@ -129,7 +129,7 @@ describe('a flow that fails', () => {
   });
 });
 
-describe('a flow that is made to stop', () => {
+describe('a stuck flow', () => {
   it('stays Processing until the fault is cleared', async () => {
     fail('halted', { stuck: true });
     await garden.apply(aShoot({ name: 'halted' }));
@@ -144,14 +144,14 @@ describe('a flow that is made to stop', () => {
   });
 });
 
-describe('the token of a Shoot', () => {
+describe('the provider token of a Shoot', () => {
   const useToken = async (name: string, token: string) => {
     await garden.apply(aSecret(name, token));
     await garden.apply(aBinding(name));
     return { spec: { credentialsBindingName: name } };
   };
 
-  it('is asked for at the provider: one that it does not know fails the flow', async () => {
+  it('is verified at the provider: an unknown one fails the flow', async () => {
     await garden.apply(aShoot({ name: 'unknown', ...(await useToken('bad', 'never-heard-of')) }));
 
     const shoot = await garden.waitForShoot('unknown', 'failed', hasState('Failed'));
@@ -162,7 +162,7 @@ describe('the token of a Shoot', () => {
     });
   });
 
-  it('that may only read fails the flow with another code', async () => {
+  it('that is read-only fails the flow with another code', async () => {
     garden.cloud.admin.addProjectToken('reader', { readOnly: true });
     await garden.apply(aShoot({ name: 'reading', ...(await useToken('reads', 'reader')) }));
 
@@ -171,7 +171,7 @@ describe('the token of a Shoot', () => {
     expect(shoot.status.lastErrors[0].codes).toEqual(['ERR_INFRA_UNAUTHORIZED']);
   });
 
-  it('is read again when a Shoot is asked to reconcile', async () => {
+  it('is read again when a reconciliation of the Shoot is requested', async () => {
     await garden.createReady({ name: 'rotated', ...(await useToken('rot', 'fresh-token')) });
     garden.cloud.admin.rejectToken('fresh-token');
     await annotate('rotated', 'reconcile');
@@ -183,7 +183,7 @@ describe('the token of a Shoot', () => {
     await garden.waitForShoot('rotated', 'healthy', isHealthy);
   });
 
-  it('is of the project in which its nodes are servers, also once it is rejected', async () => {
+  it('determines the project in which the nodes are servers, even after it is rejected', async () => {
     garden.cloud.admin.addProjectToken('maker');
     garden.cloud.admin.addProjectToken('other');
     await garden.createReady({ name: 'seen', ...(await useToken('sees', 'maker')) });
@@ -202,7 +202,7 @@ describe('the token of a Shoot', () => {
     expect(await names('other')).toEqual([]);
   });
 
-  it("is known to the provider's API, which answers 401 once it is rejected", async () => {
+  it("is accepted by the provider's API, which answers 401 after it is rejected", async () => {
     garden.cloud.admin.addProjectToken('probe');
     const ask = (path: string) => garden.cloud.call('GET', path, undefined, { Authorization: 'Bearer probe' });
 
@@ -218,7 +218,7 @@ describe('the token of a Shoot', () => {
 });
 
 describe('credentials in use', () => {
-  it('stay until the last Shoot is gone', async () => {
+  it('cannot be deleted before the last Shoot', async () => {
     const bindings = `/apis/security.gardener.cloud/v1alpha1/namespaces/${NAMESPACE}/credentialsbindings`;
     await garden.apply(aSecret('used', TOKEN));
     await garden.apply(aBinding('used'));
@@ -242,8 +242,8 @@ async function expectGone(path: string): Promise<void> {
   await waitFor(`${path} to be gone`, async () => (await garden.call('GET', path)).status === 404);
 }
 
-describe('a migration', () => {
-  it('goes through Migrate, a Shoot without a seed, and Restore', async () => {
+describe('a control plane migration', () => {
+  it('runs Migrate, leaves the Shoot without a seed, and runs Restore', async () => {
     await garden.createReady({ name: 'migrant' });
     const { body } = await garden.call('GET', SHOOTS);
     const stream = await garden.watch(`${SHOOTS}?watch=1&resourceVersion=${body.metadata.resourceVersion}`);
@@ -271,7 +271,7 @@ describe('a migration', () => {
   });
 });
 
-describe('the machines', () => {
+describe('machines', () => {
   const machines = (name: string) =>
     garden.cloud.admin.garden.contents().shoots.find((shoot) => shoot.name === name)?.machines ?? {};
   const edit = async (name: string, workers: Part[]) => {
@@ -279,7 +279,7 @@ describe('the machines', () => {
     await garden.waitForShoot(name, 'healthy', isHealthy);
   };
 
-  it('are as many as the minimum, stay when only counts or labels change, and roll with their template', async () => {
+  it('match the minimum, stay when only counts or labels change, and are replaced when their template changes', async () => {
     await garden.createReady({ name: 'rolling', workers: [aWorker({ minimum: 2 }), aWorker({ name: 'pool-b' })] });
     const first = machines('rolling');
     await edit('rolling', [aWorker({ minimum: 3, labels: { a: 'b' } }), aWorker({ name: 'pool-b' })]);

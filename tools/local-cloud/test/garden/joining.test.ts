@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parse, stringify } from 'yaml';
 import type { ServerOptions } from '../../src/index.js';
 import { TOKEN } from '../start-test-cloud.js';
 import { aWorker, NAMESPACE } from './a-shoot.js';
-import { aToken, SECRETS, type ShootClient, shootClient, TOKEN_TEXT } from './shoot-client.js';
-import { isHealthy, startTestGarden, type TestGarden } from './start-test-garden.js';
+import { type JoinConfigChange, renderJoinConfig } from './join-config.js';
+import { aToken, SECRETS, type ShootClient, shootClient } from './shoot-client.js';
+import { hasState, isHealthy, startTestGarden, type TestGarden } from './start-test-garden.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: objects of every kind are picked apart
 type Part = any;
@@ -33,29 +33,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true });
 });
 
-/** As a machine of Gardener's gets it; parts are laid over the cloud-config. */
-function joinConfig(change: { token?: string; secret?: string; ca?: string; more?: object } = {}): string {
-  const agent = {
-    apiVersion: 'nodeagent.config.gardener.cloud/v1alpha1',
-    kind: 'NodeAgentConfiguration',
-    apiServer: {
-      server: shoot.server,
-      caBundle: Buffer.from(change.ca ?? shoot.certificateAuthority).toString('base64'),
-    },
-    controllers: { operatingSystemConfig: { secretName: change.secret ?? secretName, kubernetesVersion: '1.34.3' } },
-  };
-  const home = '/var/lib/gardener-node-agent';
-  return `#cloud-config\n${stringify({
-    hostname: 'srv-1',
-    write_files: [
-      { path: `${home}/credentials/bootstrap-token`, content: change.token ?? TOKEN_TEXT },
-      { path: `${home}/config.yaml`, encoding: 'b64', content: Buffer.from(stringify(agent)).toString('base64') },
-    ],
-    runcmd: [['/var/lib/gardener-node-agent/init.sh']],
-    ...change.more,
-  })}`;
-}
-
+const joinConfig = (change: JoinConfigChange = {}) => renderJoinConfig(shoot, secretName, change);
 const addServer = (options: ServerOptions = {}) => garden.cloud.admin.addServer(TOKEN, { id: 4711, ...options });
 const act = async (action: string, body?: object) => {
   const { status, text } = await garden.cloud.call('POST', `/servers/4711/actions/${action}`, body);
@@ -77,7 +55,7 @@ const untilReady = (status: string) =>
     const node = await readNode();
     return readyOf(node)?.status === status && node;
   });
-/** The user data was heeded, whatever came of it. */
+/** Waits until the user data was processed, with any result. */
 const untilBooted = () =>
   waitFor('the first boot', () => {
     const server = garden.cloud.admin.servers().find(({ id }) => id === 4711);
@@ -93,11 +71,13 @@ const pods = async (): Promise<Part[]> =>
   (await shoot.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName=srv-1')).body.items;
 const evict = (name: string, uid?: string) =>
   shoot.call('POST', `/api/v1/namespaces/default/pods/${name}/eviction`, {
-    ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'default' } },
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name, namespace: 'default' },
     ...(uid === undefined ? {} : { deleteOptions: { preconditions: { uid } } }),
   });
 
-describe('a server that was rebuilt with join data', () => {
+describe('a server rebuilt with join data', () => {
   it('becomes a node of the pool whose Secret it names', async () => {
     addServer();
     await rebuild(joinConfig());
@@ -117,7 +97,7 @@ describe('a server that was rebuilt with join data', () => {
     );
   });
 
-  it('is called after the server when the cloud-config gives no name', async () => {
+  it('has the name of the server when the cloud-config states none', async () => {
     addServer({ name: 'Old-Web' });
     await rebuild(joinConfig({ more: { hostname: '' } }));
 
@@ -153,7 +133,7 @@ describe('a server that was rebuilt with join data', () => {
     ],
     ['processor is another', async () => joinConfig(), { architecture: 'arm' }],
     ['join is made to fail', async () => joinConfig(), { joins: false }],
-  ])('is no node when its %s', async (_what, userData, options = {}) => {
+  ])('is not a node if its %s', async (_what, userData, options = {}) => {
     addServer(options);
     await rebuild(await userData());
 
@@ -162,7 +142,7 @@ describe('a server that was rebuilt with join data', () => {
     expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web').map(({ serverId }) => serverId)).toEqual([null]);
   });
 
-  it('joins the Shoot whose authority it trusts, of several under one address', async () => {
+  it('joins the Shoot whose certificate authority it trusts, among several at one address', async () => {
     await garden.createReady({ name: 'other' });
     const other = await shootClient(garden, 'other');
     await other.call('POST', SECRETS, aToken());
@@ -177,7 +157,7 @@ describe('a server that was rebuilt with join data', () => {
     other.close();
   });
 
-  it('takes the requested time', async () => {
+  it('takes the configured time', async () => {
     addServer({ joinMs: 30 * 60_000 });
     await rebuild(joinConfig());
     garden.cloud.admin.advanceClock(29 * 60_000);
@@ -188,13 +168,13 @@ describe('a server that was rebuilt with join data', () => {
     await untilReady('True');
   });
 
-  it('joins after a restart that came in between', async () => {
+  it('joins after a restart in between', async () => {
     addServer({ joinMs: 30 * 60_000 });
     await rebuild(joinConfig());
     shoot.close();
     await garden.stop();
 
-    // Where the Shoot is reached is part of what the machine was given.
+    // The join data contains the address of the Shoot.
     const shootPort = Number(new URL(shoot.server).port);
     garden = await startTestGarden({}, { dataDir, actionMs: 20, shootPort });
     shoot = await shootClient(garden, 'web');
@@ -203,7 +183,7 @@ describe('a server that was rebuilt with join data', () => {
     await untilReady('True');
   });
 
-  it('waits for an API server that is away', async () => {
+  it('waits for an unavailable API server', async () => {
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });
     await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
     addServer();
@@ -211,12 +191,13 @@ describe('a server that was rebuilt with join data', () => {
 
     await garden.patch('web', { spec: { hibernation: { enabled: false } } });
 
-    await garden.waitForShoot('web', 'awake', (read) => !read.status.hibernated && isHealthy(read));
+    // The garden is not healthy again if the node joins before its first health check.
+    await garden.waitForShoot('web', 'awake', (read) => !read.status.hibernated && hasState('Succeeded')(read));
     await untilReady('True');
   });
 });
 
-describe('a node that joined', () => {
+describe('a joined node', () => {
   const joined = async () => {
     addServer();
     await rebuild(joinConfig());
@@ -228,7 +209,7 @@ describe('a node that joined', () => {
     ['is powered off', () => act('poweroff')],
     ['is deleted', () => garden.cloud.call('DELETE', '/servers/4711')],
     ['is deleted by hand', async () => garden.cloud.admin.vanishServer(4711)],
-  ])('is not ready any more once its server %s', async (_what, happens) => {
+  ])('is no longer ready after its server %s', async (_what, happens) => {
     await joined();
     await happens();
 
@@ -237,12 +218,12 @@ describe('a node that joined', () => {
     expect(readyOf(node)).toMatchObject({ message: 'Kubelet stopped posting node status.' });
   });
 
-  it('is ready again after a rebuild with join data, with the marks that it had', async () => {
+  it('is ready again after a rebuild with join data, and keeps its labels and annotations', async () => {
     await joined();
     await mark();
     const { uid } = (await readNode()).metadata;
 
-    // It stays away until the clock is advanced, so that no check can be too late.
+    // The machine does not join until the clock is advanced, so no check is too late.
     garden.cloud.admin.changeServer(4711, { joinMs: 60_000 });
     await act('rebuild', { image: 'ubuntu-24.04', user_data: joinConfig() });
     await untilReady('Unknown');
@@ -253,7 +234,7 @@ describe('a node that joined', () => {
     expect(node.metadata.annotations['node.machine.sapcloud.io/not-managed-by-mcm']).toBe('1');
   });
 
-  it('that is deleted comes back with the next join only', async () => {
+  it('that is deleted returns only with the next join', async () => {
     await joined();
     const { uid } = (await readNode()).metadata;
     expect((await shoot.call('DELETE', NODE)).status).toBe(200);
@@ -265,7 +246,7 @@ describe('a node that joined', () => {
     expect((await untilReady('True')).metadata.uid).not.toBe(uid);
   });
 
-  it('is there again when the Shoot wakes up', async () => {
+  it('exists again when the Shoot wakes up', async () => {
     await joined();
     await mark();
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });
@@ -278,7 +259,7 @@ describe('a node that joined', () => {
     expect(readyOf(await readNode()).status).toBe('True');
   });
 
-  it('is one too many for the garden until it is marked as unmanaged', async () => {
+  it('counts as surplus for the garden until it is marked as unmanaged', async () => {
     await joined();
 
     await waitFor('the garden to miss a machine', async () => (await condition()).status === 'False');
@@ -291,7 +272,7 @@ describe('a node that joined', () => {
     await waitFor('the garden to be content', async () => (await condition()).status === 'True');
   });
 
-  it('that is not ready is ill in the eyes of the garden, whosever machine it is', async () => {
+  it('that is not ready makes the Shoot unhealthy, even if its machine is unmanaged', async () => {
     await joined();
     await mark();
     await act('poweroff');
@@ -301,7 +282,7 @@ describe('a node that joined', () => {
     expect((await condition()).message).toContain('Node "srv-1" in worker group "pool-a" is unhealthy');
   });
 
-  it('is there after a restart, with its marks, its pods and the tokens, and joins no second time', async () => {
+  it('survives a restart with its labels, pods and tokens, and does not join again', async () => {
     await joined();
     await mark();
     const before = [await readNode(), await pods(), (await shoot.call('GET', SECRETS)).body.items.length];
@@ -316,14 +297,14 @@ describe('a node that joined', () => {
   });
 });
 
-describe('the pods of a node that joined', () => {
+describe('pods of a joined node', () => {
   beforeEach(async () => {
     addServer();
     await rebuild(joinConfig());
     await untilReady('True');
   });
 
-  it('are one of a DaemonSet, a mirror and an ordinary one', async () => {
+  it('are one of a DaemonSet, a mirror pod and an ordinary one', async () => {
     const found = await pods();
 
     expect(found.map(({ metadata }) => [metadata.namespace, metadata.ownerReferences[0].kind])).toEqual([
@@ -340,7 +321,7 @@ describe('the pods of a node that joined', () => {
     expect((await shoot.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName=other')).body.items).toEqual([]);
   });
 
-  it('go when they are evicted, by their uid', async () => {
+  it('are evicted by uid', async () => {
     const { name, uid } = (await pods())[0].metadata;
 
     expect((await evict(name, 'another')).body).toMatchObject({ code: 409, reason: 'Conflict' });
@@ -349,7 +330,7 @@ describe('the pods of a node that joined', () => {
     expect(await pods()).toHaveLength(2);
   });
 
-  it('are made again at once where their maker does not let go', async () => {
+  it('are recreated immediately if their controller tolerates the cordon', async () => {
     const daemon = (await pods())[1].metadata;
     const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: daemon.name } };
     await shoot.call('POST', `/api/v1/namespaces/kube-system/pods/${daemon.name}/eviction`, body);
@@ -358,61 +339,5 @@ describe('the pods of a node that joined', () => {
 
     expect(again.ownerReferences).toEqual(daemon.ownerReferences);
     expect(again.uid).not.toBe(daemon.uid);
-  });
-});
-
-describe('a machine on which a join command is run', () => {
-  const run = (change: Parameters<typeof joinConfig>[0] = {}, more: object = {}) => {
-    const { write_files: files } = parse(joinConfig(change));
-    const puts = files.map(
-      ({ path, content, encoding }: Part) =>
-        `put 0600 ${path} <<'END-OF-FILE'\n${encoding === 'b64' ? content : Buffer.from(content).toString('base64')}\nEND-OF-FILE`,
-    );
-    const ending =
-      'hostnamectl set-hostname onprem-1\nsystemctl enable --now --no-block gardener-node-init.service\nexit';
-    const command = `bash -s <<'END-OF-COMMAND'\n{\n${puts.join('\n')}\n${ending}\n}\nEND-OF-COMMAND\n`;
-    return adminCall('POST', '/garden/machines', { command, ...more });
-  };
-  const adminCall = async (method: string, path: string, body: object) => {
-    const answer = await fetch(`${garden.cloud.adminUrl}/admin${path}`, {
-      ...{ method, headers: { 'Content-Type': 'application/json' } },
-      body: JSON.stringify(body),
-    });
-    return { status: answer.status, body: (await answer.json()) as Part };
-  };
-
-  it('is a node at once, which no provider knows, and may run it again', async () => {
-    expect(await run()).toEqual({ status: 201, body: { node: 'onprem-1' } });
-    expect((await run()).status).toBe(201);
-
-    const { body: node } = await shoot.call('GET', '/api/v1/nodes/onprem-1');
-    expect([readyOf(node).status, node.spec]).toEqual(['True', {}]);
-    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toContainEqual(
-      expect.objectContaining({ name: 'onprem-1', serverId: null, isReady: true }),
-    );
-    expect((await shoot.call('DELETE', '/api/v1/nodes/onprem-1')).status).toBe(200);
-  });
-
-  it.each<[string, () => Promise<{ status: number; body: Part }>, RegExp]>([
-    ['its token is not there', () => run({ token: 'zzzzzz.0123456789abcdef' }), /turns the machine away/],
-    ['its processor is another', () => run({}, { architecture: 'arm64' }), /turns the machine away/],
-    [
-      'it is no join command',
-      () => adminCall('POST', '/garden/machines', { command: 'reboot' }),
-      /no whole join command/,
-    ],
-    ['there is none', () => adminCall('POST', '/garden/machines', {}), /no whole join command/],
-  ])('gets a reason when %s', async (_what, work, why) => {
-    const { status, body } = await work();
-
-    expect([status, body.error]).toEqual([400, expect.stringMatching(why)]);
-    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toHaveLength(1);
-  });
-
-  it('is asked to retry while the API server is unavailable', async () => {
-    await garden.patch('web', { spec: { hibernation: { enabled: true } } });
-    await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
-
-    expect((await run()).body.error).toMatch(/Run the command again/);
   });
 });

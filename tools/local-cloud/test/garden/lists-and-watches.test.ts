@@ -48,7 +48,7 @@ describe('a list', () => {
     }
   });
 
-  it('comes in pages that together show one moment', async () => {
+  it('comes in pages that show one version', async () => {
     const first = await list('limit=2');
     await make('aa');
     await garden.call('DELETE', `${SECRETS}/c`);
@@ -63,7 +63,7 @@ describe('a list', () => {
     expect(namesOf(await list())).toEqual(['a', 'aa', 'b', 'conn']);
   });
 
-  it('whose moment is forgotten answers 410', async () => {
+  it('answers 410 when its version has expired', async () => {
     const first = await list('limit=2');
     await make('d');
     garden.cloud.admin.garden.dropWatches({ expireHistory: true });
@@ -80,7 +80,7 @@ describe('a list', () => {
     expect(namesOf(await list(query))).toEqual(names);
   });
 
-  it('goes across namespaces', async () => {
+  it('can span namespaces', async () => {
     const { body } = await garden.call('GET', '/api/v1/secrets');
 
     expect(body).toMatchObject({ kind: 'SecretList', apiVersion: 'v1', items: expect.any(Array) });
@@ -100,7 +100,7 @@ describe('a list', () => {
 });
 
 describe('a watch', () => {
-  it('tells of everything that happens after its version, across a break', async () => {
+  it('delivers every event after its version, even after a disconnect', async () => {
     const { metadata } = await list();
     const first = await watch(`resourceVersion=${metadata.resourceVersion}`);
     await make('a');
@@ -115,13 +115,13 @@ describe('a watch', () => {
     await untilSeen(second, 'MODIFIED a', 'DELETED a');
   });
 
-  it('without a version begins with what is there', async () => {
+  it('without a version begins with the existing objects', async () => {
     const stream = await watch('');
 
     await untilSeen(stream, 'ADDED conn');
   });
 
-  it('with a selector reports objects that start and stop to match', async () => {
+  it('with a selector reports objects that begin or cease to match', async () => {
     const { metadata } = await list();
     const stream = await watch(`labelSelector=tier&resourceVersion=${metadata.resourceVersion}`);
 
@@ -133,7 +133,7 @@ describe('a watch', () => {
     await untilSeen(stream, 'ADDED a', 'MODIFIED a', 'DELETED a');
   });
 
-  it('gets bookmarks when it asks for them', async () => {
+  it('receives bookmarks on request', async () => {
     garden.cloud.admin.garden.changeSettings({ bookmarkMs: 10 });
     const { metadata } = await list();
     const stream = await watch(`allowWatchBookmarks=true&resourceVersion=${metadata.resourceVersion}`);
@@ -155,7 +155,7 @@ describe('a watch', () => {
     expect(stream.events.map(({ type }) => type)).toEqual(['BOOKMARK']);
   });
 
-  it('from a forgotten version gets the error inside the stream', async () => {
+  it('from an expired version gets the error inside the stream', async () => {
     const { metadata } = await list();
     await make('a');
     garden.cloud.admin.garden.dropWatches({ expireHistory: true });
@@ -167,7 +167,7 @@ describe('a watch', () => {
     expect(stream.events).toMatchObject([{ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } }]);
   });
 
-  it('is dropped when the admin drops watches, and can resume', async () => {
+  it('is ended by the admin API, and can resume', async () => {
     const { metadata } = await list();
     const stream = await watch(`resourceVersion=${metadata.resourceVersion}`);
     expect(garden.cloud.admin.garden.contents().openWatches).toBe(1);
@@ -180,7 +180,7 @@ describe('a watch', () => {
     await untilSeen(resumed, 'ADDED a');
   });
 
-  it('goes across namespaces', async () => {
+  it('can span namespaces', async () => {
     const stream = await garden.watch('/apis/core.gardener.cloud/v1beta1/shoots?watch=1');
     streams.push(stream);
 

@@ -17,7 +17,7 @@ const untilReady = (name: string) =>
   });
 
 describe('a Project', () => {
-  it('gets a namespace whose name cannot be computed', async () => {
+  it('gets an unpredictable namespace', async () => {
     const { status, body } = await garden.apply({ ...aProject('globex'), spec: {} });
 
     const ready = await untilReady('globex');
@@ -31,7 +31,7 @@ describe('a Project', () => {
     });
   });
 
-  it('adopts a namespace that is labelled as its own, and no other', async () => {
+  it('adopts a namespace with its own label, and no other', async () => {
     const labels = { 'gardener.cloud/role': 'project', 'project.gardener.cloud/name': 'mine' };
     const make = (name: string, labelled: object) =>
       garden.call('POST', '/api/v1/namespaces', { metadata: { name, labels: labelled } });
@@ -65,7 +65,7 @@ describe('a Project', () => {
     expect([status, body.message]).toEqual([422, expect.stringContaining(message)]);
   });
 
-  it('keeps the namespace it was given', async () => {
+  it('keeps the namespace that it has', async () => {
     const body = { spec: { namespace: 'garden-other' } };
 
     const { status } = await garden.call('PATCH', `${PROJECTS}/acme`, body, 'application/merge-patch+json');

@@ -50,7 +50,7 @@ const everything = async ({ call }: Pick<TestGarden, 'call'>) => {
 };
 
 describe('a restart', () => {
-  it('keeps every object as it was, the version, and the token and authority of the garden', async () => {
+  it('keeps every object unchanged, the version, and the token and authority of the garden', async () => {
     const before = await first(async (garden) => {
       await garden.createReady();
       return { objects: await everything(garden), kubeconfig: new KubeConfig(), text: garden.cloud.gardenKubeconfig };
@@ -64,13 +64,13 @@ describe('a restart', () => {
     const withoutPort = (text: string) => text.replace(/127\.0\.0\.1:\d+/, '');
     const [secrets, namespaces, shoots] = after.objects;
     expect([secrets.items, namespaces.items]).toEqual([before.objects[0].items, before.objects[1].items]);
-    // Without a fixed port the API servers of Shoots are elsewhere after a restart.
+    // Without a fixed port the API servers of Shoots have other addresses after a restart.
     expect(timeless(shoots.items[0])).toEqual(timeless(before.objects[2].items[0]));
     expect(withoutPort(after.text)).toBe(withoutPort(before.text));
     expect(readFileSync(join(dataDir, 'garden.kubeconfig'), 'utf8')).toBe(after.text);
   });
 
-  it('takes up flows where they were', async () => {
+  it('resumes flows', async () => {
     await first(
       async (garden) => {
         await garden.apply(aShoot());
@@ -110,7 +110,7 @@ describe('a restart', () => {
     expect(nodes).toEqual(before.shoots[0]?.machines['pool-a']);
   });
 
-  it('remembers every Shoot that ever was', async () => {
+  it('keeps every Shoot that ever existed', async () => {
     const before = await first(async (garden) => {
       const annotations = { 'confirmation.gardener.cloud/deletion': 'true' };
       await garden.createReady({ name: 'gone', annotations });
@@ -147,7 +147,7 @@ describe('a restart', () => {
     });
   });
 
-  it('drops a last line that was cut short', async () => {
+  it('drops a truncated last line', async () => {
     await first(async (garden) => {
       await garden.createReady();
     });

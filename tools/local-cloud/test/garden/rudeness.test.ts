@@ -23,7 +23,7 @@ afterAll(async () => {
 const admin = (method: string, path: string, body?: unknown) => garden.cloud.callAdmin(method, `/garden${path}`, body);
 const change = (settings: object) => admin('PATCH', '/settings', settings);
 
-describe('an account of a service', () => {
+describe('service account', () => {
   const manifests = new URL('../../../../infra/garden/', import.meta.url);
   const rolesOf = (file: string) =>
     parseAllDocuments(readFileSync(new URL(file, manifests), 'utf8')).map((document) => document.toJS());
@@ -41,13 +41,13 @@ describe('an account of a service', () => {
     });
   });
 
-  it('is one of those that the manifests make', () => {
+  it('is one of those that the manifests create', () => {
     const files = readdirSync(manifests).filter((file) => file.endsWith('.yaml'));
 
     expect(files.sort()).toEqual(['cluster-api.yaml', 'reconciler.yaml']);
   });
 
-  it('gets the 403 of a real API server for what it may not', async () => {
+  it('gets the 403 of a real API server for a missing right', async () => {
     const { status, body } = await clusterApi.call('DELETE', `${SHOOTS}/any`);
 
     expect(status).toBe(403);
@@ -57,7 +57,7 @@ describe('an account of a service', () => {
     });
   });
 
-  it('needs the right to create for an apply that makes something', async () => {
+  it('needs the right to create for an apply that creates something', async () => {
     const path = `${SHOOTS}/made-by-apply?fieldManager=corral`;
     const apply = () =>
       reconciler.call('PATCH', path, aShoot({ name: 'made-by-apply' }), 'application/apply-patch+yaml');
@@ -74,10 +74,10 @@ describe('an account of a service', () => {
   });
 });
 
-describe('a garden that starts', () => {
+describe('a starting garden', () => {
   afterEach(() => change({ startUp: 'over' }));
 
-  it('knows no tokens yet', async () => {
+  it('rejects every token', async () => {
     await change({ startUp: 'anonymous' });
 
     const { status, body } = await garden.call('GET', `${SHOOTS}/any`);
@@ -89,7 +89,7 @@ describe('a garden that starts', () => {
     expect((await garden.call('GET', '/readyz')).body.message).toContain('User "system:anonymous" cannot get path');
   });
 
-  it('knows no rights yet, and says that it is not ready', async () => {
+  it('denies every right, and reports that it is not ready', async () => {
     await change({ startUp: 'rights' });
 
     const { status, body } = await reconciler.call('GET', `${SHOOTS}/any`);
@@ -105,7 +105,7 @@ describe('a garden that starts', () => {
 describe('a quota', () => {
   afterEach(() => change({ shootsMax: null, secretsMax: null }));
 
-  it('refuses one Shoot more, in the words of Kubernetes, and no change of one that is there', async () => {
+  it('refuses one more Shoot with the message of Kubernetes, and no change of an existing one', async () => {
     await garden.createReady({ name: 'inside' });
     const { length } = garden.cloud.admin.garden.contents().shoots;
     await change({ shootsMax: length });
@@ -120,7 +120,7 @@ describe('a quota', () => {
     );
   });
 
-  it('refuses one Secret more', async () => {
+  it('refuses one more Secret', async () => {
     await change({ secretsMax: 1 });
 
     const { status, body } = await garden.apply(aSecret('beyond', 'x'.repeat(64)));
@@ -130,7 +130,7 @@ describe('a quota', () => {
 });
 
 describe('a Shoot', () => {
-  it('has its second generation as soon as it has its seed, before any run', async () => {
+  it('has generation 2 when it gets its seed, before any run', async () => {
     await garden.apply(aShoot({ name: 'bound' }));
 
     const { metadata, status } = await garden.waitForShoot('bound', 'bound', ({ spec }) => spec.seedName !== undefined);
@@ -146,7 +146,7 @@ describe('a Shoot', () => {
       'application/apply-patch+yaml',
       { ...aShoot({ name: 'unique' }), metadata: { name: 'unique', uid: 'x' } },
     ],
-  ])('refuses a %s patch that means another uid with 422', async (_, type, patch) => {
+  ])('refuses a %s patch with another uid with 422', async (_, type, patch) => {
     await garden.apply(aShoot({ name: 'unique' }));
 
     const { status, body } = await garden.call('PATCH', `${SHOOTS}/unique?fieldManager=other`, patch, type);
@@ -157,7 +157,7 @@ describe('a Shoot', () => {
     ]);
   });
 
-  it('refuses a field that the garden is too old to know, in the words of the type converter', async () => {
+  it('refuses a field that the garden does not know, with the message of the type converter', async () => {
     await change({ undeclaredFields: ['spec.purpose'] });
 
     const { status, body } = await garden.apply(aShoot({ name: 'newer', spec: { purpose: 'testing' } }));
@@ -169,7 +169,7 @@ describe('a Shoot', () => {
     ]);
   });
 
-  it('whose managers were removed belongs to the manager before the first apply', async () => {
+  it('whose managers were removed belongs to the manager before-first-apply', async () => {
     await garden.createReady({ name: 'restored' });
     await admin('DELETE', `/shoots/${NAMESPACE}/restored/managers`);
 

@@ -47,7 +47,7 @@ const nodesOf = async (kubeconfig: string) => {
 };
 
 describe('a kubeconfig of a Shoot', () => {
-  it('opens its API server, which lists a node for each machine', async () => {
+  it('grants access to the API server, which lists a node for each machine', async () => {
     const answer = await request('web');
 
     expect([answer.status, answer.body.kind, answer.body.spec]).toEqual([
@@ -112,7 +112,7 @@ describe('a kubeconfig of a Shoot', () => {
     ]);
   });
 
-  it('is issued for a Shoot that sleeps, but nothing answers', async () => {
+  it('is issued for a hibernated Shoot, but its API server does not answer', async () => {
     await garden.createReady({ name: 'asleep' });
     await garden.patch('asleep', { spec: { hibernation: { enabled: true } } });
     await garden.waitForShoot('asleep', 'asleep', (shoot) => shoot.status.hibernated && isHealthy(shoot));
@@ -123,7 +123,7 @@ describe('a kubeconfig of a Shoot', () => {
     await expect(nodesOf(kubeconfigIn(answer))).rejects.toThrow(/socket|ECONNRESET/);
   });
 
-  it('opens no other Shoot', async () => {
+  it('grants no access to another Shoot', async () => {
     await garden.createReady({ name: 'other' });
     const [mine, other] = [load(kubeconfigIn(await request('web'))), load(kubeconfigIn(await request('other')))];
     const mixed = new KubeConfig();
@@ -134,7 +134,7 @@ describe('a kubeconfig of a Shoot', () => {
     await expect(mixed.makeApiClient(CoreV1Api).listNode()).rejects.toMatchObject({ code: 401 });
   });
 
-  it('stops working when it has expired by the clock of the cloud', async () => {
+  it('stops working when it expires by the clock of the cloud', async () => {
     const kubeconfig = kubeconfigIn(await request('web', 600));
     await nodesOf(kubeconfig);
 
@@ -169,7 +169,7 @@ describe('@kubernetes/client-node', () => {
     await expect(api.read(secret)).rejects.toMatchObject({ code: 404 });
   });
 
-  it('keeps an informer true', async () => {
+  it('keeps an informer up to date', async () => {
     const config = load(garden.cloud.gardenKubeconfig);
     const api = KubernetesObjectApi.makeApiClient(config);
     const informer = makeInformer(config, SHOOTS, () => api.list('core.gardener.cloud/v1beta1', 'Shoot', NAMESPACE));
@@ -204,7 +204,7 @@ const missingKubectl = unlessInstalled(['kubectl', 'version', '--client'], {
 });
 
 describeNeeding(describe, missingKubectl, 'kubectl', () => {
-  it('applies on the server', async () => {
+  it('applies on the server side', async () => {
     const path = join(folder, 'secret.json');
     writeFileSync(
       path,
@@ -241,7 +241,7 @@ describe('the certificate authority of a Shoot', () => {
       return status === 200 && body;
     });
 
-  it('lies in a ConfigMap beside it, and goes with it', async () => {
+  it('is in a ConfigMap of the Shoot, and is deleted with it', async () => {
     await garden.createReady({ name: 'kept' });
 
     const { data } = await untilThere(at('kept'));
@@ -251,7 +251,7 @@ describe('the certificate authority of a Shoot', () => {
     expect((await garden.call('GET', at('kept'))).status).toBe(404);
   });
 
-  it('stays as somebody has left it', async () => {
+  it('is not repaired after a manual change', async () => {
     await garden.createReady({ name: 'edited' });
     await untilThere(at('edited'));
     const path = at('edited');

@@ -4,7 +4,7 @@ import type { GardenAnswer } from './garden-client.js';
 import { SHOOTS, type TestGarden } from './start-test-garden.js';
 
 export interface ShootClient {
-  /** Where the API server is reached. */
+  /** Address of the API server. */
   readonly server: string;
   /** PEM. */
   readonly certificateAuthority: string;
@@ -14,7 +14,7 @@ export interface ShootClient {
 
 const typeOf = (method: string): string => (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
 
-/** Talks to the API server of a Shoot as bare HTTPS, with a kubeconfig that is issued for it. */
+/** Calls the API server of a Shoot over plain HTTPS with a kubeconfig issued for it. */
 export async function shootClient(
   garden: Pick<TestGarden, 'call'>,
   name: string,
@@ -52,7 +52,7 @@ export const SECRETS = '/api/v1/namespaces/kube-system/secrets';
 
 const encoded = (value: string): string => Buffer.from(value).toString('base64');
 
-/** A bootstrap token that is good for an hour, as a Secret; what is given replaces its values. */
+/** A bootstrap token that is valid for an hour, as a Secret. The given values replace its own. */
 export function aToken(values: Readonly<Record<string, string>> = {}, id = 'abcdef') {
   const all = {
     'token-id': id,
@@ -62,7 +62,9 @@ export function aToken(values: Readonly<Record<string, string>> = {}, id = 'abcd
     ...values,
   };
   return {
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system' } },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system' },
     type: 'bootstrap.kubernetes.io/token',
     data: Object.fromEntries(Object.entries(all).map(([key, value]) => [key, encoded(value)])),
   };

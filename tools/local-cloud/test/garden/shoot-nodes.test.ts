@@ -27,7 +27,7 @@ const table = async (path: string): Promise<unknown[][]> => {
 };
 
 describe('a node', () => {
-  it('takes labels and annotations, and gives them up again', async () => {
+  it('accepts labels and annotations, and their removal', async () => {
     const marks = { labels: { mine: 'yes', team: 'red' }, annotations: { note: 'a' } };
 
     const marked = await patch({ metadata: marks });
@@ -41,7 +41,7 @@ describe('a node', () => {
     expect(Number(back.body.metadata.resourceVersion)).toBeGreaterThan(Number(marked.body.metadata.resourceVersion));
   });
 
-  it('is cordoned, and says so in its row', async () => {
+  it('can be cordoned, and shows that in its table row', async () => {
     const cordoned = await patch({ spec: { unschedulable: true } });
 
     expect(cordoned.body.spec).toMatchObject({ unschedulable: true });
@@ -64,16 +64,16 @@ describe('a node', () => {
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  it('is changed by no rehearsal', async () => {
+  it('is not changed by a dry run', async () => {
     expect((await shoot.call('DELETE', `${NODES}/${name}?dryRun=All`)).status).toBe(400);
   });
 
-  it('that is not there is not found', async () => {
+  it('that is absent gets 404', async () => {
     expect((await patch({}, 'nothing')).body.message).toBe('nodes "nothing" not found');
     expect((await shoot.call('DELETE', `${NODES}/nothing`)).status).toBe(404);
   });
 
-  it('that falls silent is not ready, which the Shoot tells without a number, until it speaks again', async () => {
+  it('that stops reporting is not ready, and the Shoot says so without a number, until it reports again', async () => {
     const { silenceNode } = garden.cloud.admin.garden;
     const conditionOf = ({ status }: { status: { conditions: { type: string; status: string }[] } }) =>
       status.conditions.find(({ type }) => type === 'EveryNodeReady')?.status;
@@ -87,7 +87,7 @@ describe('a node', () => {
     await garden.waitForShoot('web', 'well again', (found) => conditionOf(found) === 'True');
   });
 
-  it('of a machine is not deleted', async () => {
+  it('of a machine cannot be deleted', async () => {
     const viewer = await shootClient(garden, 'web', 'viewer');
 
     const answers = [await viewer.call('DELETE', `${NODES}/${name}`), await shoot.call('DELETE', `${NODES}/${name}`)];

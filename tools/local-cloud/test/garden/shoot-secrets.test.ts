@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 describe('the Secrets that node agents read', () => {
-  it('are one for each worker pool, named after it', async () => {
+  it('exist once for each worker pool, under a name derived from it', async () => {
     const selector = encodeURIComponent('gardener.cloud/role=operating-system-config');
     const { body } = await shoot.call('GET', `${SECRETS}?labelSelector=${selector}`);
 
@@ -39,7 +39,7 @@ describe('the Secrets that node agents read', () => {
     );
   });
 
-  it('say which image the agent is in, and which version it is to run', async () => {
+  it('state the image of the agent and the version to run', async () => {
     const { body } = await shoot.call('GET', `${SECRETS}?labelSelector=worker.gardener.cloud/pool=pool-a`);
     const { name } = body.items[0].metadata;
     const secret = (await shoot.call('GET', `${SECRETS}/${name}`)).body;
@@ -59,7 +59,7 @@ describe('the Secrets that node agents read', () => {
     });
   });
 
-  it('cannot be deleted, nor read by viewers', async () => {
+  it('cannot be deleted, or read by viewers', async () => {
     const { body } = await shoot.call('GET', SECRETS);
     const viewer = await shootClient(garden, 'web', 'viewer');
 
@@ -72,7 +72,7 @@ describe('the Secrets that node agents read', () => {
 });
 
 describe('a bootstrap token', () => {
-  it('is made, read, listed and deleted', async () => {
+  it('is created, read, listed and deleted', async () => {
     const made = await shoot.call('POST', SECRETS, aToken());
 
     expect([made.status, made.body.type]).toEqual([201, 'bootstrap.kubernetes.io/token']);
@@ -85,7 +85,7 @@ describe('a bootstrap token', () => {
     expect((await shoot.call('GET', `${SECRETS}/bootstrap-token-abcdef`)).status).toBe(404);
   });
 
-  it('is gone when it has expired by the clock of the cloud', async () => {
+  it('is deleted when it expires by the clock of the cloud', async () => {
     await shoot.call('POST', SECRETS, aToken({}, 'expire'));
     expect((await shoot.call('GET', `${SECRETS}/bootstrap-token-expire`)).status).toBe(200);
 
@@ -112,7 +112,7 @@ describe('a bootstrap token', () => {
     expect(body.message).not.toContain('short');
   });
 
-  it('is made in no other namespace', async () => {
+  it('cannot be created in another namespace', async () => {
     const { metadata, ...token } = aToken();
     const elsewhere = { ...token, metadata: { name: metadata.name } };
 
@@ -122,7 +122,7 @@ describe('a bootstrap token', () => {
 });
 
 describe('the API server of a Shoot', () => {
-  it('names the resources and verbs that it has', async () => {
+  it('lists the resources and verbs that it supports', async () => {
     const { resources } = (await shoot.call('GET', '/api/v1')).body;
 
     expect(

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => garden.stop());
 
 describe('a Shoot', () => {
-  it('is created through Processing and found healthy', async () => {
+  it('is created through Processing and becomes healthy', async () => {
     const { body } = await garden.call('GET', SHOOTS);
     const stream = await garden.watch(`${SHOOTS}?watch=1&resourceVersion=${body.metadata.resourceVersion}`);
 
@@ -56,7 +56,7 @@ describe('a Shoot', () => {
     expect(awake.status.conditions[0].reason).toBe('HealthzRequestSucceeded');
   });
 
-  it('is deleted only when that is confirmed, and stays until its flow is done', async () => {
+  it('is deleted only after a confirmation, and exists until its flow ends', async () => {
     const { metadata } = await garden.createReady({ name: 'leaving' });
     const path = `${SHOOTS}/leaving`;
 
@@ -78,7 +78,7 @@ describe('a Shoot', () => {
     await garden.waitForShoot('leaving', 'gone', ({ code }) => code === 404);
   });
 
-  it('that was never reconciled is gone at once', async () => {
+  it('that was never reconciled is deleted immediately', async () => {
     const annotations = { 'confirmation.gardener.cloud/deletion': 'true' };
     await garden.cloud.admin.garden.changeSettings({ createMs: 60_000 });
     await garden.apply(aShoot({ name: 'early', annotations }));
@@ -90,7 +90,7 @@ describe('a Shoot', () => {
     expect([deleted.body.kind, deleted.body.status, status]).toEqual(['Status', 'Success', 404]);
   });
 
-  it('edited while a flow runs is reconciled once more, with the newest spec', async () => {
+  it('edited during a flow is reconciled once more, with the latest spec', async () => {
     await garden.createReady({ name: 'edited' });
     await garden.patch('edited', { spec: { purpose: 'testing' } });
     await garden.waitForShoot('edited', 'at work', hasState('Processing'));

@@ -32,10 +32,10 @@ const collections: Readonly<Record<string, (namespace: string) => string>> = {
   Shoot: (namespace) => `/apis/core.gardener.cloud/v1beta1/namespaces/${namespace}/shoots`,
 };
 
-/** Fast enough for tests, slow enough to be seen at work. */
+/** Fast enough for tests, slow enough to observe intermediate states. */
 const fast: Partial<GardenSettings> = { createMs: 40, reconcileMs: 40, hibernateMs: 40, wakeMs: 40, deleteMs: 40 };
 
-/** A garden with the project `acme`, whose Secret and CredentialsBinding `conn` hold a good token. */
+/** A garden with the project `acme`, whose Secret and CredentialsBinding `conn` hold a valid token. */
 export async function startTestGarden(
   garden: Partial<GardenSettings> = {},
   options: Partial<LocalCloudOptions> = {},
@@ -88,7 +88,7 @@ export async function startTestGarden(
   };
 }
 
-/** Nothing is under way, and the health check after the last flow is done. */
+/** No flow is running, and the health check after the last flow has run. */
 export const isHealthy = ({ metadata, status }: AnyObject): boolean =>
   status.conditions?.every((condition: AnyObject) => condition.status === 'True') &&
   status.lastOperation?.state === 'Succeeded' &&

@@ -14,7 +14,7 @@ const MERGE = 'application/merge-patch+json';
 const createShoot = async (name: string) => (await garden.create(aShoot({ name }))).body;
 
 describe('a create', () => {
-  it('answers 201 with what the server adds', async () => {
+  it('answers 201 with the fields that the server adds', async () => {
     const { status, body } = await garden.call('POST', SECRETS, aSecret('fresh', 'x'));
 
     expect(status).toBe(201);
@@ -31,7 +31,7 @@ describe('a create', () => {
     });
   });
 
-  it('of a name that is taken answers 409 AlreadyExists', async () => {
+  it('with an existing name answers 409 AlreadyExists', async () => {
     await garden.call('POST', SECRETS, aSecret('taken', 'x'));
 
     const { status, body } = await garden.call('POST', SECRETS, aSecret('taken', 'y'));
@@ -39,7 +39,7 @@ describe('a create', () => {
     expect([status, body.reason, body.message]).toEqual([409, 'AlreadyExists', 'secrets "taken" already exists']);
   });
 
-  it('leaves out unknown fields', async () => {
+  it('drops unknown fields', async () => {
     const shoot = { ...aShoot({ name: 'typo' }), spec: { ...aShoot().spec, regoin: 'x' } };
 
     const { status, body } = await garden.call('POST', `${SHOOTS}?dryRun=All`, shoot);
@@ -132,13 +132,13 @@ describe('the metadata of every object', () => {
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  it('is not read at all when a value of a Secret is no base64', async () => {
+  it('is not validated when a value of a Secret is not base64', async () => {
     const { status, body } = await garden.call('POST', SECRETS, secretWith({}, { data: { a: '%' } }));
 
     expect([status, body.message]).toEqual([400, expect.stringContaining('illegal base64 data')]);
   });
 
-  it('waits for its finalizers when it is deleted', async () => {
+  it('keeps a deleted object until its finalizers are removed', async () => {
     await garden.call('POST', SECRETS, {
       ...aSecret('held', 'x'),
       metadata: { name: 'held', finalizers: ['test/hold'] },
@@ -171,7 +171,7 @@ describe('a patch', () => {
     expect(body.spec.provider.workers).toHaveLength(1);
   });
 
-  it('with a version that is no longer current answers 409', async () => {
+  it('with an outdated version answers 409', async () => {
     const { metadata } = await createShoot('raced');
     const body = { metadata: { resourceVersion: metadata.resourceVersion, labels: { a: 'b' } } };
 
@@ -214,7 +214,7 @@ describe('the generation', () => {
       { spec: { maintenance: { confineSpecUpdateRollout: true }, hibernation: { enabled: true } } },
       1,
     ],
-  ])('is raised by %s by %#', async (_case, body, raisedBy) => {
+  ])('is increased by %s by %#', async (_case, body, raisedBy) => {
     const name = `gen${Math.random().toString(36).slice(2, 8)}`;
     const { metadata } = await createShoot(name);
 
@@ -225,7 +225,7 @@ describe('the generation', () => {
 });
 
 describe('a delete', () => {
-  it('answers a Status when the object is gone at once', async () => {
+  it('answers a Status when the object is deleted immediately', async () => {
     const { body: secret } = await garden.call('POST', SECRETS, aSecret('deleted', 'x'));
 
     const { status, body } = await garden.call('DELETE', `${SECRETS}/deleted`);
@@ -243,7 +243,7 @@ describe('a delete', () => {
     expect((await garden.call('DELETE', `${SECRETS}/deleted`)).status).toBe(404);
   });
 
-  it('heeds preconditions, and refuses dry runs', async () => {
+  it('respects preconditions, and refuses dry runs', async () => {
     const { body: secret } = await garden.call('POST', SECRETS, aSecret('kept', 'x'));
     const path = `${SECRETS}/kept`;
 
@@ -261,7 +261,7 @@ describe('a delete', () => {
 describe('a CredentialsBinding', () => {
   const BINDINGS = '/apis/security.gardener.cloud/v1alpha1/namespaces/garden-acme/credentialsbindings';
 
-  it('is fixed once it is made', async () => {
+  it('is immutable', async () => {
     const body = { credentialsRef: { name: 'other' } };
 
     const { status, body: refusal } = await garden.call('PATCH', `${BINDINGS}/conn`, body, MERGE);
@@ -269,7 +269,7 @@ describe('a CredentialsBinding', () => {
     expect([status, refusal.message]).toEqual([422, expect.stringContaining('credentialsRef: Invalid value')]);
   });
 
-  it('needs its Secret to be there', async () => {
+  it('requires its Secret to exist', async () => {
     const { status, body } = await garden.call('POST', BINDINGS, aBinding('nothing'));
 
     expect([status, body.message]).toEqual([403, expect.stringContaining('secrets "nothing" not found')]);

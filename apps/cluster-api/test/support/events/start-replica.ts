@@ -26,10 +26,10 @@ export async function startReplica(
   { deps, ...test }: TestClusterApi,
   { databaseUrl = test.databaseUrl, deps: others, ...events }: ReplicaOptions = {},
 ): Promise<Replica> {
-  const news = listenToTeamEvents({ databaseUrl, applicationName: 'replica', onError: () => undefined });
+  const notifications = listenToTeamEvents({ databaseUrl, applicationName: 'replica', onError: () => undefined });
   const [metrics, health] = [createMetrics({ service: 'test' }), createHealth({ checks: {}, log: silentLog })];
   const config = { ...deps.config, events: { ...eventDefaults, ...events } };
-  const app = buildApp({ ...deps, ...others, config, metrics, health, eventNews: news.subscribe });
+  const app = buildApp({ ...deps, ...others, config, metrics, health, eventNotifications: notifications.subscribe });
   const served = await serve({
     app,
     host: '127.0.0.1',
@@ -48,6 +48,6 @@ export async function startReplica(
       theirs.once('close', () => ours.destroy()); // destroying one end of a pair does not close the other
       return ours;
     },
-    close: () => served.close().then(news.close),
+    close: () => served.close().then(notifications.close),
   };
 }

@@ -251,9 +251,9 @@ describe('a Shoot whose last operation failed for good', () => {
   });
 
   it('is not retried twice while the first retry is pending', () => {
-    const told = aShoot(desired, { generation: 2, observedGeneration: 1, lastOperation: { state: 'Failed' } });
+    const retried = aShoot(desired, { generation: 2, observedGeneration: 1, lastOperation: { state: 'Failed' } });
 
-    expect(stepOf(desired, present(told))).toEqual({ do: 'finish' });
+    expect(stepOf(desired, present(retried))).toEqual({ do: 'finish' });
   });
 });
 

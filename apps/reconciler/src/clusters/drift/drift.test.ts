@@ -177,7 +177,7 @@ describe('a pool that another manager added', () => {
     aManager('gardener-controller-manager', holdOf({ 'f:machine': {} }), minutesLater(4)),
     aManager('kubectl-edit', holdOf({ '.': {}, 'f:name': {}, 'f:maximum': {} }), minutesLater(3)),
   ]);
-  const told = 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).';
+  const message = 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).';
 
   it('is reported as undeclared with its manager, and left as it is', () => {
     const verdict = judge(desired, present(added), minutesLater(9));
@@ -188,7 +188,7 @@ describe('a pool that another manager added', () => {
       ['Reconciled', 'False', 'Drifted'],
       ['Drifted', 'True', 'ChangedByOthers'],
     ]) {
-      expect(verdict.conditions).toContainEqual(expect.objectContaining({ type, status, reason, message: told }));
+      expect(verdict.conditions).toContainEqual(expect.objectContaining({ type, status, reason, message }));
     }
   });
 
@@ -201,7 +201,7 @@ describe('a pool that another manager added', () => {
     };
 
     expect(driftSentence(driftOf(desired, factsOf(shoot)))).toBe(
-      `Another manager changed fields that are declared here: maximum of node pool general (hpa). ${told}`,
+      `Another manager changed fields that are declared here: maximum of node pool general (hpa). ${message}`,
     );
   });
 
@@ -267,8 +267,8 @@ const anOperation = (acceptedAt: Date) => ({
 });
 
 describe('an operation blocked by another manager', () => {
-  const told = judge(desired, present(scaled), noon);
-  const known = { ...desired.known, conditions: told.conditions };
+  const first = judge(desired, present(scaled), noon);
+  const known = { ...desired.known, conditions: first.conditions };
   const after = (minutes: number, acceptedAt = noon) =>
     judge({ ...desired, known, operation: anOperation(acceptedAt) }, present(scaled), minutesLater(minutes)).operation;
 

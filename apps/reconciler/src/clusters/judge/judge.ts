@@ -80,7 +80,7 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
       [connection, controlPlane, nodes, ...health].some(isFalse),
   };
   const phase = phaseOf(desired, facts, findings);
-  const conditions = [
+  const drafts = [
     specAccepted(desired),
     connection,
     controlPlane,
@@ -90,15 +90,15 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     ...constraintConditions(facts),
     ...drifted(drift),
   ];
-  const told = stamped(conditions, known.conditions, now);
+  const conditions = stamped(drafts, known.conditions, now);
   return {
     phase,
-    conditions: told,
+    conditions,
     seedName: facts.seed.actual,
     migrationPhase: migrationOf(facts),
     observed: observedCluster(desired, facts, now),
     observedGeneration,
-    operation: operationVerdict(desired, facts, findings, told, now),
+    operation: operationVerdict(desired, facts, findings, conditions, now),
     nextPassMs: nextPassMsOf(desired, facts, findings, retry, now),
   };
 }
@@ -116,7 +116,7 @@ function operationVerdict(
   desired: Desired,
   facts: ShootFacts,
   findings: ShootFindings,
-  told: readonly Condition[],
+  conditions: readonly Condition[],
   now: Date,
 ): OperationVerdict {
   const { operation, isDeleting } = desired;
@@ -126,7 +126,7 @@ function operationVerdict(
   if (waitsForToken(desired) && findings.isOnHold) {
     return failedOf(tokenRefusal(desired).code, desired);
   }
-  if (!isDeleting && findings.drift.some(blocksOperation) && lastsTooLong(operation, told, now)) {
+  if (!isDeleting && findings.drift.some(blocksOperation) && lastsTooLong(operation, conditions, now)) {
     return { to: 'failed', code: 'field_conflict', message: driftSentence(findings.drift.filter(blocksOperation)) };
   }
   const problem = facts.problems[0];
@@ -137,8 +137,8 @@ function operationVerdict(
 }
 
 /** The condition contains the start of the conflict. Time before this operation was accepted does not count. */
-function lastsTooLong({ acceptedAt }: OpenOperation, told: readonly Condition[], now: Date): boolean {
-  const drifted = told.find(({ type }) => type === driftConditionType);
+function lastsTooLong({ acceptedAt }: OpenOperation, conditions: readonly Condition[], now: Date): boolean {
+  const drifted = conditions.find(({ type }) => type === driftConditionType);
   if (drifted === undefined) return false;
   const since = Math.max(Date.parse(drifted.lastTransitionTime), acceptedAt.getTime());
   return now.getTime() - since >= conflictMs;

@@ -56,7 +56,7 @@ describe('the condition Reconciled while a pass waits', () => {
     lastTransitionTime: noon.toISOString(),
     ...more,
   });
-  const told = (conditions: readonly Condition[], now = minutesLater(2)) => {
+  const judged = (conditions: readonly Condition[], now = minutesLater(2)) => {
     const desired = aSteadyDesired({ known: { conditions } });
     return withWaiting(unchangedVerdict(desired, 5_000), waiting(gardenError('unreachable')), desired, now);
   };
@@ -64,7 +64,7 @@ describe('the condition Reconciled while a pass waits', () => {
   it('contains the reason and its start', () => {
     const other = said('True', { type: 'NodesReady' });
 
-    expect(told([other, said('False', { reason: 'Queued' })])).toMatchObject({
+    expect(judged([other, said('False', { reason: 'Queued' })])).toMatchObject({
       phase: 'Ready',
       operation: { to: 'stay' },
       conditions: [
@@ -81,13 +81,13 @@ describe('the condition Reconciled while a pass waits', () => {
   });
 
   it('becomes Unknown when it was True, since it cannot be observed', () => {
-    const { conditions } = told([said('True')]);
+    const { conditions } = judged([said('True')]);
 
     expect(conditions).toMatchObject([{ status: 'Unknown', lastTransitionTime: minutesLater(2).toISOString() }]);
-    expect(told(conditions, minutesLater(9)).conditions).toEqual(conditions);
+    expect(judged(conditions, minutesLater(9)).conditions).toEqual(conditions);
   });
 
   it('is added when it was missing', () => {
-    expect(told([]).conditions).toMatchObject([{ type: 'Reconciled', status: 'False' }]);
+    expect(judged([]).conditions).toMatchObject([{ type: 'Reconciled', status: 'False' }]);
   });
 });

@@ -22,9 +22,9 @@ export function waitingOf(
   { known }: Pick<Desired, 'known'>,
   now: Date,
 ): OperationWaiting | null {
-  const told = reasonOf(error, failure, known.failures);
-  if (told === null) return null;
-  const [reason, message] = told;
+  const found = reasonOf(error, failure, known.failures);
+  if (found === null) return null;
+  const [reason, message] = found;
   const since = known.waiting?.reason === reason ? known.waiting.since : now.toISOString();
   return { reason, message, since };
 }

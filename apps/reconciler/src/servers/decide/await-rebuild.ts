@@ -2,8 +2,8 @@ import type { ServerAction, ServerReading } from '@corral/hcloud';
 import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
 import { failed, finish, isAdoption, progressAt, waiting } from '../verdicts.js';
 
-const LOOK_MS_MIN = 1_000;
-const LOOK_MS_MAX = 10_000;
+const POLL_MS_MIN = 1_000;
+const POLL_MS_MAX = 10_000;
 
 /** The newest rebuild that started in or after the second of `since`, or null. */
 export function newestRebuildSince(actions: readonly ServerAction[], since: Date): ServerAction | null {
@@ -30,7 +30,7 @@ export function decideUntilOver(wanted: WantedServer, seen: Seen, now: Date, tim
   if (seen.action === null) return { do: 'readAction', actionId: wanted.rebuildActionId };
   if (seen.action === 'absent' || seen.action.status !== 'running') return null;
   const done = progressAt.rebuilding + Math.floor((seen.action.progress / 100) * (99 - progressAt.rebuilding));
-  return finish(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: done }));
+  return finish(waiting(wanted, now, times, { message: '', inMs: pollMs(wanted, now), progress: done }));
 }
 
 /** @returns null when the provider's action ended without an error, or the provider no longer knows it */
@@ -57,7 +57,7 @@ function goneDuringRebuild(wanted: WantedServer): Step {
 
 function decideEnd(wanted: WantedServer, server: ServerReading, now: Date, times: ServerTimes): Step | null {
   if (server.isLocked || server.status === 'rebuilding') {
-    return finish(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: 99 }));
+    return finish(waiting(wanted, now, times, { message: '', inMs: pollMs(wanted, now), progress: 99 }));
   }
   if (server.imageId === wanted.imageId) return null;
   const message = 'After the rebuild the server runs a different image than requested.';
@@ -73,16 +73,16 @@ function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: 
   const leftMs = askedAt.getTime() + times.rebuildGraceMs + 1_000 - seen.actions.at.getTime();
   if (leftMs <= 0) return { do: 'forgetRequest' };
   const message = 'It is not yet known whether the provider has started the rebuild.';
-  const inMs = Math.min(leftMs, LOOK_MS_MAX / 2);
+  const inMs = Math.min(leftMs, POLL_MS_MAX / 2);
   return finish(
     waiting(wanted, now, times, { message, reason: 'OutcomeUnknown', inMs, progress: progressAt.requested }),
   );
 }
 
 /** Growing delays: a rebuild takes about a minute, and each read costs the project a call. */
-function lookMs(wanted: WantedServer, now: Date): number {
+function pollMs(wanted: WantedServer, now: Date): number {
   const since = isAdoption(wanted) ? wanted.acknowledgedAt : wanted.begunAt;
-  return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, (now.getTime() - since.getTime()) / 5));
+  return Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, (now.getTime() - since.getTime()) / 5));
 }
 
 const codeOf = ({ errorCode }: ServerAction): string =>

@@ -165,23 +165,23 @@ describe('a machine that Corral cannot rebuild', () => {
     ['the node is not Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'NodeNotReady'],
     ['the cluster that it leaves is hibernated', aMember('Leaving', { claim: null }, asleep), {}, 'ClusterHibernated'],
   ])('reports in its operation that %s', (_what, wanted, seen, reason) => {
-    const told = verdict(wanted, seen);
+    const result = verdict(wanted, seen);
 
-    expect(told.waiting).toEqual({ reason, message: told.message });
-    expect(told.message).not.toBe('');
-    expect(told.nextPassMs).toBeGreaterThan(0);
+    expect(result.waiting).toEqual({ reason, message: result.message });
+    expect(result.message).not.toBe('');
+    expect(result.nextPassMs).toBeGreaterThan(0);
   });
 
   it('reports in its operation that the cluster does not answer, and keeps waiting', () => {
     const stand = { wanted: aMember('Joining'), now, times, random: 0 };
 
-    const told = judgeClusterFailure(stand, 'readNode', {
+    const result = judgeClusterFailure(stand, 'readNode', {
       kind: 'unanswered',
       error: new GardenError('unreachable', 'get shoot nodes'),
     });
 
-    expect(told).toMatchObject({ phase: 'Joining', operation: { to: 'running' } });
-    expect(told.waiting).toMatchObject({ reason: 'ClusterUnavailable' });
+    expect(result).toMatchObject({ phase: 'Joining', operation: { to: 'running' } });
+    expect(result.waiting).toMatchObject({ reason: 'ClusterUnavailable' });
   });
 
   it.each<[string, WantedServer]>([
@@ -200,10 +200,10 @@ describe('a machine that Corral cannot rebuild', () => {
     ['a pool', aMachine({ acknowledgedAt: ago(604_801) }), {}],
     ['its command', aMember('Joining', { begunAt: ago(604_801) }), { node: 'absent' }],
   ])('fails after a week of waiting for %s', (_what, wanted, seen) => {
-    const told = verdict(wanted, seen);
+    const result = verdict(wanted, seen);
 
-    expect(told).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'server_never_joined' } });
-    expect(told).toMatchObject({ message: 'The machine did not become a node within 168 hours.', waiting: null });
+    expect(result).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'server_never_joined' } });
+    expect(result).toMatchObject({ message: 'The machine did not become a node within 168 hours.', waiting: null });
   });
 
   it('does not fail while its cluster is hibernated', () => {
@@ -217,9 +217,9 @@ describe('a machine that Corral cannot rebuild', () => {
   });
 
   it('is checked with growing delays of at most a minute', () => {
-    const look = (seconds: number) =>
+    const delayAfter = (seconds: number) =>
       verdict(aMember('Joining', { begunAt: ago(seconds) }), { node: 'absent' }).nextPassMs;
 
-    expect([look(1), look(300), look(86_400)]).toEqual([5_000, 30_000, 60_000]);
+    expect([delayAfter(1), delayAfter(300), delayAfter(86_400)]).toEqual([5_000, 30_000, 60_000]);
   });
 });

@@ -1,13 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldManager, GardenError, type Shoot, type ShootManifest } from '@corral/garden';
+import { GardenError, type Shoot, type ShootManifest } from '@corral/garden';
 import { clusterIdLabel } from '../../../src/clusters/shoot-labels.js';
-
-type Spec = Record<string, unknown>;
-interface Worker {
-  name: string;
-  minimum: number;
-  maximum: number;
-}
+import { FieldOwners } from './model-owners.js';
+import { at, clone, isLower, type Spec, withWorkers, workersOf } from './model-spec.js';
+import { newShoot } from './new-shoot.js';
 
 /** Why runs fail. `Error` is retried by the garden, `Failed` is not. */
 export interface Fault {
@@ -36,10 +32,7 @@ export class ModelGarden {
   /** The token at the start of the last run. */
   runningToken = 0;
   acceptedTokens = new Set<number>([1]);
-  /** Fields that other managers set, by path, with the time. */
-  private readonly held = new Map<string, { manager: string; time: string }>();
-  /** A restore has lost the field managers. */
-  private isForgotten = false;
+  private readonly owners = new FieldOwners();
   creations = 0;
   retries = 0;
   /** Creations that were received and not processed yet. */
@@ -64,20 +57,19 @@ export class ModelGarden {
     }
     if ((manifest.metadata.resourceVersion ?? shoot.metadata.resourceVersion) !== shoot.metadata.resourceVersion)
       throw new GardenError('conflict', 'another version');
-    const spec = this.mergedWithOthers(shoot.spec, manifest.spec);
+    const spec = this.owners.merged(shoot.spec, manifest.spec);
     const isChange = !isDeepStrictEqual(spec, shoot.spec);
     if (isChange && this.isMoving()) throw refusal('spec', 'cannot change spec while the shoot is migrated');
     if (isChange && shoot.metadata.deletionTimestamp !== null) throw refusal('spec', 'deletionTimestamp is set');
-    const taken = [...this.held].filter(([path]) => !isDeepStrictEqual(at(spec, path), at(shoot.spec, path)));
-    if (taken.length > 0 && !force) throw conflicts(taken.map(([field, { manager }]) => ({ field, manager })));
-    if (this.isForgotten && isChange && !force) {
+    const taken = this.owners.changed(shoot.spec, spec);
+    if (taken.length > 0 && !force) throw conflicts(taken);
+    if (this.owners.isForgotten && isChange && !force) {
       throw conflicts([{ field: '.spec.provider.workers[name="p1a2b3"].maximum', manager: 'before-first-apply' }]);
     }
     if (isLower(at(spec, 'spec.kubernetes.version'), at(shoot.spec, 'spec.kubernetes.version'))) {
       throw refusal('spec.kubernetes.version', 'downgrade is not supported');
     }
-    for (const [path] of taken) this.held.delete(path);
-    this.isForgotten = false;
+    this.owners.takeOver(taken.map(({ field }) => field));
     const { metadata } = shoot;
     return this.put({
       ...shoot,
@@ -197,8 +189,7 @@ export class ModelGarden {
   /** The garden is restored from a backup. */
   forgetManagers(): void {
     if (this.shoot === null) return;
-    this.held.clear();
-    this.isForgotten = true;
+    this.owners.forget();
     this.put(this.shoot);
   }
 
@@ -253,76 +244,23 @@ export class ModelGarden {
     const spec = change(shoot.spec);
     // An edit without a change takes no ownership.
     if (isDeepStrictEqual(spec, shoot.spec)) return;
-    if (path === null) this.held.clear();
-    else this.held.set(path, { manager, time: this.time() });
+    if (path === null) this.owners.clear();
+    else this.owners.set(path, manager, this.time());
     this.putSpec(shoot, spec);
   }
 
-  /** Fields that an apply leaves out keep the value of their other manager. */
-  private mergedWithOthers(live: Spec, applied: Spec): Spec {
-    const spec = merged(live, applied);
-    for (const path of this.held.keys()) if (at(spec, path) === undefined) putAt(spec, path, at(live, path));
-    return spec;
-  }
-
   holderOf(path: string): string | null {
-    return this.held.get(path)?.manager ?? null;
+    return this.owners.holderOf(path);
   }
 
-  private managers(): FieldManager[] {
-    const others = [...this.held].map(([path, { manager, time }]) => ({
-      manager,
-      operation: 'Update',
-      time,
-      fields: stepsOf(path).reduceRight<Spec>(
-        (below, step) => ({ [typeof step === 'string' ? `f:${step}` : `k:${JSON.stringify(step)}`]: below }),
-        {},
-      ),
-    }));
-    const ours = { manager: 'corral', operation: 'Apply', time: this.time(), fields: {} };
-    return this.isForgotten ? others : [ours, ...others];
-  }
-
-  private create({ metadata, spec }: ShootManifest): Shoot {
+  private create(manifest: ShootManifest): Shoot {
     // Not modelled: a request that is delayed for longer than the whole life of a cluster.
     this.late = [];
     this.creations += 1;
-    this.held.clear();
-    this.isForgotten = false;
+    this.owners.takeOver([]);
+    this.owners.clear();
     this.uids += 1;
-    return this.put({
-      metadata: {
-        name: metadata.name,
-        namespace: metadata.namespace,
-        uid: `uid-${this.uids}`,
-        resourceVersion: '0',
-        generation: 1,
-        creationTimestamp: this.time(),
-        deletionTimestamp: null,
-        finalizers: ['gardener'],
-        labels: { ...metadata.labels },
-        annotations: { ...metadata.annotations },
-      },
-      managers: [],
-      spec: { ...clone(spec), seedName: 'seed-a' },
-      status: {
-        observedGeneration: 0,
-        technicalID: null,
-        uid: null,
-        seedName: null,
-        clusterIdentity: null,
-        hibernated: false,
-        lastOperation: null,
-        lastErrors: [],
-        conditions: [],
-        constraints: [],
-        advertisedAddresses: [],
-        lastMaintenance: null,
-        authorityRotation: null,
-        retryCycleStartTime: null,
-        migrationStartTime: null,
-      },
-    });
+    return this.put(newShoot(manifest, `uid-${this.uids}`, this.time()));
   }
 
   private isMoving(): boolean {
@@ -437,7 +375,7 @@ export class ModelGarden {
   private put(shoot: Shoot): Shoot {
     const stored = {
       ...shoot,
-      managers: this.managers(),
+      managers: this.owners.managers(this.time()),
       metadata: { ...shoot.metadata, resourceVersion: String(this.history.length) },
     };
     this.shoot = stored;
@@ -453,60 +391,7 @@ export class ModelGarden {
 
 const badToken: Fault = { state: 'Failed', code: 'ERR_INFRA_UNAUTHENTICATED', description: 'unauthorized' };
 
-/** Whether a specification contains everything rendered. Maintenance may have raised its version. */
-export function holds(spec: Spec, rendered: Spec): boolean {
-  const version = at(spec, 'spec.kubernetes.version');
-  const kubernetes = isLower(version, at(rendered, 'spec.kubernetes.version')) ? rendered.kubernetes : { version };
-  return isDeepStrictEqual(merged(spec, { ...rendered, kubernetes }), spec);
-}
-
-/** What an apply does to owned fields: merges workers by name, and replaces the rest. */
-function merged(live: Spec, applied: Spec): Spec {
-  const { seedName } = live;
-  const workers = workersOf(applied);
-  return withWorkers({ ...clone(applied), ...(seedName === undefined ? {} : { seedName }) }, workers);
-}
-
-function workersOf(spec: Spec): Worker[] {
-  return (spec.provider as { workers: Worker[] }).workers;
-}
-
-function withWorkers(spec: Spec, workers: Worker[]): Spec {
-  return { ...spec, provider: { ...(spec.provider as object), workers } };
-}
-
-export function at(spec: Spec, path: string): unknown {
-  return stepsOf(path).slice(1).reduce<unknown>(stepInto, spec);
-}
-
-type PathStep = string | { readonly name: string };
-
-/** Reads `.spec.provider.workers[name="p1"].maximum`. */
-function stepsOf(path: string): PathStep[] {
-  return [...path.matchAll(/([^.[\]]+)(?=[.[]|$)|\[name="([^"]*)"\]/g)].map(([, field, name]) =>
-    field === undefined ? { name: name ?? '' } : field,
-  );
-}
-
-function stepInto(value: unknown, step: PathStep): unknown {
-  if (typeof step === 'string') return (value as Spec | undefined)?.[step];
-  return Array.isArray(value) ? value.find(({ name }) => name === step.name) : undefined;
-}
-
-function putAt(spec: Spec, path: string, value: unknown): void {
-  const steps = stepsOf(path).slice(1);
-  const last = steps.pop();
-  const parent = steps.reduce<unknown>(stepInto, spec);
-  if (typeof last === 'string' && typeof parent === 'object' && parent !== null) (parent as Spec)[last] = value;
-}
-
-function isLower(one: unknown, other: unknown): boolean {
-  return String(one).localeCompare(String(other), 'en', { numeric: true }) < 0;
-}
-
 const uidConflict = () => new GardenError('conflict', 'another uid', { uidMismatch: true });
 const conflicts = (causes: { field: string; manager: string }[]) => new GardenError('conflict', 'owned', { causes });
 const refusal = (field: string, message: string) =>
   new GardenError('refused', 'refused', { sentences: [message], fields: field === '' ? [] : [{ field, message }] });
-/** Under Jest, `structuredClone` returns objects of another realm, which are never strictly equal to ours. */
-const clone = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

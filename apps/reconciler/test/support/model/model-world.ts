@@ -8,11 +8,14 @@ import { learnedFrom, learnedFromRead } from '../../../src/clusters/decide/shoot
 import { arbitrate, withoutFields } from '../../../src/clusters/drift/field-owners.js';
 import { judge } from '../../../src/clusters/judge/judge.js';
 import { judgeFailure } from '../../../src/clusters/judge/judge-failure.js';
-import type { Desired, DesiredPool, Observed, Step, Verdict } from '../../../src/clusters/model.js';
+import type { Desired, Observed, Step, Verdict } from '../../../src/clusters/model.js';
 import { observedFrom, observedHash, runningVersion } from '../../../src/clusters/observe.js';
 import { renderShoot } from '../../../src/clusters/render.js';
 import { aDesired, noon, settings } from '../a-cluster.js';
-import { at, holds, ModelGarden } from './model-garden.js';
+import { checkVerdict } from './check-verdict.js';
+import { ModelGarden } from './model-garden.js';
+import { at, holds } from './model-spec.js';
+import { declared, type TeamAct } from './team-acts.js';
 
 /** Faults of one pass. */
 export interface PassFaults {
@@ -25,14 +28,6 @@ export interface PassFaults {
   /** What the team does between the pass's read and its record. */
   readonly meanwhile: TeamAct | null;
 }
-
-type Declared = 'hibernated' | 'maximum' | 'plan' | 'version' | 'pool' | 'adopted';
-
-export type TeamAct =
-  | { readonly does: 'declare'; readonly what: Declared }
-  | { readonly does: 'retry' }
-  | { readonly does: 'delete' }
-  | { readonly does: 'newToken'; readonly isGood: boolean };
 
 interface Operation {
   readonly id: OperationId;
@@ -96,7 +91,7 @@ export class ModelWorld {
     if (row === null) return;
     switch (act.does) {
       case 'declare':
-        if (!row.isDeleting) this.accept('cluster.update', this.declared(row, act.what));
+        if (!row.isDeleting) this.accept('cluster.update', declared(row, act.what));
         return;
       case 'retry':
         if (this.operations.at(-1)?.state === 'failed') {
@@ -187,25 +182,6 @@ export class ModelWorld {
       this.sleep(1_000);
     }
     throw new Error('the world does not settle');
-  }
-
-  private declared(row: Desired, what: Declared): Partial<Desired> {
-    const [first, ...others] = row.pools;
-    if (first === undefined) throw new Error('no pool');
-    switch (what) {
-      case 'hibernated':
-        return { spec: { ...row.spec, hibernated: !row.spec.hibernated } };
-      case 'maximum':
-        return { pools: [{ ...first, maximum: first.maximum + 1 }, ...others] };
-      case 'plan':
-        return { spec: { ...row.spec, plan: row.spec.plan === 'payg' ? 'annual' : 'payg' } };
-      case 'version':
-        return { spec: { ...row.spec, kubernetesVersion: row.spec.kubernetesVersion === '1.34' ? '1.35' : '1.36' } };
-      case 'pool':
-        return { pools: toggled(row.pools, { ...first, name: 'more', workerName: 'pmore1' }) };
-      case 'adopted':
-        return { pools: toggled(row.pools, { ...first, name: 'own', workerName: 'pown01', source: 'pooled' }) };
-    }
   }
 
   private accept(kind: Operation['kind'], change: Partial<Desired>): void {
@@ -347,17 +323,18 @@ export class ModelWorld {
   /** Like the stores: a verdict on an older declaration only releases the lease. */
   private record(desired: Desired, seen: Observed, verdict: Verdict, failures: number): void {
     if (this.row === null) return;
-    this.check(desired, verdict);
+    checkVerdict(desired, verdict, this.clock.now);
+    if (verdict.operation.to === 'succeeded') this.checkSuccess(desired);
     const { phase, conditions, seedName, migrationPhase, observedGeneration } = verdict;
     const shown = { phase, conditions, seedName, migrationPhase, observedGeneration };
     const isCurrent = this.row.generation === desired.generation;
     this.row = { ...this.row, known: { ...this.row.known, ...(isCurrent ? shown : {}), failures } };
     const operation = this.openOperations().find(({ id }) => id === desired.operation?.id);
-    const { operation: told } = verdict;
-    if (operation !== undefined && told.to !== 'stay') {
-      operation.state = told.to;
-      if (told.to === 'running') operation.progress = told.progress;
-      if (told.to === 'succeeded') operation.progress = 100;
+    const { operation: outcome } = verdict;
+    if (operation !== undefined && outcome.to !== 'stay') {
+      operation.state = outcome.to;
+      if (outcome.to === 'running') operation.progress = outcome.progress;
+      if (outcome.to === 'succeeded') operation.progress = 100;
     }
     this.endTurn(seen, verdict.nextPassMs);
   }
@@ -369,34 +346,10 @@ export class ModelWorld {
     this.dueAt = nextPassMs === null ? null : new Date(this.clock.now.getTime() + nextPassMs);
   }
 
-  private check(desired: Desired, verdict: Verdict): void {
-    const { known, operation, generation } = desired;
-    const { operation: told, observedGeneration, conditions } = verdict;
-    if (observedGeneration < known.observedGeneration) throw new Error('observedGeneration falls');
-    if (observedGeneration > generation) throw new Error('observedGeneration is ahead');
-    if (told.to === 'running') {
-      if (told.progress < (operation?.progress ?? 0)) throw new Error('progress falls');
-      if (told.progress > 99) throw new Error('progress is complete before it is');
-    }
-    if (told.to === 'succeeded') {
-      const rendered = this.rendered.get(generation);
-      const isTrue = rendered !== undefined && this.garden.achieved.some((spec) => holds(spec, rendered));
-      if (!isTrue) throw new Error('an operation succeeded, and no run brought about what it declared');
-    }
-    for (const { type, status, lastTransitionTime } of conditions) {
-      const before = known.conditions.find((each) => each.type === type);
-      const isSame = before?.lastTransitionTime === lastTransitionTime;
-      if (
-        before !== undefined &&
-        isSame !== (before.status === status) &&
-        lastTransitionTime !== this.clock.now.toISOString()
-      ) {
-        throw new Error(`${type}: the time of its transition is not that of its status`);
-      }
-    }
-    if (new Set(conditions.map(({ type }) => type)).size < conditions.length)
-      throw new Error('a condition is there twice');
-    if (/secret/.test(JSON.stringify(verdict))) throw new Error('reveals internals of the garden');
+  private checkSuccess({ generation }: Desired): void {
+    const rendered = this.rendered.get(generation);
+    const isTrue = rendered !== undefined && this.garden.achieved.some((spec) => holds(spec, rendered));
+    if (!isTrue) throw new Error('an operation succeeded, and no run brought about what it declared');
   }
 
   /** Differences between Shoot and declaration with their managers, found without the code under test. */
@@ -437,10 +390,4 @@ export class ModelWorld {
 /** What a relist compares. The absence of a cluster that was never observed does not count. */
 function digestOf(seen: Observed): string | null {
   return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind;
-}
-
-/** Removes the pool if present, otherwise adds it. */
-function toggled(pools: readonly DesiredPool[], pool: DesiredPool): DesiredPool[] {
-  const others = pools.filter(({ name }) => name !== pool.name);
-  return others.length < pools.length ? others : [...pools, pool];
 }

@@ -40,7 +40,11 @@ export function podObject(pod: HeldPod, nodeUid: string): KubeObject {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      ...{ name, namespace, uid, resourceVersion: String(revision), creationTimestamp: createdAt },
+      name,
+      namespace,
+      uid,
+      resourceVersion: String(revision),
+      creationTimestamp: createdAt,
       ...(owner === 'Node' ? { annotations: { 'kubernetes.io/config.mirror': uid.replaceAll('-', '') } } : {}),
       ownerReferences: [{ apiVersion: 'v1', kind: owner, name: node, uid: nodeUid, controller: true }],
     },

@@ -124,12 +124,14 @@ export const configChecksumOf = (spec: ShootSpec, worker: Worker): string =>
   hashOf(JSON.stringify([nameOf(spec, worker), spec.kubernetes.version]));
 
 const written = (path: string, text: string) => ({
-  ...{ path, permissions: 0o600 },
+  path,
+  permissions: 0o600,
   content: { inline: { encoding: 'b64', data: base64(text) } },
 });
 
 const fromImage = (path: string, image: string, filePathInImage: string) => ({
-  ...{ path, permissions: 0o755 },
+  path,
+  permissions: 0o755,
   content: { imageRef: { image, filePathInImage } },
 });
 

@@ -19,7 +19,10 @@ export function sendText(res: Response, status: number, json: string): void {
 
 /** The response to a deletion of an object without finalizers. */
 export const deletedStatus = ({ group, plural }: ResourceName, { metadata: { name, uid } }: KubeObject) => ({
-  ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' },
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
   details: { name, ...(group === '' ? {} : { group }), kind: plural, uid },
 });
 

@@ -69,7 +69,9 @@ export function adminsOnly(resource: ResourceName, verb: string, subresource = '
     if (req.query.dryRun !== undefined) throw badRequest('dryRun is not known to the API servers of local Shoots');
     if (!isViewer) return next();
     throw refusedByRbac(resource, {
-      ...{ user, verb, subresource },
+      user,
+      verb,
+      subresource,
       name: param(req, 'name'),
       namespace: param(req, 'namespace'),
     });
