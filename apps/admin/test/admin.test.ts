@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isWellFormedDnsToken } from '@corral/auth';
+import { connectPool } from '@corral/database';
 import { createEmptyDatabase, startProcess } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin } from './support/start-admin.js';
@@ -249,7 +251,7 @@ describe('a command that fails', () => {
 describe('migrate', () => {
   it('makes an empty database usable, and finds nothing to do the second time', async () => {
     const database = await createEmptyDatabase();
-    const env = { DATABASE_URL: database.url };
+    const env = { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: `r${randomBytes(4).toString('hex')}_` };
 
     const before = await admin.runWith(env, 'team', 'list');
     const first = await admin.runWith(env, 'migrate');
@@ -259,8 +261,48 @@ describe('migrate', () => {
     expect(before).toMatchObject({ code: 1, err: expect.stringMatching(/`migrate` first/) });
     expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/is up to date\. Migrations applied: \d+\./) });
     expect(after.out).toMatch(/no teams yet/);
-    expect(JSON.parse(second.out)).toEqual({ applied: [] });
+    expect(JSON.parse(second.out)).toEqual({ applied: [], roles: [] });
     await database.drop();
+  });
+
+  it('creates a role per service with the listed rights only, and changes its password', async () => {
+    const database = await createEmptyDatabase();
+    const prefix = `r${randomBytes(4).toString('hex')}_`;
+    const migrate = (password: string) =>
+      admin.runWith(
+        { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: prefix, DNS_GATEWAY_DATABASE_PASSWORD: password },
+        '--json',
+        'migrate',
+      );
+    const query = async (password: string, statement: string) => {
+      const url = new URL(database.url);
+      url.username = `${prefix}dns_gateway`;
+      url.password = encodeURIComponent(password);
+      const pool = connectPool({ databaseUrl: url.toString(), applicationName: 'test', onIdleError: () => undefined });
+      return pool.query(statement).finally(() => pool.end());
+    };
+
+    const first = await migrate('first ü:/?#[]@');
+    await query('first ü:/?#[]@', 'SELECT * FROM team');
+    const second = await migrate('second %41');
+
+    expect(JSON.parse(first.out).roles).toEqual([`${prefix}dns_gateway`]);
+    expect(JSON.parse(second.out).roles).toEqual([`${prefix}dns_gateway`]);
+    await expect(query('first ü:/?#[]@', 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    await query('second %41', 'SELECT * FROM team');
+    for (const statement of [
+      'SELECT * FROM connection',
+      'SELECT * FROM session',
+      'UPDATE team SET slug = slug',
+      'DELETE FROM dns_token',
+      'CREATE TABLE own (id int)',
+      'CREATE ROLE other',
+      'SELECT * FROM bullmq.job',
+    ]) {
+      await expect(query('second %41', statement)).rejects.toThrow(/permission denied/);
+    }
+    await database.drop();
+    await admin.pool.query(`DROP ROLE ${prefix}dns_gateway`);
   });
 });
 

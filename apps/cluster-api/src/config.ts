@@ -57,7 +57,9 @@ const teamVariables = {
 /** Every variable of the cluster API. */
 export const clusterApiConfig = {
   DATABASE_URL: installationVariables.DATABASE_URL,
+  DATABASE_PASSWORD: installationVariables.DATABASE_PASSWORD,
   REDIS_URL: installationVariables.REDIS_URL,
+  REDIS_PASSWORD: installationVariables.REDIS_PASSWORD,
   LOG_LEVEL: installationVariables.LOG_LEVEL,
   HCLOUD_API_URL: upstreamVariables.HCLOUD_API_URL,
   SECRET_KEYS: secretKeys({ desc: 'Keys that encrypt the provider tokens of connections and pending sign-ins.' }),

@@ -3,6 +3,7 @@ import { type BackendOptions, type Queue, startWorker } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
 import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
+import { dueMetrics } from './loop/due-metrics.js';
 import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
 import { buildRetentionWorkers, type RetentionWorkerDeps, type RetentionWorkers } from './upkeep/retention-workers.js';
@@ -60,6 +61,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   const clusters = deps.clusters === null ? null : buildClusterWorkers({ ...shared, ...deps.clusters });
   const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
   const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
+  dueMetrics(metrics, { cluster: clusters ?? undefined, server: servers ?? undefined });
   return {
     dns,
     retention,

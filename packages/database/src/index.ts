@@ -21,5 +21,7 @@ export {
   type Transaction,
 } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
+export { type GrantOptions, grantServiceRights, roleOf } from './roles/grant-rights.js';
+export { type DatabaseService, databaseServices, serviceRights } from './roles/service-rights.js';
 export { lockChangesOfTeams, lockTeamChanges, teamRowLock } from './team-locks.js';
 export { isLockTimeout, isUniqueViolation } from './violations.js';

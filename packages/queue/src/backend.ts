@@ -1,16 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '@corral/service';
 import {
+  assertSchemaCompatibility,
   Queue as BullQueue,
   Worker as BullWorker,
   createPostgresBackend,
   type JobsOptions,
+  LATEST_SCHEMA_VERSION,
   type PostgresPoolConfig,
   type Processor,
+  runMigrations,
+  SchemaMigrationRequiredError,
   type WorkerOptions,
 } from 'bullmq';
 import pg from 'pg';
-import type { QueueName } from './jobs.js';
+import { jobRules, type QueueName } from './jobs.js';
 
 /** The job store. */
 export interface BackendOptions {
@@ -47,9 +51,15 @@ export function openProducer(queue: QueueName, options: BackendOptions, onError:
     producer.on('error', onError);
     return producer;
   }
-  const producer = new BullQueue(queue, { ...shared, connection: postgresOptions(options) }, createPostgresBackend);
-  producer.on('error', onError);
-  return producer;
+  const opened = prepareQueue(options).then(() => {
+    const producer = new BullQueue(queue, { ...shared, connection: postgresOptions(options) }, createPostgresBackend);
+    producer.on('error', onError);
+    return producer;
+  });
+  return {
+    ...lazily(opened),
+    add: async (name, payload, jobOptions) => (await opened).add(name, payload, jobOptions),
+  };
 }
 
 /** Starts a worker that fetches jobs. It waits indefinitely for an unavailable backend. */
@@ -66,10 +76,83 @@ export function openWorker(
     worker.on('error', onError);
     return worker;
   }
-  const worker = new BullWorker(queue, process, { ...settings, connection: postgresOptions(options) }, patientBackend);
-  worker.on('error', onError);
-  return worker;
+  let isClosed = false;
+  const opened = prepareQueue(options).then(() => {
+    if (isClosed) throw new Error('The worker was closed before it began.');
+    const worker = new BullWorker(
+      queue,
+      process,
+      { ...settings, connection: postgresOptions(options) },
+      patientBackend,
+    );
+    worker.on('error', onError);
+    return worker;
+  });
+  const { waitUntilReady, close } = lazily(opened);
+  return {
+    waitUntilReady,
+    close() {
+      isClosed = true;
+      return close();
+    },
+  };
 }
+
+/** What can be called before it is open. */
+function lazily(opened: Promise<Consumer>): Consumer {
+  opened.catch(() => undefined); // reported by `waitUntilReady`
+  return {
+    waitUntilReady: async () => (await opened).waitUntilReady(),
+    async close() {
+      const consumer = await opened.catch(() => null);
+      await consumer?.close();
+    },
+  };
+}
+
+/**
+ * Creates or migrates the schema of the queue in Postgres unless it is up to date, which only the owner of the schema may do. A
+ * service whose role is not the owner needs the schema to be there: `admin migrate` prepares it.
+ */
+export async function prepareQueue({ databaseUrl }: Pick<BackendOptions, 'databaseUrl'>): Promise<void> {
+  const client = new ErrorTolerantClient({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: 10_000,
+    application_name: 'corral-queue',
+  });
+  try {
+    await client.connect();
+    const version = await assertSchemaCompatibility(client, SCHEMA).catch((error: unknown) => {
+      if (error instanceof SchemaMigrationRequiredError) return 0;
+      throw error;
+    });
+    if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, SCHEMA);
+    await createJobNumbers(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** BullMQ creates the sequence of a queue with its first job, which a role without rights on the schema cannot. */
+async function createJobNumbers(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT name FROM (SELECT ${SCHEMA}.job_id_seq_name(queue) AS name FROM unnest($1::text[]) AS queue) AS wanted
+     WHERE to_regclass('${SCHEMA}.' || quote_ident(name)) IS NULL`,
+    [[...new Set(Object.values(jobRules).map(({ queue }) => queue))]],
+  );
+  if (rows.length === 0) return;
+  const statements = rows.map(({ name }) => `CREATE SEQUENCE IF NOT EXISTS ${SCHEMA}.${pg.escapeIdentifier(name)}`);
+  try {
+    await client.query(statements.join(';'));
+  } catch (error) {
+    // Another process creates them at the same time, which `IF NOT EXISTS` does not cover.
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
+    await createJobNumbers(client);
+  }
+}
+
+const UNIQUE_VIOLATION = '23505';
 
 function redisOptions(url: string) {
   return { url, connectTimeout: CONNECT_MS, retryStrategy: (attempt: number) => Math.min(attempt * 100, CONNECT_MS) };
@@ -79,7 +162,6 @@ function postgresOptions({ databaseUrl, poolSize = 3 }: BackendOptions): Postgre
   return {
     connectionString: databaseUrl,
     schema: SCHEMA,
-    migrate: true,
     max: poolSize,
     connectionTimeoutMillis: CONNECT_MS,
     // A server that disappeared without closing the connection must not occupy the pool.

@@ -16,6 +16,7 @@ import {
   type Variable,
   wordsOf,
 } from './config-variables.js';
+import { installationVariables } from './shared-variables.js';
 
 const desc = 'What it is for.';
 
@@ -40,6 +41,25 @@ describe('readConfig', () => {
     const config = readConfig(specs, { NAME: ' corral ', UNRELATED: 'x' });
 
     expect(config).toEqual({ PORT: 8080, NAME: 'corral', REDIS_URL: undefined });
+  });
+
+  it('puts passwords with any character into their URLs', () => {
+    const { DATABASE_URL, DATABASE_PASSWORD, REDIS_URL, REDIS_PASSWORD } = installationVariables;
+    const password = `a:/?#[]@%41'"$\\&+ü z`;
+
+    const config = readConfig(
+      { DATABASE_URL, DATABASE_PASSWORD, REDIS_URL, REDIS_PASSWORD },
+      {
+        DATABASE_URL: 'postgresql://corral:old@db:5432/corral?sslmode=verify-full',
+        DATABASE_PASSWORD: password,
+        REDIS_URL: 'redis://redis:6379',
+        REDIS_PASSWORD: password,
+      },
+    );
+
+    const [database, redis] = [new URL(config.DATABASE_URL), new URL(config.REDIS_URL as string)];
+    expect([database, redis].map((url) => decodeURIComponent(url.password))).toEqual([password, password]);
+    expect([database.username, database.host, database.search]).toEqual(['corral', 'db:5432', '?sslmode=verify-full']);
   });
 
   it('treats an empty variable as absent', () => {

@@ -38,7 +38,24 @@ export function readConfig<S extends Variables>(specs: S, env: NodeJS.ProcessEnv
     },
   });
   if (problems.length > 0) throw new ConfigError(problems);
-  return config as Config<S>;
+  return withPasswords(config) as Config<S>;
+}
+
+/**
+ * Puts `DATABASE_PASSWORD` and `REDIS_PASSWORD` into their URLs, where special characters must be escaped.
+ *
+ * @param values variables by name. A URL that is absent or no URL stays as it is
+ */
+export function withPasswords<T extends object>(values: T): T {
+  const completed = { ...values } as Record<string, unknown>;
+  for (const store of ['DATABASE', 'REDIS']) {
+    const { [`${store}_URL`]: url, [`${store}_PASSWORD`]: password } = completed;
+    if (typeof url !== 'string' || typeof password !== 'string' || !URL.canParse(url)) continue;
+    const complete = new URL(url);
+    complete.password = encodeURIComponent(password);
+    completed[`${store}_URL`] = complete.toString();
+  }
+  return completed as T;
 }
 
 function problemOf(

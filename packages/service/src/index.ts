@@ -6,6 +6,7 @@ export {
   configTable,
   describeConfig,
   readConfig,
+  withPasswords,
 } from './config.js';
 export {
   durationMs,

@@ -8,11 +8,21 @@ export const installationVariables = {
     protocols: ['postgres', 'postgresql'],
     example: 'postgresql://corral:password@db:5432/corral',
   }),
+  DATABASE_PASSWORD: secret({
+    default: undefined,
+    minLength: 1,
+    desc: 'Password for DATABASE_URL, instead of one in the URL. Any character is possible, unescaped.',
+  }),
   REDIS_URL: url({
     default: undefined,
     desc: 'Redis, for the queue and for shared request limits. Without it, the queue is in Postgres and each process counts its limits alone.',
     protocols: ['redis', 'rediss'],
     example: 'redis://:password@redis:6379',
+  }),
+  REDIS_PASSWORD: secret({
+    default: undefined,
+    minLength: 1,
+    desc: 'Password for REDIS_URL, instead of one in the URL. Any character is possible, unescaped.',
   }),
   DNS_ZONE_NAME: text({ desc: 'DNS zone that holds the names of all teams.', example: 'example.org' }),
   LOG_LEVEL: oneOf(logLevels, { default: 'info', desc: 'Lowest log level that is written.' }),

@@ -25,7 +25,7 @@ export async function recordRowChanges(pool: Pool, tables: readonly string[]): P
       kind text NOT NULL,
       row jsonb NOT NULL
     );
-    CREATE FUNCTION test_history.note() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION test_history.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
     BEGIN
       INSERT INTO ${HISTORY} (relation, kind, row)
       VALUES (TG_TABLE_NAME, TG_OP, to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END));

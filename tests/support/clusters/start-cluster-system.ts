@@ -17,6 +17,7 @@ import {
   ownDatabase,
   ownPool,
   reconciler,
+  serviceDatabases,
   startAll,
   UNLIMITED,
   undo,
@@ -128,17 +129,17 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     const garden = await gardenView(cloud);
     const pool = ownPool(databaseUrl, ends);
 
+    const databases = await serviceDatabases(databaseUrl);
     const shared = {
-      DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
       DNS_ZONE_NAME: ZONE,
       HCLOUD_API_URL: cloud.apiUrl,
       HCLOUD_TOKEN: cloud.token,
-      SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
       LOG_LEVEL: 'warn',
       ...shortTimes,
       ...patient,
     };
+    const keys = { SECRET_KEYS: `test:${randomBytes(32).toString('base64')}` };
     const { serviceKubeconfigPaths: kubeconfigs } = cloud;
     const { secretKeys } = options;
     const keysOf = (program: string) =>
@@ -147,18 +148,28 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       const name = `cluster-api ${at}`;
       return clusterApi({
         name,
-        env: { ...shared, GARDEN_KUBECONFIG: kubeconfigs.clusterApi, ...options.apiEnv },
+        env: {
+          ...withoutUpstreamToken(shared),
+          ...databases['cluster-api'],
+          ...keys,
+          GARDEN_KUBECONFIG: kubeconfigs.clusterApi,
+          ...options.apiEnv,
+        },
         ...keysOf(name),
       });
     });
     const bases = servers.map(({ base }) => base);
     const started = {
       apis: servers,
-      gateways: await many(gateways, (at) => gateway(at, { ...shared, ...options.gatewayEnv?.(at) })),
+      gateways: await many(gateways, (at) =>
+        gateway(at, { ...shared, ...databases['dns-gateway'], ...options.gatewayEnv?.(at) }),
+      ),
       reconcilers: await many(reconcilers, (at) =>
         reconciler(at, {
           env: {
             ...shared,
+            ...databases.reconciler,
+            ...keys,
             GARDEN_KUBECONFIG: kubeconfigs.reconciler,
             CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0),
             ...(options.mails ? mailEnv(cloud, bases[0]) : {}),
@@ -191,6 +202,8 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     throw error;
   }
 }
+
+const withoutUpstreamToken = ({ HCLOUD_TOKEN: _, ...env }: Env): Env => env;
 
 const mailEnv = ({ smtpUrl }: LocalCloud, apiUrl: string | undefined): Env => ({
   SMTP_URL: smtpUrl,

@@ -13,6 +13,7 @@ import {
   ownDatabase,
   ownPool,
   reconciler,
+  serviceDatabases,
   shortWaits,
   startAll,
   UNLIMITED,
@@ -102,8 +103,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     ends.push(() => cloud.program.stop());
     const pool = ownPool(databaseUrl, ends);
 
+    const databases = await serviceDatabases(databaseUrl);
     const shared = {
-      DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
       DNS_ZONE_NAME: ZONE,
       DEMO_ZONE_NAME: demos ? DEMO_ZONE : undefined,
@@ -113,13 +114,13 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     };
     const ofGateways = options.gatewayEnv;
     const gatewayEnv = typeof ofGateways === 'function' ? ofGateways : () => ofGateways;
-    const reconcilerEnv = { ...shortTimes, ...shared, ...options.reconcilerEnv };
+    const reconcilerEnv = { ...shortTimes, ...shared, ...databases.reconciler, ...options.reconcilerEnv };
     const started = {
       reconcilers: await many(reconcilers, (at) => reconciler(at, { env: reconcilerEnv })),
       gateways: await many(gateways, (at) =>
         gateway(
           at,
-          { ...shortGrace, ...shared, DEMOS_ENABLED: String(demos), ...gatewayEnv(at) },
+          { ...shortGrace, ...shared, ...databases['dns-gateway'], DEMOS_ENABLED: String(demos), ...gatewayEnv(at) },
           options.gatewayNodeArgs?.(at),
         ),
       ),

@@ -1,4 +1,12 @@
-import { connectPool, type Pool } from '@corral/database';
+import {
+  connectPool,
+  type DatabaseService,
+  databaseServices,
+  grantServiceRights,
+  type Pool,
+  roleOf,
+} from '@corral/database';
+import { prepareQueue } from '@corral/queue';
 import { createTestDatabase, explainFailures, freePort } from '@corral/testing';
 import { type Program, type ProgramSpec, program } from './program.js';
 
@@ -20,6 +28,26 @@ export async function ownDatabase(ends: Ends): Promise<string> {
   const database = await createTestDatabase();
   ends.push(() => database.drop());
   return database.url;
+}
+
+/** With characters that have a meaning in URLs, shells and SQL. */
+const PASSWORD = `p@ss:/?#[]%25 '"$\\&+=${'x'.repeat(4)}`;
+
+/**
+ * How each service connects to the database: with its own role, as in production, so that every test of the whole system also
+ * shows that the list of rights is complete.
+ */
+export async function serviceDatabases(databaseUrl: string): Promise<{ readonly [service in DatabaseService]: Env }> {
+  await prepareQueue({ databaseUrl });
+  const passwords = Object.fromEntries(databaseServices.map((service) => [service, PASSWORD]));
+  await grantServiceRights({ databaseUrl, passwords });
+  const envOf = (service: DatabaseService): Env => {
+    const url = new URL(databaseUrl);
+    url.username = roleOf(service);
+    url.password = '';
+    return { DATABASE_URL: url.toString(), DATABASE_PASSWORD: PASSWORD };
+  };
+  return { 'dns-gateway': envOf('dns-gateway'), 'cluster-api': envOf('cluster-api'), reconciler: envOf('reconciler') };
 }
 
 export function ownPool(databaseUrl: string, ends: Ends): Pool {

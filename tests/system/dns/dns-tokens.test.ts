@@ -29,7 +29,7 @@ beforeAll(async () => {
     databaseUrl,
     gateways: 2,
     teams: ['acme', 'globex'],
-    gatewayEnv: (index) => (index === 2 ? { DATABASE_URL: address.toString() } : {}),
+    gatewayEnv: (index) => (index === 2 ? { DATABASE_URL: address.toString(), DATABASE_PASSWORD: '' } : {}),
   });
   ends.push(system.stop);
 });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { databaseServices, roleOf } from '@corral/database';
 import { describe, expect, it } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
@@ -51,6 +52,21 @@ describe('docker-compose.yml', () => {
     );
 
     expect(targets.filter((target) => !dockerfile.includes(` AS ${target}\n`))).toEqual([]);
+  });
+
+  it('gives each service its own role in Postgres and only the secrets that it needs', () => {
+    const secretsOf = (service: string) =>
+      Object.keys(compose.services[service].environment).filter((name) => /TOKEN|KEYS|SECRET|KUBECONFIG/.test(name));
+
+    expect(secretsOf('dns-gateway')).toEqual(['HCLOUD_TOKEN']);
+    expect(secretsOf('cluster-api').sort()).toEqual(
+      ['BILLING_WEBHOOK_SECRETS', 'GARDEN_KUBECONFIG', 'OIDC_CLIENT_SECRET', 'SECRET_KEYS'].sort(),
+    );
+    expect(secretsOf('reconciler').sort()).toEqual(['GARDEN_KUBECONFIG', 'HCLOUD_TOKEN', 'SECRET_KEYS']);
+    for (const service of databaseServices) {
+      const { username, password } = new URL(compose.services[service].environment.DATABASE_URL);
+      expect([username, password]).toEqual([roleOf(service), '']);
+    }
   });
 
   it('asks for exactly the variables of .env.example', () => {

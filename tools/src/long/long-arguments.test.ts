@@ -21,6 +21,7 @@ describe('the arguments of a long test', () => {
     [['orders'], ['--random-order'], {}, 3],
     [['orders', '--times', '10'], ['--random-order'], {}, 10],
     [['images'], ['tests', 'long/image-builds'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['helm'], ['tests', 'system/installation/helm'], { CORRAL_TEST_LONG: '1' }, 1],
     [['terraform'], ['tests', 'long/terraform'], { CORRAL_TEST_LONG: '1' }, 1],
     [['stalls', '--times', '2'], ['tests', 'long/hostile-bodies'], { CORRAL_TEST_LONG: '1' }, 2],
   ])('%j', (args, testArgs, env, times) => {

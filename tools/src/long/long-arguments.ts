@@ -16,7 +16,7 @@ export interface LongTest {
 }
 
 const MINUTES = { crash: 30, soak: 9 };
-const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, stalls: 1, terraform: 1 };
+const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, helm: 1, stalls: 1, terraform: 1 };
 /** A week. Anything longer is an installation. */
 const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
@@ -40,6 +40,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs all tests in a random order, several times. Each run takes 10 minutes on two cores, like \`npm test\`.
   images [--times ${TIMES.images}]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
+  helm [--times ${TIMES.helm}]
+          runs the tests of the Helm chart, and builds Helm first if this machine has none. That takes minutes, once per machine.
   stalls [--times ${TIMES.stalls}]
           sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
   terraform [--times ${TIMES.terraform}]
@@ -73,11 +75,17 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
     }
     case 'images':
+    case 'helm':
     case 'stalls':
     case 'terraform': {
       const { words, times } = parse(args, { times: TIMES[part] });
       refuseWords(words);
-      const file = { images: 'long/image-builds', stalls: 'long/hostile-bodies', terraform: 'long/terraform' }[part];
+      const file = {
+        images: 'long/image-builds',
+        helm: 'system/installation/helm',
+        stalls: 'long/hostile-bodies',
+        terraform: 'long/terraform',
+      }[part];
       return { run: { args: ['tests', file], env: { CORRAL_TEST_LONG: '1' }, isSeeded: false }, times };
     }
     default:

@@ -1,4 +1,5 @@
-import { applyMigrations } from '@corral/database';
+import { applyMigrations, type DatabaseService, databaseServices, grantServiceRights } from '@corral/database';
+import { prepareQueue } from '@corral/queue';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 
@@ -6,7 +7,7 @@ const CONNECT_MS = 10_000;
 
 export function migrateCommand(withContext: WithContext): Command {
   return new Command('migrate')
-    .description('apply all pending database migrations; safe to repeat and while services run')
+    .description('apply all pending migrations and the rights of the services; safe to repeat and while services run')
     .action(
       withContext(async ({ io, settings, print, tell }) => {
         const applied = await applyMigrations({
@@ -15,11 +16,27 @@ export function migrateCommand(withContext: WithContext): Command {
           connectTimeoutMs: CONNECT_MS,
           log: (line) => tell(`${line}\n`),
         });
+        await prepareQueue(settings);
+        const roles = await grantServiceRights({
+          databaseUrl: settings.databaseUrl,
+          rolePrefix: io.env.DATABASE_ROLE_PREFIX || undefined,
+          passwords: passwordsOf(io.env),
+        });
+        for (const role of roles) tell(`granted the rights of ${role}\n`);
         const text =
           applied.length === 0
             ? 'The database is already up to date.'
             : `The database is up to date. Migrations applied: ${applied.length}.`;
-        print({ applied }, `${text}\n`);
+        print({ applied, roles }, `${text}\n`);
       }),
     );
 }
+
+/** `DNS_GATEWAY_DATABASE_PASSWORD` and so on. */
+const passwordsOf = (env: NodeJS.ProcessEnv): { [service in DatabaseService]?: string | undefined } =>
+  Object.fromEntries(
+    databaseServices.map((service) => {
+      const name = `${service.toUpperCase().replaceAll('-', '_')}_DATABASE_PASSWORD`;
+      return [service, env[name] || undefined];
+    }),
+  );

@@ -26,7 +26,7 @@ import { verificationStore } from '../upkeep/verification-store.js';
 import { verifyConnections } from '../upkeep/verify-connections.js';
 import { desiredStore } from './desired-store.js';
 import { reconcileHandler, upkeepHandlers } from './handlers.js';
-import { waitsForGarden } from './judge/waiting.js';
+import { causedByGarden, waitsForGarden } from './judge/waiting.js';
 import { clusterMetrics } from './metrics.js';
 import { clusterPass, type PassResult } from './pass.js';
 import { recordStore } from './record.js';
@@ -62,6 +62,8 @@ export interface ClusterWorkerDeps {
 }
 
 export interface ClusterWorkers {
+  /** Number of rows that are due or have a running pass, without those that wait for the garden. */
+  countDue(): Promise<number>;
   pass(clusterId: ClusterId, stop: AbortSignal): Promise<PassResult>;
   sweep(signal: AbortSignal): Promise<number>;
   verify(signal: AbortSignal): Promise<number>;
@@ -161,6 +163,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onReturn: onGardenBack,
   });
   return {
+    countDue: leases.countDue,
     pass,
     sweep,
     verify,
@@ -203,5 +206,6 @@ export const clusterTable: LeasedTable<ClusterId> = {
   table: 'cluster',
   isWorkedOn: `(started_at IS NOT NULL OR EXISTS (
     SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND source = 'managed' AND maximum > 0))`,
+  waitsForGarden: `(coalesce(waiting->>'reason', '') IN (${causedByGarden.map((reason) => `'${reason}'`).join(', ')}))`,
   onTaken: ', started_at = coalesce(started_at, clock_timestamp())',
 };

@@ -45,6 +45,8 @@ export interface LeasedTable<Id extends LeasedId> {
   readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
   /** SQL condition for the rows that get passes at all. */
   readonly isWorkedOn: string;
+  /** SQL condition for the rows whose last pass failed because of the garden: more workers would not help them. Never null. */
+  readonly waitsForGarden: string;
   /** SQL assignments when a lease is taken. Empty, or starting with a comma. */
   readonly onTaken: string;
 }
@@ -60,7 +62,10 @@ const inMs = (parameter: string): string => `clock_timestamp() + make_interval(s
  */
 const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
 
-export const leaseStore = <Id extends LeasedId>(pool: Pool, { table, isWorkedOn, onTaken }: LeasedTable<Id>) => {
+export const leaseStore = <Id extends LeasedId>(
+  pool: Pool,
+  { table, isWorkedOn, waitsForGarden, onTaken }: LeasedTable<Id>,
+) => {
   const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
     const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
       `SELECT ${isFree} AS is_free, ${isWorkedOn} AS is_worked_on,
@@ -133,6 +138,18 @@ export const leaseStore = <Id extends LeasedId>(pool: Pool, { table, isWorkedOn,
          FROM ${table} WHERE due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}`,
       );
       return rows[0]?.seconds ?? 0;
+    },
+
+    /**
+     * Number of rows that are due or that a pass works on, without those that wait for the garden. Running passes count, so that
+     * the number does not drop to 0 while all workers are busy.
+     */
+    async countDue(): Promise<number> {
+      const { rows } = await pool.query<{ due: number }>(
+        `SELECT count(*)::float8 AS due FROM ${table}
+         WHERE (due_at <= ${rowClock} OR lease_until > ${rowClock}) AND ${isWorkedOn} AND NOT ${waitsForGarden}`,
+      );
+      return rows[0]?.due ?? 0;
     },
   };
 };

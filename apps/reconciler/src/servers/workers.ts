@@ -16,7 +16,13 @@ import type { ServerTimes } from './model.js';
 import { type ServerPassResult, serverPass } from './pass.js';
 import { serverStore } from './store.js';
 
-export const serverTable: LeasedTable<ServerId> = { table: 'adopted_server', isWorkedOn: 'true', onTaken: '' };
+export const serverTable: LeasedTable<ServerId> = {
+  table: 'adopted_server',
+  isWorkedOn: 'true',
+  // As in `makeWaitingServersDue`: only servers that are nodes, or about to be, need the garden.
+  waitsForGarden: '(failures > 0 AND (node_pool_id IS NOT NULL OR member_of_id IS NOT NULL))',
+  onTaken: '',
+};
 
 type ServerMetrics = ReturnType<typeof serverMetrics>;
 
@@ -84,6 +90,8 @@ export interface ServerWorkerDeps {
 }
 
 export interface ServerWorkers {
+  /** Number of rows that are due or have a running pass, without those that wait for the garden. */
+  countDue(): Promise<number>;
   pass(id: ServerId, stop: AbortSignal): Promise<ServerPassResult>;
   sweep(signal: AbortSignal): Promise<number>;
   readonly handlers: JobHandlers<'servers'>;
@@ -122,6 +130,7 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
     send: (serverId) => queue.send('reconcile-server', { serverId, foundBy: 'sweep' }, { jobId: serverId }),
   });
   return {
+    countDue: leases.countDue,
     pass,
     sweep,
     concurrency: settings.concurrency,

@@ -67,6 +67,8 @@ describe('the reconciler as a process with a garden', () => {
     const metrics = await (await fetch(reconciler.metricsUrl)).text();
     expect(metrics).toMatch(/corral_reconcile_passes_total\{.*outcome="finished".*\} \d/);
     expect(metrics).toMatch(/corral_reconcile_due_age_seconds\{.*\} 0/);
+    expect(metrics).toMatch(/corral_reconcile_due\{kind="cluster".*\} \d/);
+    expect(metrics).toMatch(/corral_reconcile_due\{kind="server".*\} 0/);
     expect(metrics).toMatch(/corral_reconcile_sweep_found_total\{.*\} \d/);
     expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
     expect(reconciler.output()).toContain('pass done');

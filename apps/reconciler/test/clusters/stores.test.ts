@@ -295,6 +295,21 @@ describe('due clusters', () => {
     expect(found).toEqual([0, 2, 3, 4].map((index) => clusters[index]?.id));
     expect(await leases.readDueAgeSeconds()).toBeGreaterThan(99);
   });
+
+  it('are counted with those that a pass works on, and without those that wait for the garden or are steady', async () => {
+    await at.pool.query('UPDATE cluster SET due_at = NULL, lease_until = NULL');
+    const [, , steady, waiting, throttled, faulty] = await Promise.all(Array.from({ length: 6 }, declare));
+    await take(await declare());
+    await at.pool.query('UPDATE cluster SET due_at = NULL WHERE id = $1', [steady?.id]);
+    const wait = (cluster: TestCluster | undefined, reason: string) =>
+      at.pool.query('UPDATE cluster SET waiting = $2 WHERE id = $1', [cluster?.id, JSON.stringify({ reason })]);
+    await wait(waiting, 'GardenUnavailable');
+    await wait(throttled, 'UpstreamThrottled');
+    await wait(faulty, 'PlatformFault');
+
+    // Two are due, one has a pass, and one is due again after a fault that is not the garden's.
+    expect(await leases.countDue()).toBe(4);
+  });
 });
 
 describe('a change in the garden', () => {

@@ -8,6 +8,9 @@ import { notReconciled } from './reconciled.js';
 /** Reasons of clusters that continue as soon as the garden is available again. */
 export const waitsForGarden = ['GardenUnavailable', 'GardenAccessDenied'] as const;
 
+/** Reasons of clusters that more workers would not help. */
+export const causedByGarden = [...waitsForGarden, 'UpstreamThrottled'] as const;
+
 /** Number of interrupted attempts in a row that are not reported, because the next one follows shortly. */
 const quietTries = 2;
 

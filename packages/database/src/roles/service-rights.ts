@@ -1,0 +1,113 @@
+/** The services that have a role in Postgres. Operators use the owner of the tables. */
+export const databaseServices = ['dns-gateway', 'cluster-api', 'reconciler'] as const;
+export type DatabaseService = (typeof databaseServices)[number];
+
+/**
+ * The rights on one table: words of `select insert update delete lock`. `lock` permits `SELECT … FOR UPDATE` and its weaker
+ * forms without `update`: Postgres asks for the right to update one column, which is the time of the row's creation.
+ */
+export interface ServiceRights {
+  readonly tables: { readonly [table: string]: string };
+  /** Whether the service sends or takes jobs, which are in the schema `bullmq` when there is no Redis. */
+  readonly queue: boolean;
+}
+
+/**
+ * What each service may do, by table. A table that is not listed is closed to the service. Triggers run with the rights of the
+ * service that caused them: every change that is shown live inserts into `team_event`. Foreign keys need no rights.
+ */
+export const serviceRights: { readonly [service in DatabaseService]: ServiceRights } = {
+  'dns-gateway': {
+    queue: false,
+    tables: {
+      course_code: 'select lock',
+      demo: 'select insert update',
+      dns_action: 'select insert update',
+      dns_action_poll: 'select insert update',
+      dns_audit_entry: 'select insert update delete',
+      dns_request_count: 'select insert update',
+      dns_rrset: 'select insert update delete',
+      dns_token: 'select insert update',
+      dns_zone: 'select',
+      service_process: 'select insert update delete',
+      team: 'select lock',
+      team_event: 'insert',
+      upstream_budget: 'select insert update',
+    },
+  },
+  'cluster-api': {
+    queue: true,
+    tables: {
+      adopted_server: 'select insert update',
+      app_user: 'select insert update',
+      audit_entry: 'select insert update',
+      billing_event: 'select insert',
+      cluster: 'select insert update delete',
+      connection: 'select insert update delete',
+      demo: 'select',
+      dns_audit_entry: 'select',
+      dns_request_count: 'select',
+      dns_rrset: 'select',
+      dns_token: 'select insert update',
+      dns_zone: 'select',
+      garden_cleanup: 'select insert',
+      idempotency_key: 'select insert',
+      invitation: 'select insert update delete',
+      membership: 'select insert update delete',
+      node_pool: 'select insert update delete',
+      operation: 'select insert update',
+      price_list: 'select insert update',
+      service_process: 'select insert update delete',
+      session: 'select insert update',
+      subscription: 'select insert update',
+      team: 'select update',
+      team_change_lock: 'select insert update',
+      team_event: 'select insert',
+      upstream_budget: 'select',
+      user_identity: 'select insert delete',
+    },
+  },
+  reconciler: {
+    queue: true,
+    tables: {
+      adopted_server: 'select update delete',
+      app_user: 'select',
+      audit_entry: 'select insert delete lock',
+      billing_event: 'select delete lock',
+      cluster: 'select update delete',
+      connection: 'select update',
+      demo: 'select update delete',
+      dns_action: 'select insert update delete',
+      dns_action_poll: 'select insert update',
+      dns_audit_entry: 'select insert update delete',
+      dns_request_count: 'select delete lock',
+      dns_rrset: 'select insert update delete',
+      dns_sync_run: 'select insert update delete',
+      dns_sync_seen: 'select insert delete',
+      dns_token: 'select update delete',
+      dns_zone: 'select insert update',
+      garden_cleanup: 'select update delete',
+      idempotency_key: 'select delete lock',
+      invitation: 'select update delete',
+      leadership: 'select insert update',
+      membership: 'select',
+      node_pool: 'select',
+      operation: 'select update delete',
+      price_list: 'select insert update',
+      session: 'select delete lock',
+      team: 'select update',
+      team_event: 'select insert delete lock',
+      upstream_budget: 'select insert update',
+    },
+  },
+};
+
+/** Tables whose time of creation has another name. */
+const createdAt: { readonly [table: string]: string } = { billing_event: 'received_at', dns_request_count: 'minute' };
+
+/** The rights on a table as SQL: `SELECT, UPDATE (created_at)`. */
+export const sqlOfRights = (table: string, rights: string): string =>
+  rights
+    .split(' ')
+    .map((right) => (right === 'lock' ? `UPDATE (${createdAt[table] ?? 'created_at'})` : right.toUpperCase()))
+    .join(', ');

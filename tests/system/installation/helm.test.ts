@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createEmptyDatabase, describeNeeding, freePort, startProcess } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type Container,
+  environmentOf,
+  podOf,
+  problemsOf,
+  type Rendered,
+  renderChart,
+  runHelm,
+} from '../../support/kubernetes/chart.js';
+import { findHelm, missingHelm } from '../../support/kubernetes/find-helm.js';
+import { startLocalCloud } from '../../support/system/local-cloud.js';
+import { builtFile, program } from '../../support/system/program.js';
+import { type Ends, UNLIMITED, undo, ZONE } from '../../support/system/system-parts.js';
+
+const found = findHelm();
+const helm = found ?? '';
+const valueSets = readdirSync(builtFile('infra/helm/corral/ci')).map((name) => `ci/${name}`);
+
+const containersOf = (objects: readonly Rendered[]): Container[] =>
+  objects.flatMap((object) => podOf(object)?.containers ?? []);
+const containerOf = (objects: readonly Rendered[], name: string): Container => {
+  const container = containersOf(objects).find((each) => each.name === name);
+  if (container === undefined) throw new Error(`The chart has no container ${name}.`);
+  return container;
+};
+
+describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () => {
+  it('has six sets of values', () => {
+    expect(valueSets).toHaveLength(6);
+  });
+
+  describe.each(valueSets)('with %s', (values) => {
+    let objects: Rendered[];
+    beforeAll(() => {
+      objects = renderChart(helm, values);
+    });
+
+    it('passes the linter, and each object fits the schema of its kind', () => {
+      runHelm(helm, 'lint', '--strict', '--values', values, '.');
+
+      expect(objects.flatMap(problemsOf)).toEqual([]);
+    });
+
+    it('has pods that the restricted level admits', () => {
+      const pods = objects.map(podOf).filter((pod) => pod !== null);
+
+      expect(pods.length).toBeGreaterThanOrEqual(4);
+      for (const { securityContext, containers, automountServiceAccountToken } of pods) {
+        expect(automountServiceAccountToken).toBe(false);
+        expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+        for (const container of containers) {
+          expect(container.securityContext).toEqual({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          });
+        }
+      }
+    });
+
+    it('gives each service only the secrets that it needs', () => {
+      const secretsOf = (name: string) =>
+        containersOf(objects)
+          .filter((container) => container.name === name)
+          .flatMap(({ env }) => env.map((variable) => variable.name));
+
+      for (const hidden of ['SECRET_KEYS', 'OIDC_CLIENT_SECRET', 'GARDEN_KUBECONFIG', 'SMTP_URL']) {
+        expect(secretsOf('dns-gateway')).not.toContain(hidden);
+      }
+      expect(secretsOf('cluster-api')).not.toContain('HCLOUD_TOKEN');
+      expect(secretsOf('admin')).not.toContain('HCLOUD_TOKEN');
+    });
+  });
+
+  it.each([
+    ['a value that does not exist', ['--set', 'dnsGateway.replica=3'], /replica/],
+    ['no zone', ['--set', 'zone.name='], /zone/],
+    ['one reconciler with KEDA', ['--set', 'reconciler.keda.minReplicas=1'], /minReplicas/],
+    ['a missing secret', ['--set', 'upstream.token.value='], /Set upstream\.token/],
+    ['the cluster API without a garden', ['--set', 'clusterApi.enabled=true,secretKeys.value=k'], /garden|passwords/],
+  ])('refuses %s', (_what, settings, reason) => {
+    expect(() => renderChart(helm, 'ci/dns-values.yaml', ...settings)).toThrow(reason);
+  });
+
+  it('replaces the pods of a service when one of its secrets changes, and no others', () => {
+    const checksums = (...settings: string[]) =>
+      Object.fromEntries(
+        renderChart(helm, 'ci/ingress-values.yaml', ...settings)
+          .filter(({ kind }) => kind === 'Deployment')
+          .map(({ metadata, spec }) => [metadata.name, spec.template.metadata.annotations['checksum/secrets']]),
+      );
+
+    const [before, after] = [checksums(), checksums('--set', 'secretKeys.value=other')];
+
+    expect(after['corral-dns-gateway']).toBe(before['corral-dns-gateway']);
+    expect(after['corral-cluster-api']).not.toBe(before['corral-cluster-api']);
+    expect(after['corral-reconciler']).not.toBe(before['corral-reconciler']);
+  });
+
+  it('scales the reconciler on due work, on at least two replicas, with a fallback', () => {
+    const scaled = renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject');
+
+    expect(scaled?.spec).toMatchObject({ minReplicaCount: 2, fallback: { failureThreshold: 3, replicas: 3 } });
+    expect(scaled?.spec.triggers[0].metadata.query).toContain('corral_reconcile_due{');
+  });
+});
+
+describeNeeding(describe, found === null ? missingHelm : null, 'the environment of each container', () => {
+  const ends: Ends = [];
+  afterAll(() => undo(ends));
+
+  it('starts the real processes, on roles that the migration creates, and passes the test of the chart', async () => {
+    const database = await createEmptyDatabase();
+    ends.push(() => database.drop());
+    const dataDir = await mkdtemp(join(tmpdir(), 'corral-chart-'));
+    ends.push(() => rm(dataDir, { recursive: true, force: true }));
+    const cloud = await startLocalCloud({ zoneName: ZONE, actionMs: 100, requestsPerHour: Number(UNLIMITED), dataDir });
+    ends.push(() => cloud.program.stop());
+    const { hostname, port, username, password, pathname } = new URL(database.url);
+    const settings = {
+      'database.host': hostname,
+      'database.port': port,
+      'database.name': pathname.slice(1),
+      'database.parameters': '',
+      'database.rolePrefix': `r${randomBytes(4).toString('hex')}_`,
+      'database.owner.user': username,
+      'database.owner.password.value': decodeURIComponent(password),
+      'database.passwords.dnsGateway.value': `p:/?#[]@%'"$ x`,
+      'upstream.url': cloud.apiUrl,
+      'upstream.token.value': cloud.token,
+    };
+    const escaped = (value: string) => value.replaceAll('\\', '\\\\').replaceAll(',', '\\,');
+    const objects = renderChart(
+      helm,
+      'ci/ingress-values.yaml',
+      ...Object.entries(settings).flatMap(([name, value]) => [
+        name === 'database.port' ? '--set' : '--set-string',
+        `${name}=${escaped(value)}`,
+      ]),
+    );
+    const envOf = (name: string) => environmentOf(containerOf(objects, name), objects);
+    const admin = async (...args: string[]): Promise<string> => {
+      const running = await startProcess({
+        command: process.execPath,
+        args: [builtFile('apps/admin/dist/main.js'), ...args],
+        env: envOf('admin'),
+      });
+      const { code } = await running.exited;
+      if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
+      return running.output();
+    };
+
+    await admin(...(containerOf(objects, 'admin').args ?? []));
+    const urls: Record<string, string> = {};
+    const { serviceKubeconfigPaths: kubeconfigs } = cloud;
+    for (const [name, kubeconfig] of [
+      ['reconciler', kubeconfigs.reconciler],
+      ['cluster-api', kubeconfigs.clusterApi],
+      ['dns-gateway', undefined],
+    ] as const) {
+      // What the node gives to a pod: addresses of its own, and mounted files.
+      const [ownPort, metricsPort] = [await freePort(), await freePort()];
+      urls[name] = `http://127.0.0.1:${ownPort}`;
+      const service = program({
+        name,
+        file: `apps/${name}/dist/main.js`,
+        env: {
+          ...envOf(name),
+          HOST: '127.0.0.1',
+          PORT: String(ownPort),
+          METRICS_PORT: String(metricsPort),
+          GARDEN_KUBECONFIG: kubeconfig,
+        },
+        readyUrl: `http://127.0.0.1:${metricsPort}/readyz`,
+      });
+      await service.start();
+      ends.push(() => service.stop());
+      await service.untilReady();
+    }
+
+    await admin('team', 'create', 'acme');
+    const issued = await admin('--json', 'token', 'issue', 'acme', '--name', 'helm test');
+    const check = await startProcess({
+      command: process.execPath,
+      args: [builtFile('infra/helm/corral/files/check-dns-api.mjs')],
+      env: {
+        ...envOf('test'),
+        DNS_URL: `${urls['dns-gateway']}/v1`,
+        READY_URL: `${urls['dns-gateway']}/readyz`,
+        DNS_TOKEN: JSON.parse(issued).token,
+      },
+    });
+
+    expect({ ...(await check.exited), output: check.output() }).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/was written, read and deleted/),
+    });
+  }, 240_000);
+});
