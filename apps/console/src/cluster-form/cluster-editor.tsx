@@ -58,7 +58,7 @@ export function ClusterEditor({ team, text, onText, problems, isNew, isStarted, 
   };
   return (
     <div className={styles.fields}>
-      <Group role="group" aria-label="View" gap="xs">
+      <Group role="group" aria-label="View" gap="xs" className={styles.views ?? ''}>
         <Button
           aria-pressed={view === 'form'}
           onClick={() => {

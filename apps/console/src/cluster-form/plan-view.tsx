@@ -122,5 +122,11 @@ function CostLine({ term, children }: { readonly term: string; readonly children
   );
 }
 
-const shown = (value: unknown): string =>
-  value === null || value === undefined ? 'absent' : typeof value === 'string' ? value : JSON.stringify(value);
+/** For people rather than as JSON: "name: general, maximum: 3". */
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return 'absent';
+  if (typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join('; ');
+  const members = Object.entries(value).map(([name, each]) => `${name}: ${shown(each)}`);
+  return members.length === 0 ? 'none' : members.join(', ');
+}

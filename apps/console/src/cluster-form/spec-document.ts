@@ -16,10 +16,10 @@ export const textOf = (spec: unknown): string => stringify({ spec });
 /** Reads a document; a broken one keeps its text and has a problem. */
 export function readDocument(text: string): SpecDocument {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
   if (error !== undefined) {
-    return { spec: null, problem: { line: error.linePos?.[0].line ?? 1, message: error.message.split('\n')[0] ?? '' } };
+    return { spec: null, problem: { line: lines.linePos(error.pos[0]).line, message: `${error.message}.` } };
   }
   if (!isMap(document.get('spec'))) {
     return { spec: null, problem: { line: 1, message: 'The document must have a member “spec” with the fields.' } };
