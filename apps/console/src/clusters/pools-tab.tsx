@@ -31,7 +31,7 @@ export function PoolsTab({ team, cluster }: { readonly team: string; readonly cl
         },
         {
           id: 'scale',
-          label: 'Minimum and maximum (nodes)',
+          label: 'Minimum, maximum',
           cell: (pool) => <Scale team={team} cluster={cluster} pool={pool} key={`${pool.minimum} ${pool.maximum}`} />,
         },
       ]}
@@ -59,7 +59,7 @@ function Scale({ team, cluster, pool }: ScaleProps) {
     each.name === pool.name ? { ...each, minimum, maximum } : each,
   );
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap="xs">
       <NumberInput
         aria-label={`Minimum of ${pool.name}`}
         w="5rem"
