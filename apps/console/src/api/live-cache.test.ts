@@ -91,3 +91,21 @@ describe('a list that follows live changes', () => {
     );
   });
 });
+
+it('does not leave a deleted resource on its page', async () => {
+  const cache = new QueryClient();
+  const detail = ['team', 'acme', 'cluster', 'web'];
+  let isDeleted = false;
+  const queryFn = () => (isDeleted ? Promise.reject(new Error('Not found')) : Promise.resolve('web'));
+  const page = new QueryObserver(cache, { queryKey: detail, queryFn, retry: false });
+  const leave = page.subscribe(() => undefined);
+  await new Promise(setImmediate);
+  expect(page.getCurrentResult().data).toBe('web');
+
+  isDeleted = true;
+  applyLiveEvent(cache, 'acme', { ...eventOf('1', null), kind: 'Cluster', name: 'web', parent: null });
+  await new Promise(setImmediate);
+  expect(page.getCurrentResult()).toMatchObject({ data: undefined, isError: true });
+  leave();
+  cache.clear();
+});

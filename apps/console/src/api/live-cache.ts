@@ -30,8 +30,11 @@ export function applyLiveEvent(cache: QueryClient, team: string, event: LiveEven
     if (event.resource !== null && event.change === 'changed') {
       cache.setQueryData(target.detail, event.resource);
       repeatLoad(cache, target.detail);
-    } else if (cache.getQueryData(target.detail) !== undefined)
-      void cache.invalidateQueries({ queryKey: target.detail });
+    } else if (cache.getQueryData(target.detail) !== undefined) {
+      // Data of before a failed load stays on the page, but a deleted resource must not.
+      if (event.change === 'deleted') void cache.resetQueries({ queryKey: target.detail, exact: true });
+      else void cache.invalidateQueries({ queryKey: target.detail });
+    }
   }
 }
 

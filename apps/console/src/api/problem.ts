@@ -2,7 +2,10 @@
 export interface FieldProblem {
   /** JSON pointer into the body; empty for the body itself. */
   readonly pointer: string;
+  /** Continues a sentence that begins with the field. */
   readonly message: string;
+  /** A complete sentence, where the API has one. */
+  readonly detail?: string;
 }
 
 interface ProblemInit {

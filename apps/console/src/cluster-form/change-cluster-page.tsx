@@ -1,9 +1,9 @@
 import type { Cluster, ClusterSpec } from '@corral/contracts';
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
-import { isProblem } from '../api/problem.js';
+import { useMemo, useState } from 'react';
+import { type FieldProblem, isProblem } from '../api/problem.js';
 import { clusterQuery } from '../api/queries.js';
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
@@ -41,27 +41,33 @@ export function ChangeClusterPage() {
 function ChangeCluster({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const navigate = useNavigate();
   const { name, etag, id } = cluster.metadata;
-  const [start] = useState(() => ({ began: cluster.spec as ClusterSpec, text: textOf(cluster.spec) }));
-  const [draft, setDraft, clear] = useDraft(`${team}.change-cluster.${id}`, start);
-  const [conflict, setConflict] = useState<Cluster | null>(null);
+  const [start] = useState(() => startOf(cluster));
+  const [kept, setDraft, clear] = useDraft(`${team}.change-cluster.${id}`, start);
+  const [isComparing, setComparing] = useState(false);
+  const [reveal, setReveal] = useState<{ readonly pointer: string } | null>(null);
   // The accepted change is then the present specification, which is no change of another person.
   const [isApplied, setApplied] = useState(false);
-  const { spec } = readDocument(draft.text);
+  const cache = useQueryClient();
+  const isUntouched = kept.text === textOf(kept.began);
+  // Nothing was typed yet, so the change of another person is simply what the form begins with.
+  const draft = isUntouched ? startOf(cluster) : kept;
+  const { spec, problem } = useMemo(() => readDocument(draft.text), [draft.text]);
   // The stream shows the change of another person before a 412 would.
   const hasChanged = !isSame(cluster.spec, draft.began);
-  const current = hasChanged ? cluster : conflict;
   const hasEdits = spec === null || !isSame(spec, draft.began);
-  const planning = usePlan({ team, name }, hasEdits && current === null ? spec : null, etag);
+  const planning = usePlan({ team, name }, hasEdits && !hasChanged ? spec : null, etag);
   if (isApplied) return <p role="status">The change was accepted.</p>;
-  if (current !== null && spec !== null) {
+  if (isComparing && hasChanged && spec !== null) {
     return (
       <Conflict
+        team={team}
         began={draft.began}
-        current={current}
+        current={cluster}
         yours={spec}
-        onMerged={(merged) => {
-          setConflict(null);
-          setDraft({ began: current.spec as ClusterSpec, text: textOf(merged) });
+        text={draft.text}
+        onMerged={(text) => {
+          setComparing(false);
+          setDraft({ began: cluster.spec as ClusterSpec, text });
         }}
       />
     );
@@ -73,30 +79,55 @@ function ChangeCluster({ team, cluster }: { readonly team: string; readonly clus
           team={team}
           text={draft.text}
           onText={(text) => setDraft({ ...draft, text })}
-          problems={isProblem(planning.error) ? planning.error.fields : []}
+          problems={planning.isCurrent && isProblem(planning.error) ? planning.error.fields : NONE}
           isNew={false}
+          isStarted={cluster.status.phase !== 'Draft'}
+          reveal={reveal}
         />
         {hasEdits && (
           <div>
-            <Button onClick={() => setDraft({ began: cluster.spec as ClusterSpec, text: textOf(cluster.spec) })}>
-              Discard changes
-            </Button>
+            <Button onClick={() => setDraft(startOf(cluster))}>Discard changes</Button>
           </div>
         )}
       </div>
-      <PlanPanel
-        target={{ team, name }}
-        began={cluster}
-        planning={planning}
-        action={`Apply to ${name}`}
-        hint={hasEdits ? 'Planning …' : 'Nothing is changed yet.'}
-        onConflict={setConflict}
-        onApplied={() => {
-          setApplied(true);
-          clear();
-          void navigate({ to: '/teams/$team/clusters/$name', params: { team, name } });
-        }}
-      />
+      {hasChanged ? (
+        <section className={styles.side} aria-label="Plan">
+          <h2>Plan</h2>
+          <p role="alert">
+            {name} has changed since you began. {problem !== null && `Fix line ${problem.line}, then compare.`}
+          </p>
+          <Button variant="filled" onClick={() => setComparing(spec !== null)}>
+            Compare
+          </Button>
+        </section>
+      ) : (
+        <PlanPanel
+          target={{ team, name }}
+          began={cluster}
+          planning={planning}
+          action={`Apply to ${name}`}
+          hint={hintOf(problem, hasEdits)}
+          onReveal={(pointer) => setReveal({ pointer })}
+          onConflict={(current) => {
+            cache.setQueryData(clusterQuery(team, name).queryKey, current);
+            setComparing(true);
+          }}
+          onApplied={() => {
+            setApplied(true);
+            clear();
+            void navigate({ to: '/teams/$team/clusters/$name', params: { team, name } });
+          }}
+        />
+      )}
     </div>
   );
+}
+
+const NONE: readonly FieldProblem[] = [];
+
+const startOf = ({ spec }: Cluster) => ({ began: spec as ClusterSpec, text: textOf(spec) });
+
+function hintOf(problem: { readonly line: number } | null, hasEdits: boolean): string {
+  if (problem !== null) return `Fix line ${problem.line} of the YAML to see what it does and costs.`;
+  return hasEdits ? 'Planning …' : 'Nothing is changed yet.';
 }

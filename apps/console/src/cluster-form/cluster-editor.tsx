@@ -1,31 +1,71 @@
-import { Button, Group, Textarea } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { FieldProblem } from '../api/problem.js';
 import { catalogueQuery, connectionsQuery } from '../api/queries.js';
-import { Failed } from '../ui/states.js';
+import { Failed, Loading } from '../ui/states.js';
 import styles from './plan.module.css';
-import { readDocument } from './spec-document.js';
+import { fieldOf } from './reveal-field.js';
+import { lineOfPointer, readDocument } from './spec-document.js';
 import { SpecForm } from './spec-form.js';
+
+const YamlEditor = lazy(async () => ({ default: (await import('./yaml-editor.js')).YamlEditor }));
 
 export interface ClusterEditorProps {
   readonly team: string;
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly problems: readonly FieldProblem[];
+  /** Connection and region are fixed at creation. */
   readonly isNew: boolean;
+  /** The network is fixed at the start. */
+  readonly isStarted: boolean;
+  /** JSON pointer of the field that takes the focus; each new object moves it. */
+  readonly reveal: { readonly pointer: string } | null;
 }
 
 /** Two views of one document: a form and YAML. */
-export function ClusterEditor({ team, text, onText, problems, isNew }: ClusterEditorProps) {
+export function ClusterEditor({ team, text, onText, problems, isNew, isStarted, reveal }: ClusterEditorProps) {
   const [view, setView] = useState<'form' | 'yaml'>('form');
-  const { spec, problem } = readDocument(text);
+  const [lineReveal, setLineReveal] = useState<{ readonly line: number } | null>(null);
+  const form = useRef<HTMLFieldSetElement>(null);
+  const problemId = useId();
+  const { spec, problem } = useMemo(() => readDocument(text), [text]);
+  // Broken text has no fields: the form shows those that it had, read-only.
+  const lastValid = useRef({ text, spec: spec ?? {} });
+  if (spec !== null) lastValid.current = { text, spec };
   const connections = useQuery(connectionsQuery(team));
-  const catalogue = useQuery(catalogueQuery(team, spec?.connectionRef || undefined));
+  const catalogue = useQuery(catalogueQuery(team, lastValid.current.spec.connectionRef || undefined));
+  const lineProblems = useMemo(
+    () =>
+      problem !== null
+        ? [problem]
+        : problems.map(({ pointer, message }) => ({ line: lineOfPointer(text, pointer), message })),
+    [problem, problems, text],
+  );
+  const latest = useRef({ text, view });
+  latest.current = { text, view };
+  useEffect(() => {
+    if (reveal === null) return;
+    const field = latest.current.view === 'form' ? fieldOf(form.current, reveal.pointer) : null;
+    if (field !== null) return field.focus();
+    setView('yaml');
+    setLineReveal({ line: lineOfPointer(latest.current.text, reveal.pointer) });
+  }, [reveal]);
+  const showLine = (line: number) => {
+    setView('yaml');
+    setLineReveal({ line });
+  };
   return (
     <div className={styles.fields}>
-      <Group role="group" aria-label="View" gap="xs">
-        <Button aria-pressed={view === 'form'} onClick={() => setView('form')}>
+      <Group role="group" aria-label="View" gap="xs" className={styles.views ?? ''}>
+        <Button
+          aria-pressed={view === 'form'}
+          onClick={() => {
+            setView('form');
+            setLineReveal(null);
+          }}
+        >
           Form
         </Button>
         <Button aria-pressed={view === 'yaml'} onClick={() => setView('yaml')}>
@@ -40,31 +80,33 @@ export function ClusterEditor({ team, text, onText, problems, isNew }: ClusterEd
         />
       )}
       {view === 'yaml' ? (
-        <Textarea
-          label="Specification as YAML"
-          value={text}
-          onChange={(event) => onText(event.currentTarget.value)}
-          error={problem === null ? null : `Line ${problem.line}: ${problem.message}`}
-          autosize
-          minRows={16}
-          spellCheck={false}
-          classNames={{ input: 'mono' }}
-        />
-      ) : problem === null ? (
-        <SpecForm
-          text={text}
-          spec={spec}
-          onText={onText}
-          connections={connections.data ?? []}
-          catalogue={catalogue.data}
-          problems={problems}
-          isNew={isNew}
-        />
+        <Suspense fallback={<Loading what="the editor" />}>
+          <YamlEditor text={text} onText={onText} problems={lineProblems} reveal={lineReveal} describedBy={problemId} />
+          <p id={problemId} role="status" className={problem === null ? 'muted' : styles.bad}>
+            {problem === null ? 'Tab leaves the editor.' : `Line ${problem.line}: ${problem.message}`}
+          </p>
+        </Suspense>
       ) : (
-        <p role="alert">
-          Fix line {problem.line} of the YAML to continue here: {problem.message}{' '}
-          <Button onClick={() => setView('yaml')}>Show YAML</Button>
-        </p>
+        <>
+          {problem !== null && (
+            <p role="alert">
+              Fix line {problem.line} to continue here. {problem.message}{' '}
+              <Button onClick={() => showLine(problem.line)}>Show line {problem.line}</Button>
+            </p>
+          )}
+          <fieldset ref={form} className={styles.form} disabled={problem !== null} aria-label="Specification">
+            <SpecForm
+              text={lastValid.current.text}
+              spec={lastValid.current.spec}
+              onText={onText}
+              connections={connections.data ?? []}
+              catalogue={catalogue.data}
+              problems={problem === null ? problems : []}
+              isNew={isNew}
+              isStarted={isStarted}
+            />
+          </fieldset>
+        </>
       )}
     </div>
   );

@@ -1,33 +1,44 @@
-import type { Cluster, ClusterSpec } from '@corral/contracts';
+import type { Cluster, ClusterSpec, Operation } from '@corral/contracts';
 import { Button, NativeSelect } from '@mantine/core';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { operationsQuery } from '../api/queries.js';
+import { clockOf } from '../ui/relative-time.js';
 import { Table } from '../ui/table.js';
-import { type Choice, differencesOf, type FieldDifference, mergedSpec } from './three-way.js';
+import styles from './plan.module.css';
+import { type Choice, differencesOf, type FieldDifference, mergedText } from './three-way.js';
 
 export interface ConflictProps {
+  readonly team: string;
   readonly began: ClusterSpec;
   readonly current: Cluster;
   readonly yours: Readonly<Partial<ClusterSpec>>;
-  readonly onMerged: (spec: ClusterSpec) => void;
+  /** Your document, from which `yours` was read. */
+  readonly text: string;
+  readonly onMerged: (text: string) => void;
 }
 
 const outcomes = { them: 'Theirs, taken over', you: 'Yours, kept' } as const;
 
 /** Another person changed the specification meanwhile: three ways, field by field. */
-export function Conflict({ began, current, yours, onMerged }: ConflictProps) {
+export function Conflict({ team, began, current, yours, text, onMerged }: ConflictProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  const operations = useQuery(operationsQuery(team, current.metadata.id));
+  const last = operations.data?.find(({ id }) => id === current.status.lastOperation?.id);
   const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({});
   const [isRefused, setRefused] = useState(false);
   const differences = differencesOf(began, current.spec as ClusterSpec, yours);
   const { name } = current.metadata;
   const merge = () => {
-    const merged = mergedSpec(current.spec as ClusterSpec, differences, choices);
+    const merged = mergedText(text, differences, choices);
     if (merged === null) setRefused(true);
     else onMerged(merged);
   };
   const columns = [
     { id: 'field', label: 'Field', cell: ({ field }: FieldDifference) => <code>{field}</code> },
     { id: 'began', label: 'When you began', cell: (row: FieldDifference) => <Value value={row.began} /> },
-    { id: 'now', label: 'Now', cell: (row: FieldDifference) => <Value value={row.now} /> },
+    { id: 'now', label: nowLabel(last), cell: (row: FieldDifference) => <Value value={row.now} /> },
     { id: 'yours', label: 'Yours', cell: (row: FieldDifference) => <Value value={row.yours} /> },
     {
       id: 'outcome',
@@ -51,9 +62,12 @@ export function Conflict({ began, current, yours, onMerged }: ConflictProps) {
     },
   ];
   return (
-    <section aria-label="Compare">
-      <p role="alert">
-        {name} has changed since you began. Nothing was applied, and what you typed is kept.
+    <section aria-labelledby="compare" className={styles.fields}>
+      <h2 id="compare" ref={heading} tabIndex={-1}>
+        {name} has changed since you began
+      </h2>
+      <p>
+        Nothing was applied, and what you typed is kept.
         {differences.length === 0 && ' Nothing of yours differs from it any more.'}
       </p>
       <Table
@@ -62,12 +76,18 @@ export function Conflict({ began, current, yours, onMerged }: ConflictProps) {
         rows={differences}
         rowKey={({ field }) => field}
       />
-      <Button variant="filled" onClick={merge}>
-        Continue with these
-      </Button>
+      <div>
+        <Button variant="filled" onClick={merge}>
+          Continue with these
+        </Button>
+      </div>
     </section>
   );
 }
+
+/** "Now (Ada, 12:01:00)", if it is known whose change it is. */
+const nowLabel = (last: Operation | undefined): string =>
+  last?.createdBy ? `Now (${last.createdBy.displayName}, ${clockOf(Date.parse(last.createdAt))})` : 'Now';
 
 const Value = ({ value }: { readonly value: unknown }) => (
   <span className="mono">

@@ -1,16 +1,17 @@
-import { clusterLimits } from '@corral/contracts';
-import { TextInput } from '@mantine/core';
+import { type ClusterSpec, clusterLimits } from '@corral/contracts';
+import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
-import { isProblem } from '../api/problem.js';
-import { catalogueQuery, connectionsQuery } from '../api/queries.js';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useMemo, useRef, useState } from 'react';
+import { type FieldProblem, isProblem } from '../api/problem.js';
+import { catalogueQuery, clusterQuery, connectionsQuery } from '../api/queries.js';
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Page } from '../ui/page.js';
 import { Loaded, Loading } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
 import { ClusterEditor } from './cluster-editor.js';
+import { isDeclared } from './declared.js';
 import styles from './plan.module.css';
 import { PlanPanel } from './plan-panel.js';
 import { firstTypeIn } from './spec-choices.js';
@@ -55,16 +56,21 @@ function CreateCluster({ team, initial }: { readonly team: string; readonly init
   const navigate = useNavigate();
   const [start] = useState(() => ({ name: '', text: initial }));
   const [draft, setDraft, clear] = useDraft(`${team}.create-cluster`, start);
+  const [reveal, setReveal] = useState<{ readonly pointer: string } | null>(null);
   const name = draft.name.trim();
-  const { spec } = readDocument(draft.text);
+  const { spec, problem } = useMemo(() => readDocument(draft.text), [draft.text]);
   const planning = usePlan({ team, name }, spec, null);
-  const isTaken = isProblem(planning.error) && planning.error.status === 412;
-  const fields = isProblem(planning.error) ? planning.error.fields : [];
+  const error = planning.isCurrent && isProblem(planning.error) ? planning.error : null;
+  const isTaken = error?.status === 412;
+  // An invalid name is refused for the path, which no pointer leads to.
+  const isNameInvalid = error?.code === 'validation_failed' && error.fields.every(({ pointer }) => pointer === '');
   const isDraft = spec !== null && (spec.nodePools ?? []).length === 0;
+  const nameField = useRef<HTMLInputElement>(null);
   return (
     <div className={styles.editor}>
       <div className={styles.fields}>
         <TextInput
+          ref={nameField}
           label="Name"
           required
           autoFocus
@@ -72,24 +78,34 @@ function CreateCluster({ team, initial }: { readonly team: string; readonly init
           value={draft.name}
           onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
           description="Lower-case letters, digits and hyphens. It is fixed at creation."
-          error={isTaken ? `A cluster ${name} exists already. Choose another name.` : null}
+          error={nameErrorOf(name, isTaken, isNameInvalid)}
           autoComplete="off"
           spellCheck={false}
         />
+        {isTaken && <Existing team={team} name={name} spec={spec} onOpen={clear} />}
         <ClusterEditor
           team={team}
           text={draft.text}
           onText={(text) => setDraft({ ...draft, text })}
-          problems={fields}
+          problems={error?.fields ?? NONE}
           isNew
+          isStarted={false}
+          reveal={reveal}
         />
+        {draft.text !== initial && (
+          <div>
+            <Button onClick={() => setDraft({ ...draft, text: initial })}>Discard changes</Button>
+          </div>
+        )}
       </div>
       <PlanPanel
         target={{ team, name }}
         began={null}
         planning={planning}
         action={isDraft ? 'Save draft' : `Create ${name === '' ? 'cluster' : name}`}
-        hint={name === '' ? 'Type a name to see what it does and costs.' : 'Planning …'}
+        hint={hintOf(name, problem)}
+        onReveal={(pointer) => setReveal({ pointer })}
+        onNothingToPlan={() => (name === '' ? nameField.current?.focus() : undefined)}
         onConflict={() => undefined}
         onApplied={() => {
           clear();
@@ -97,5 +113,38 @@ function CreateCluster({ team, initial }: { readonly team: string; readonly init
         }}
       />
     </div>
+  );
+}
+
+const NONE: readonly FieldProblem[] = [];
+function nameErrorOf(name: string, isTaken: boolean, isInvalid: boolean): string | null {
+  if (isTaken) return `A cluster ${name} exists already. Choose another name.`;
+  return isInvalid ? 'Use a-z, 0-9 and hyphens, without a hyphen at either end.' : null;
+}
+
+function hintOf(name: string, problem: { readonly line: number } | null): string {
+  if (problem !== null) return `Fix line ${problem.line} of the YAML to see what it does and costs.`;
+  return name === '' ? 'Type a name to see what it does and costs.' : 'Planning …';
+}
+
+interface ExistingProps {
+  readonly team: string;
+  readonly name: string;
+  readonly spec: Readonly<Partial<ClusterSpec>> | null;
+  readonly onOpen: () => void;
+}
+
+/** The cluster that has the name. After a lost answer or a reload, it may be the one that was just created. */
+function Existing({ team, name, spec, onOpen }: ExistingProps) {
+  const cluster = useQuery({ ...clusterQuery(team, name), retry: false });
+  if (cluster.data === undefined) return null;
+  const isThis = spec !== null && isDeclared(spec, cluster.data.spec as ClusterSpec);
+  return (
+    <p role="status">
+      {isThis ? `${name} was created as declared here. ` : ''}
+      <Link to="/teams/$team/clusters/$name" params={{ team, name }} onClick={isThis ? onOpen : () => undefined}>
+        Open {name}
+      </Link>
+    </p>
   );
 }

@@ -1,7 +1,7 @@
 import type { Cluster } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { isProblem } from '../api/problem.js';
 import { clusterQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
@@ -9,7 +9,9 @@ import { clockOf } from '../ui/relative-time.js';
 import { Failed } from '../ui/states.js';
 import { applyPlan, type Plan, type PlanTarget } from './plan.js';
 import styles from './plan.module.css';
-import { PlanView, Refusals } from './plan-view.js';
+import { PlanView } from './plan-view.js';
+import { Refusals } from './refusals.js';
+import { Superseded } from './superseded.js';
 import type { Planning } from './use-plan.js';
 
 export interface PlanPanelProps {
@@ -23,20 +25,33 @@ export interface PlanPanelProps {
   readonly onConflict: (current: Cluster) => void;
   /** Said instead of a plan when there is none to make. */
   readonly hint: string;
+  /** Leads to the field at a JSON pointer. */
+  readonly onReveal?: (pointer: string) => void;
+  /** Leads to what is missing before there can be a plan. */
+  readonly onNothingToPlan?: () => void;
 }
 
-/** The plan, and the button that applies exactly this one. */
-export function PlanPanel({ target, began, planning, action, onApplied, onConflict, hint }: PlanPanelProps) {
+/** The plan, and the button that applies exactly this one. Ctrl or ⌘ with Enter presses it. */
+export function PlanPanel(props: PlanPanelProps) {
+  const { target, began, planning, action, onApplied, onConflict, hint, onReveal, onNothingToPlan } = props;
   const cache = useQueryClient();
-  const { plan, error, isCurrent, checkedAt, repeat } = planning;
-  const [changed, setChanged] = useState<Plan | null>(null);
+  const { plan, error, isCurrent, checkedAt } = planning;
+  const [changed, setChanged] = useState<{ readonly from: Plan; readonly to: Plan } | null>(null);
   const [isPressedEarly, setPressedEarly] = useState(false);
-  const shown = changed !== null && plan !== null && changed.spec === plan.spec ? changed : plan;
+  const refusals = useRef<HTMLDivElement>(null);
+  const hasChanged = changed !== null && plan !== null && JSON.stringify(changed.to.spec) === JSON.stringify(plan.spec);
+  // Until the plan of the page has caught up with the entity tag.
+  const shown = hasChanged && plan.etag === changed.from.etag ? changed.to : plan;
+  const isAnswerLost = useRef(false);
   const apply = useMutation({
-    mutationFn: (chosen: Plan) => applyPlan(target, chosen, began?.spec ?? null),
-    onSuccess: (applied) => {
+    mutationFn: (chosen: Plan) =>
+      applyPlan(target, chosen, { spec: began?.spec ?? null, mayBeAccepted: isAnswerLost.current }),
+    onError: (failure) => {
+      isAnswerLost.current = isProblem(failure) && failure.isUnknownOutcome;
+    },
+    onSuccess: (applied, chosen) => {
       if (applied.kind === 'conflict') return onConflict(applied.current);
-      if (applied.kind === 'plan-changed') return setChanged(applied.plan);
+      if (applied.kind === 'plan-changed') return setChanged({ from: chosen, to: applied.plan });
       onApplied(applied.operationId);
       cache.setQueryData(clusterQuery(target.team, target.name).queryKey, applied.cluster);
       announce(`${action}: accepted`);
@@ -44,31 +59,50 @@ export function PlanPanel({ target, began, planning, action, onApplied, onConfli
     },
     retry: false,
   });
-  const isOutdated = isProblem(error) && error.status === 412;
   const press = () => {
-    if (shown === null || !isCurrent) return setPressedEarly(true);
-    setPressedEarly(false);
-    apply.mutate(shown);
+    if (apply.isPending) return;
+    setPressedEarly(shown === null || !isCurrent);
+    if (shown !== null && isCurrent) {
+      setChanged(null);
+      return apply.mutate(shown);
+    }
+    if (shown === null && error === null) onNothingToPlan?.();
+    const fields = isProblem(error) ? error.fields : [];
+    const [only] = fields;
+    if (fields.length === 1 && only !== undefined && only.pointer !== '' && onReveal) onReveal(only.pointer);
+    else refusals.current?.focus();
   };
+  usePressByKeyboard(press);
   return (
     <section className={styles.side} aria-label="Plan">
       <h2>Plan</h2>
-      {shown === null && error === null && <p className="muted">{hint}</p>}
-      {shown !== null && (
-        <>
-          <p className="muted" role="status">
-            {isCurrent ? `Checked ${clockOf(checkedAt)}` : 'Out of date, checking …'}
-          </p>
-          {changed !== null && <p role="alert">The plan has changed since you saw it. Read it again, then apply.</p>}
-          <div className={isCurrent ? undefined : styles.outdated}>
-            <PlanView plan={shown} now={began?.status.cost ?? null} />
-          </div>
-        </>
+      {shown === null && error === null ? (
+        <p className="muted">{hint}</p>
+      ) : (
+        <p className="muted numeric">
+          <span role="status">{isCurrent ? 'Checked' : 'Out of date, checking …'}</span>
+          {isCurrent && ` ${clockOf(checkedAt)}`}
+        </p>
       )}
-      {error !== null && !isOutdated && <Refusals error={error} />}
-      {isOutdated && <Failed error={error} what="The cluster has changed since you began." onRetry={repeat} />}
+      {hasChanged && <p role="alert">The plan has changed since you saw it. Read it again, then apply.</p>}
+      {shown !== null && (
+        <div className={isCurrent ? styles.plan : `${styles.plan} ${styles.outdated}`}>
+          {began !== null && <Superseded team={target.team} cluster={began} plan={shown} />}
+          <PlanView plan={shown} now={began?.status.cost ?? null} {...(hasChanged ? { former: changed.from } : {})} />
+        </div>
+      )}
+      {error !== null && (
+        <div className={isCurrent ? undefined : styles.outdated}>
+          <Refusals
+            ref={refusals}
+            error={error}
+            {...(onReveal === undefined ? {} : { onReveal })}
+            onRetry={planning.repeat}
+          />
+        </div>
+      )}
       {apply.error !== null && <Failed error={apply.error} what={failureOf(apply.error)} />}
-      {isPressedEarly && !isCurrent && (
+      {isPressedEarly && error === null && !isCurrent && (
         <p role="alert">Nothing changes without a plan. Wait for it, or fix the fields.</p>
       )}
       <Button variant="filled" loading={apply.isPending} onClick={press}>
@@ -78,7 +112,22 @@ export function PlanPanel({ target, began, planning, action, onApplied, onConfli
   );
 }
 
+/** Ctrl or ⌘ with Enter, also from the fields of the form. */
+function usePressByKeyboard(press: () => void): void {
+  const latest = useRef(press);
+  latest.current = press;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+      event.preventDefault();
+      latest.current();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+}
+
 const failureOf = (error: unknown): string =>
   isProblem(error) && error.isUnknownOutcome
-    ? 'It is not known whether the change was accepted. Check the operations of the cluster before you apply it again.'
+    ? 'It is not known whether the change was accepted. Apply it again: it is checked first, and never applied twice.'
     : 'The change was not accepted. What you typed is kept.';

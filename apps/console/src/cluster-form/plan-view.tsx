@@ -1,24 +1,33 @@
-import type { Cost } from '@corral/contracts';
+import type { ChangeEffect, Cost, PoolEffect } from '@corral/contracts';
 import type { ReactNode } from 'react';
-import { isProblem } from '../api/problem.js';
 import { moneyDifference, moneyRange } from '../ui/money.js';
-import { Failed } from '../ui/states.js';
 import { Status } from '../ui/status.js';
-import type { Plan } from './plan.js';
+import { isSame, type Plan } from './plan.js';
 import styles from './plan.module.css';
 
-/** What a change does: fields, nodes, cost. @param now the cost before it; null for a new cluster */
-export function PlanView({ plan, now }: { readonly plan: Plan; readonly now: Cost | null }) {
+export interface PlanViewProps {
+  readonly plan: Plan;
+  /** The cost before the change; null for a new cluster. */
+  readonly now: Cost | null;
+  /** The plan that was shown before: what differs from it is marked. */
+  readonly former?: Plan;
+}
+
+/** What a change does: fields, nodes, cost. */
+export function PlanView({ plan, now, former }: PlanViewProps) {
   const { changes, effects, cost, costDifference } = plan.answer;
+  const isNew = (list: 'changes' | 'effects', entry: unknown): boolean =>
+    former !== undefined && !former.answer[list].some((each) => isSame(each, entry));
   return (
     <div className={styles.plan}>
       <ul className={styles.list} aria-label="Changed fields">
         {changes.length === 0 && <li className="muted">No field changes.</li>}
-        {changes.map(({ pointer, from, to }) => (
-          <li key={pointer}>
-            <code>{pointer.replace(/^\/spec\//, '')}</code>{' '}
+        {changes.map((each) => (
+          <li key={each.pointer}>
+            {isNew('changes', each) && <strong>New: </strong>}
+            <code>{each.pointer.replace(/^\/spec\//, '')}</code>{' '}
             <span className="mono">
-              {from !== null && from !== undefined && <del>{shown(from)}</del>} → {shown(to)}
+              {each.from !== null && each.from !== undefined && <del>{shown(each.from)}</del>} → {shown(each.to)}
             </span>
           </li>
         ))}
@@ -26,18 +35,14 @@ export function PlanView({ plan, now }: { readonly plan: Plan; readonly now: Cos
       {effects.length > 0 && (
         <ul className={styles.list} aria-label="Effects on the cluster and its nodes">
           {effects.map((effect) => (
-            <li key={`${effect.target} ${poolOf(effect) ?? ''} ${effect.kind} ${effect.reason}`}>
-              <Status tone={losesNodes.has(effect.kind) ? 'warning' : 'idle'}>{effect.kind}</Status>{' '}
-              <span className="mono">{poolOf(effect) ?? 'cluster'}</span> {effect.reason}
+            <li key={keyOf(effect)}>
+              {isNew('effects', effect) && <strong>New: </strong>}
+              <Effect effect={effect} />
             </li>
           ))}
         </ul>
       )}
-      <dl className={`${styles.cost} numeric`}>
-        {now !== null && <CostLine term="Per month now">{moneyRange(now.monthly, now.currency)}</CostLine>}
-        <CostLine term="Per month then">{moneyRange(cost.monthly, cost.currency)}</CostLine>
-        <CostLine term="Difference">{moneyDifference(costDifference.monthly, cost.currency)}</CostLine>
-      </dl>
+      <CostChange now={now} after={cost} difference={costDifference} />
       {cost.items
         .filter(({ monthly }) => monthly.minimum === null)
         .map(({ name, machineType, reason }) => (
@@ -50,10 +55,63 @@ export function PlanView({ plan, now }: { readonly plan: Plan; readonly now: Cos
   );
 }
 
-const losesNodes: ReadonlySet<string> = new Set(['replaced', 'removed', 'deleted']);
+const keyOf = (effect: ChangeEffect): string =>
+  `${effect.target} ${effect.target === 'nodePool' ? effect.pool : ''} ${effect.kind} ${effect.reason}`;
 
-/** Null for an effect on the cluster itself. */
-const poolOf = (effect: object): string | null => ('pool' in effect ? String(effect.pool) : null);
+const losesNodes: ReadonlySet<string> = new Set(['replaced', 'removed', 'deleted', 'hibernated']);
+
+/** What happens to the cluster or to one pool. */
+export function Effect({ effect }: { readonly effect: ChangeEffect }) {
+  return (
+    <>
+      <Status tone={losesNodes.has(effect.kind) ? 'warning' : 'idle'}>{effect.kind}</Status>{' '}
+      <span className="mono">{effect.target === 'nodePool' ? effect.pool : 'cluster'}</span>
+      {effect.target === 'nodePool' && <span className="numeric"> {nodesText(effect)}</span>}
+      {effect.target === 'cluster' && versionText(effect.kubernetesVersion)} <span>{effect.reason}</span>
+    </>
+  );
+}
+
+type Nodes = PoolEffect['nodes']['before'];
+
+const rangeText = (range: Nodes): string =>
+  range === null ? '0' : range.minimum === range.maximum ? `${range.minimum}` : `${range.minimum}–${range.maximum}`;
+
+function nodesText({ nodes: { before, after } }: PoolEffect): string {
+  const [from, to] = [rangeText(before), rangeText(after)];
+  return from === to ? `${to} nodes.` : `${from} → ${to} nodes.`;
+}
+
+function versionText({ before, after }: { readonly before: string | null; readonly after: string | null }) {
+  if (before === after || after === null) return null;
+  return (
+    <span className="mono">
+      {' '}
+      {before === null ? '' : `${before} → `}
+      {after}
+    </span>
+  );
+}
+
+interface CostChangeProps {
+  readonly now: Cost | null;
+  readonly after: Cost;
+  readonly difference: Plan['answer']['costDifference'];
+}
+
+function CostChange({ now, after, difference }: CostChangeProps) {
+  return (
+    <dl className={`${styles.cost} numeric`}>
+      {now !== null && <CostLine term="Per month now">{moneyRange(now.monthly, now.currency)}</CostLine>}
+      <CostLine term={now === null ? 'Per month' : 'Per month then'}>
+        {moneyRange(after.monthly, after.currency)}
+      </CostLine>
+      {now !== null && (
+        <CostLine term="Difference">{moneyDifference(difference.monthly, after.currency ?? now.currency)}</CostLine>
+      )}
+    </dl>
+  );
+}
 
 function CostLine({ term, children }: { readonly term: string; readonly children: ReactNode }) {
   return (
@@ -64,23 +122,11 @@ function CostLine({ term, children }: { readonly term: string; readonly children
   );
 }
 
-const shown = (value: unknown): string =>
-  value === null || value === undefined ? 'absent' : typeof value === 'string' ? value : JSON.stringify(value);
-
-/** Why a change would be refused: every reason, with its field. */
-export function Refusals({ error }: { readonly error: unknown }) {
-  if (!isProblem(error) || error.fields.length === 0) return <Failed error={error} what="This would be refused." />;
-  return (
-    <div role="alert" className={styles.refusals}>
-      <strong>This would be refused.</strong>
-      <ul className={styles.list}>
-        {error.fields.map(({ pointer, message }) => (
-          <li key={`${pointer} ${message}`}>
-            {pointer !== '' && <code>{pointer.replace(/^\/spec\//, '')}</code>} {message}
-          </li>
-        ))}
-      </ul>
-      {error.requestId !== null && <code className="muted">{error.requestId}</code>}
-    </div>
-  );
+/** For people rather than as JSON: "name: general, maximum: 3". */
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return 'absent';
+  if (typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join('; ');
+  const members = Object.entries(value).map(([name, each]) => `${name}: ${shown(each)}`);
+  return members.length === 0 ? 'none' : members.join(', ');
 }

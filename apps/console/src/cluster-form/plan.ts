@@ -66,20 +66,29 @@ export async function planChange(
   return { spec, etag, answer: body as Plan['answer'] };
 }
 
+/** What a change began with. */
+export interface Began {
+  /** The specification then; null for a new cluster. */
+  readonly spec: ClusterSpec | null;
+  /** Whether the plan was sent before, and the answer was lost. */
+  readonly mayBeAccepted: boolean;
+}
+
 /**
  * Applies what was planned. Entity tags also move with the status of a cluster, so after a 412 the same plan is sent with
- * the new tag, unless the specification or the plan changed.
+ * the new tag, unless the specification or the plan changed. After a lost answer the cluster is read first: the change
+ * may have been accepted.
  *
- * @param began the specification that the change began with; null for a new cluster
- * @throws ApiProblem when the change is refused
+ * @throws ApiProblem when the change is refused, or when its outcome stays unknown
  */
 export async function applyPlan(
   target: PlanTarget,
   plan: Plan,
-  began: ClusterSpec | null,
+  began: Began,
   deps: PlanDeps = planDeps,
 ): Promise<Applied> {
   let { etag } = plan;
+  let { mayBeAccepted } = began;
   for (let resent = 0; ; resent += 1) {
     try {
       const { body } = await deps.put(target, plan.spec, etag, 'apply');
@@ -87,13 +96,34 @@ export async function applyPlan(
         ? { kind: 'applied', cluster: body.resource, operationId: body.operation.id }
         : { kind: 'applied', cluster: body as Cluster, operationId: null };
     } catch (error) {
-      if (!isProblem(error) || error.status !== 412 || began === null || resent === RESENT_MAX) throw error;
-      const current = await deps.get(target);
-      if (!isSame(current.spec, began)) return { kind: 'conflict', current };
+      if (!isProblem(error) || !(error.status === 412 || error.isUnknownOutcome) || resent === RESENT_MAX) throw error;
+      mayBeAccepted ||= error.isUnknownOutcome;
+      const current = await currentOf(target, error, deps);
+      if (current === null) {
+        // Another person deleted it, so there is nothing to change.
+        if (began.spec !== null) throw error;
+        etag = null;
+        continue;
+      }
+      if (mayBeAccepted && isSame(current.spec, plan.answer.resource.spec)) {
+        return { kind: 'applied', cluster: current, operationId: current.status.lastOperation?.id ?? null };
+      }
+      if (began.spec === null) throw error;
+      if (!isSame(current.spec, began.spec)) return { kind: 'conflict', current };
       const next = await planChange(target, plan.spec, current.metadata.etag, undefined, deps);
       if (!isSame(consequencesOf(next), consequencesOf(plan))) return { kind: 'plan-changed', plan: next };
       etag = next.etag;
     }
+  }
+}
+
+/** The cluster as it is now; null when there is none. @throws the first failure when the cluster cannot be read */
+async function currentOf(target: PlanTarget, failure: unknown, { get }: PlanDeps): Promise<Cluster | null> {
+  try {
+    return await get(target);
+  } catch (error) {
+    if (isProblem(error) && error.status === 404) return null;
+    throw failure;
   }
 }
 
@@ -111,4 +141,4 @@ const canonical = (value: unknown): string =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
       : each,
-  );
+  ) ?? 'undefined';

@@ -1,45 +1,57 @@
 import { type CatalogueBody, type NodePoolSpec, poolSources } from '@corral/contracts';
-import { Button, NativeSelect, NumberInput, TextInput } from '@mantine/core';
+import { Button, Checkbox, NativeSelect, NumberInput, TextInput } from '@mantine/core';
 import { Trash2 } from 'lucide-react';
 import styles from './plan.module.css';
-import { withPresent } from './spec-choices.js';
+import { imageOptions, withPresent } from './spec-choices.js';
 
 export interface PoolFieldsProps {
   readonly pool: Partial<NodePoolSpec>;
   readonly region: string | undefined;
   readonly catalogue: CatalogueBody | undefined;
-  readonly errorOf: (field: string) => string | null;
-  readonly onField: (field: keyof NodePoolSpec, value: unknown) => void;
+  /** @param field empty for the pool itself */
+  readonly at: (field: string) => { readonly 'data-pointer': string; readonly error: string | null };
+  readonly onField: (path: readonly [keyof NodePoolSpec, ...string[]], value: unknown) => void;
   readonly onRemove: () => void;
 }
 
-export function PoolFields({ pool, region, catalogue, errorOf, onField, onRemove }: PoolFieldsProps) {
+export function PoolFields({ pool, region, catalogue, at, onField, onRemove }: PoolFieldsProps) {
   const types = (catalogue?.machineTypes ?? []).filter(({ regions }) => regions.some(({ name }) => name === region));
   const isManaged = (pool.source ?? 'managed') === 'managed';
   const title = pool.name ?? 'a new pool';
+  const whole = at('');
+  const number = (field: 'minimum' | 'maximum', label: string) => (
+    <NumberInput
+      label={label}
+      min={0}
+      allowDecimal={false}
+      value={pool[field] ?? ''}
+      onChange={(value) => onField([field], value === '' ? undefined : Number(value))}
+      {...at(field)}
+    />
+  );
   return (
-    <fieldset className={styles.pool}>
+    <fieldset className={styles.pool} tabIndex={-1} data-pointer={whole['data-pointer']}>
       <legend>
         Pool <span className="mono">{title}</span>
       </legend>
       <TextInput
         label="Name"
         value={pool.name ?? ''}
-        onChange={(event) => onField('name', event.currentTarget.value)}
-        error={errorOf('name') ?? errorOf('')}
+        onChange={(event) => onField(['name'], event.currentTarget.value)}
+        {...at('name')}
       />
       <NativeSelect
         label="Source"
         value={pool.source ?? 'managed'}
-        onChange={(event) => onField('source', event.currentTarget.value)}
+        onChange={(event) => onField(['source'], event.currentTarget.value)}
         data={[...poolSources]}
-        error={errorOf('source')}
+        {...at('source')}
       />
       {isManaged ? (
         <NativeSelect
           label="Machine type"
           value={pool.machineType ?? ''}
-          onChange={(event) => onField('machineType', event.currentTarget.value)}
+          onChange={(event) => onField(['machineType'], event.currentTarget.value)}
           data={withPresent(
             types.map(({ name, cores, memoryGiB }) => ({
               value: name,
@@ -47,32 +59,28 @@ export function PoolFields({ pool, region, catalogue, errorOf, onField, onRemove
             })),
             pool.machineType,
           )}
-          error={errorOf('machineType')}
+          {...at('machineType')}
         />
       ) : (
         <TextInput
           label="Server type"
           value={pool.machineType ?? ''}
-          onChange={(event) => onField('machineType', event.currentTarget.value || undefined)}
-          error={errorOf('machineType')}
+          onChange={(event) => onField(['machineType'], event.currentTarget.value || undefined)}
+          {...at('machineType')}
         />
       )}
-      <NumberInput
-        label="Minimum (nodes)"
-        min={0}
-        allowDecimal={false}
-        value={pool.minimum ?? ''}
-        onChange={(value) => onField('minimum', value === '' ? undefined : Number(value))}
-        error={errorOf('minimum')}
-      />
-      <NumberInput
-        label="Maximum (nodes)"
-        min={0}
-        allowDecimal={false}
-        value={pool.maximum ?? ''}
-        onChange={(value) => onField('maximum', value === '' ? undefined : Number(value))}
-        error={errorOf('maximum')}
-      />
+      {number('minimum', 'Minimum (nodes)')}
+      {number('maximum', 'Maximum (nodes)')}
+      {isManaged && <ImageFields pool={pool} catalogue={catalogue} at={at} onField={onField} />}
+      {isManaged && (catalogue?.features.includes('private-nodes') || pool.publicIP === false) && (
+        <Checkbox
+          label="Public addresses"
+          checked={pool.publicIP !== false}
+          onChange={(event) => onField(['publicIP'], event.currentTarget.checked)}
+          {...at('publicIP')}
+        />
+      )}
+      {whole.error !== null && <p className={styles.bad}>{whole.error}</p>}
       <Button
         variant="subtle"
         color="bad"
@@ -83,5 +91,28 @@ export function PoolFields({ pool, region, catalogue, errorOf, onField, onRemove
         Remove
       </Button>
     </fieldset>
+  );
+}
+
+/** Name and version of the image in one choice: a version means nothing without its name. */
+function ImageFields({ pool, catalogue, at, onField }: Pick<PoolFieldsProps, 'pool' | 'catalogue' | 'at' | 'onField'>) {
+  const { name, version } = pool.image ?? {};
+  const present = name === undefined ? '' : `${name} ${version ?? ''}`.trim();
+  const { error, ...pointer } = at('image');
+  return (
+    <NativeSelect
+      label="Image"
+      value={present}
+      onChange={({ currentTarget: { value } }) => {
+        const [chosen, of] = value.split(' ');
+        const { name: _name, version: _version, ...options } = pool.image ?? {};
+        const image =
+          value === '' ? options : { ...options, name: chosen, ...(of === undefined ? {} : { version: of }) };
+        onField(['image'], Object.keys(image).length === 0 ? undefined : image);
+      }}
+      data={withPresent(imageOptions(catalogue), present)}
+      error={error ?? at('image/name').error ?? at('image/version').error}
+      {...pointer}
+    />
   );
 }

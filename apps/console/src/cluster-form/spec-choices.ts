@@ -19,3 +19,14 @@ export function newPool(taken: readonly string[], machineType: string | undefine
   for (let number = 2; taken.includes(name); number += 1) name = `pool-${number}`;
   return { name, ...(machineType === undefined ? {} : { machineType }), minimum: 1, maximum: 3 };
 }
+
+/** An empty value leaves the image to the catalogue. */
+export const imageOptions = (catalogue: CatalogueBody | undefined): Option[] => [
+  { value: '', label: 'Default' },
+  ...(catalogue?.images ?? []).flatMap(({ name, versions }) =>
+    versions.map(({ version, classification }) => ({
+      value: `${name} ${version}`,
+      label: `${name} ${version}${classification === 'supported' ? '' : `, ${classification}`}`,
+    })),
+  ),
+];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readDocument, textOf, withField, withPool } from './spec-document.js';
+import { lineOfPointer, readDocument, textOf, withField, withPool } from './spec-document.js';
 
 const text = `# The shop
 spec:
@@ -36,5 +36,15 @@ describe('the document of a cluster', () => {
     ['', 1],
   ])('names the line of what is wrong in %j', (broken, line) => {
     expect(readDocument(broken)).toMatchObject({ spec: null, problem: { line } });
+  });
+
+  test.each([
+    ['/spec/plan', 3],
+    ['/spec/nodePools/0/maximum', 6],
+    ['/spec/nodePools/0/minimum', 5],
+    ['/spec/region', 2],
+    ['', 1],
+  ])('leads from the pointer %j to its line', (pointer, line) => {
+    expect(lineOfPointer(text, pointer)).toBe(line);
   });
 });

@@ -1,12 +1,14 @@
 import { type CatalogueBody, type ClusterSpec, type Connection, plans } from '@corral/contracts';
-import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Checkbox, NativeSelect } from '@mantine/core';
 import type { FieldProblem } from '../api/problem.js';
+import { NetworkFields } from './network-fields.js';
 import styles from './plan.module.css';
 import { PoolFields } from './pool-fields.js';
 import { firstTypeIn, newPool, withPresent } from './spec-choices.js';
 import { withField, withPool } from './spec-document.js';
 
 export interface SpecFormProps {
+  /** The document, which is valid. */
   readonly text: string;
   readonly spec: Readonly<Partial<ClusterSpec>>;
   readonly onText: (text: string) => void;
@@ -15,16 +17,21 @@ export interface SpecFormProps {
   readonly problems: readonly FieldProblem[];
   /** Connection and region are fixed at creation. */
   readonly isNew: boolean;
+  /** The network is fixed at the start. */
+  readonly isStarted: boolean;
 }
 
 /** The fields of a cluster. Each change patches the document. */
-export function SpecForm({ text, spec, onText, connections, catalogue, problems, isNew }: SpecFormProps) {
+export function SpecForm(props: SpecFormProps) {
+  const { text, spec, onText, connections, catalogue, problems, isNew, isStarted } = props;
   const set = (path: readonly (string | number)[], value: unknown) => onText(withField(text, path, value));
   const errorOf = (pointer: string) => problems.find((each) => each.pointer === `/spec/${pointer}`)?.message ?? null;
+  /** What each control of a field has. */
+  const at = (field: string) => ({ 'data-pointer': `/spec/${field}`, error: errorOf(field) });
   const versions = (catalogue?.kubernetesVersions ?? []).filter(({ newestOf }) => newestOf !== null);
   const pools = spec.nodePools ?? [];
   return (
-    <div className={styles.fields}>
+    <>
       {isNew ? (
         <>
           <NativeSelect
@@ -39,7 +46,7 @@ export function SpecForm({ text, spec, onText, connections, catalogue, problems,
               })),
               spec.connectionRef,
             )}
-            error={errorOf('connectionRef')}
+            {...at('connectionRef')}
           />
           <NativeSelect
             label="Region"
@@ -50,7 +57,7 @@ export function SpecForm({ text, spec, onText, connections, catalogue, problems,
               (catalogue?.regions ?? []).map(({ name }) => ({ value: name, label: name })),
               spec.region,
             )}
-            error={errorOf('region')}
+            {...at('region')}
           />
         </>
       ) : (
@@ -70,29 +77,30 @@ export function SpecForm({ text, spec, onText, connections, catalogue, problems,
           })),
           spec.kubernetesVersion,
         )}
-        error={errorOf('kubernetesVersion')}
+        {...at('kubernetesVersion')}
       />
       <NativeSelect
         label="Plan"
         value={spec.plan ?? 'payg'}
         onChange={(event) => set(['plan'], event.currentTarget.value)}
         data={[...plans]}
-        error={errorOf('plan')}
+        {...at('plan')}
       />
       {(catalogue?.features.includes('control-plane-ha') || spec.controlPlaneHA === true) && (
         <Checkbox
           label="Highly available control plane"
+          description={isStarted ? 'It cannot be switched off later.' : 'It cannot be switched off once it is started.'}
           checked={spec.controlPlaneHA === true}
           onChange={(event) => set(['controlPlaneHA'], event.currentTarget.checked)}
-          error={errorOf('controlPlaneHA')}
+          {...at('controlPlaneHA')}
         />
       )}
-      <TextInput
-        label="Range of the pods"
-        placeholder={catalogue?.network.podCIDR ?? ''}
-        value={spec.network?.podCIDR ?? ''}
-        onChange={(event) => set(['network', 'podCIDR'], event.currentTarget.value || undefined)}
-        error={errorOf('network/podCIDR')}
+      <NetworkFields
+        network={spec.network ?? {}}
+        catalogue={catalogue}
+        isFixed={isStarted}
+        at={(field) => at(`network/${field}`)}
+        onField={(field, value) => set(['network', field], value)}
       />
       {pools.map((pool, index) => (
         <PoolFields
@@ -100,14 +108,15 @@ export function SpecForm({ text, spec, onText, connections, catalogue, problems,
           pool={pool}
           region={spec.region}
           catalogue={catalogue}
-          errorOf={(field) => errorOf(`nodePools/${index}${field === '' ? '' : `/${field}`}`)}
-          onField={(field, value) => set(['nodePools', index, field], value)}
+          at={(field) => at(`nodePools/${index}${field === '' ? '' : `/${field}`}`)}
+          onField={(path, value) => set(['nodePools', index, ...path], value)}
           onRemove={() => set(['nodePools', index], undefined)}
         />
       ))}
-      {errorOf('nodePools') !== null && <p role="alert">Node pools: {errorOf('nodePools')}</p>}
+      {errorOf('nodePools') !== null && <p className={styles.bad}>Node pools: {errorOf('nodePools')}</p>}
       <div>
         <Button
+          data-pointer="/spec/nodePools"
           onClick={() =>
             onText(
               withPool(
@@ -123,6 +132,6 @@ export function SpecForm({ text, spec, onText, connections, catalogue, problems,
           Add pool
         </Button>
       </div>
-    </div>
+    </>
   );
 }

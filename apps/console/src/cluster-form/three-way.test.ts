@@ -1,6 +1,7 @@
 import type { ClusterSpec } from '@corral/contracts';
 import { describe, expect, test } from '@jest/globals';
-import { differencesOf, mergedSpec } from './three-way.js';
+import { readDocument, textOf } from './spec-document.js';
+import { type Choice, differencesOf, type FieldDifference, mergedText } from './three-way.js';
 
 const pool = (name: string, maximum: number) => ({ name, maximum });
 const spec = (values: object): ClusterSpec =>
@@ -13,6 +14,15 @@ const spec = (values: object): ClusterSpec =>
   }) as unknown as ClusterSpec;
 const began = spec({});
 
+const mergedSpec = (
+  yours: unknown,
+  differences: readonly FieldDifference[],
+  choices: Readonly<Record<string, Choice>> = {},
+) => {
+  const text = mergedText(textOf(yours), differences, choices);
+  return text === null ? null : readDocument(text).spec;
+};
+
 describe('a change of two people', () => {
   test('keeps yours and takes over theirs when they changed different fields', () => {
     const now = spec({ plan: 'annual', nodePools: [pool('general', 3), pool('burst', 2)] });
@@ -23,18 +33,19 @@ describe('a change of two people', () => {
       ['plan', 'them'],
       ['nodePools.burst', 'them'],
     ]);
-    expect(mergedSpec(now, differences, {})).toEqual(
+    expect(mergedSpec(yours, differences)).toEqual(
       spec({ kubernetesVersion: '1.34.3', plan: 'annual', nodePools: [pool('general', 3), pool('burst', 2)] }),
     );
   });
 
   test('waits for a choice where both changed the same field', () => {
     const now = spec({ nodePools: [pool('general', 5)] });
-    const differences = differencesOf(began, now, spec({ nodePools: [pool('general', 4)] }));
+    const yours = spec({ nodePools: [pool('general', 4)] });
+    const differences = differencesOf(began, now, yours);
     expect(differences).toMatchObject([{ field: 'nodePools.general', by: 'both' }]);
-    expect(mergedSpec(now, differences, {})).toBeNull();
-    expect(mergedSpec(now, differences, { 'nodePools.general': 'now' })).toEqual(now);
-    expect(mergedSpec(now, differences, { 'nodePools.general': 'yours' })).toEqual(
+    expect(mergedSpec(yours, differences)).toBeNull();
+    expect(mergedSpec(yours, differences, { 'nodePools.general': 'now' })).toEqual(now);
+    expect(mergedSpec(yours, differences, { 'nodePools.general': 'yours' })).toEqual(
       spec({ nodePools: [pool('general', 4)] }),
     );
   });
@@ -49,11 +60,27 @@ describe('a change of two people', () => {
 
   test('removes a pool that you removed and they left alone', () => {
     const now = spec({ plan: 'annual' });
-    const differences = differencesOf(began, now, spec({ nodePools: [] }));
-    expect(mergedSpec(now, differences, {})).toEqual(spec({ plan: 'annual', nodePools: [] }));
+    const yours = spec({ nodePools: [] });
+    expect(mergedSpec(yours, differencesOf(began, now, yours))).toEqual(spec({ plan: 'annual', nodePools: [] }));
   });
 
   test('a field that you left out stays as it was', () => {
     expect(differencesOf(began, began, { kubernetesVersion: '1.33.7' })).toEqual([]);
+  });
+
+  test('keeps your comments, and your pools where you wrote them', () => {
+    const yours = `spec:
+  kubernetesVersion: 1.34.3 # tested on Monday
+  plan: payg
+  nodePools:
+    # for the shop
+    - name: general
+      maximum: 3
+`;
+    const now = spec({ plan: 'annual', nodePools: [pool('general', 3), pool('burst', 2)] });
+    const differences = differencesOf(began, now, readDocument(yours).spec ?? {});
+    expect(mergedText(yours, differences, {})).toBe(
+      `${yours.replace('payg', 'annual')}    - name: burst\n      maximum: 2\n`,
+    );
   });
 });

@@ -1,5 +1,6 @@
 import type { ClusterSpec } from '@corral/contracts';
 import { isSame } from './plan.js';
+import { readDocument, withField, withPool } from './spec-document.js';
 
 /** A field that differs between the beginning of a change, the present and the change. Undefined: absent. */
 export interface FieldDifference {
@@ -31,25 +32,28 @@ export function differencesOf(began: ClusterSpec, now: ClusterSpec, yours: Parti
 }
 
 /**
- * The specification with the changes of both. Their changes are taken over, yours are kept.
+ * Your document with the changes of both: their changes are written into it, and your comments stay.
  *
+ * @param text your document, which must be valid
  * @param choices by field, for those that both changed
  * @returns null while a choice is missing
  */
-export function mergedSpec(
-  now: ClusterSpec,
+export function mergedText(
+  text: string,
   differences: readonly FieldDifference[],
   choices: Readonly<Record<string, Choice>>,
-): ClusterSpec | null {
-  const open = differences.some(({ by, field }) => by === 'both' && choices[field] === undefined);
-  if (open) return null;
-  const fields: Record<string, unknown> = { ...fieldsOf(now) };
-  for (const { field, by, yours } of differences) {
-    if (by === 'them' || (by === 'both' && choices[field] === 'now')) continue;
-    if (yours === undefined) delete fields[field];
-    else fields[field] = yours;
-  }
-  return specOf(fields);
+): string | null {
+  if (differences.some(({ by, field }) => by === 'both' && choices[field] === undefined)) return null;
+  const taken = differences.filter(({ by, field }) => by === 'them' || (by === 'both' && choices[field] === 'now'));
+  return taken.reduce((merged, { field, now }) => withFieldOf(merged, field, now), text);
+}
+
+function withFieldOf(text: string, field: string, value: unknown): string {
+  const pool = POOL.exec(field)?.[1];
+  if (pool === undefined) return withField(text, field.split('.'), value);
+  const index = readDocument(text).spec?.nodePools?.findIndex(({ name }) => name === pool) ?? -1;
+  if (index >= 0) return withField(text, ['nodePools', index], value);
+  return value === undefined ? text : withPool(text, value);
 }
 
 const POOL = /^nodePools\.([^.]+)$/;
@@ -63,16 +67,4 @@ function fieldsOf(spec: Partial<ClusterSpec>): Fields {
     ...Object.fromEntries(Object.entries(network ?? {}).map(([name, value]) => [`${NETWORK}${name}`, value])),
     ...Object.fromEntries((nodePools ?? []).map((pool) => [`nodePools.${pool.name}`, pool])),
   };
-}
-
-function specOf(fields: Fields): ClusterSpec {
-  const entries = Object.entries(fields);
-  const inNetwork = entries.filter(([field]) => field.startsWith(NETWORK));
-  const pools = entries.filter(([field]) => POOL.test(field));
-  const others = entries.filter(([field]) => !field.startsWith(NETWORK) && !POOL.test(field));
-  return {
-    ...Object.fromEntries(others),
-    network: Object.fromEntries(inNetwork.map(([field, value]) => [field.slice(NETWORK.length), value])),
-    nodePools: pools.map(([, pool]) => pool),
-  } as unknown as ClusterSpec;
 }

@@ -1,18 +1,20 @@
 import { type Cluster, clusterLimits } from '@corral/contracts';
 import { Button, Group, NumberInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change } from '../api/client.js';
 import { Snippet } from '../ui/copy.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { Expiry } from '../ui/time.js';
+import { IssuedLately, issuedQuery } from './issued-lately.js';
 
 const MINUTE = 60;
 
 /** Issues a kubeconfig. It stays in memory only. */
 export function AccessTab({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const { name } = cluster.metadata;
+  const cache = useQueryClient();
   const [minutes, setMinutes] = useState(clusterLimits.kubeconfigSecondsDefault / MINUTE);
   const issue = useMutation({
     mutationFn: () =>
@@ -22,6 +24,7 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
         { team, name },
         { body: { ttlSeconds: minutes * MINUTE } },
       ),
+    onSettled: () => cache.invalidateQueries({ queryKey: issuedQuery(team, name).queryKey }),
     gcTime: 0,
     retry: false,
   });
@@ -33,7 +36,7 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
     link.click();
     URL.revokeObjectURL(link.href);
   };
-  return (
+  const form = (
     <Section title="Kubeconfig">
       <p>
         It gives full access to this cluster. It cannot be revoked before it ends, so choose a short lifetime. At most{' '}
@@ -72,5 +75,11 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
         </>
       )}
     </Section>
+  );
+  return (
+    <>
+      {form}
+      <IssuedLately team={team} cluster={cluster} />
+    </>
   );
 }

@@ -38,7 +38,7 @@ export function ClusterPage() {
   const name = params.name ?? '';
   const tab = params.tab ?? 'overview';
   const cluster = useQuery(clusterQuery(slug, name));
-  const actions = cluster.data !== undefined && (
+  const actions = cluster.data !== undefined && cluster.data.status.phase !== 'Deleting' && (
     <>
       <Button
         variant="filled"

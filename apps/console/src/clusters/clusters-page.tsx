@@ -9,6 +9,7 @@ import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { ClusterStatus, OperationStatus } from '../ui/status.js';
 import { type Column, Table } from '../ui/table.js';
+import styles from './clusters.module.css';
 import { HibernateButton } from './hibernation.js';
 import { isMatch, nodesOf } from './summary.js';
 
@@ -84,7 +85,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
     label: 'Name',
     sortBy: ({ metadata }) => metadata.name,
     cell: ({ metadata: { name } }) => (
-      <Link to="/teams/$team/clusters/$name" params={{ team, name }} className="mono">
+      <Link to="/teams/$team/clusters/$name" params={{ team, name }} className={`mono ${styles.name}`}>
         {name}
       </Link>
     ),
@@ -101,7 +102,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
     sortBy: ({ spec }) => spec.kubernetesVersion,
     cell: ({ spec, status }) => <span className="mono">{status.kubernetes?.version ?? spec.kubernetesVersion}</span>,
   },
-  { id: 'nodes', label: 'Nodes', alignEnd: true, cell: (cluster) => nodesOf(cluster) },
+  { id: 'nodes', label: 'Nodes ready', alignEnd: true, cell: (cluster) => nodesOf(cluster).replace(/ ready$/, '') },
   {
     id: 'cost',
     label: 'Per month, net',
@@ -115,7 +116,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
       lastOperation === null ? (
         '–'
       ) : (
-        <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }}>
+        <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }} className={styles.operation}>
           <OperationStatus state={lastOperation.state} /> {lastOperation.kind}
         </Link>
       ),

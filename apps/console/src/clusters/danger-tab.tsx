@@ -1,63 +1,98 @@
-import type { Cluster, ClusterAnswerBody } from '@corral/contracts';
+import type { Cluster } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { change } from '../api/client.js';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { teamKey } from '../api/queries.js';
+import styles from '../cluster-form/plan.module.css';
+import { Effect } from '../cluster-form/plan-view.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { moneyDifference } from '../ui/money.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
-
-const PATH = '/api/v1/teams/{team}/clusters/{name}/';
+import { type DeletionPlan, deleteAsPlanned, planDeletion } from './deletion.js';
 
 /** Deletes the cluster, after it was shown what is lost. */
 export function DangerTab({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const cache = useQueryClient();
-  const { name } = cluster.metadata;
-  const plan = useMutation({
-    mutationFn: async () => {
-      const { body } = await change('delete', PATH, { team, name }, { query: { dryRun: true } });
-      return body as ClusterAnswerBody<'deletionDryRun'>;
-    },
-  });
+  const { name, etag } = cluster.metadata;
+  const [plan, setPlan] = useState<DeletionPlan | null>(null);
+  const [hasChanged, setChanged] = useState(false);
+  const planning = useMutation({ mutationFn: () => planDeletion({ team, name }, etag), onSuccess: setPlan });
   const remove = useMutation({
-    mutationFn: () => change('delete', PATH, { team, name }, { ifMatch: cluster.metadata.etag }),
-    onSuccess: () => {
-      plan.reset();
+    mutationFn: (chosen: DeletionPlan) => deleteAsPlanned({ team, name }, chosen),
+    onSuccess: (changed) => {
+      setPlan(changed);
+      setChanged(changed !== null);
       void cache.invalidateQueries({ queryKey: teamKey(team) });
     },
   });
-  if (cluster.status.phase === 'Deleting') return <p role="status">Deleting. Its operation shows the progress.</p>;
+  const { lastOperation, phase } = cluster.status;
+  if (phase === 'Deleting') {
+    return (
+      <p role="status">
+        Deleting.{' '}
+        {lastOperation !== null && (
+          <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }}>
+            Follow the deletion
+          </Link>
+        )}
+      </p>
+    );
+  }
   return (
     <Section title="Delete cluster">
       <p>Deletes {name} with its nodes, volumes and load balancers. This cannot be undone.</p>
       <div>
-        <Button color="bad" loading={plan.isPending} onClick={() => plan.mutate()}>
+        <Button color="bad" loading={planning.isPending} onClick={() => planning.mutate()}>
           Delete {name}
         </Button>
       </div>
-      {plan.error !== null && <Failed error={plan.error} what="What the deletion does could not be found out." />}
-      {plan.data !== undefined && (
+      {planning.error !== null && <Failed error={planning.error} what="The deletion could not be planned." />}
+      {plan !== null && (
         <DangerDialog
           opened
-          onClose={() => plan.reset()}
+          onClose={() => {
+            setPlan(null);
+            setChanged(false);
+            remove.reset();
+          }}
           title={`Delete ${name}`}
           confirmation={name}
           action="Delete cluster"
-          onConfirm={() => remove.mutate()}
+          onConfirm={() => remove.mutate(plan)}
           isPending={remove.isPending}
           error={remove.error}
         >
-          <ul>
-            {plan.data.deletes.map(({ kind, name: what, count, note }) => (
-              <li key={`${kind} ${what ?? ''}`}>
-                {kind} {what ?? ''} {count !== null && `(${count})`} {note}
-              </li>
-            ))}
-          </ul>
-          <p>Per month: {moneyDifference(plan.data.costDifference.monthly, cluster.status.cost.currency)}.</p>
+          {hasChanged && <p role="alert">{name} has changed, and nothing was deleted. Read again what is lost.</p>}
+          <Loss plan={plan} />
         </DangerDialog>
       )}
     </Section>
+  );
+}
+
+function Loss({ plan: { answer } }: { readonly plan: DeletionPlan }) {
+  const { deletes, effects, costDifference, resource } = answer;
+  return (
+    <>
+      <ul className={styles.list} aria-label="What is deleted">
+        {deletes.map(({ kind, name, count, note }) => (
+          <li key={`${kind} ${name ?? ''}`}>
+            {kind} <span className="mono">{name ?? ''}</span> {count !== null && `(${count})`} {note}
+          </li>
+        ))}
+      </ul>
+      <ul className={styles.list} aria-label="Effects on the cluster and its nodes">
+        {effects.map((effect) => (
+          <li key={`${effect.target} ${effect.target === 'nodePool' ? effect.pool : ''} ${effect.kind}`}>
+            <Effect effect={effect} />
+          </li>
+        ))}
+      </ul>
+      <p className="numeric">
+        Per month: {moneyDifference(costDifference.monthly, resource.status.cost.currency)}, net, nodes only.
+      </p>
+    </>
   );
 }

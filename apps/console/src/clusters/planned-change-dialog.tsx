@@ -1,38 +1,51 @@
 import type { Cluster, ClusterSpec } from '@corral/contracts';
 import { Modal } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { teamKey } from '../api/queries.js';
 import { PlanPanel } from '../cluster-form/plan-panel.js';
 import { usePlan } from '../cluster-form/use-plan.js';
 
 export interface PlannedChangeDialogProps {
   readonly team: string;
+  /** As it is now, so that the plan stays that of its present state. */
   readonly cluster: Cluster;
   /** The whole specification that is wanted. */
   readonly spec: ClusterSpec;
   /** Verb and object, such as `Hibernate web`. */
   readonly action: string;
   readonly onClose: () => void;
+  readonly onApplied?: () => void;
 }
 
 /** Shows what a single change does, and applies it. */
-export function PlannedChangeDialog({ team, cluster, spec, action, onClose }: PlannedChangeDialogProps) {
+export function PlannedChangeDialog({ team, cluster, spec, action, onClose, onApplied }: PlannedChangeDialogProps) {
   const { name, etag } = cluster.metadata;
-  const [began] = useState(cluster);
+  const cache = useQueryClient();
   const [isConflict, setConflict] = useState(false);
   const planning = usePlan({ team, name }, spec, etag);
   return (
     <Modal opened onClose={onClose} title={action} size="lg">
       {isConflict && (
-        <p role="alert">Another person changed {name} meanwhile. Nothing was applied. Close this and begin again.</p>
+        <p role="alert">
+          Another person changed {name} meanwhile, and nothing was applied. Read the plan for its present state, then
+          apply.
+        </p>
       )}
       <PlanPanel
         target={{ team, name }}
-        began={began}
+        began={cluster}
         planning={planning}
         action={action}
         hint="Planning …"
-        onApplied={onClose}
-        onConflict={() => setConflict(true)}
+        onApplied={() => {
+          onApplied?.();
+          onClose();
+        }}
+        onConflict={() => {
+          setConflict(true);
+          void cache.invalidateQueries({ queryKey: teamKey(team) });
+        }}
       />
     </Modal>
   );

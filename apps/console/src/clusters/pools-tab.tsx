@@ -1,6 +1,6 @@
 import type { Cluster, ClusterSpec } from '@corral/contracts';
 import { Button, Group, NumberInput } from '@mantine/core';
-import { useState } from 'react';
+import { type KeyboardEvent, useState } from 'react';
 import { Empty } from '../ui/states.js';
 import { Table } from '../ui/table.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
@@ -31,7 +31,7 @@ export function PoolsTab({ team, cluster }: { readonly team: string; readonly cl
         },
         {
           id: 'scale',
-          label: 'Minimum and maximum (nodes)',
+          label: 'Minimum, maximum',
           cell: (pool) => <Scale team={team} cluster={cluster} pool={pool} key={`${pool.minimum} ${pool.maximum}`} />,
         },
       ]}
@@ -50,24 +50,33 @@ function Scale({ team, cluster, pool }: ScaleProps) {
   const [maximum, setMaximum] = useState(pool.maximum ?? 0);
   const [isOpen, setOpen] = useState(false);
   const isChanged = minimum !== pool.minimum || maximum !== pool.maximum;
+  const openByEnter = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !isChanged) return;
+    event.preventDefault();
+    setOpen(true);
+  };
   const nodePools = cluster.spec.nodePools.map((each) =>
     each.name === pool.name ? { ...each, minimum, maximum } : each,
   );
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap="xs">
       <NumberInput
         aria-label={`Minimum of ${pool.name}`}
         w="5rem"
         min={0}
+        allowDecimal={false}
         value={minimum}
         onChange={(value) => setMinimum(Number(value))}
+        onKeyDown={openByEnter}
       />
       <NumberInput
         aria-label={`Maximum of ${pool.name}`}
         w="5rem"
         min={0}
+        allowDecimal={false}
         value={maximum}
         onChange={(value) => setMaximum(Number(value))}
+        onKeyDown={openByEnter}
       />
       {isChanged && (
         <Button onClick={() => setOpen(true)} aria-label={`Scale ${pool.name}`}>

@@ -2,7 +2,9 @@ import type { Cluster, Operation } from '@corral/contracts';
 import { operationErrorCodes } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { change } from '../api/client.js';
+import { newIdempotencyKey } from '../api/idempotency-key.js';
 import { teamKey } from '../api/queries.js';
 import { Failed } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
@@ -34,7 +36,9 @@ export function OperationProgress({ team, operation, cluster }: OperationProgres
           <Status tone="warning">{waiting.reason}</Status> {waiting.message} Since <Time at={waiting.since} />.
         </p>
       )}
-      {error.message !== undefined && <OperationFailure team={team} operation={operation} cluster={cluster} />}
+      {error.message !== undefined && (
+        <OperationFailure key={operation.id} team={team} operation={operation} cluster={cluster} />
+      )}
       {cluster !== null && <Conditions cluster={cluster} />}
     </div>
   );
@@ -44,11 +48,11 @@ function OperationFailure({ team, operation, cluster }: OperationProgressProps) 
   const cache = useQueryClient();
   const { code, message, hint, retryable } = operation.error;
   const fault = Object.entries(operationErrorCodes).find(([each]) => each === code)?.[1].fault;
+  const [key] = useState(newIdempotencyKey);
   const retry = useMutation({
-    mutationFn: (found: Cluster) => {
-      const { name, etag } = found.metadata;
-      return change('post', '/api/v1/teams/{team}/clusters/{name}/retry/', { team, name }, { ifMatch: etag });
-    },
+    // Without an entity tag: that also moves with the status, and a retry changes no specification.
+    mutationFn: ({ metadata: { name } }: Cluster) =>
+      change('post', '/api/v1/teams/{team}/clusters/{name}/retry/', { team, name }, { idempotencyKey: key }),
     onSettled: () => cache.invalidateQueries({ queryKey: teamKey(team) }),
   });
   const isNewest = cluster?.status.lastOperation?.id === operation.id;

@@ -71,7 +71,7 @@ export function Snippet({ text, label }: { readonly text: string; readonly label
       <section tabIndex={0} aria-label={label}>
         <pre>{text}</pre>
       </section>
-      <Button className={styles.snippetCopy ?? ''} onClick={copy} aria-label={`Copy ${label}`}>
+      <Button className={styles.snippetCopy ?? ''} onClick={copy} aria-label={`${copied ? 'Copied' : 'Copy'} ${label}`}>
         {copied ? 'Copied' : 'Copy'}
       </Button>
     </div>

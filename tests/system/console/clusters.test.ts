@@ -1,0 +1,300 @@
+import { describeNeeding } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import { missingBrowser } from '../../support/console/browser.js';
+import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+
+const missing = await missingBrowser();
+const CLUSTERS = '/api/v1/teams/acme/clusters';
+
+interface ClusterBody {
+  readonly metadata: { readonly etag: string };
+  readonly spec: { readonly plan: string; readonly nodePools: readonly { readonly maximum: number }[] };
+  readonly status: { readonly phase: string };
+}
+
+const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+/** The pools have names as well. */
+const nameFieldOf = (page: Page) => page.getByRole('textbox', { name: 'Name' }).first();
+const planOf = (page: Page) => page.getByRole('region', { name: 'Plan', exact: true });
+const focusOf = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+
+/** Waits until the plan is that of what was typed. */
+const planned = (page: Page) => planOf(page).getByRole('status').filter({ hasText: 'Checked' }).waitFor();
+
+/** Calls the handler for the first request that applies a plan; later ones pass. */
+async function onFirstApply(page: Page, handle: (route: Route) => Promise<void>): Promise<() => number> {
+  let count = 0;
+  await page.route(`**${CLUSTERS}/*/`, async (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    count += 1;
+    return count === 1 ? handle(route) : route.continue();
+  });
+  return () => count;
+}
+
+describeNeeding(describe, missing, 'clusters in the console', () => {
+  let running: RunningConsole;
+
+  beforeAll(async () => {
+    running = await startConsole();
+    const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300, joinMs: 100 };
+    await admin('PATCH', '/garden/settings', quick);
+  });
+  afterAll(() => running?.stop());
+
+  const admin = (method: string, path: string, body: unknown) =>
+    fetch(`${running.dev.upstream.adminUrl}/admin${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const read = async (name: string) => (await running.api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
+  /** A cluster that another person or an earlier day made. */
+  const declare = async (name: string, fields: object = {}) => {
+    const { region, kubernetesVersion, machineType } = running.dev.defaults;
+    const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 2 }];
+    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools, ...fields };
+    expect((await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status).toBe(202);
+  };
+
+  it('creates a cluster by keyboard, after its plan was shown', async () => {
+    const page = await running.open('/teams/acme/clusters');
+    await page.getByText('No clusters. A draft costs nothing.').waitFor();
+    await page.keyboard.press('n');
+    await headingOf(page, 'Create cluster').waitFor();
+    await nameFieldOf(page).waitFor();
+    await page.keyboard.type('web');
+    await planOf(page).getByText('Its control plane and its nodes are created.').waitFor();
+    await planned(page);
+    await page.keyboard.press('Control+Enter');
+
+    await headingOf(page, 'web').waitFor();
+    await page.getByText('Ready', { exact: true }).waitFor();
+    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(false);
+    await closePage(page);
+  });
+
+  it('leads from each of several refusals to its field, and keeps what was typed', async () => {
+    const page = await running.open('/teams/acme/clusters/+');
+    await nameFieldOf(page).fill('refused');
+    await page.getByLabel('Minimum (nodes)').fill('9');
+    await page.getByText('Network ranges').press('Enter');
+    await page.getByLabel('Range of the pods').fill('10.250.0.0/16');
+    const reasons = page.getByRole('region', { name: 'Reasons for a refusal' });
+    await reasons.getByRole('button', { name: 'network/podCIDR' }).waitFor();
+    await planned(page);
+    await page.keyboard.press('Control+Enter');
+    expect(await focusOf(page)).toBe('Reasons for a refusal');
+    await expectAccessible(page);
+    await reasons.getByRole('button', { name: 'nodePools/0/minimum' }).press('Enter');
+
+    const minimum = page.getByLabel('Minimum (nodes)');
+    expect(await minimum.evaluate((field) => field === document.activeElement)).toBe(true);
+    await page.reload();
+    expect(await minimum.inputValue()).toBe('9');
+    await closePage(page);
+  });
+
+  it('changes a cluster as YAML: broken text is kept, comments survive, Tab leaves the editor', async () => {
+    const page = await running.open('/teams/acme/clusters/web');
+    await page.getByRole('button', { name: 'Change', exact: true }).waitFor();
+    await page.keyboard.press('e');
+    await page.getByRole('button', { name: 'YAML' }).press('Enter');
+    const editor = page.getByRole('textbox', { name: 'Specification as YAML' });
+    await editor.press('Control+Home');
+    await page.keyboard.type('# tested on Monday\n}\n');
+    await page.getByText(/^Line 2: /).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Form', exact: true }).press('Enter');
+    await page.getByText('Fix line 2 to continue here.').waitFor();
+    expect(await page.getByLabel('Maximum (nodes)').isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Show line 2' }).press('Enter');
+    await page.keyboard.press('Shift+End');
+    await page.keyboard.press('Delete');
+    await page.keyboard.press('Tab');
+    expect(await editor.evaluate((element) => element.contains(document.activeElement))).toBe(false);
+
+    await page.getByRole('button', { name: 'Form', exact: true }).press('Enter');
+    await page.getByLabel('Maximum (nodes)').fill('4');
+    await page.getByRole('button', { name: 'YAML' }).press('Enter');
+    await editor.getByText('# tested on Monday').waitFor();
+    await planOf(page).getByText('1–3 → 1–4 nodes.').waitFor();
+    await planned(page);
+    await editor.press('Control+Enter');
+    await headingOf(page, 'web').waitFor();
+    expect((await read('web')).spec.nodePools[0]?.maximum).toBe(4);
+    await closePage(page);
+  });
+
+  it('scales a pool in its place', async () => {
+    const page = await running.open('/teams/acme/clusters/web/pools');
+    await page.getByLabel('Maximum of general').fill('5');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Scale general of web' });
+    await dialog.getByText('1–4 → 1–5 nodes.').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Control+Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await read('web')).spec.nodePools[0]?.maximum).toBe(5);
+    await closePage(page);
+  });
+
+  it('compares three ways when two people changed the same cluster, and lets no change get lost', async () => {
+    const page = await running.open('/teams/acme/clusters/web/change');
+    await page.getByLabel('Maximum (nodes)').fill('7');
+    const { spec } = await read('web');
+    const theirs = { ...spec, plan: 'annual', nodePools: [{ ...spec.nodePools[0], maximum: 6 }] };
+    expect((await running.api('PUT', `${CLUSTERS}/web/`, { spec: theirs })).status).toBe(202);
+    await page.getByText('web has changed since you began.').waitFor();
+    expect(await page.getByLabel('Maximum (nodes)').inputValue()).toBe('7');
+    await page.getByRole('button', { name: 'Compare' }).press('Enter');
+    await page.getByRole('row', { name: /plan/ }).getByText('Theirs, taken over').waitFor();
+    await page.getByRole('button', { name: 'Continue with these' }).press('Enter');
+    await page.getByText('Choose one.').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Outcome of nodePools.general').selectOption('yours');
+    await page.getByRole('button', { name: 'Continue with these' }).press('Enter');
+    await planOf(page).getByText('1–6 → 1–7 nodes.').waitFor();
+    await planned(page);
+    await page.keyboard.press('Control+Enter');
+    await headingOf(page, 'web').waitFor();
+    expect((await read('web')).spec).toMatchObject({ plan: 'annual', nodePools: [{ maximum: 7 }] });
+    await closePage(page);
+  });
+
+  it('sends a plan again when only the entity tag moved', async () => {
+    const page = await running.open('/teams/acme/clusters/web/change');
+    await page.getByLabel('Maximum (nodes)').fill('8');
+    await planOf(page).getByText('1–7 → 1–8 nodes.').waitFor();
+    await planned(page);
+    const sent = await onFirstApply(page, (route) =>
+      route.continue({ headers: { ...route.request().headers(), 'if-match': '"of-before"' } }),
+    );
+    await page.keyboard.press('Control+Enter');
+    await headingOf(page, 'web').waitFor();
+    expect((await read('web')).spec.nodePools[0]?.maximum).toBe(8);
+    expect(sent()).toBeGreaterThan(1);
+    await closePage(page);
+  });
+
+  it('finds a cluster whose creation was accepted although the answer was lost', async () => {
+    const page = await running.open('/teams/acme/clusters/+');
+    await nameFieldOf(page).fill('lost');
+    await page.getByRole('button', { name: 'Remove pool general' }).press('Enter');
+    await planned(page);
+    await onFirstApply(page, async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await page.getByRole('button', { name: 'Save draft' }).press('Enter');
+    await headingOf(page, 'lost').waitFor();
+    await page.getByText('A draft. Add a managed pool to start it.').waitFor();
+    await closePage(page);
+  });
+
+  it('hibernates and resumes from the list', async () => {
+    const page = await running.open('/teams/acme/clusters');
+    const row = page.getByRole('row', { name: /^web/ });
+    await row.getByText('Ready', { exact: true }).waitFor();
+    for (const [verb, phase] of [
+      ['Hibernate', 'Hibernated'],
+      ['Resume', 'Ready'],
+    ] as const) {
+      await row.getByRole('button', { name: `${verb} web` }).press('Enter');
+      const dialog = page.getByRole('dialog', { name: `${verb} web` });
+      await planned(page);
+      await dialog.getByRole('button', { name: `${verb} web` }).press('Enter');
+      await dialog.waitFor({ state: 'hidden' });
+      await row.getByText(phase, { exact: true }).waitFor();
+    }
+    await closePage(page);
+  });
+
+  it('issues a kubeconfig that stays in memory, and says to whom one was issued', async () => {
+    const page = await running.open('/teams/acme/clusters/web/access');
+    await page.getByText('No kubeconfig was issued yet.').waitFor();
+    await page.getByLabel('Lifetime (minutes)').fill('30');
+    await page.getByRole('button', { name: 'Issue kubeconfig' }).press('Enter');
+    const config = page.getByRole('region', { name: 'kubeconfig', exact: true });
+    await config.getByText('kind: Config').waitFor();
+    await page.getByRole('button', { name: 'Copy kubeconfig' }).press('Enter');
+    await expect(page.evaluate(() => navigator.clipboard.readText())).resolves.toContain('client-key-data');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download acme-web.kubeconfig' }).press('Enter'),
+    ]);
+    expect(download.suggestedFilename()).toBe('acme-web.kubeconfig');
+    await page.getByText('kubectl config use-context acme/web').waitFor();
+    await page.getByRole('row', { name: /admin@acme\.test/ }).waitFor();
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
+      'client-key',
+    );
+    await expectAccessible(page);
+    await closePage(page);
+  });
+
+  it('follows an operation, shows why it failed and who has to act, and retries it', async () => {
+    const effect = { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'Server limit reached.' };
+    await admin('POST', '/garden/shoot-faults', [{ operations: ['Create'], times: null, effect }]);
+    await declare('batch');
+    const page = await running.open('/teams/acme/clusters');
+    await page
+      .getByRole('row', { name: /^batch/ })
+      .getByRole('link', { name: /cluster\.create/ })
+      .press('Enter');
+    await headingOf(page, 'cluster.create of batch').waitFor();
+    await page.getByText('failed', { exact: true }).waitFor();
+    await page.getByText('Your team has to act.').waitFor();
+    await expectAccessible(page);
+    await admin('DELETE', '/garden/shoot-faults', {});
+    await page.getByRole('button', { name: 'Retry batch' }).press('Enter');
+    await page.getByRole('link', { name: 'batch' }).press('Enter');
+    await headingOf(page, 'batch').waitFor();
+    await page.getByText('Ready', { exact: true }).waitFor();
+    await closePage(page);
+  });
+
+  it('deletes a cluster once its name was typed, and says what is lost', async () => {
+    const page = await running.open('/teams/acme/clusters/batch/danger');
+    await page.getByRole('button', { name: 'Delete batch' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Delete batch' });
+    await dialog.getByText('deleted', { exact: true }).waitFor();
+    await dialog.getByText(/^Per month: -/).waitFor();
+    await page.keyboard.type('batsh');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('This is not batch.').waitFor();
+    await expectAccessible(page);
+    await dialog.getByLabel('Type batch to confirm').fill('batch');
+    await page.keyboard.press('Enter');
+    await page.getByText('Deleting', { exact: true }).first().waitFor();
+    await page.getByText('Not found, or not in your teams.').waitFor();
+    await closePage(page);
+  });
+
+  it('lets members create and change clusters, but not read the audit log', async () => {
+    const sessionid = running.dev.teams[0]?.member.sessionid ?? null;
+    const page = await running.open('/teams/acme/clusters/web/access', { sessionid });
+    await page.getByText(/^Only administrators see who was issued a kubeconfig\. Ask .+\.$/).waitFor();
+    await page.keyboard.press('e');
+    await page.getByLabel('Maximum (nodes)').fill('3');
+    await planOf(page).getByText('1–8 → 1–3 nodes.').waitFor();
+    await closePage(page);
+  });
+
+  it.each(['light', 'dark'] as const)('is accessible in the %s theme, also on a phone', async (theme) => {
+    const page = await running.open('/teams/acme/clusters', { theme, width: 390 });
+    for (const path of ['', '/+', '/web', '/web/pools', '/web/operations', '/web/spec', '/web/danger', '/web/change']) {
+      await page.goto(`${running.dev.baseUrl}/console/teams/acme/clusters${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.getByText(/^Loading /).waitFor({ state: 'hidden' });
+      await expectAccessible(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
+    }
+    await closePage(page);
+  });
+
+  it('breaks no policy and throws nothing', () => {
+    expect(running.complaints()).toEqual([]);
+  });
+});
