@@ -7,7 +7,6 @@ const DAY_MS = 86_400_000;
 const recordSets: readonly (readonly [string, string, readonly string[], number | null, Record<string, string>])[] = [
   ['', 'A', ['192.0.2.10', '192.0.2.11'], 300, { env: 'prod' }],
   ['', 'AAAA', ['2001:db8:10::1'], 300, { env: 'prod' }],
-  ['', 'MX', ['10 mx1.mail.example.', '20 mx2.mail.example.'], null, {}],
   ['', 'TXT', ['"v=spf1 include:mail.example -all"'], null, {}],
   ['_dmarc', 'TXT', ['"v=DMARC1; p=reject"'], null, {}],
   ['api', 'CNAME', ['web'], 300, { env: 'prod' }],
