@@ -240,7 +240,7 @@ function ChangeList({ changes }: { readonly changes: readonly Change[] }) {
   return (
     <ul className={styles.list}>
       {changes.map(({ id, createdAt, who, what, target }) => (
-        <li key={id} className={styles.item}>
+        <li key={id} className={`${styles.item} ${styles.change}`}>
           <Time at={createdAt} />
           <span>{who}</span>
           <span className="mono">{what}</span>
