@@ -125,9 +125,9 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     const page = await running.open('/teams/acme/settings');
     await page.getByText('Team plan').waitFor();
     await page.getByText('Billed by month. Ends on').waitFor();
-    await page.getByLabel('Name', { exact: true }).fill('Rockets');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Rockets');
     await page.reload();
-    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Rockets');
+    expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Rockets');
     await page.getByRole('button', { name: 'Save name' }).press('Enter');
     await page.getByRole('status').getByText('Saved.').waitFor();
     expect(await page.getByLabel('Team', { exact: true }).locator('option:checked').textContent()).toBe(
@@ -163,7 +163,7 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     const page = await running.open('/teams/acme/people', { theme, width: 390 });
     for (const path of ['/teams/acme/people', '/teams/acme/settings', '/me']) {
       await page.goto(`${running.dev.baseUrl}/console${path}`);
-      await page.getByRole('table').first().waitFor();
+      await page.locator('table').first().waitFor();
       await expectAccessible(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
     }
