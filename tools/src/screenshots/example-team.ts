@@ -2,6 +2,7 @@ import { waitFor } from '@corral/testing';
 import type { RunningConsole } from '../console/running-console.js';
 
 const DAY_MS = 86_400_000;
+const CLUSTERS_MS = 300_000;
 
 /** Name below that of the team, type, values, lifetime in seconds, labels. */
 const recordSets: readonly (readonly [string, string, readonly string[], number | null, Record<string, string>])[] = [
@@ -22,7 +23,10 @@ const recordSets: readonly (readonly [string, string, readonly string[], number 
 ];
 
 const poolOf = (machineType: string, minimum: number, maximum: number, name = 'general') => ({
-  ...{ name, machineType, minimum, maximum },
+  name,
+  machineType,
+  minimum,
+  maximum,
 });
 
 /** Fills a new installation with what a team may have, through its public APIs. */
@@ -50,16 +54,26 @@ export async function createExampleTeam(running: RunningConsole): Promise<void> 
     batch: [poolOf('cpx31', 1, 4)],
     staging: [poolOf('cpx31', 1, 1)],
   };
-  for (const [name, nodePools] of Object.entries(clusters)) {
-    const spec = { connectionRef: 'main', region, kubernetesVersion, nodePools };
-    await api('PUT', `${path}/clusters/${name}/`, { spec });
+  const specOf = (name: keyof typeof clusters) => ({
+    connectionRef: 'main',
+    region,
+    kubernetesVersion,
+    nodePools: clusters[name],
+  });
+  for (const name of ['web', 'batch', 'staging'] as const) {
+    await api('PUT', `${path}/clusters/${name}/`, { spec: specOf(name) });
   }
-  await waitFor(
-    'clusters that are ready',
+  await untilAll(running, path, 'Ready');
+  await api('PUT', `${path}/clusters/staging/`, { spec: { ...specOf('staging'), hibernated: true } });
+  await untilAll(running, path, 'Ready', 'Hibernated');
+}
+
+const untilAll = ({ api }: RunningConsole, path: string, ...phases: readonly string[]) =>
+  waitFor(
+    `clusters that are all ${phases.join(' or ')}`,
     async () => {
       const { items } = (await api('GET', `${path}/clusters/`)) as { items: { status: { phase: string } }[] };
-      return items.length > 0 && items.every(({ status }) => status.phase === 'Ready');
+      return items.every(({ status }) => phases.includes(status.phase));
     },
-    { timeoutMs: 180_000 },
+    { timeoutMs: CLUSTERS_MS },
   );
-}

@@ -63,7 +63,7 @@ const pictures: readonly Picture[] = [
     path: '/audit',
     prepare: (page) =>
       page
-        .getByRole('row', { name: /cluster\.create/ })
+        .getByRole('row', { name: /cluster\.declare/ })
         .first()
         .waitFor(),
   },
