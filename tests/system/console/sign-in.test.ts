@@ -7,7 +7,7 @@ import { closePage, type RunningConsole, startConsole } from '../../support/cons
 const missing = await missingBrowser();
 const TABS = 7;
 const PAGES = [
-  ...['', '/dns/records', '/dns/tokens', '/dns/tokens/+', '/dns/demos', '/clusters', '/clusters/+'],
+  ...['', '/dns/records', '/dns/zone-file', '/dns/tokens', '/dns/tokens/+', '/dns/demos', '/clusters', '/clusters/+'],
   ...['/connections', '/connections/main', '/people', '/settings', '/audit'],
 ];
 

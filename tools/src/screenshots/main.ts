@@ -10,6 +10,16 @@ const SIZE = { width: 1280, height: 800 } as const;
 const FILE_BYTES_MAX = 120 * 1024;
 const folder = fileURLToPath(new URL('../../../docs/images', import.meta.url));
 
+/** Adds a set, changes one, and wants a name of another team. */
+const ZONE_FILE = `$ORIGIN acme.example.test.
+$TTL 300
+mail      A      192.0.2.25
+mail      AAAA   2001:db8:10::25
+web       A      192.0.2.13
+www       CNAME  web
+ns.globex.example.test. A 192.0.2.53
+`;
+
 interface Picture {
   readonly name: string;
   readonly path: string;
@@ -26,7 +36,16 @@ const pictures: readonly Picture[] = [
   {
     name: 'record-sets',
     path: '/dns/records',
-    prepare: (page) => page.getByText('2001:db8:10::53').waitFor(),
+    prepare: (page) => page.getByText('2001:db8:10::53').first().waitFor(),
+  },
+  {
+    name: 'zone-file',
+    path: '/dns/zone-file',
+    async prepare(page) {
+      await page.getByRole('textbox', { name: 'Zone file' }).fill(ZONE_FILE);
+      await page.getByRole('heading', { name: 'Plan', exact: true }).waitFor();
+      await page.getByText('2001:db8:10::25').last().waitFor();
+    },
   },
   {
     name: 'create-token',
@@ -51,21 +70,9 @@ const pictures: readonly Picture[] = [
         .getByLabel(/^Maximum/)
         .first()
         .fill('6');
-      await page
-        .getByRole('button', { name: /^(Update|Apply|Change|Save)/ })
-        .first()
-        .waitFor();
-      await page.waitForLoadState('networkidle');
+      await page.getByText(/^\+.* EUR$/).waitFor();
+      await page.getByText(/^Checked/).waitFor();
     },
-  },
-  {
-    name: 'audit',
-    path: '/audit',
-    prepare: (page) =>
-      page
-        .getByRole('row', { name: /cluster\.declare/ })
-        .first()
-        .waitFor(),
   },
 ];
 
