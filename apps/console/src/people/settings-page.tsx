@@ -107,16 +107,18 @@ function Subscription({ body }: { readonly body: TeamBody }) {
       <p>
         Billed by {interval}. {subscription.cancel_at_period_end ? 'Ends' : 'Renews'} on <Expiry at={end} />.
       </p>
-      <Table
-        caption="Parts of the subscription"
-        rows={items}
-        rowKey={({ id }) => id}
-        columns={[
-          { id: 'product', label: 'Product', cell: ({ price }) => price.product_name },
-          { id: 'quantity', label: 'Quantity', alignEnd: true, cell: ({ quantity }) => quantity },
-          { id: 'price', label: 'Price', alignEnd: true, cell: ({ price }) => price.human_readable_price },
-        ]}
-      />
+      {items.length > 0 && (
+        <Table
+          caption="Parts of the subscription"
+          rows={items}
+          rowKey={({ id }) => id}
+          columns={[
+            { id: 'product', label: 'Product', cell: ({ price }) => price.product_name },
+            { id: 'quantity', label: 'Quantity', alignEnd: true, cell: ({ quantity }) => quantity },
+            { id: 'price', label: 'Price', alignEnd: true, cell: ({ price }) => price.human_readable_price },
+          ]}
+        />
+      )}
     </>
   );
 }
