@@ -33,6 +33,7 @@ const commands = {
   'test:database': { program: 'tools/dist/test/database.js', build: ['--filter=@corral/tools'] },
   conformance: { program: 'tools/dist/conformance/main.js', build: [] },
   bench: { program: 'tools/dist/bench/main.js', build: [] },
+  screenshots: { program: 'tools/dist/screenshots/main.js', build: [] },
   admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
 };
 

@@ -2,12 +2,12 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, explainFailures, startProcess } from '@corral/testing';
+import { launchBrowser } from '@corral/testing/browser';
 import { expect } from '@jest/globals';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { descendantsOf } from '../system/process-tree.js';
 import { builtFile } from '../system/program.js';
-import { launchBrowser } from './browser.js';
 
 /** The parts of `dev.json` that tests of the console need. */
 export interface DevInstallation {
@@ -61,8 +61,12 @@ const withoutSettings = Object.fromEntries(
   ]),
 );
 
-/** What `npm start` runs, with a database of its own and a browser. */
-export async function startConsole(): Promise<RunningConsole> {
+/**
+ * What `npm start` runs, with a database of its own and a browser.
+ *
+ * @param env further settings of the services
+ */
+export async function startConsole(env: Readonly<Record<string, string>> = {}): Promise<RunningConsole> {
   const folder = await mkdtemp(join(tmpdir(), 'corral-console-'));
   await chmod(folder, 0o755);
   const database = await createTestDatabase();
@@ -70,7 +74,7 @@ export async function startConsole(): Promise<RunningConsole> {
     startProcess({
       command: process.execPath,
       args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
-      env: { ...withoutSettings, DATABASE_URL: database.url, CORRAL_STATE_DIR: join(folder, 'state') },
+      env: { ...withoutSettings, ...env, DATABASE_URL: database.url, CORRAL_STATE_DIR: join(folder, 'state') },
       readyLine: 'Ctrl-C stops everything',
       readyTimeoutMs: 200_000,
     }),

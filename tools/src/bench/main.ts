@@ -3,6 +3,7 @@ import { startOrExit } from '@corral/service';
 import { benchChanges } from './clusters/changes.js';
 import { benchReconcile } from './clusters/reconcile.js';
 import { benchStreams } from './clusters/streams.js';
+import { benchConsole } from './console/console.js';
 import { benchDns } from './dns/dns.js';
 import { benchNeighbours } from './neighbours/neighbours.js';
 import { benchOverload } from './overload.js';
@@ -16,6 +17,7 @@ const usage = [
   '       npm run bench -- streams [--seconds 60] [--streams 1000]',
   '       npm run bench -- neighbours [--seconds 20] [--only "part of a rude caller’s name"]',
   '       npm run bench -- scarcity [--seconds 120] [--without-redis]',
+  '       npm run bench -- console [--rounds 5]',
 ].join('\n');
 
 await startOrExit('npm run bench', async () => {
@@ -25,6 +27,7 @@ await startOrExit('npm run bench', async () => {
       seconds: { type: 'string' },
       sets: { type: 'string', default: '1000000' },
       clusters: { type: 'string', default: '10000' },
+      rounds: { type: 'string', default: '5' },
       only: { type: 'string', default: '' },
       streams: { type: 'string', default: '1000' },
       'without-redis': { type: 'boolean', default: false },
@@ -44,6 +47,7 @@ await startOrExit('npm run bench', async () => {
   } else if (what === 'scarcity' && rest.length === 0) {
     const isPassed = await benchScarcity({ seconds: seconds(120), withRedis: !values['without-redis'] });
     process.exitCode = isPassed ? 0 : 1;
-  } else throw new Error(usage);
+  } else if (what === 'console' && rest.length === 0) await benchConsole({ rounds: Number(values.rounds) });
+  else throw new Error(usage);
   process.exit();
 });

@@ -1,6 +1,6 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import type { LiveEvent } from './live-stream.js';
-import { teamKey } from './queries.js';
+import { meQuery, teamKey } from './queries.js';
 
 interface Target {
   /** Query of the list that contains the resource. */
@@ -25,6 +25,11 @@ export function applyLiveEvent(cache: QueryClient, team: string, event: LiveEven
     return;
   }
   if (event.kind === 'RecordSet') void cache.invalidateQueries({ queryKey: [...key, 'dns-usage'] });
+  if (event.kind === 'Member') {
+    // Possibly our own role, and the end of an invitation.
+    void cache.invalidateQueries({ queryKey: meQuery().queryKey });
+    void cache.invalidateQueries({ queryKey: [...key, 'invitations'] });
+  }
   putIntoList(cache, target.list, target.is as (item: unknown) => boolean, event);
   if (target.detail !== undefined) {
     if (event.resource !== null && event.change === 'changed') {

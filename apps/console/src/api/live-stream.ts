@@ -16,7 +16,13 @@ export type LiveMessage =
   | { readonly type: 'event'; readonly event: LiveEvent }
   | { readonly type: 'reload'; readonly id: string | null }
   | { readonly type: 'live' }
-  | { readonly type: 'down'; readonly signedOut: boolean };
+  | {
+      readonly type: 'down';
+      /** What the stream ended with: then it does not reconnect. Null: the connection was lost. */
+      readonly ended: 'session' | 'membership' | null;
+      /** Unix time in ms of the last sign of the server: until then, nothing was missed. */
+      readonly since: number;
+    };
 
 export interface LiveStreamOptions {
   readonly url: string;
@@ -38,23 +44,26 @@ const RETRY_MS_MAX = 30_000;
 export async function followLiveStream({ url, after, onMessage, signal }: LiveStreamOptions): Promise<void> {
   let last = after;
   let retryMs = RETRY_MS_MIN;
+  let since = Date.now();
   while (!signal.aborted) {
-    const { signedOut, hadEvents } = await connect(url, last, signal, (message) => {
+    const { ended, heardAt, hadEvents } = await connect(url, last, signal, (message) => {
       if (message.type === 'event') last = message.event.id;
       if (message.type === 'reload') last = message.id;
       onMessage(message);
     });
     if (signal.aborted) return;
-    onMessage({ type: 'down', signedOut });
-    if (signedOut) return;
+    since = heardAt ?? since;
+    onMessage({ type: 'down', ended, since });
+    if (ended !== null) return;
     retryMs = hadEvents ? RETRY_MS_MIN : Math.min(retryMs * 2, RETRY_MS_MAX);
     await pause(retryMs, signal);
   }
 }
 
 interface Ended {
-  /** The session or the membership has ended: do not reconnect. */
-  readonly signedOut: boolean;
+  readonly ended: 'session' | 'membership' | null;
+  /** Unix time in ms; null: the server did not accept the connection. */
+  readonly heardAt: number | null;
   readonly hadEvents: boolean;
 }
 
@@ -67,32 +76,34 @@ async function connect(
   const silence = new AbortController();
   const stopped = AbortSignal.any([signal, silence.signal]);
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const heard = () => {
+  const waitForBytes = () => {
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), SILENCE_MS);
   };
-  let signedOut = false;
+  let heardAt: number | null = null;
   let hadEvents = false;
-  heard();
+  waitForBytes();
   try {
     const headers: HeadersInit = { Accept: 'text/event-stream', ...(last === null ? {} : { 'Last-Event-ID': last }) };
     const response = await fetch(url, { headers, cache: 'no-store', signal: stopped });
     if (response.status === 422) onMessage({ type: 'reload', id: null });
     if (!response.ok || response.body === null) {
-      return { signedOut: response.status === 401 || response.status === 404, hadEvents };
+      return { ended: endOf(response.status), heardAt, hadEvents };
     }
+    heardAt = Date.now();
     onMessage({ type: 'live' });
     const parser = createParser({
       onEvent: (message) => {
         hadEvents = true;
-        if (message.event === 'end') signedOut = reasonOf(message) === 'session';
-        else onMessage(messageOf(message));
+        // After `end` the answer to the next connection shows whether the session or the membership has ended.
+        if (message.event !== 'end') onMessage(messageOf(message));
       },
     });
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      heard();
+      heardAt = Date.now();
+      waitForBytes();
       parser.feed(decoder.decode(part.value, { stream: true }));
     }
   } catch {
@@ -100,15 +111,16 @@ async function connect(
   } finally {
     clearTimeout(timer);
   }
-  return { signedOut, hadEvents };
+  return { ended: null, heardAt, hadEvents };
 }
+
+/** A team that the person does not belong to is not found. */
+const endOf = (status: number): Ended['ended'] => (status === 401 ? 'session' : status === 404 ? 'membership' : null);
 
 function messageOf({ event, data, id }: EventSourceMessage): LiveMessage {
   if (event === 'ready' || event === 'reset') return { type: 'reload', id: id ?? null };
   return { type: 'event', event: JSON.parse(data) as LiveEvent };
 }
-
-const reasonOf = ({ data }: EventSourceMessage): string => (JSON.parse(data) as { reason: string }).reason;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { followLiveStream, type LiveMessage } from './live-stream.js';
 
-/** Whether changes arrive; `since`: Unix time in ms at which the last one could have arrived. */
+/** Whether changes arrive; `since`: Unix time in ms until which nothing was missed. */
 export type LiveState =
   | { readonly phase: 'connecting' | 'live' }
   | { readonly phase: 'down'; readonly since: number }

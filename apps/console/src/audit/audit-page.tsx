@@ -6,6 +6,7 @@ import { Fragment, useEffect, useState } from 'react';
 import { read } from '../api/client.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
+import { AdminsOnly } from '../ui/admins-only.js';
 import { Copyable } from '../ui/copy.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
@@ -59,7 +60,7 @@ export function AuditPage() {
   if (!isAdmin) {
     return (
       <Page title="Audit">
-        <Empty>Only administrators see the audit log. Ask one of them: they are listed under People.</Empty>
+        <AdminsOnly team={slug} what="see the audit log" />
       </Page>
     );
   }

@@ -1,6 +1,7 @@
 import type { Cluster, Operation } from '@corral/contracts';
-import { useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import {
   auditQuery,
   catalogueQuery,
@@ -14,7 +15,7 @@ import { teamPath } from '../shell/navigation.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { moneyRange, sumOfRanges } from '../ui/money.js';
 import { Page, Section } from '../ui/page.js';
-import { Loaded } from '../ui/states.js';
+import { Loaded, Loading } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
 import { Time, useNow } from '../ui/time.js';
 import { type Attention, attentionOf } from './attention.js';
@@ -49,9 +50,18 @@ export function HomePage() {
     <Page title="Home">
       {isEmpty && <FirstSteps team={slug} hasConnection={(connections.data?.length ?? 0) > 0} />}
       <Section title={attention.length === 0 ? 'Needs attention' : `Needs attention (${attention.length})`}>
-        <Loaded query={clusters} what="clusters">
-          {() => <AttentionList team={slug} attention={attention} />}
-        </Loaded>
+        {attention.length > 0 && <AttentionList team={slug} attention={attention} />}
+        <AllLoaded
+          queries={[
+            { query: clusters, what: 'clusters' },
+            { query: connections, what: 'connections' },
+            { query: tokens, what: 'DNS tokens' },
+            { query: usage, what: 'the usage of DNS' },
+            { query: catalogue, what: 'the limits of clusters' },
+          ]}
+        >
+          {attention.length === 0 && <p className="muted">Nothing needs attention.</p>}
+        </AllLoaded>
       </Section>
       <Section title="Under way">
         <Loaded query={operations} what="operations">
@@ -98,8 +108,25 @@ export function HomePage() {
 
 const isOpen = ({ state }: Operation): boolean => state === 'queued' || state === 'running';
 
+interface AllLoadedProps {
+  readonly queries: readonly { readonly query: UseQueryResult<unknown>; readonly what: string }[];
+  readonly children: ReactNode;
+}
+
+/** What is only true when everything is loaded; before, what is missing. */
+function AllLoaded({ queries, children }: AllLoadedProps) {
+  const missing = queries.filter(({ query }) => query.data === undefined);
+  if (missing.length === 0) return children;
+  const failed = missing.filter(({ query }) => query.error !== null);
+  if (failed.length === 0) return <Loading what="what needs attention" />;
+  return failed.map(({ query, what }) => (
+    <Loaded key={what} query={query} what={what}>
+      {() => null}
+    </Loaded>
+  ));
+}
+
 function AttentionList({ team, attention }: { readonly team: string; readonly attention: readonly Attention[] }) {
-  if (attention.length === 0) return <p className="muted">Nothing needs attention.</p>;
   return (
     <ul className={styles.list}>
       {attention.map(({ id, tone, kind, subject, detail, action, to }) => (
@@ -141,57 +168,85 @@ function UnderWay({ team, operations }: { readonly team: string; readonly operat
 function MonthlyCost({ clusters }: { readonly clusters: readonly Cluster[] }) {
   const priced = clusters.map(({ status }) => status.cost);
   const currency = priced.find((cost) => cost.currency !== null)?.currency ?? null;
-  const unknown = priced.filter(({ monthly }) => monthly.minimum === null).length;
-  const known = sumOfRanges(priced.map(({ monthly }) => monthly).filter(({ minimum }) => minimum !== null));
+  const prices = priced.map(({ monthly }) => monthly).filter(({ minimum }) => minimum !== null);
+  const unknown = clusters.length - prices.length;
   if (clusters.length === 0) return <p className="muted">No clusters, no cost.</p>;
   return (
     <div>
-      <div className={`${styles.big} numeric`}>{moneyRange(known, currency)}</div>
+      <div className={`${styles.big} numeric`}>
+        {prices.length === 0 ? 'not known' : moneyRange(sumOfRanges(prices), currency)}
+      </div>
       <div className="muted">Net, nodes only, from the smallest to the largest size of all pools.</div>
-      {unknown > 0 && <div className="muted">The price of {unknown} clusters is not known.</div>}
+      {unknown > 0 && (
+        <div className="muted">
+          Without {unknown} of {clusters.length} clusters, whose price is not known.
+        </div>
+      )}
     </div>
   );
+}
+
+interface Change {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly who: string;
+  readonly what: string;
+  readonly target: string;
 }
 
 /** The audit log for administrators; other members see who began which operation. */
 function Changes({ team, operations }: { readonly team: TeamContext; readonly operations: readonly Operation[] }) {
   const audit = useQuery({ ...auditQuery(team.slug, { limit: CHANGES_SHOWN }), enabled: team.isAdmin });
-  const link = team.isAdmin ? (
+  if (!team.isAdmin) {
+    const changes = operations.slice(0, CHANGES_SHOWN).map(({ id, createdAt, createdBy, kind, target }) => ({
+      id,
+      createdAt,
+      who: createdBy?.displayName ?? 'the service',
+      what: kind,
+      target: target.name,
+    }));
+    return (
+      <Section title="Last changes">
+        <ChangeList changes={changes} />
+      </Section>
+    );
+  }
+  const link = (
     <Link to="/teams/$team/audit" params={{ team: team.slug }}>
       Audit log
     </Link>
-  ) : undefined;
-  const rows = team.isAdmin
-    ? (audit.data?.items ?? []).map(({ id, createdAt, actor, action, target }) => ({
-        id,
-        createdAt,
-        who: actor.name ?? actor.kind,
-        what: action,
-        target: target.name,
-      }))
-    : operations.slice(0, CHANGES_SHOWN).map(({ id, createdAt, createdBy, kind, target }) => ({
-        id,
-        createdAt,
-        who: createdBy?.displayName ?? 'the service',
-        what: kind,
-        target: target.name,
-      }));
+  );
   return (
     <Section title="Last changes" actions={link}>
-      {rows.length === 0 ? (
-        <p className="muted">Nothing was changed yet.</p>
-      ) : (
-        <ul className={styles.list}>
-          {rows.map(({ id, createdAt, who, what, target }) => (
-            <li key={id} className={styles.item}>
-              <Time at={createdAt} />
-              <span>{who}</span>
-              <span className="mono">{what}</span>
-              <span className="mono">{target}</span>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Loaded query={audit} what="the last changes">
+        {({ items }) => (
+          <ChangeList
+            changes={items.map(({ id, createdAt, actor, action, target }) => ({
+              id,
+              createdAt,
+              who: actor.name ?? actor.kind,
+              what: action,
+              target: target.name,
+            }))}
+          />
+        )}
+      </Loaded>
     </Section>
+  );
+}
+
+function ChangeList({ changes }: { readonly changes: readonly Change[] }) {
+  if (changes.length === 0) return <p className="muted">Nothing was changed yet.</p>;
+  return (
+    <ul className={styles.list}>
+      {changes.map(({ id, createdAt, who, what, target }) => (
+        <li key={id} className={`${styles.item} ${styles.change}`}>
+          <Time at={createdAt} />
+          <span>{who}</span>
+          <span className="mono">{what}</span>
+          <span className="mono">{target}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

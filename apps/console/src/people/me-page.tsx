@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../api/client.js';
+import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery, sessionsQuery } from '../api/queries.js';
 import { areShortcutsOn, setShortcutsOn } from '../shell/shortcuts.js';
 import { announce } from '../ui/announcer.js';
@@ -98,6 +99,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
     mutationFn: () => change('post', '/auth/logout/everywhere/', {}),
     onSuccess: async () => {
       clearDrafts();
+      forgetDnsSessions();
       await navigate({ to: '/sign-in' });
       cache.clear();
     },

@@ -1,6 +1,7 @@
 import type { SentInvitationBody, TeamMemberBody } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { change } from '../api/client.js';
 import { isProblem } from '../api/problem.js';
@@ -75,7 +76,7 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
       </form>
       {invite.error !== null && field === undefined && <Failed error={invite.error} />}
       {invite.isSuccess && (
-        <p role="status">Invited {invite.data.body.email}. The mail is on its way; the invitation stands below.</p>
+        <p role="status">Invited {invite.data.body.email}. The mail is on its way; the invitation is listed below.</p>
       )}
     </Section>
   );
@@ -157,6 +158,7 @@ interface RemoveDialogProps {
 
 function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
   const cache = useQueryClient();
+  const navigate = useNavigate();
   const [tokens, setTokens] = useState('revoke');
   const isSelf = member.user_id === team.me.id;
   const remove = useMutation({
@@ -170,7 +172,10 @@ function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
     onSuccess: async () => {
       announce(`Removed ${member.display_name}`);
       onClose();
-      await cache.invalidateQueries(isSelf ? {} : { queryKey: teamKey(team.slug) });
+      if (!isSelf) return cache.invalidateQueries({ queryKey: teamKey(team.slug) });
+      await cache.refetchQueries({ queryKey: meQuery().queryKey });
+      await navigate({ to: '/' });
+      cache.removeQueries({ queryKey: teamKey(team.slug) });
     },
   });
   return (
@@ -186,8 +191,8 @@ function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
     >
       <Stack gap="sm">
         <p>
-          {isSelf ? 'You lose' : `${member.display_name} loses`} access to everything of the team at once. Clusters and
-          record sets stay.
+          {isSelf ? 'You lose' : `${member.display_name} loses`} access to everything of the team immediately. Clusters
+          and record sets stay.
         </p>
         {team.isAdmin && (
           <Radio.Group label="DNS tokens that they created" value={tokens} onChange={setTokens}>

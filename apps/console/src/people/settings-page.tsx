@@ -55,11 +55,13 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
 
 function NameForm({ team, body }: { readonly team: TeamContext; readonly body: TeamBody }) {
   const cache = useQueryClient();
-  const [name, setName, clear] = useDraft(`${team.slug}.team-name`, body.name);
+  const [draft, setDraft, clear] = useDraft<string | null>(`${team.slug}.team-name`, null);
+  const name = draft ?? body.name;
   const save = useMutation({
     mutationFn: () => change('put', '/teams/api/teams/{team_id}/', { team_id: body.id }, { body: { name } }),
     onSuccess: async (answer) => {
       cache.setQueryData(teamQuery(team.slug, body.id).queryKey, answer.body);
+      clear();
       announce('Saved the name of the team');
       await cache.invalidateQueries({ queryKey: meQuery().queryKey });
     },
@@ -77,7 +79,7 @@ function NameForm({ team, body }: { readonly team: TeamContext; readonly body: T
           label="Name"
           required
           value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
+          onChange={(event) => setDraft(event.currentTarget.value)}
           error={field?.message}
         />
         <Button type="submit" variant="filled" loading={save.isPending}>
@@ -105,16 +107,18 @@ function Subscription({ body }: { readonly body: TeamBody }) {
       <p>
         Billed by {interval}. {subscription.cancel_at_period_end ? 'Ends' : 'Renews'} on <Expiry at={end} />.
       </p>
-      <Table
-        caption="Parts of the subscription"
-        rows={items}
-        rowKey={({ id }) => id}
-        columns={[
-          { id: 'product', label: 'Product', cell: ({ price }) => price.product_name },
-          { id: 'quantity', label: 'Quantity', alignEnd: true, cell: ({ quantity }) => quantity },
-          { id: 'price', label: 'Price', alignEnd: true, cell: ({ price }) => price.human_readable_price },
-        ]}
-      />
+      {items.length > 0 && (
+        <Table
+          caption="Parts of the subscription"
+          rows={items}
+          rowKey={({ id }) => id}
+          columns={[
+            { id: 'product', label: 'Product', cell: ({ price }) => price.product_name },
+            { id: 'quantity', label: 'Quantity', alignEnd: true, cell: ({ quantity }) => quantity },
+            { id: 'price', label: 'Price', alignEnd: true, cell: ({ price }) => price.human_readable_price },
+          ]}
+        />
+      )}
     </>
   );
 }

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { applyLiveEvent } from '../api/live-cache.js';
 import { type LiveState, startLiveUpdates } from '../api/live-updates.js';
-import { teamKey } from '../api/queries.js';
+import { meQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
-import { noteSessionEnd } from './session-end.js';
+import { noteSessionEnd, useSessionEnded } from './session-end.js';
 
 const LiveContext = createContext<LiveState>({ phase: 'connecting' });
 
@@ -18,7 +18,13 @@ const DOWN_SHOWN_AFTER_MS = 5_000;
 export function LiveUpdatesProvider({ team, children }: { readonly team: string; readonly children: ReactNode }) {
   const cache = useQueryClient();
   const [state, setState] = useState<LiveState>({ phase: 'connecting' });
+  const isSignedOut = useSessionEnded();
   useEffect(() => {
+    // The stream of an ended session does not come back: the next session has its own.
+    if (isSignedOut) {
+      setState({ phase: 'signed-out' });
+      return;
+    }
     let isDown = false;
     let isShown = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -37,12 +43,15 @@ export function LiveUpdatesProvider({ team, children }: { readonly team: string;
           if (isShown) announce('Live again. All that is shown was loaded again.');
           isDown = false;
           isShown = false;
-        } else if (message.signedOut) {
-          setState({ phase: 'signed-out' });
+        } else if (message.ended === 'session') {
           noteSessionEnd();
+        } else if (message.ended === 'membership') {
+          setState({ phase: 'signed-out' });
+          void cache.invalidateQueries({ queryKey: meQuery().queryKey });
+          reload();
         } else if (!isDown) {
           isDown = true;
-          const since = Date.now();
+          const { since } = message;
           timer = setTimeout(() => {
             isShown = true;
             setState({ phase: 'down', since });
@@ -55,6 +64,6 @@ export function LiveUpdatesProvider({ team, children }: { readonly team: string;
       clearTimeout(timer);
       updates.stop();
     };
-  }, [cache, team]);
+  }, [cache, team, isSignedOut]);
   return <LiveContext value={state}>{children}</LiveContext>;
 }

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { describeNeeding } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { missingBrowser } from '../../support/console/browser.js';
+import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+
+const missing = await missingBrowser();
+const DAY_MS = 86_400_000;
+
+describeNeeding(describe, missing, 'the audit log and the home in the console', () => {
+  let running: RunningConsole;
+
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.stop());
+
+  const team = (method: string, path: string, body?: unknown) =>
+    running.api(method, `/api/v1/teams/acme/${path}`, body);
+
+  it('shows the first steps of an empty team, with a command that works', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await page.getByText('Nothing needs attention.').waitFor();
+    const command = await page.locator('pre').first().textContent();
+    const [, address = ''] = /(http\S+)/.exec(command ?? '') ?? [];
+    const [, body = ''] = /-d '(.*)'/.exec(command ?? '') ?? [];
+    const headers = {
+      authorization: `Bearer ${running.dev.teams[0]?.dnsToken}`,
+      'content-type': 'application/json',
+    };
+    expect((await fetch(address, { method: 'POST', headers, body })).status).toBe(201);
+    await page.getByText('1 of 200 records').waitFor();
+    await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' });
+    await closePage(page);
+  });
+
+  it('lists what needs attention, the most serious first, and leads there', async () => {
+    const expiresAt = new Date(Date.now() + 3 * DAY_MS).toISOString();
+    await team('POST', 'dns-tokens/', { name: 'ends soon', expiresAt });
+    for (const name of ['third', 'fourth', 'fifth']) await team('POST', 'dns-tokens/', { name });
+    const spec = { name: 'Broken project', provider: 'hcloud', token: 'a-token-of-no-project' };
+    await team('PUT', 'connections/broken/', { spec });
+    const page = await running.open('/teams/acme');
+    const rows = page.getByRole('region', { name: /^Needs attention/ }).getByRole('listitem');
+    await page.getByRole('heading', { name: 'Needs attention (3)' }).waitFor();
+    expect(await rows.allTextContents()).toEqual([
+      expect.stringMatching(/Rejected.*Broken project/),
+      expect.stringMatching(/Token expires.*ends soon/),
+      expect.stringMatching(/100 % used.*DNS tokens/),
+    ]);
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Replace token: Broken project' }).press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Broken project' }).waitFor();
+    await closePage(page);
+  });
+
+  it('filters by address, keeps the filters over a reload, and exports what is shown', async () => {
+    const page = await running.open('/teams/acme/audit?kind=dns_token');
+    await page.getByRole('row', { name: /ends soon/ }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('third');
+    await page.getByRole('row', { name: /ends soon/ }).waitFor({ state: 'detached' });
+    await page.waitForURL(/kind=dns_token&name=third/);
+    await page.reload();
+    await page.getByRole('row', { name: /third/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await expectAccessible(page);
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export what is shown' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['third']);
+
+    await page.getByLabel('Name of the target').fill('nothing');
+    await page.getByText('No entry matches the filters.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page
+      .getByRole('row', { name: /connection\.create/ })
+      .first()
+      .waitFor();
+    await closePage(page);
+  });
+
+  it('shows what was requested and answered, and what a change replaced', async () => {
+    const page = await running.open('/teams/acme/audit?kind=dns');
+    await page.getByRole('button', { name: 'Details of dns.create hello.acme' }).press('Enter');
+    await page.getByRole('heading', { name: 'Requested' }).waitFor();
+    await page.locator('pre', { hasText: '192.0.2.1' }).first().waitFor();
+    await closePage(page);
+  });
+
+  it('follows: new entries appear by themselves', async () => {
+    const page = await running.open('/teams/acme/audit');
+    await page
+      .getByRole('row', { name: /connection\.create/ })
+      .first()
+      .waitFor();
+    await page.getByLabel(/^Follow/).press('Space');
+    await team('DELETE', 'connections/broken/');
+    await page.getByRole('row', { name: /connection\.delete/ }).waitFor();
+    await closePage(page);
+  });
+
+  it('breaks no policy and throws nothing', () => {
+    expect(running.complaints()).toEqual([]);
+  });
+});

@@ -1,0 +1,133 @@
+import { describeNeeding, startFlakyProxy } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { missingBrowser } from '../../support/console/browser.js';
+import { type IdentityProvider, startIdentityProvider } from '../../support/console/identity-provider.js';
+import { closePage, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+
+const missing = await missingBrowser();
+const TABS = 7;
+const PAGES = [
+  ...['', '/dns/records', '/dns/zone-file', '/dns/tokens', '/dns/tokens/+', '/dns/demos', '/clusters', '/clusters/+'],
+  ...['/connections', '/connections/main', '/people', '/settings', '/audit'],
+];
+
+describeNeeding(describe, missing, 'sessions and live updates of the console', () => {
+  let running: RunningConsole;
+  let identityProvider: IdentityProvider;
+  const url = (path: string) => `${running.dev.baseUrl}${path}`;
+
+  beforeAll(async () => {
+    identityProvider = await startIdentityProvider({
+      redirectUri: () => url('/auth/callback/'),
+      email: 'member@acme.test',
+    });
+    running = await startConsole(identityProvider.env);
+  });
+  afterAll(async () => {
+    await running?.stop();
+    await identityProvider?.close();
+  });
+
+  const createToken = (name: string) => running.api('POST', '/api/v1/teams/acme/dns-tokens/', { name });
+
+  it('returns from the identity provider to the address that was opened', async () => {
+    const page = await running.open('/teams/acme/clusters?filter=web', { sessionid: null });
+    await page.getByRole('link', { name: 'Sign in' }).press('Enter');
+    await page.waitForURL(url('/console/teams/acme/clusters?filter=web'));
+    await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
+    await page.getByRole('button', { name: 'member@acme.test' }).waitFor();
+    await closePage(page);
+  });
+
+  it('keeps what was typed when the session ends while a form is sent, and is live again after the sign-in', async () => {
+    const page = await running.open('/teams/acme/dns/tokens/+', { sessionid: null });
+    await page.getByRole('button', { name: /^admin@acme\.test/ }).click();
+    await page.getByLabel('Name', { exact: true }).fill('typed before');
+    const [session] = await page.context().cookies();
+    await fetch(url('/auth/logout/'), { method: 'POST', headers: { cookie: `sessionid=${session?.value}` } });
+    await page.getByRole('button', { name: 'Create token' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session ended' });
+    await dialog.getByRole('button', { name: /^admin@acme\.test/ }).click();
+    await dialog.waitFor({ state: 'hidden' });
+
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('typed before');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Token typed before created' }).waitFor();
+    await closePage(page);
+  });
+
+  it('shows until when it knows, after a connection died without a word, and loads again when it is back', async () => {
+    const { hostname, port, origin } = new URL(running.dev.baseUrl);
+    const proxy = await startFlakyProxy({ host: hostname, port: Number(port) });
+    const page = await running.open('/sign-in');
+    await page.clock.install();
+    await page.goto(`${origin.replace(port, String(proxy.port))}/console/teams/acme/dns/tokens`);
+    await page.getByText('Live', { exact: true }).waitFor();
+    proxy.hang();
+    const lost = await page.evaluate(() => Date.now());
+    await createToken('created meanwhile');
+
+    await page.clock.fastForward(46_000);
+    await page.clock.fastForward(6_000);
+    const banner = await page.getByText(/Live updates stopped\. Shown: /).textContent();
+    const [, hours, minutes, seconds] = /Shown: (\d+):(\d+):(\d+)/.exec(banner ?? '') ?? [];
+    const shown = await page.evaluate(
+      ([time, h, m, s]) => new Date(time as number).setHours(Number(h), Number(m), Number(s)),
+      [lost, hours, minutes, seconds],
+    );
+    expect(shown).toBeLessThanOrEqual(lost);
+
+    proxy.restore();
+    await page.clock.fastForward(46_000);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'created meanwhile' }).waitFor();
+    await closePage(page);
+    await proxy.close();
+  });
+
+  it('follows changes in seven tabs over one connection, also after the first tab is closed', async () => {
+    const first = await running.open('/teams/acme/dns/tokens');
+    await first.getByText('Live', { exact: true }).waitFor();
+    const context = first.context();
+    let streams = 0;
+    context.on('request', (request) => {
+      if (request.url().endsWith('/events/')) streams += 1;
+    });
+    const others = await Promise.all(
+      Array.from({ length: TABS - 1 }, async () => {
+        const page = await context.newPage();
+        await page.goto(url('/console/teams/acme/dns/tokens'));
+        await page.getByText('Live', { exact: true }).waitFor();
+        return page;
+      }),
+    );
+    await createToken('for all tabs');
+    for (const page of [first, ...others]) await page.getByRole('link', { name: 'for all tabs' }).waitFor();
+    expect(streams).toBe(0);
+
+    await first.close();
+    await createToken('after the first');
+    for (const page of others) await page.getByRole('link', { name: 'after the first' }).waitFor();
+    expect(streams).toBe(1);
+    await context.close();
+  });
+
+  it('stores no token, loads nothing from elsewhere and needs no exception from its policy', async () => {
+    const page = await running.open('/teams/acme');
+    const origins = new Set<string>();
+    page.on('request', (request) => origins.add(new URL(request.url()).origin));
+    for (const path of PAGES) {
+      await page.goto(url(`/console/teams/acme${path}`));
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const kept = await page.evaluate(() =>
+        JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
+      );
+      expect(kept).not.toMatch(/[A-Za-z0-9_-]{32}/);
+    }
+    const { baseUrl, dnsUrl } = running.dev;
+    expect([...origins].sort()).toEqual([new URL(baseUrl).origin, new URL(dnsUrl).origin].sort());
+    expect(running.complaints()).toEqual([]);
+    await closePage(page);
+  });
+});
