@@ -10,16 +10,16 @@ const recordSets: readonly (readonly [string, string, readonly string[], number 
   ['', 'AAAA', ['2001:db8:10::1'], 300, { env: 'prod' }],
   ['', 'TXT', ['"v=spf1 include:mail.example -all"'], null, {}],
   ['_dmarc', 'TXT', ['"v=DMARC1; p=reject"'], null, {}],
-  ['api', 'CNAME', ['web'], 300, { env: 'prod' }],
+  ['api', 'CNAME', ['web.acme'], 300, { env: 'prod' }],
   ['batch', 'A', ['192.0.2.40'], null, { env: 'prod' }],
   ['docs', 'CNAME', ['pages.example.'], null, {}],
   ['grafana', 'A', ['192.0.2.21'], null, { env: 'prod', team: 'platform' }],
   ['registry', 'A', ['192.0.2.22'], 60, { team: 'platform' }],
   ['staging', 'A', ['192.0.2.80'], 60, { env: 'staging' }],
-  ['*.staging', 'CNAME', ['staging'], 60, { env: 'staging' }],
+  ['*.staging', 'CNAME', ['staging.acme'], 60, { env: 'staging' }],
   ['vpn', 'AAAA', ['2001:db8:10::53'], null, {}],
   ['web', 'A', ['192.0.2.12'], 300, { env: 'prod' }],
-  ['www', 'CNAME', ['web'], 300, { env: 'prod' }],
+  ['www', 'CNAME', ['web.acme'], 300, { env: 'prod' }],
 ];
 
 const poolOf = (machineType: string, minimum: number, maximum: number, name = 'general') => ({

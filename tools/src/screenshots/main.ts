@@ -70,7 +70,10 @@ const pictures: readonly Picture[] = [
         .getByLabel(/^Maximum/)
         .first()
         .fill('6');
-      await page.getByText(/^\+.* EUR$/).waitFor();
+      await page
+        .getByText(/\+[\d.]+ EUR$/)
+        .first()
+        .waitFor();
       await page.getByText(/^Checked/).waitFor();
     },
   },

@@ -5,6 +5,8 @@ import type { BrowserContext, Page } from 'playwright-core';
 /** As slow as a cheap laptop or phone. */
 const CPU_SLOWDOWN = 4;
 const SETTLED_MS = 600;
+/** Slow is a result; only a page that never shows its data is a failure. */
+const LOAD_MS_MAX = 180_000;
 
 export interface PageLoad {
   /** From the navigation to the first paint of any content, in ms. */
@@ -30,6 +32,8 @@ export async function timeLoad(context: BrowserContext, url: string, dataSelecto
     () =>
       performance.getEntriesByName('data').length > 0 &&
       performance.getEntriesByName('first-contentful-paint').length > 0,
+    undefined,
+    { timeout: LOAD_MS_MAX },
   );
   const load = await page.evaluate(() => {
     const at = (name: string) => performance.getEntriesByName(name)[0]?.startTime ?? Number.NaN;
