@@ -44,7 +44,7 @@ export async function killAgainAndAgain(program: Killable, killer: Killer): Prom
   const next = drawer(lifetimes, seed);
   while (!isOver()) {
     const problem = await Promise.race([endOf(program), liveFor(program, next())]);
-    if (problem !== null && !/another process has it/i.test(program.output())) onProblem(problem);
+    if (problem !== null && !/another process uses it/i.test(program.output())) onProblem(problem);
     await program.kill();
     onKill();
     await program.start();
