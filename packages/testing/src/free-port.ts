@@ -20,10 +20,9 @@ export async function freePort(): Promise<number> {
   const worker = Number(process.env.JEST_WORKER_ID ?? 0) % WORKERS_MAX;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const port = randomInt(LOWEST / WORKERS_MAX, (HIGHEST + 1) / WORKERS_MAX) * WORKERS_MAX + worker;
-    if (!given.has(port) && (await isFree(port))) {
-      given.add(port);
-      return port;
-    }
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
   }
   throw new Error(`No port from ${LOWEST} to ${HIGHEST} was free in ${TRIES_MAX} tries.`);
 }
