@@ -56,7 +56,8 @@ export function ChangeList({ caption, changes, outcomes }: ChangeListProps) {
   );
 }
 
-const signOf = ({ from, to }: SetChange): string => (from === null ? '+' : to === null ? '−' : '~');
+const signOf = ({ from, to, refusal }: SetChange): string =>
+  refusal !== undefined ? '✕' : from === null ? '+' : to === null ? '−' : '~';
 const wordOf = ({ from, to }: SetChange): string => (from === null ? 'Add' : to === null ? 'Remove' : 'Change');
 
 const ttlOf = (ttl: number | null): string => (ttl === null ? 'default' : `${ttl} s`);
