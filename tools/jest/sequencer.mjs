@@ -6,6 +6,7 @@ import TestSequencer from '@jest/test-sequencer';
  * whatever long file it begins last is waited for alone.
  */
 const longest = [
+  'tests/system/console/clusters',
   'tests/system/clusters/cluster-crash',
   'tests/system/dns/dns-crash',
   'tests/system/clusters/pools-on-servers',
