@@ -81,6 +81,7 @@ const shortcuts: readonly Shortcut[] = [
   { keys: 'n', what: 'Create' },
   { keys: 'e', what: 'Change' },
   { keys: 'Ctrl or ⌘ ↵', what: 'Plan; once the plan is shown, apply it' },
+  { keys: 'Enter or F2, Space, Delete', what: 'In record sets: edit, select, stage the removal of a set' },
   ...places.flatMap(({ key, label }) => (key === undefined ? [] : [{ keys: `g ${key}`, what: `Go to ${label}` }])),
   { keys: '?', what: 'Show these keys' },
 ];
