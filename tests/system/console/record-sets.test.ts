@@ -153,7 +153,11 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await expectAccessible(page);
 
     // Slow enough for the restart to come in the middle, however fast the machine is.
-    await cloud('POST', '/faults', { match: { api: 'hcloud', method: 'POST' }, effect: { delayMs: 1_000 }, times: null });
+    await cloud('POST', '/faults', {
+      match: { api: 'hcloud', method: 'POST' },
+      effect: { delayMs: 1_000 },
+      times: null,
+    });
     await page.getByRole('button', { name: 'Apply 20 changes' }).press('Enter');
     const progress = page.getByRole('region', { name: 'Progress' });
     await progress.getByText(/^[1-9]\d? of 20 written/).waitFor();
