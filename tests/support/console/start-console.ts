@@ -108,6 +108,8 @@ async function killService(pid: number, app: 'cluster-api' | 'dns-gateway'): Pro
   process.kill(service.pid, 'SIGKILL');
 }
 
+const WAIT_MS_MAX = 120_000;
+
 const contexts = new WeakMap<Page, BrowserContext>();
 
 async function openPage(
@@ -116,6 +118,8 @@ async function openPage(
   { sessionid = dev.teams[0]?.admin.sessionid ?? null, theme = 'light', width = 1280 }: OpenOptions = {},
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
+  // A write whose gateway was killed is settled after its lease, and a machine may be slow.
+  context.setDefaultTimeout(WAIT_MS_MAX);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   if (sessionid !== null) {
     await context.addCookies([{ name: 'sessionid', value: sessionid, url: dev.baseUrl }]);
