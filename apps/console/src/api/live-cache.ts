@@ -94,8 +94,11 @@ function putIntoList(
     const index = items.findIndex(is);
     if (change === 'deleted') {
       if (index >= 0) cache.setQueryData(list, items.toSpliced(index, 1));
-    } else if (resource === null) void cache.invalidateQueries({ queryKey: list });
-    else if (index >= 0) cache.setQueryData(list, items.with(index, resource));
+    } else if (resource === null) {
+      // This repeats a load that is under way.
+      void cache.invalidateQueries({ queryKey: list });
+      return;
+    } else if (index >= 0) cache.setQueryData(list, items.with(index, resource));
     else cache.setQueryData(list, added === 'first' ? [resource, ...items] : [...items, resource]);
   }
   repeatLoad(cache, list);

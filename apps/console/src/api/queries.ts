@@ -117,13 +117,8 @@ export const zoneQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'zone'],
     queryFn: async ({ signal }) => {
-      const { body } = await dnsClientOf(team).request<{ zone: { name: string; ttl: number } }>(
-        'GET',
-        '/zones/{zone}',
-        {
-          signal,
-        },
-      );
+      type ZoneBody = { readonly zone: { readonly name: string; readonly ttl: number } };
+      const { body } = await dnsClientOf(team).request<ZoneBody>('GET', '/zones/{zone}', { signal });
       return { name: body.zone.name, ttl: body.zone.ttl };
     },
     // No event announces a change of it.

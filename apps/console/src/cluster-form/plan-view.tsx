@@ -32,16 +32,7 @@ export function PlanView({ plan, now, former }: PlanViewProps) {
           </li>
         ))}
       </ul>
-      {effects.length > 0 && (
-        <ul className={styles.list} aria-label="Effects on the cluster and its nodes">
-          {effects.map((effect) => (
-            <li key={keyOf(effect)}>
-              {isNew('effects', effect) && <strong>New: </strong>}
-              <Effect effect={effect} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {effects.length > 0 && <EffectList effects={effects} isNew={(effect) => isNew('effects', effect)} />}
       <CostChange now={now} after={cost} difference={costDifference} />
       {cost.items
         .filter(({ monthly }) => monthly.minimum === null)
@@ -60,8 +51,27 @@ const keyOf = (effect: ChangeEffect): string =>
 
 const losesNodes: ReadonlySet<string> = new Set(['replaced', 'removed', 'deleted', 'hibernated']);
 
-/** What happens to the cluster or to one pool. */
-export function Effect({ effect }: { readonly effect: ChangeEffect }) {
+interface EffectListProps {
+  readonly effects: readonly ChangeEffect[];
+  /** Whether an effect was not in the plan that was shown before. */
+  readonly isNew?: (effect: ChangeEffect) => boolean;
+}
+
+/** What happens to the cluster and to each of its pools. */
+export function EffectList({ effects, isNew = () => false }: EffectListProps) {
+  return (
+    <ul className={styles.list} aria-label="Effects on the cluster and its nodes">
+      {effects.map((effect) => (
+        <li key={keyOf(effect)}>
+          {isNew(effect) && <strong>New: </strong>}
+          <Effect effect={effect} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Effect({ effect }: { readonly effect: ChangeEffect }) {
   return (
     <>
       <Status tone={losesNodes.has(effect.kind) ? 'warning' : 'idle'}>{effect.kind}</Status>{' '}

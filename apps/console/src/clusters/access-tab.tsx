@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change } from '../api/client.js';
 import { Snippet } from '../ui/copy.js';
+import { download } from '../ui/download.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { Expiry } from '../ui/time.js';
@@ -29,13 +30,6 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
     retry: false,
   });
   const file = `${team}-${name}.kubeconfig`;
-  const download = (text: string) => {
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], { type: 'application/yaml' }));
-    link.download = file;
-    link.click();
-    URL.revokeObjectURL(link.href);
-  };
   const form = (
     <Section title="Kubeconfig">
       <p>
@@ -60,7 +54,9 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
         <>
           <p role="status">
             Issued. Shown only now; it ends <Expiry at={issue.data.body.expiresAt} />.{' '}
-            <Button onClick={() => download(issue.data.body.kubeconfig)}>Download {file}</Button>
+            <Button onClick={() => download(file, 'application/yaml', issue.data.body.kubeconfig)}>
+              Download {file}
+            </Button>
           </p>
           <Snippet label="kubeconfig" text={issue.data.body.kubeconfig} />
           <p>Merge it into your own, then select it:</p>

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { teamKey } from '../api/queries.js';
 import styles from '../cluster-form/plan.module.css';
-import { Effect } from '../cluster-form/plan-view.js';
+import { EffectList } from '../cluster-form/plan-view.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { moneyDifference } from '../ui/money.js';
 import { Section } from '../ui/page.js';
@@ -83,13 +83,7 @@ function Loss({ plan: { answer } }: { readonly plan: DeletionPlan }) {
           </li>
         ))}
       </ul>
-      <ul className={styles.list} aria-label="Effects on the cluster and its nodes">
-        {effects.map((effect) => (
-          <li key={`${effect.target} ${effect.target === 'nodePool' ? effect.pool : ''} ${effect.kind}`}>
-            <Effect effect={effect} />
-          </li>
-        ))}
-      </ul>
+      <EffectList effects={effects} />
       <p className="numeric">
         Per month: {moneyDifference(costDifference.monthly, resource.status.cost.currency)}, net, nodes only.
       </p>

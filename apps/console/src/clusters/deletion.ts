@@ -61,7 +61,8 @@ export async function deleteAsPlanned(
       return null;
     } catch (error) {
       if (!isProblem(error) || error.status !== 412 || resent === RESENT_MAX) throw error;
-      const next = await planDeletion(target, etag, deps);
+      const { metadata } = await deps.get(target);
+      const next = await planDeletion(target, metadata.etag, deps);
       if (!isSame(lossOf(next), lossOf(plan))) return next;
       ({ etag } = next);
     }

@@ -111,7 +111,7 @@ async function applyOne(
   change: SetChange,
   { api, classify, signal }: ApplyOptions,
   pace: Pace,
-  onWritten: (outcome: SetOutcome) => void,
+  onState: (outcome: SetOutcome) => void,
 ): Promise<SetOutcome | { readonly stop: string }> {
   let [unknowns, waits] = [0, 0];
   for (;;) {
@@ -122,7 +122,7 @@ async function applyOne(
       if (!isBetween(current, change)) {
         return { state: 'skipped', detail: 'Somebody changed it since the plan.', found: current };
       }
-      const failed = await write(change, current, api, onWritten);
+      const failed = await write(change, current, api, onState);
       return failed === null ? { state: 'done' } : { state: 'refused', detail: failed };
     } catch (error) {
       const failure = classify(error);
@@ -136,7 +136,7 @@ async function applyOne(
       }
       unknowns += 1;
       if (unknowns >= UNKNOWN_TRIES || signal.aborted) return { state: 'unknown', detail: failure.detail };
-      onWritten({ state: 'unknown', detail: 'The provider did not answer. Reading the set again.' });
+      onState({ state: 'unknown', detail: 'The provider did not answer. Reading the set again.' });
       await pace.sleep(UNKNOWN_PAUSE_MS * unknowns);
     }
   }
@@ -147,7 +147,7 @@ async function write(
   change: SetChange,
   current: SetContent | null,
   api: SetApi,
-  onWritten: (outcome: SetOutcome) => void,
+  onState: (outcome: SetOutcome) => void,
 ): Promise<string | null> {
   const { to } = change;
   const steps: (() => Promise<number | null>)[] = [];
@@ -161,7 +161,7 @@ async function write(
   for (const step of steps) {
     const action = await step();
     if (action === null) continue;
-    onWritten({ state: 'written' });
+    onState({ state: 'written' });
     const failed = await api.untilEnded(action);
     if (failed !== null) return failed;
   }

@@ -2,6 +2,7 @@ import { Status, type Tone } from '../ui/status.js';
 import type { Outcomes, SetState } from './apply.js';
 import styles from './changes.module.css';
 import { hasSameLabels, type SetChange, type SetContent } from './plan.js';
+import { labelTexts, ttlText } from './set-text.js';
 
 const tones: Readonly<Record<SetState, Tone>> = {
   waiting: 'idle',
@@ -60,17 +61,13 @@ const signOf = ({ from, to, refusal }: SetChange): string =>
   refusal !== undefined ? '✕' : from === null ? '+' : to === null ? '−' : '~';
 const wordOf = ({ from, to }: SetChange): string => (from === null ? 'Add' : to === null ? 'Remove' : 'Change');
 
-const ttlOf = (ttl: number | null): string => (ttl === null ? 'default' : `${ttl} s`);
-const labelsOf = (labels: SetContent['labels']): string =>
-  Object.entries(labels)
-    .map((pair) => pair.join('='))
-    .join(', ') || 'none';
+const labelsOf = (labels: SetContent['labels']): string => labelTexts(labels).join(', ') || 'none';
 const recordText = ({ value, comment }: SetContent['records'][number]): string =>
   comment === null ? value : `${value} ; ${comment}`;
 
 function Content({ content }: { readonly content: SetContent | null }) {
   if (content === null) return <span>absent</span>;
-  return <span className="mono">{`${content.records.map(recordText).join(', ')} (TTL ${ttlOf(content.ttl)})`}</span>;
+  return <span className="mono">{`${content.records.map(recordText).join(', ')} (TTL ${ttlText(content.ttl)})`}</span>;
 }
 
 /** What a change does to a set: records that go and come, TTL and labels. */
@@ -95,8 +92,8 @@ export function Difference({ from, to }: { readonly from: SetContent | null; rea
         ))}
       {to !== null && (from === null ? to.ttl !== null : from.ttl !== to.ttl) && (
         <li>
-          TTL {from !== null && `${ttlOf(from.ttl)} → `}
-          {ttlOf(to.ttl)}
+          TTL {from !== null && `${ttlText(from.ttl)} → `}
+          {ttlText(to.ttl)}
         </li>
       )}
       {to !== null && !hasSameLabels(to, from ?? { ...to, labels: {} }) && (

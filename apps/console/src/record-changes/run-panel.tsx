@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { announce } from '../ui/announcer.js';
 import { download } from '../ui/download.js';
+import { plural } from '../ui/plural.js';
 import { Meter } from '../ui/status.js';
 import type { Outcomes } from './apply.js';
 import { ChangeList } from './change-list.js';
@@ -39,7 +40,7 @@ export function RunPanel({ run, onWayBack }: RunPanelProps) {
         {isRunning && <Button onClick={pause}>Pause</Button>}
         {!isRunning && left > 0 && (
           <Button variant="filled" onClick={resume}>
-            {`Resume ${left} ${left === 1 ? 'set' : 'sets'}`}
+            {`Resume ${plural(left, 'set')}`}
           </Button>
         )}
         {!isRunning && left === 0 && count.refused > 0 && (

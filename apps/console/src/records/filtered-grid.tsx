@@ -3,6 +3,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState } from 'react';
 import { contentOf, keyOf, type WantedSet } from '../record-changes/plan.js';
+import { labelTexts } from '../record-changes/set-text.js';
 import { Empty } from '../ui/states.js';
 import styles from './records.module.css';
 import { RecordsGrid, type RecordsGridProps } from './records-grid.js';
@@ -16,10 +17,10 @@ interface FilteredGridProps {
 }
 
 const textOf = ({ name, type, records, labels }: Rrset): string =>
-  [name, type, ...records.flatMap(({ value, comment }) => [value, comment]), ...labelsOf({ labels })]
+  [name, type, ...records.flatMap(({ value, comment }) => [value, comment]), ...labelTexts(labels)]
     .join('\n')
     .toLowerCase();
-const labelsOf = ({ labels }: Pick<Rrset, 'labels'>): string[] => Object.entries(labels).map((pair) => pair.join('='));
+const byName = new Intl.Collator('en', { numeric: true });
 
 /** The grid with its filters, which are part of the address, and what can be done with selected sets. */
 export function FilteredGrid({ rrsets, selected, onSelectNone, onStage, grid }: FilteredGridProps) {
@@ -27,17 +28,19 @@ export function FilteredGrid({ rrsets, selected, onSelectNone, onStage, grid }: 
   const { filter = '', type = '', label = '' } = search;
   const navigate = useNavigate({ from: '/teams/$team/dns/records' });
   const wanted = useDeferredValue(filter.trim().toLowerCase());
-  const shown = useMemo(() => {
-    const matching = rrsets.filter(
-      (rrset) =>
-        (type === '' || rrset.type === type) &&
-        (label === '' || labelsOf(rrset).includes(label)) &&
-        (wanted === '' || textOf(rrset).includes(wanted)),
-    );
-    return matching.toSorted((one, other) => keyOf(one).localeCompare(keyOf(other), 'en', { numeric: true }));
-  }, [rrsets, wanted, type, label]);
+  const sorted = useMemo(() => rrsets.toSorted((one, other) => byName.compare(keyOf(one), keyOf(other))), [rrsets]);
+  const shown = useMemo(
+    () =>
+      sorted.filter(
+        (rrset) =>
+          (type === '' || rrset.type === type) &&
+          (label === '' || labelTexts(rrset.labels).includes(label)) &&
+          (wanted === '' || textOf(rrset).includes(wanted)),
+      ),
+    [sorted, wanted, type, label],
+  );
   const types = [...new Set([...writableTypes, ...rrsets.map((rrset) => rrset.type)])];
-  const labels = [...new Set(rrsets.flatMap(labelsOf))].sort();
+  const labels = [...new Set(rrsets.flatMap((rrset) => labelTexts(rrset.labels)))].sort();
   const searchFor = (changed: typeof search) => {
     const next = Object.fromEntries(Object.entries({ ...search, ...changed }).filter(([, value]) => value !== ''));
     void navigate({ search: next, replace: true });

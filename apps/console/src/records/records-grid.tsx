@@ -5,8 +5,10 @@ import { Copy, Pencil, Trash2 } from 'lucide-react';
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Outcomes } from '../record-changes/apply.js';
 import { keyOf, type WantedSet } from '../record-changes/plan.js';
+import { labelTexts, ttlText } from '../record-changes/set-text.js';
 import { Copyable } from '../ui/copy.js';
 import { Status } from '../ui/status.js';
+import table from '../ui/table.module.css';
 import styles from './records.module.css';
 
 export interface GridActions {
@@ -28,6 +30,7 @@ export interface RecordsGridProps extends GridActions {
 }
 
 const PAGE = 10;
+const GRID = `${table.table} ${styles.grid}`;
 
 /**
  * Record sets as a grid with one tab stop (ARIA Authoring Practices, grid): arrows go from row to row, Enter or F2 edits,
@@ -82,9 +85,9 @@ export function RecordsGrid(props: RecordsGridProps) {
   };
   const stop = Math.min(current, rrsets.length - 1);
   return (
-    <div className={styles.scroll}>
+    <div className={table.scroll}>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid is a table whose rows take the focus */}
-      <table className={styles.grid} role="grid" aria-label="Record sets" aria-multiselectable="true" onKeyDown={keys}>
+      <table className={GRID} role="grid" aria-label="Record sets" aria-multiselectable="true" onKeyDown={keys}>
         <thead>
           <tr>
             <th scope="col">
@@ -93,7 +96,7 @@ export function RecordsGrid(props: RecordsGridProps) {
             <th scope="col">Name</th>
             <th scope="col">Type</th>
             <th scope="col">Values</th>
-            <th scope="col" className={styles.end}>
+            <th scope="col" className={table.end}>
               TTL
             </th>
             <th scope="col">Labels</th>
@@ -106,7 +109,9 @@ export function RecordsGrid(props: RecordsGridProps) {
           {rrsets.map((rrset, index) =>
             editing === keyOf(rrset) ? (
               <tr key={rrset.id}>
-                <td colSpan={7}>{editor}</td>
+                <td colSpan={7} className={styles.editing}>
+                  {editor}
+                </td>
               </tr>
             ) : (
               <Row
@@ -172,7 +177,7 @@ const Row = memo(function Row({ team, rrset, index, isStop, isSelected, tone, wo
   );
   return (
     <tr data-row={index} tabIndex={isStop ? 0 : -1} aria-selected={isSelected}>
-      <td>
+      <td data-label="Selected">
         <Checkbox
           aria-label={`Select ${key}`}
           tabIndex={-1}
@@ -181,39 +186,45 @@ const Row = memo(function Row({ team, rrset, index, isStop, isSelected, tone, wo
           size="xs"
         />
       </td>
-      <td>
-        <Link
-          to="/teams/$team/dns/records/$name/$type"
-          params={{ team, name, type }}
-          className="mono"
-          tabIndex={-1}
-          preload={false}
-        >
-          {name}
-        </Link>
-        {tone !== null && word !== null && (
-          <>
-            {' '}
-            <Status tone={tone}>{word}</Status>
-          </>
-        )}
+      <td data-label="Name">
+        <div>
+          <Link
+            to="/teams/$team/dns/records/$name/$type"
+            params={{ team, name, type }}
+            className="mono"
+            tabIndex={-1}
+            preload={false}
+          >
+            {name}
+          </Link>
+          {tone !== null && word !== null && (
+            <>
+              {' '}
+              <Status tone={tone}>{word}</Status>
+            </>
+          )}
+        </div>
       </td>
-      <td className="mono">{type}</td>
-      <td>
-        {records.map(({ value, comment }) => (
-          <div key={value}>
-            <Copyable text={value} tabIndex={-1} />
-            {comment !== '' && <span className="faint"> {comment}</span>}
-          </div>
-        ))}
+      <td data-label="Type" className="mono">
+        {type}
       </td>
-      <td className={`${styles.end} numeric`}>{ttl === null ? 'default' : `${ttl} s`}</td>
-      <td className="mono">
-        {Object.entries(labels)
-          .map((pair) => pair.join('='))
-          .join(', ')}
+      <td data-label="Values">
+        <div>
+          {records.map(({ value, comment }) => (
+            <div key={value}>
+              <Copyable text={value} tabIndex={-1} />
+              {comment !== '' && <span className="faint"> {comment}</span>}
+            </div>
+          ))}
+        </div>
       </td>
-      <td>
+      <td data-label="TTL" className={`${table.end} numeric`}>
+        {ttlText(ttl)}
+      </td>
+      <td data-label="Labels" className="mono">
+        {labelTexts(labels).join(', ')}
+      </td>
+      <td data-label="Actions">
         <div className={styles.rowActions}>
           {button('Edit', <Pencil size={14} aria-hidden />, () => actions.onEdit(rrset))}
           {button('Clone', <Copy size={14} aria-hidden />, () => actions.onClone(rrset))}

@@ -119,6 +119,7 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isReviewing, setReviewing] = useState(false);
   const wanted = Object.values(staged);
+  const review = isReviewing ? planChanges(rrsets, wanted, context) : null;
   const actions = useLatest<GridActions>({
     onEdit: (rrset) => setEditing({ ...drafted(rrset), key: keyOf(rrset), seen: contentOf(rrset) }),
     onClone: (rrset) => setEditing({ ...drafted(rrset), key: null, seen: null }),
@@ -157,12 +158,12 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
             </div>
           }
         >
-          {isReviewing && (
+          {review !== null && (
             <PlanReview
-              plan={planChanges(rrsets, wanted, context)}
+              plan={review}
               limit={context.records.limit}
               onApply={() => {
-                onApply(planChanges(rrsets, wanted, context));
+                onApply(review);
                 clearStaged();
                 setReviewing(false);
               }}

@@ -5,6 +5,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { read } from '../api/client.js';
 import { rrsetsQuery, teamKey } from '../api/queries.js';
 import { actorOf, toneOf } from '../audit/audit-entry-view.js';
+import { labelTexts } from '../record-changes/set-text.js';
 import { useTeam } from '../shell/use-team.js';
 import { Copyable } from '../ui/copy.js';
 import { type Fact, Facts } from '../ui/facts.js';
@@ -67,13 +68,7 @@ const factsOf = ({ ttl, labels, protection }: Rrset): Fact[] => [
   { label: 'TTL', value: ttl === null ? 'default of the zone' : `${ttl} s` },
   {
     label: 'Labels',
-    value: (
-      <span className="mono">
-        {Object.entries(labels)
-          .map((pair) => pair.join('='))
-          .join(', ') || 'none'}
-      </span>
-    ),
+    value: <span className="mono">{labelTexts(labels).join(', ') || 'none'}</span>,
   },
   { label: 'Protection', value: protection.change ? 'protected against changes by the operator' : 'none' },
 ];

@@ -1,6 +1,7 @@
 import type { Rrset } from '@corral/contracts';
 import { Address4, Address6 } from 'ip-address';
 import { contentOf, type PlanContext, planChanges, type SetContent, type WantedSet } from '../record-changes/plan.js';
+import { labelTexts } from '../record-changes/set-text.js';
 
 /** A record set while it is edited: all fields as typed. */
 export interface SetDraft {
@@ -25,9 +26,7 @@ export const draftOf = (name: string, type: string, { ttl, labels, records }: Se
   name,
   type,
   ttl: ttl === null ? '' : String(ttl),
-  labels: Object.entries(labels)
-    .map((pair) => pair.join('='))
-    .join(', '),
+  labels: labelTexts(labels).join(', '),
   records: records.map(({ value, comment }) => ({ value, comment: comment ?? '' })),
 });
 
