@@ -24,7 +24,7 @@ const DEVELOPMENT_FILE = join('.corral', 'admin.json');
  * @throws OperatorError when neither names a database
  */
 export function readSettings(env: NodeJS.ProcessEnv, folder: string): Settings {
-  const source = env.DATABASE_URL?.trim() ? withPasswords(withoutEmpty(env)) : readDevelopmentFile(folder);
+  const source = env.DATABASE_URL?.trim() ? withPasswords(env) : readDevelopmentFile(folder);
   const value = (name: string): string | undefined => source[name]?.trim() || undefined;
   const databaseUrl = value('DATABASE_URL');
   if (databaseUrl === undefined) {
@@ -46,9 +46,6 @@ export function readSettings(env: NodeJS.ProcessEnv, folder: string): Settings {
     recordsPerTeam: Number(quota),
   };
 }
-
-const withoutEmpty = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 
 function readDevelopmentFile(folder: string): Record<string, string | undefined> {
   let text: string;

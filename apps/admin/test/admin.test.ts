@@ -274,16 +274,26 @@ describe('migrate', () => {
         '--json',
         'migrate',
       );
+    const queryAt = (databaseUrl: string, statement: string) => {
+      const pool = connectPool({ databaseUrl, applicationName: 'test', onIdleError: () => undefined });
+      return pool.query(statement).finally(() => pool.end());
+    };
     const query = async (password: string, statement: string) => {
       const url = new URL(database.url);
       url.username = `${prefix}dns_gateway`;
       url.password = encodeURIComponent(password);
-      const pool = connectPool({ databaseUrl: url.toString(), applicationName: 'test', onIdleError: () => undefined });
-      return pool.query(statement).finally(() => pool.end());
+      return queryAt(url.toString(), statement);
     };
 
     const first = await migrate('first ü:/?#[]@');
     await query('first ü:/?#[]@', 'SELECT * FROM team');
+    // Rights that an earlier release may have listed.
+    await queryAt(
+      database.url,
+      `GRANT SELECT ON session TO ${prefix}dns_gateway; GRANT USAGE ON SCHEMA bullmq TO ${prefix}dns_gateway;
+       GRANT SELECT ON ALL TABLES IN SCHEMA bullmq TO ${prefix}dns_gateway`,
+    );
+    await query('first ü:/?#[]@', 'SELECT * FROM bullmq.job');
     const second = await migrate('second %41');
 
     expect(JSON.parse(first.out).roles).toEqual([`${prefix}dns_gateway`]);

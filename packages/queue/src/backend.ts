@@ -39,7 +39,8 @@ interface Consumer {
 }
 
 const CONNECT_MS = 2_000;
-const SCHEMA = 'bullmq';
+/** Schema of the queue in Postgres. */
+export const queueSchema = 'bullmq';
 
 /** Opens a queue for sending. Its commands fail fast while the backend is unavailable. */
 export function openProducer(queue: QueueName, options: BackendOptions, onError: (error: Error) => void): Producer {
@@ -51,7 +52,7 @@ export function openProducer(queue: QueueName, options: BackendOptions, onError:
     producer.on('error', onError);
     return producer;
   }
-  const opened = prepareQueue(options).then(() => {
+  const opened = prepared(options).then(() => {
     const producer = new BullQueue(queue, { ...shared, connection: postgresOptions(options) }, createPostgresBackend);
     producer.on('error', onError);
     return producer;
@@ -77,7 +78,7 @@ export function openWorker(
     return worker;
   }
   let isClosed = false;
-  const opened = prepareQueue(options).then(() => {
+  const opened = prepared(options).then(() => {
     if (isClosed) throw new Error('The worker was closed before it began.');
     const worker = new BullWorker(
       queue,
@@ -110,6 +111,17 @@ function lazily(opened: Promise<Consumer>): Consumer {
   };
 }
 
+const preparing = new Map<string, Promise<void>>();
+
+/** All queues of a process open at the same time, and need the schema once. */
+function prepared({ databaseUrl }: BackendOptions): Promise<void> {
+  const running = preparing.get(databaseUrl);
+  if (running !== undefined) return running;
+  const begun = prepareQueue({ databaseUrl }).finally(() => preparing.delete(databaseUrl));
+  preparing.set(databaseUrl, begun);
+  return begun;
+}
+
 /**
  * Creates or migrates the schema of the queue in Postgres unless it is up to date, which only the owner of the schema may do. A
  * service whose role is not the owner needs the schema to be there: `admin migrate` prepares it.
@@ -123,11 +135,11 @@ export async function prepareQueue({ databaseUrl }: Pick<BackendOptions, 'databa
   });
   try {
     await client.connect();
-    const version = await assertSchemaCompatibility(client, SCHEMA).catch((error: unknown) => {
+    const version = await assertSchemaCompatibility(client, queueSchema).catch((error: unknown) => {
       if (error instanceof SchemaMigrationRequiredError) return 0;
       throw error;
     });
-    if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, SCHEMA);
+    if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, queueSchema);
     await createJobNumbers(client);
   } finally {
     await client.end();
@@ -137,12 +149,14 @@ export async function prepareQueue({ databaseUrl }: Pick<BackendOptions, 'databa
 /** BullMQ creates the sequence of a queue with its first job, which a role without rights on the schema cannot. */
 async function createJobNumbers(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
-    `SELECT name FROM (SELECT ${SCHEMA}.job_id_seq_name(queue) AS name FROM unnest($1::text[]) AS queue) AS wanted
-     WHERE to_regclass('${SCHEMA}.' || quote_ident(name)) IS NULL`,
+    `SELECT name FROM (SELECT ${queueSchema}.job_id_seq_name(queue) AS name FROM unnest($1::text[]) AS queue) AS wanted
+     WHERE to_regclass('${queueSchema}.' || quote_ident(name)) IS NULL`,
     [[...new Set(Object.values(jobRules).map(({ queue }) => queue))]],
   );
   if (rows.length === 0) return;
-  const statements = rows.map(({ name }) => `CREATE SEQUENCE IF NOT EXISTS ${SCHEMA}.${pg.escapeIdentifier(name)}`);
+  const statements = rows.map(
+    ({ name }) => `CREATE SEQUENCE IF NOT EXISTS ${queueSchema}.${pg.escapeIdentifier(name)}`,
+  );
   try {
     await client.query(statements.join(';'));
   } catch (error) {
@@ -161,7 +175,7 @@ function redisOptions(url: string) {
 function postgresOptions({ databaseUrl, poolSize = 3 }: BackendOptions): PostgresPoolConfig {
   return {
     connectionString: databaseUrl,
-    schema: SCHEMA,
+    schema: queueSchema,
     max: poolSize,
     connectionTimeoutMillis: CONNECT_MS,
     // A server that disappeared without closing the connection must not occupy the pool.

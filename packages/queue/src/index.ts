@@ -1,4 +1,4 @@
-export { type BackendOptions, prepareQueue } from './backend.js';
+export { type BackendOptions, prepareQueue, queueSchema } from './backend.js';
 export { connectQueue, type Queue, type QueueOptions, QueueUnavailable, type SendOptions } from './connect-queue.js';
 export type { JobName, JobPayloads, QueueName } from './jobs.js';
 export {

@@ -44,13 +44,13 @@ export function readConfig<S extends Variables>(specs: S, env: NodeJS.ProcessEnv
 /**
  * Puts `DATABASE_PASSWORD` and `REDIS_PASSWORD` into their URLs, where special characters must be escaped.
  *
- * @param values variables by name. A URL that is absent or no URL stays as it is
+ * @param values variables by name. A URL that is absent or no URL stays as it is, and so does one with an empty password
  */
 export function withPasswords<T extends object>(values: T): T {
   const completed = { ...values } as Record<string, unknown>;
   for (const store of ['DATABASE', 'REDIS']) {
     const { [`${store}_URL`]: url, [`${store}_PASSWORD`]: password } = completed;
-    if (typeof url !== 'string' || typeof password !== 'string' || !URL.canParse(url)) continue;
+    if (typeof url !== 'string' || typeof password !== 'string' || password === '' || !URL.canParse(url)) continue;
     const complete = new URL(url);
     complete.password = encodeURIComponent(password);
     completed[`${store}_URL`] = complete.toString();

@@ -6,7 +6,7 @@ import {
   type Pool,
   roleOf,
 } from '@corral/database';
-import { prepareQueue } from '@corral/queue';
+import { prepareQueue, queueSchema } from '@corral/queue';
 import { createTestDatabase, explainFailures, freePort } from '@corral/testing';
 import { type Program, type ProgramSpec, program } from './program.js';
 
@@ -40,7 +40,7 @@ const PASSWORD = `p@ss:/?#[]%25 '"$\\&+=${'x'.repeat(4)}`;
 export async function serviceDatabases(databaseUrl: string): Promise<{ readonly [service in DatabaseService]: Env }> {
   await prepareQueue({ databaseUrl });
   const passwords = Object.fromEntries(databaseServices.map((service) => [service, PASSWORD]));
-  await grantServiceRights({ databaseUrl, passwords });
+  await grantServiceRights({ databaseUrl, queueSchema, passwords });
   const envOf = (service: DatabaseService): Env => {
     const url = new URL(databaseUrl);
     url.username = roleOf(service);

@@ -1,5 +1,5 @@
 import { applyMigrations, type DatabaseService, databaseServices, grantServiceRights } from '@corral/database';
-import { prepareQueue } from '@corral/queue';
+import { prepareQueue, queueSchema } from '@corral/queue';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 
@@ -19,6 +19,7 @@ export function migrateCommand(withContext: WithContext): Command {
         await prepareQueue(settings);
         const roles = await grantServiceRights({
           databaseUrl: settings.databaseUrl,
+          queueSchema,
           rolePrefix: io.env.DATABASE_ROLE_PREFIX || undefined,
           passwords: passwordsOf(io.env),
         });

@@ -6,6 +6,8 @@ import { type DatabaseService, databaseServices, serviceRights, sqlOfRights } fr
 export interface GrantOptions {
   /** The database, as the owner of its tables. */
   readonly databaseUrl: string;
+  /** Schema of the queue, for the services that send or take jobs. It may be absent. */
+  readonly queueSchema: string;
   /** Start of the names of all roles. Installations that share a server need different ones. Default: `corral_`. */
   readonly rolePrefix?: string | undefined;
   /** Creates the role of a service with this password, or changes its password. Without one, the role may exist already. */
@@ -16,7 +18,6 @@ export interface GrantOptions {
 export const roleOf = (service: DatabaseService, rolePrefix = 'corral_'): string =>
   `${rolePrefix}${service.replaceAll('-', '_')}`;
 
-const SCHEMA_OF_QUEUE = 'bullmq';
 const TRIES_MAX = 8;
 
 /**
@@ -42,7 +43,7 @@ export async function grantServiceRights(options: GrantOptions): Promise<string[
 const isConcurrentChange = (error: unknown): boolean =>
   ['23505', '42710', 'XX000', '40P01'].includes((error as { code?: string }).code ?? '');
 
-async function grantOnce({ databaseUrl, rolePrefix, passwords }: GrantOptions): Promise<string[]> {
+async function grantOnce({ databaseUrl, queueSchema, rolePrefix, passwords }: GrantOptions): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -58,7 +59,7 @@ async function grantOnce({ databaseUrl, rolePrefix, passwords }: GrantOptions): 
       if (password !== undefined) {
         await client.query(`ALTER ROLE ${name} PASSWORD ${pg.escapeLiteral(scramVerifier(password))}`);
       }
-      await client.query(await statementsFor(client, service, name));
+      await client.query(await statementsFor(client, queueSchema, service, name));
       roles.push(role);
     }
     await client.query('COMMIT');
@@ -68,11 +69,17 @@ async function grantOnce({ databaseUrl, rolePrefix, passwords }: GrantOptions): 
   }
 }
 
-async function statementsFor(client: pg.Client, service: DatabaseService, name: string): Promise<string> {
+async function statementsFor(
+  client: pg.Client,
+  queueSchema: string,
+  service: DatabaseService,
+  name: string,
+): Promise<string> {
   const { tables, queue } = serviceRights[service];
+  const schema = pg.escapeIdentifier(queueSchema);
   const { rows } = await client.query<{ database: string; has_queue: boolean }>(
     'SELECT current_database() AS database, to_regclass($1) IS NOT NULL AS has_queue',
-    [`${SCHEMA_OF_QUEUE}.migration`],
+    [`${schema}.migration`],
   );
   const { database = '', has_queue: hasQueue = false } = rows[0] ?? {};
   const statements = [
@@ -84,12 +91,19 @@ async function statementsFor(client: pg.Client, service: DatabaseService, name: 
       ([table, rights]) => `GRANT ${sqlOfRights(table, rights)} ON public.${pg.escapeIdentifier(table)} TO ${name}`,
     ),
   ];
+  if (hasQueue) {
+    statements.push(
+      `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${name}`,
+      `REVOKE ALL ON ALL SEQUENCES IN SCHEMA ${schema} FROM ${name}`,
+      `REVOKE ALL ON SCHEMA ${schema} FROM ${name}`,
+    );
+  }
   if (hasQueue && queue) {
     statements.push(
-      `GRANT USAGE ON SCHEMA ${SCHEMA_OF_QUEUE} TO ${name}`,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${SCHEMA_OF_QUEUE} TO ${name}`,
-      `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${SCHEMA_OF_QUEUE} TO ${name}`,
-      `REVOKE INSERT, UPDATE, DELETE ON ${SCHEMA_OF_QUEUE}.migration FROM ${name}`,
+      `GRANT USAGE ON SCHEMA ${schema} TO ${name}`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${name}`,
+      `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${name}`,
+      `REVOKE INSERT, UPDATE, DELETE ON ${schema}.migration FROM ${name}`,
     );
   }
   return statements.join(';\n');

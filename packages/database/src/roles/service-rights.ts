@@ -8,7 +8,7 @@ export type DatabaseService = (typeof databaseServices)[number];
  */
 export interface ServiceRights {
   readonly tables: { readonly [table: string]: string };
-  /** Whether the service sends or takes jobs, which are in the schema `bullmq` when there is no Redis. */
+  /** Whether the service sends or takes jobs, which are in Postgres when there is no Redis. */
   readonly queue: boolean;
 }
 
