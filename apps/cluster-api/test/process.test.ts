@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { startIdentityProvider } from '@corral/testing/identity-provider';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { openBrowser } from './support/sign-in/browser.js';
-import { startIdentityProvider } from './support/sign-in/identity-provider.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 /** The built program: turbo builds a package before its tests run. */

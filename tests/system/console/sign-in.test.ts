@@ -1,14 +1,25 @@
 import { describeNeeding, startFlakyProxy } from '@corral/testing';
+import { type IdentityProvider, startIdentityProvider } from '@corral/testing/identity-provider';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { missingBrowser } from '../../support/console/browser.js';
-import { type IdentityProvider, startIdentityProvider } from '../../support/console/identity-provider.js';
 import { closePage, type RunningConsole, startConsole } from '../../support/console/start-console.js';
 
 const missing = await missingBrowser();
 const TABS = 7;
 const PAGES = [
-  ...['', '/dns/records', '/dns/zone-file', '/dns/tokens', '/dns/tokens/+', '/dns/demos', '/clusters', '/clusters/+'],
-  ...['/connections', '/connections/main', '/people', '/settings', '/audit'],
+  '',
+  '/dns/records',
+  '/dns/zone-file',
+  '/dns/tokens',
+  '/dns/tokens/+',
+  '/dns/demos',
+  '/clusters',
+  '/clusters/+',
+  '/connections',
+  '/connections/main',
+  '/people',
+  '/settings',
+  '/audit',
 ];
 
 describeNeeding(describe, missing, 'sessions and live updates of the console', () => {
@@ -17,11 +28,14 @@ describeNeeding(describe, missing, 'sessions and live updates of the console', (
   const url = (path: string) => `${running.dev.baseUrl}${path}`;
 
   beforeAll(async () => {
-    identityProvider = await startIdentityProvider({
-      redirectUri: () => url('/auth/callback/'),
-      email: 'member@acme.test',
+    identityProvider = await startIdentityProvider(() => url('/auth/callback/'));
+    identityProvider.accounts.set('the-person', { email: 'member@acme.test', email_verified: true });
+    identityProvider.person = 'the-person';
+    running = await startConsole({
+      OIDC_ISSUER: identityProvider.issuer,
+      OIDC_CLIENT_ID: identityProvider.clientId,
+      OIDC_CLIENT_SECRET: identityProvider.clientSecret,
     });
-    running = await startConsole(identityProvider.env);
   });
   afterAll(async () => {
     await running?.stop();

@@ -10,10 +10,7 @@ let t: TestClusterApi;
 let team: TestTeam;
 let calls: PoolCalls;
 const servers = (count: number, more: Parameters<typeof givenServers>[3] = {}) => givenServers(t, team, count, more);
-const everything = async () => ({
-  ...(await everythingOf(t, team)),
-  servers: (await t.pool.query('SELECT * FROM adopted_server WHERE team_id = $1 ORDER BY id', [team.id])).rows,
-});
+const everything = () => everythingOf(t, team);
 
 beforeAll(async () => {
   t = await startClusterApi({ config: { gardenFeatures: new Set(['adopted-nodes'] as const) } });

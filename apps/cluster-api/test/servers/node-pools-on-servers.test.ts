@@ -25,10 +25,7 @@ const wokenServers = async () => {
 };
 const newestDetail = async () =>
   (await t.db.auditEntry.findFirstOrThrow({ where: { teamId: team.id }, orderBy: { id: 'desc' } })).detail;
-const everything = async () => ({
-  ...(await everythingOf(t, team)),
-  servers: (await t.pool.query('SELECT * FROM adopted_server WHERE team_id = $1 ORDER BY id', [team.id])).rows,
-});
+const everything = () => everythingOf(t, team);
 
 beforeAll(async () => {
   t = await startClusterApi({ config: { gardenFeatures: new Set(['adopted-nodes'] as const) } });

@@ -135,6 +135,7 @@ export async function everythingOf({ pool }: TestClusterApi, team: TestTeam) {
     clusters: await read('SELECT * FROM cluster WHERE team_id = $1 ORDER BY name'),
     pools: await read('SELECT * FROM node_pool WHERE team_id = $1 ORDER BY cluster_id, name'),
     operations: await read('SELECT * FROM operation WHERE team_id = $1 ORDER BY id'),
+    servers: await read('SELECT * FROM adopted_server WHERE team_id = $1 ORDER BY id'),
     audit: await read('SELECT * FROM audit_entry WHERE team_id = $1 ORDER BY id'),
     keys: await read('SELECT * FROM idempotency_key WHERE team_id = $1 ORDER BY key'),
   };

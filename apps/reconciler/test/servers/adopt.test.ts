@@ -8,16 +8,8 @@ beforeAll(async () => {
   at = await startServers();
 });
 afterAll(() => at.close());
-beforeEach(async () => {
-  at.cloud.admin.clearFaults();
-  at.cloud.admin.addProjectToken(PROJECT_TOKEN);
-  await at.useToken(PROJECT_TOKEN);
-  await at.pool.query("UPDATE connection SET phase = 'Ready', verify_at = NULL, verified_at = NULL");
-});
+beforeEach(() => at.heal());
 
-const rebuildPath = (serverId: number) => `/v1/servers/${serverId}/actions/rebuild`;
-const faultAt = (serverId: number, effect: object, times: number | null = 1) =>
-  at.cloud.admin.addFaults({ match: { method: 'POST', path: rebuildPath(serverId) }, times, effect } as never);
 const auditOf = async (id: string) =>
   (await at.pool.query('SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY id', [id])).rows.map(
     ({ action }) => action,
@@ -84,7 +76,7 @@ describe('an adoption', () => {
     ],
   ])('does not request a second rebuild when %s', async (_what, effect) => {
     const { id, serverId } = await at.acknowledge();
-    faultAt(serverId, effect);
+    at.breakRebuild(serverId, effect);
 
     expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
 
@@ -93,7 +85,7 @@ describe('an adoption', () => {
 
   it('requests again only when the first request can no longer arrive', async () => {
     const { id, serverId } = await at.acknowledge();
-    faultAt(serverId, { status: 503 });
+    at.breakRebuild(serverId, { status: 503 });
     await at.passNow(id);
     const asked = (await at.server(id))?.rebuild_asked_at;
     at.cloud.admin.advanceClock(10_000);
@@ -150,7 +142,7 @@ describe('an adoption', () => {
 
   it('fails with its rebuild, and can be acknowledged again for another one', async () => {
     const { id, serverId } = await at.acknowledge();
-    faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
+    at.breakRebuild(serverId, { actionError: { code: 'action_failed', message: 'no' } });
     expect(await at.untilIdle(id)).toMatchObject({
       phase: 'Failed',
       message: expect.stringContaining('(action_failed)'),
@@ -165,10 +157,10 @@ describe('an adoption', () => {
 
   it('does not adopt the rebuild of an earlier acknowledgement after a lost response', async () => {
     const { id, serverId } = await at.acknowledge();
-    faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
+    at.breakRebuild(serverId, { actionError: { code: 'action_failed', message: 'no' } });
     await at.untilIdle(id);
     await at.acknowledgeAgain(id);
-    faultAt(serverId, { status: 503 });
+    at.breakRebuild(serverId, { status: 503 });
 
     expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
 
@@ -181,7 +173,7 @@ describe('an adoption', () => {
     ['not allowed', { status: 403, code: 'forbidden' }, 'server_token_rejected'],
   ])('fails when the provider reports the rebuild as %s', async (_what, effect, code) => {
     const { id, serverId } = await at.acknowledge();
-    faultAt(serverId, effect);
+    at.breakRebuild(serverId, effect);
 
     expect(await at.untilIdle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code } } });
     expect(at.atProvider(serverId).rebuilds).toBe(0);

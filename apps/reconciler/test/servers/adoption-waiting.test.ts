@@ -8,16 +8,7 @@ beforeAll(async () => {
   at = await startServers();
 });
 afterAll(() => at.close());
-beforeEach(async () => {
-  at.cloud.admin.clearFaults();
-  at.cloud.admin.addProjectToken(PROJECT_TOKEN);
-  await at.useToken(PROJECT_TOKEN);
-  await at.pool.query("UPDATE connection SET phase = 'Ready', verify_at = NULL, verified_at = NULL");
-});
-
-const rebuildPath = (serverId: number) => `/v1/servers/${serverId}/actions/rebuild`;
-const faultAt = (serverId: number, effect: object, times: number | null = 1) =>
-  at.cloud.admin.addFaults({ match: { method: 'POST', path: rebuildPath(serverId) }, times, effect } as never);
+beforeEach(() => at.heal());
 
 describe('the operation of a server without progress', () => {
   const waitingOf = async (id: ServerId) => (await at.server(id))?.operation.waiting;
@@ -68,7 +59,7 @@ describe('the operation of a server without progress', () => {
     await at.passNow(id);
     expect(await waitingOf(id)).toMatchObject({ reason: 'ServerBusy', since });
     at.cloud.admin.changeServer(serverId, { locked: false });
-    faultAt(serverId, { reset: 'after' });
+    at.breakRebuild(serverId, { reset: 'after' });
     await at.passNow(id);
 
     const waiting = await waitingOf(id);
@@ -78,7 +69,7 @@ describe('the operation of a server without progress', () => {
 
   it('reports a token that cannot be decrypted, and one that is rejected during the rebuild', async () => {
     const { id, serverId } = await at.acknowledge();
-    faultAt(serverId, { reset: 'after' });
+    at.breakRebuild(serverId, { reset: 'after' });
     await at.passNow(id);
     await at.pool.query(`UPDATE connection SET token_key_id = 'lost' WHERE id = $1`, [at.connectionId]);
     await at.passNow(id);

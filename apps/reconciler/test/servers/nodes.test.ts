@@ -27,9 +27,6 @@ const joined = async (name: string) => {
   await at.untilIdle(made.id);
   return made;
 };
-const rebuildPath = (serverId: number) => `/v1/servers/${serverId}/actions/rebuild`;
-const faultAt = (serverId: number, effect: object) =>
-  at.cloud.admin.addFaults({ match: { method: 'POST', path: rebuildPath(serverId) }, times: 1, effect } as never);
 const begunAgo = (id: string, interval: string) =>
   at.pool.query('UPDATE adopted_server SET begun_at = now() - $2::interval WHERE id = $1', [id, interval]);
 const unseenFor = (id: string, interval: string) =>
@@ -101,7 +98,7 @@ describe('a server claimed by a pool', () => {
   it('does not request a second rebuild after a lost response', async () => {
     const { id, serverId } = await adopted('lost');
     await claim(at, id, cluster.poolId);
-    faultAt(serverId, { reset: 'after' });
+    at.breakRebuild(serverId, { reset: 'after' });
 
     expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ConnectionId, OperationWaiting, ServerId } from '@corral/contracts';
 import { connectProjects } from '@corral/hcloud';
 import {
+  type FaultRule,
   type LocalCloud,
   type LocalCloudOptions,
   type Server,
@@ -67,6 +68,10 @@ export interface Servers extends ClusterRows {
   /** At the provider, with how often it was rebuilt. */
   atProvider(serverId: number): Server;
   useToken(token: string): Promise<void>;
+  /** Ends faults, and lets the provider accept the connection and its token again. */
+  heal(): Promise<void>;
+  /** Breaks the next rebuilds of a server, or with null all of them. The default is one. */
+  breakRebuild(serverId: number, effect: FaultRule['effect'], times?: number | null): void;
 }
 
 const onTheirWay = ['Adopting', 'Rebuilding', 'Joining', 'Leaving', 'Deregistering'];
@@ -156,6 +161,18 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
     server,
     passNow,
     useToken,
+    async heal() {
+      cloud.admin.clearFaults();
+      cloud.admin.addProjectToken(PROJECT_TOKEN);
+      await useToken(PROJECT_TOKEN);
+      await rows.pool.query("UPDATE connection SET phase = 'Ready', verify_at = NULL, verified_at = NULL");
+    },
+    breakRebuild: (serverId, effect, times = 1) =>
+      void cloud.admin.addFaults({
+        match: { method: 'POST', path: `/v1/servers/${serverId}/actions/rebuild` },
+        times,
+        effect,
+      }),
     async acknowledge(options = {}) {
       const made = cloud.admin.addServer(PROJECT_TOKEN, options);
       const { rows: inserted } = await rows.pool.query<{ id: ServerId }>(

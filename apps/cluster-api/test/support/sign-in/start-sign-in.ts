@@ -1,8 +1,8 @@
+import { type IdentityProvider, startIdentityProvider } from '@corral/testing/identity-provider';
 import { oidcClient } from '../../../src/people/oidc-client.js';
 import { listen } from '../listen.js';
 import { startClusterApi, type TestClusterApi, type TestOptions } from '../start-cluster-api.js';
 import { type Browser, openBrowser } from './browser.js';
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.js';
 
 export interface SignInTest {
   readonly test: TestClusterApi;
