@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitFor } from '@corral/testing';
+import { freePort, waitFor } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerOptions } from '../../src/index.js';
 import { TOKEN } from '../start-test-cloud.js';
@@ -19,9 +19,12 @@ let dataDir: string;
 let garden: TestGarden;
 let shoot: ShootClient;
 let secretName: string;
+// The join data contains the address of the Shoot, which a restart must keep.
+let shootPort: number;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'local-cloud-'));
-  garden = await startTestGarden({ joinMs: 20 }, { dataDir, actionMs: 20 });
+  shootPort = await freePort();
+  garden = await startTestGarden({ joinMs: 20 }, { dataDir, actionMs: 20, shootPort });
   await garden.createReady({ name: 'web', workers: [aWorker({ labels: { team: 'blue' } })] });
   shoot = await shootClient(garden, 'web');
   secretName = (await shoot.call('GET', SECRETS)).body.items[0].metadata.name;
@@ -174,8 +177,6 @@ describe('a server rebuilt with join data', () => {
     shoot.close();
     await garden.stop();
 
-    // The join data contains the address of the Shoot.
-    const shootPort = Number(new URL(shoot.server).port);
     garden = await startTestGarden({}, { dataDir, actionMs: 20, shootPort });
     shoot = await shootClient(garden, 'web');
     garden.cloud.admin.advanceClock(30 * 60_000);
