@@ -46,7 +46,7 @@ export interface AdminContext {
   /** Prints the result: `value` with --json, otherwise `text`. */
   print(value: unknown, text: string): void;
   /** Prints progress to stderr; silent with --json. */
-  tell(text: string): void;
+  progress(text: string): void;
 }
 
 /** Runs a command with connections that are opened on first use and closed at its end. */
@@ -82,7 +82,7 @@ export async function withContext<T>(
         throw new OperatorError('No zone is configured. Set DNS_ZONE_NAME to the zone of the reconciler.');
       },
       print: (value, text) => io.out(json ? `${JSON.stringify(value, null, 2)}\n` : text),
-      tell: (text) => (json ? undefined : io.err(text)),
+      progress: (text) => (json ? undefined : io.err(text)),
     });
   } finally {
     await prisma.$disconnect();

@@ -38,9 +38,9 @@ const PROGRESS_MS = 5_000;
  */
 export async function followRun(source: RunSource, options: FollowOptions): Promise<SyncRun> {
   let idleSince = performance.now();
-  let toldAt = performance.now();
+  let reportedAt = performance.now();
   let announced: string | null = null;
-  const tell = (what: 'begun' | 'waiting for another'): void => {
+  const report = (what: 'begun' | 'waiting for another'): void => {
     if (announced !== what) options.onWait(what);
     announced = what;
   };
@@ -52,13 +52,13 @@ export async function followRun(source: RunSource, options: FollowOptions): Prom
       throw new OperatorError(`The sync failed. ${why} The next sync continues where this one stopped.`);
     }
     if (run !== null) {
-      tell('begun');
-      if (performance.now() - toldAt >= PROGRESS_MS) {
+      report('begun');
+      if (performance.now() - reportedAt >= PROGRESS_MS) {
         options.onProgress(run);
-        toldAt = performance.now();
+        reportedAt = performance.now();
       }
     } else if (await source.isAnyRunning()) {
-      tell('waiting for another');
+      report('waiting for another');
       idleSince = performance.now();
     } else if (performance.now() - idleSince >= options.takenWithinMs) {
       const seconds = Math.round(options.takenWithinMs / 1_000);

@@ -92,18 +92,19 @@ async function check(request: MixedRequest): Promise<void> {
   const filled = fill(request, sides, extras, 'foreign');
   const answer = await send(filled, cookie);
 
-  const told = `${filled.method} ${filled.path} as ${request.caller}: ${answer.status}`;
-  expect([told, answer.status < 500]).toEqual([told, true]);
+  const summary = `${filled.method} ${filled.path} as ${request.caller}: ${answer.status}`;
+  expect([summary, answer.status < 500]).toEqual([summary, true]);
   const sent = filled.path + (filled.body ?? '') + JSON.stringify(filled.headers);
   const leaked = globex.secrets.filter((secret) => answer.text.includes(secret) && !sent.includes(secret));
-  expect([told, leaked]).toEqual([told, []]);
+  expect([summary, leaked]).toEqual([summary, []]);
 
   const denial = denialOf(request);
   if (denial !== null && denial !== 'served') {
-    expect([told, ...shown(answer)]).toEqual([told, problemCodes[denial].status, denial]);
+    expect([summary, ...shown(answer)]).toEqual([summary, problemCodes[denial].status, denial]);
   }
-  if (answer.status === 404) expect([told, without(answer.json)]).toEqual([told, without(absenceOn(request, answer))]);
-  if (denial === 'served' && request.route.method !== 'put') await compareWithNothing(request, answer, cookie, told);
+  if (answer.status === 404)
+    expect([summary, without(answer.json)]).toEqual([summary, without(absenceOn(request, answer))]);
+  if (denial === 'served' && request.route.method !== 'put') await compareWithNothing(request, answer, cookie, summary);
 }
 
 /** The body of every 404, except for a server that the caller's own cloud project does not have. */
@@ -115,7 +116,7 @@ const absenceOn = ({ route, choices }: MixedRequest, { json }: Answer): Record<s
     : nothing;
 
 /** Asserts that foreign names are answered like absent ones. Retries, because concurrent requests write meanwhile. */
-async function compareWithNothing(request: MixedRequest, first: Answer, cookie: string | null, told: string) {
+async function compareWithNothing(request: MixedRequest, first: Answer, cookie: string | null, summary: string) {
   const sides = { own: acme, foreign: globex };
   const [filled, twin] = [fill(request, sides, extras, 'foreign'), fill(request, sides, extras, 'absent')];
   if (JSON.stringify(filled) === JSON.stringify(twin)) return;
@@ -123,7 +124,7 @@ async function compareWithNothing(request: MixedRequest, first: Answer, cookie: 
   for (let tries = 0; tries < 3 && String(shown(answer)) !== String(shown(other)); tries += 1) {
     [answer, other] = [await send(filled, cookie), await send(twin, cookie)];
   }
-  expect([told, ...shown(answer)]).toEqual([told, ...shown(other)]);
+  expect([summary, ...shown(answer)]).toEqual([summary, ...shown(other)]);
 }
 
 describe('requests that mix resources of two teams', () => {

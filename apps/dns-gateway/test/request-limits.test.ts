@@ -121,10 +121,10 @@ describe('the limits count', () => {
       expect((await gateway.call('POST', LIST, { body })).status).toBe(201);
     }
 
-    const told: (number | null)[][] = [];
-    for (let time = 0; time < 4; time += 1) told.push(budgetOf(await gateway.call('GET', LIST, { token: 'wrong' })));
+    const budgets: (number | null)[][] = [];
+    for (let time = 0; time < 4; time += 1) budgets.push(budgetOf(await gateway.call('GET', LIST, { token: 'wrong' })));
 
-    expect(told.map((budget) => [budget[0], budget[1], budget[3]])).toEqual([
+    expect(budgets.map((budget) => [budget[0], budget[1], budget[3]])).toEqual([
       [3, 2, null],
       [3, 1, null],
       [3, 0, null],

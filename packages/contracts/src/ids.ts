@@ -13,7 +13,7 @@ export type ServerId = Id<'server'>;
 export type OperationId = Id<'operation'>;
 
 /*
- * Casts for ids from rows and parsed parameters. They check nothing, because only the source of a string tells its kind.
+ * Casts for ids from rows and parsed parameters. They check nothing, because only the source of a string determines its kind.
  */
 
 export const asTeamId = (id: string): TeamId => id as TeamId;

@@ -40,7 +40,7 @@ describe('parserFor', () => {
     ['a wrong field of an item', { a: 1, list: [{ b: 2 }] }, ['list[0].b']],
     ['a wrong item', { a: 1, list: [null] }, ['list[0]']],
     ['a member of a map', { a: 1, map: { 'x/y~z': 1 } }, ['map.x/y~z']],
-    ['two wrong places at once', { a: 'x', map: 3 }, ['a', 'map']],
+    ['two wrong places', { a: 'x', map: 3 }, ['a', 'map']],
     ['the body itself, with no name', 'text', ['']],
   ])('names the location of %s', (_what, body, names) => {
     expect(refusal(body).fields.map((field) => field.name)).toEqual(names);

@@ -35,7 +35,7 @@ export function connectPrisma(database: string | Pool, transactions?: Transactio
 
 /**
  * SQL for the database's clock at the precision of our columns, milliseconds. Columns round to nearest, so a time
- * stored as due "now" may be half a millisecond ahead of the unrounded clock and would not be found at once. Rounded
+ * stored as due "now" may be half a millisecond ahead of the unrounded clock and would not be found immediately. Rounded
  * alike, the clock is never behind a stored time.
  */
 export const rowClock = 'clock_timestamp()::timestamptz(3)';

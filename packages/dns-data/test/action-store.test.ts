@@ -72,8 +72,8 @@ describe('the actions of a team', () => {
     const pools = [open(), open()];
 
     for (let round = 0; round < 40; round += 1) {
-      const told = ids.map((id) => ({ id, status: 'running', body: `{"round":${round}}` }));
-      const all = pools.map((pool, at) => actionStore(pool).recordActions(at === 0 ? told : told.toReversed()));
+      const reported = ids.map((id) => ({ id, status: 'running', body: `{"round":${round}}` }));
+      const all = pools.map((pool, at) => actionStore(pool).recordActions(at === 0 ? reported : reported.toReversed()));
       await Promise.all(all);
     }
 

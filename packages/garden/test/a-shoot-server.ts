@@ -74,15 +74,16 @@ export async function endAll(): Promise<void> {
 
 /** Watches, and logs what is delivered as text: `page c1,c2`, `listed`, `changed c1@101`. */
 export async function watching(server: ShootServer, overrides: Partial<ShootWatch> = {}) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const states: WatchState[] = [];
   const stop = new AbortController();
   const test = aClient(server.url, { bodyBytesMax: 1_000_000 });
   const ended = test.client.watchShoots({
     labelSelector: 'corral.dev/managed=true',
-    onPage: (shoots) => void told.push(`page ${shoots.map(({ metadata }) => metadata.name).join()}`),
-    onListed: () => void told.push('listed'),
-    onEvent: ({ type, shoot }) => void told.push(`${type} ${shoot.metadata.name}@${shoot.metadata.resourceVersion}`),
+    onPage: (shoots) => void reported.push(`page ${shoots.map(({ metadata }) => metadata.name).join()}`),
+    onListed: () => void reported.push('listed'),
+    onEvent: ({ type, shoot }) =>
+      void reported.push(`${type} ${shoot.metadata.name}@${shoot.metadata.resourceVersion}`),
     signal: stop.signal,
     relistEveryMs: 3_600_000,
     onState: (state) => states.push(state),
@@ -92,7 +93,7 @@ export async function watching(server: ShootServer, overrides: Partial<ShootWatc
     stop.abort();
     return ended;
   });
-  return { ...test, told, states, ended, stop };
+  return { ...test, reported, states, ended, stop };
 }
 
 export async function aServer(): Promise<ShootServer> {

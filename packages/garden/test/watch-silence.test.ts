@@ -17,11 +17,11 @@ const pass = (seconds: number) => jest.advanceTimersByTime(seconds * 1_000);
 describe('a silent watch', () => {
   it('is resumed from the last version', async () => {
     const server = await aServer();
-    const { told, states } = await watching(server);
+    const { reported, states } = await watching(server);
     const first = await watchNumber(server, 1);
     first.send('BOOKMARK', aBookmark('150'));
     first.send('MODIFIED', aVersion('151'));
-    await eventually(() => expect(told).toHaveLength(3));
+    await eventually(() => expect(reported).toHaveLength(3));
 
     pass(151);
     const second = await watchNumber(server, 2);
@@ -35,13 +35,13 @@ describe('a silent watch', () => {
 
   it('is ended only when no bytes arrive: a bookmark is enough', async () => {
     const server = await aServer();
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
     const watch = await watchNumber(server, 1);
 
     for (let minute = 1; minute <= 4; minute += 1) {
       watch.send('BOOKMARK', aBookmark(String(200 + minute)));
       watch.send('MODIFIED', aVersion(String(300 + minute)));
-      await eventually(() => expect(told).toHaveLength(2 + minute));
+      await eventually(() => expect(reported).toHaveLength(2 + minute));
       pass(60);
     }
 

@@ -25,7 +25,7 @@ describe('a watch', () => {
   it('delivers all pages of a list, then that it is complete, then changes', async () => {
     const server = await aServer();
     server.shoots = ['c1', 'c2', 'c3'].map((name) => aVersion('1', name));
-    const { told } = await watching(server, { pageSize: 2 });
+    const { reported } = await watching(server, { pageSize: 2 });
 
     const watch = await watchNumber(server, 1);
     watch.send('ADDED', aVersion('101', 'c4'));
@@ -33,7 +33,7 @@ describe('a watch', () => {
     watch.send('DELETED', aVersion('103', 'c2'));
 
     await eventually(() =>
-      expect(told).toEqual(['page c1,c2', 'page c3', 'listed', 'changed c4@101', 'changed c1@102', 'gone c2@103']),
+      expect(reported).toEqual(['page c1,c2', 'page c3', 'listed', 'changed c4@101', 'changed c1@102', 'gone c2@103']),
     );
     expect(server.lists.map((query) => Object.fromEntries(query))).toEqual([
       { labelSelector: 'corral.dev/managed=true', limit: '2' },
@@ -50,7 +50,7 @@ describe('a watch', () => {
 
   it('resumes from the newest version, of an event or of a bookmark, when the garden ends it', async () => {
     const server = await aServer();
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
 
     const first = await watchNumber(server, 1);
     first.send('MODIFIED', aVersion('101'));
@@ -62,7 +62,7 @@ describe('a watch', () => {
 
     expect([second, third].map(({ query }) => query.get('resourceVersion'))).toEqual(['101', '150']);
     expect(server.lists).toHaveLength(1);
-    expect(told).toEqual(['page ', 'listed', 'changed c1234567@101']);
+    expect(reported).toEqual(['page ', 'listed', 'changed c1234567@101']);
   });
 
   it('asks the garden to end it before the next list is due', async () => {
@@ -76,7 +76,7 @@ describe('a watch', () => {
 
   it('reads events that arrive in pieces, and several together', async () => {
     const server = await aServer();
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
     const { response } = await watchNumber(server, 1);
     const lines = [aVersion('101', 'ü'), aVersion('102')].map((object) => JSON.stringify({ type: 'MODIFIED', object }));
     const bytes = Buffer.from(`${lines.join('\n')}\n\n`);
@@ -86,19 +86,19 @@ describe('a watch', () => {
     await eventually(() => expect(response.writableLength).toBe(0));
     response.write(bytes.subarray(middle));
 
-    await eventually(() => expect(told.slice(2)).toEqual(['changed ü@101', 'changed c1234567@102']));
+    await eventually(() => expect(reported.slice(2)).toEqual(['changed ü@101', 'changed c1234567@102']));
   });
 
   it('ignores events of unknown types', async () => {
     const server = await aServer();
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
 
     const watch = await watchNumber(server, 1);
     watch.send('TOMORROW', { anything: 1 });
     watch.send('BOOKMARK', { no: 'metadata' });
     watch.send('MODIFIED', aVersion('101'));
 
-    await eventually(() => expect(told).toContain('changed c1234567@101'));
+    await eventually(() => expect(reported).toContain('changed c1234567@101'));
   });
 });
 
@@ -106,23 +106,23 @@ describe('a watch whose version is too old', () => {
   it('lists again when the garden answers 410', async () => {
     const server = await aServer();
     server.nextWatches.push((_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old')));
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
 
     await watchNumber(server, 2);
 
-    expect(told).toEqual(['page ', 'listed', 'page ', 'listed']);
+    expect(reported).toEqual(['page ', 'listed', 'page ', 'listed']);
   });
 
   it('lists again when the garden sends 410 inside the stream', async () => {
     const server = await aServer();
-    const { told, logged } = await watching(server);
+    const { reported, logged } = await watching(server);
 
     const watch = await watchNumber(server, 1);
     watch.send('MODIFIED', aVersion('101'));
     watch.send('ERROR', aStatus(410, 'Expired', 'too old resource version: 1 (5)'));
     const next = await watchNumber(server, 2);
 
-    expect(told).toEqual(['page ', 'listed', 'changed c1234567@101', 'page ', 'listed']);
+    expect(reported).toEqual(['page ', 'listed', 'changed c1234567@101', 'page ', 'listed']);
     expect(next.query.get('resourceVersion')).toBe('100');
     expect(logged.join()).toContain('expired: watch shoots: 410 Expired');
   });
@@ -132,13 +132,13 @@ describe('the list of a watch', () => {
   it('is repeated periodically and finds what no event announced', async () => {
     const server = await aServer();
     server.shoots = [aVersion('1', 'c1'), aVersion('1', 'c2')];
-    const { told } = await watching(server, { relistEveryMs: 1 });
+    const { reported } = await watching(server, { relistEveryMs: 1 });
     await watchNumber(server, 1);
 
     server.shoots = [aVersion('1', 'c2')];
     server.watches[0]?.response.end();
 
-    await eventually(() => expect(told).toEqual(expect.arrayContaining(['page c1,c2', 'page c2'])));
+    await eventually(() => expect(reported).toEqual(expect.arrayContaining(['page c1,c2', 'page c2'])));
   });
 
   it('continues with newer data when its snapshot has expired', async () => {
@@ -152,11 +152,11 @@ describe('the list of a watch', () => {
         }),
       (_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old', {}, { continue: '1' })),
     );
-    const { told } = await watching(server, { pageSize: 1 });
+    const { reported } = await watching(server, { pageSize: 1 });
 
     await watchNumber(server, 1);
 
-    expect(told).toEqual(['page c1', 'page c2', 'page c3', 'listed']);
+    expect(reported).toEqual(['page c1', 'page c2', 'page c3', 'listed']);
   });
 
   it('starts again when it cannot continue', async () => {
@@ -166,16 +166,16 @@ describe('the list of a watch', () => {
       (_, response) => answerJson(response, 200, { metadata: { resourceVersion: '90', continue: 'old' }, items: [] }),
       (_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old')),
     );
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
 
     await watchNumber(server, 1);
 
-    expect(told).toEqual(['page ', 'page c1,c2', 'listed']);
+    expect(reported).toEqual(['page ', 'page c1,c2', 'listed']);
   });
 
   it('that fails does not stop a working watch: it resumes from the last version', async () => {
     const server = await aServer();
-    const { told } = await watching(server, { relistEveryMs: 1 });
+    const { reported } = await watching(server, { relistEveryMs: 1 });
     const first = await watchNumber(server, 1);
 
     const attempts = 3;
@@ -184,9 +184,9 @@ describe('the list of a watch', () => {
     const second = await watchNumber(server, 2);
     second.send('MODIFIED', aVersion('102'));
 
-    await eventually(() => expect(told).toContain('changed c1234567@102'));
+    await eventually(() => expect(reported).toContain('changed c1234567@102'));
     expect(second.query.get('resourceVersion')).toBe('101');
-    expect(told.slice(0, 4)).toEqual(['page ', 'listed', 'changed c1234567@101', 'changed c1234567@102']);
+    expect(reported.slice(0, 4)).toEqual(['page ', 'listed', 'changed c1234567@101', 'changed c1234567@102']);
   });
 
   it('of 10,000 objects arrives in pages, without unused fields', async () => {
@@ -223,7 +223,7 @@ describe('a watch that fails', () => {
     ['is reset', (response) => response.destroy()],
     ['is reset within an event', (response) => response.write('{"type": "MODIFIED", "ob', () => response.destroy())],
     ['ends within an event', (response) => response.end('{"type": "MODIFIED", "ob')],
-    ['ends at once', (response) => response.end()],
+    ['ends immediately', (response) => response.end()],
     ['brings what is no JSON', (response) => response.write('<html>\n')],
     ['brings an event without metadata', (response) => response.write('{"type": "ADDED", "object": {}}\n')],
     ['brings an event without object', (response) => response.write('{"type": "ADDED"}\n')],
@@ -239,12 +239,12 @@ describe('a watch that fails', () => {
 
   it.each(faults)('because it %s is retried', async (_what, fault) => {
     const server = await aServer();
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
 
     fault((await watchNumber(server, 1)).response);
     (await watchNumber(server, 2)).send('MODIFIED', aVersion('105'));
 
-    await eventually(() => expect(told.at(-1)).toBe('changed c1234567@105'));
+    await eventually(() => expect(reported.at(-1)).toBe('changed c1234567@105'));
   });
 
   it.each([
@@ -261,11 +261,11 @@ describe('a watch that fails', () => {
       response.writeHead(status, { 'Retry-After': '0' });
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
-    const { told } = await watching(server);
+    const { reported } = await watching(server);
 
     (await watchNumber(server, 2)).send('MODIFIED', aVersion('105'));
 
-    await eventually(() => expect(told.at(-1)).toBe('changed c1234567@105'));
+    await eventually(() => expect(reported.at(-1)).toBe('changed c1234567@105'));
   });
 
   it('waits as long as the garden requests', async () => {
@@ -295,7 +295,7 @@ describe('a handler', () => {
   it('that fails receives the same event again', async () => {
     const server = await aServer();
     const seen: string[] = [];
-    const { told, logged } = await watching(server, {
+    const { reported, logged } = await watching(server, {
       onEvent: ({ shoot }) => {
         seen.push(shoot.metadata.resourceVersion);
         if (seen.length === 2) throw new Error('the database is away');
@@ -310,7 +310,7 @@ describe('a handler', () => {
 
     expect(second.query.get('resourceVersion')).toBe('101');
     expect(seen).toEqual(['101', '102']);
-    expect(told).toEqual(['page ', 'listed']);
+    expect(reported).toEqual(['page ', 'listed']);
     expect(logged.join()).toContain('the database is away');
   });
 
@@ -318,7 +318,7 @@ describe('a handler', () => {
     const server = await aServer();
     server.shoots = [aVersion('1', 'c1')];
     let pages = 0;
-    const { told } = await watching(server, {
+    const { reported } = await watching(server, {
       onPage: () => {
         pages += 1;
         if (pages === 1) return Promise.reject(new Error('the database is away'));
@@ -328,12 +328,12 @@ describe('a handler', () => {
 
     await watchNumber(server, 1);
 
-    expect([pages, told]).toEqual([2, ['listed']]);
+    expect([pages, reported]).toEqual([2, ['listed']]);
   });
 
   it('of states that throws has no effect on the watch', async () => {
     const server = await aServer();
-    const { told } = await watching(server, {
+    const { reported } = await watching(server, {
       onState: () => {
         throw new Error('no');
       },
@@ -341,7 +341,7 @@ describe('a handler', () => {
 
     (await watchNumber(server, 1)).send('MODIFIED', aVersion('101'));
 
-    await eventually(() => expect(told).toContain('changed c1234567@101'));
+    await eventually(() => expect(reported).toContain('changed c1234567@101'));
   });
 });
 

@@ -161,7 +161,7 @@ describe('a write without a connection', () => {
   it('is unreached and not throttled after any number of attempts: unsent requests cost no budget', async () => {
     const headers = [
       'RateLimit-Limit: 3600',
-      // so little that a team which has made one call may make one more at once, and no third one
+      // so little that a team which has made one call may make one more immediately, and no third one
       'RateLimit-Remaining: 18',
       'RateLimit-Reset: 9999999999',
       'Connection: close',

@@ -13,7 +13,7 @@ export interface TlsFolder {
   readonly ca: string;
   /** One more certificate of the same authority, in no file yet. */
   issue(days?: number): Promise<KeyPair>;
-  /** One file after the other, each all at once. */
+  /** One file after the other, each in one step. */
   write(pair: Partial<KeyPair>): Promise<void>;
   path(name: string): string;
   remove(): Promise<void>;

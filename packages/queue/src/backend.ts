@@ -201,7 +201,7 @@ class ErrorTolerantClient extends pg.Client {
 const REFUSED_PAUSE_MS = 500;
 
 /**
- * BullMQ retries at once on Postgres errors other than ECONNREFUSED, a busy loop for the whole outage. This adds a
+ * BullMQ retries immediately on Postgres errors other than ECONNREFUSED, a busy loop for the whole outage. This adds a
  * pause.
  */
 const patientBackend: typeof createPostgresBackend = (...args) => {

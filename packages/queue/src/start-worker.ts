@@ -179,7 +179,7 @@ function jobRunner({ log, metrics }: WorkerOptions) {
   };
 }
 
-/** Lets another worker take the job at once, instead of when its lock expires. */
+/** Lets another worker take the job immediately, instead of when its lock expires. */
 async function giveBack(job: Job, token?: string): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();

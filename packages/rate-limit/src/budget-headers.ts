@@ -16,14 +16,14 @@ const reported = new WeakMap<Response, Map<string, Budget>>();
  * Reports a limit in `RateLimit-Limit`, `-Remaining` and `-Reset`. With several limits the one that bites next is
  * reported: the one with the least left, and among equals the one that is full last.
  */
-export function tellBudget(res: Response, name: string, budget: Budget): void {
+export function addBudget(res: Response, name: string, budget: Budget): void {
   const budgets = reported.get(res) ?? new Map<string, Budget>();
   reported.set(res, budgets.set(name, budget));
   state(res, budgets);
 }
 
 /** Reports only the limit that refused the request. */
-export function tellOnly(res: Response, name: string, budget: Budget): void {
+export function setBudget(res: Response, name: string, budget: Budget): void {
   const budgets = new Map([[name, budget]]);
   reported.set(res, budgets);
   state(res, budgets);

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
 import { BucketStore, type BucketTime } from './bucket-store.js';
 import type { Buckets } from './buckets.js';
-import { type Budget, tellBudget, tellOnly } from './budget-headers.js';
+import { addBudget, type Budget, setBudget } from './budget-headers.js';
 
 export interface RequestLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */
@@ -43,7 +43,7 @@ export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLi
       if (charge === null) return;
       // Does not wait for Redis: the bucket's state can be predicted.
       const resetAt = new Date(charge.resetTime.getTime() - MINUTE_MS / limit.perMinute);
-      tellBudget(res, limit.name, { limit: limit.perMinute, remaining: charge.remaining + 1, resetAt, isFree: true });
+      addBudget(res, limit.name, { limit: limit.perMinute, remaining: charge.remaining + 1, resetAt, isFree: true });
     },
   };
 }
@@ -74,7 +74,7 @@ export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs 
     keyGenerator: limit.keyOf,
     skip: limit.skip ?? (() => false),
     requestPropertyName: property,
-    // The headers follow the DNS API's upstream, which the library does not support: see `tellBudget`.
+    // The headers follow the DNS API's upstream, which the library does not support: see `addBudget`.
     standardHeaders: false,
     legacyHeaders: false,
     handler: (req, res, next) => next(refusalOf(res, limit, chargeOf(req) as Charge)),
@@ -84,7 +84,7 @@ export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs 
       const charge = chargeOf(req);
       if (error === undefined && charge !== undefined) {
         charges.set(res, charge);
-        tellBudget(res, limit.name, budgetOf(charge));
+        addBudget(res, limit.name, budgetOf(charge));
       }
       next(error);
     });
@@ -103,7 +103,7 @@ export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs 
 
 /** Reports the limit that refuses a request, in headers and as the API's error. */
 export function refusalOf(res: Response, { name, refuse }: RequestLimit, charge: Charge): Error {
-  tellOnly(res, name, budgetOf(charge));
+  setBudget(res, name, budgetOf(charge));
   return refuse(Math.max(1, Math.ceil(charge.resetTime.retryInMs / 1_000)));
 }
 

@@ -21,7 +21,7 @@ const STEP_MS_MIN = 500;
 /**
  * Ends the process in order on SIGTERM, SIGINT, an unhandled rejection or an uncaught exception: runs the steps one
  * after the other, each with a deadline, and exits with 0 when all ended and a signal asked for it, else with 1. A
- * second signal exits at once.
+ * second signal exits immediately.
  *
  * @param steps in the order in which they close: servers first, then what requests in flight still need
  * @returns a function that ends the process the same way

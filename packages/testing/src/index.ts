@@ -1,5 +1,5 @@
+export { describeFailure, writeLogs } from './failures/describe-failure.js';
 export { explainFailures } from './failures/explain.js';
-export { tellFailure, writeLogs } from './failures/tell-failure.js';
 export { type FlakyProxy, startFlakyProxy } from './flaky-proxy.js';
 export { freePort } from './free-port.js';
 export {

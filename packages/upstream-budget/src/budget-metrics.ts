@@ -24,7 +24,7 @@ export function upstreamBudgetMetrics(
       },
     });
   gaugeOf('corral_upstream_budget_limit_requests', 'Requests per hour that the upstream grants', (of) => of.limit);
-  gaugeOf('corral_upstream_budget_left_requests', 'Requests that can be made at once', (of) => of.remaining);
+  gaugeOf('corral_upstream_budget_left_requests', 'Requests that can be made now', (of) => of.remaining);
   metrics.gauge({
     name: 'corral_upstream_waiting_requests',
     help: 'Requests of all processes that wait for their turn at the upstream',

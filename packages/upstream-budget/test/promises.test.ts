@@ -24,8 +24,8 @@ const runs = (count: number): number => (process.env.CORRAL_TEST_LONG === undefi
 function comesBack(random: () => number, lateMsMax: number): NonNullable<World['next']> {
   return (ended) => {
     if (!('retryMs' in ended) || !ended.arrival.team.startsWith('team')) return null;
-    const toldMs = Math.max(1, Math.ceil(ended.retryMs / 1_000)) * 1_000;
-    const at = Math.round(ended.at + toldMs + random() * lateMsMax);
+    const promisedMs = Math.max(1, Math.ceil(ended.retryMs / 1_000)) * 1_000;
+    const at = Math.round(ended.at + promisedMs + random() * lateMsMax);
     const promisedFor = ended.at + ended.retryMs;
     return { ...ended.arrival, at, promisedFor, replica: Math.floor(random() * REPLICAS) };
   };

@@ -1,5 +1,5 @@
 /**
- * How far a call came, which tells whether the other side may have acted on it.
+ * How far a call came, which shows whether the other side may have acted on it.
  *
  * `queued`: all connections were busy. `connecting`: no connection was ready. In both cases no byte of the request left.
  * `waiting`: the request may have arrived. `answering`: the answer began, and is half or too large.

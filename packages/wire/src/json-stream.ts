@@ -47,7 +47,7 @@ const closeBracket = 0x5d;
  * Takes the elements of one list out of a JSON object while the object arrives, so that neither its text nor its value
  * is ever there as a whole: a page of 500 Shoots as one would stop the process for half a second.
  *
- * It knows JSON only so far as it has to. What it gives has to be parsed, and tells then whether it was JSON.
+ * It does not validate. Parse each result, which shows whether it is JSON.
  */
 export interface ElementCutter {
   /** @returns the texts of the elements that this chunk completed */

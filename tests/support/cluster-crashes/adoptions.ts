@@ -56,7 +56,7 @@ async function adoptAtRandom(
   for (let number = 0; number < SERVERS_PER_TEAM; number += 1) {
     const spec = await makeServer(system, team, { isArm: number % 2 === 1, hasSshKeys: number > 0 });
     const belief = { kind: 'free', wasAdopted: false } as const;
-    servers.push({ spec, belief, labels: otherLabels, adopted: [], told: [] });
+    servers.push({ spec, belief, labels: otherLabels, adopted: [], accepted: [] });
   }
   const next = drawer(turnArbitrary, seed);
   while (!stage.isOver()) {
@@ -82,10 +82,10 @@ async function act(client: TeamClient, server: KnownServer, wish: ServerWish, st
   const operationId = answer.status < 300 ? operationIdOf(answer) : null;
   const { belief, problem } = learnOfServer(before, wish, { ...answer, operationId });
   if (problem !== undefined) stage.report(`server ${spec.serverID} ${problem} ${answer.text}`);
-  if (operationId === null || server.told.includes(operationId)) return { ...server, belief };
-  stage.tell({ team: client.team, id: operationId });
+  if (operationId === null || server.accepted.includes(operationId)) return { ...server, belief };
+  stage.accept({ team: client.team, id: operationId });
   const isFirst = before.kind === 'free' && !before.wasAdopted;
   stage.count(wish === 'deregister' || isFirst ? wish : 'adoptAgain');
   const adopted = wish === 'adopt' ? [...server.adopted, operationId] : server.adopted;
-  return { ...server, belief, adopted, told: [...server.told, operationId] };
+  return { ...server, belief, adopted, accepted: [...server.accepted, operationId] };
 }

@@ -8,7 +8,7 @@ export type Belief =
   /** The deletion of the cluster was accepted. */
   | { readonly kind: 'leaving' };
 
-export interface Told {
+export interface Answer {
   readonly status: number;
   /** From 2 on, an earlier copy of the request may have been accepted without an answer. */
   readonly tries: number;
@@ -23,17 +23,17 @@ const absent: Belief = { kind: 'absent' };
 const leaving: Belief = { kind: 'leaving' };
 
 /** The client waits for each answer before its next request, so each answer must follow from the earlier ones. */
-export function learn(before: Belief, wish: Wish, told: Told, surroundings: Surroundings): Learned {
-  const isAccepted = told.status < 300;
-  const isResent = told.tries > 1;
+export function learn(before: Belief, wish: Wish, answer: Answer, surroundings: Surroundings): Learned {
+  const isAccepted = answer.status < 300;
+  const isResent = answer.tries > 1;
   const contradiction = (why: string): Learned => ({
     belief: before,
-    problem: `${surroundings.name} was ${before.kind}, ${wish.kind} was answered ${told.status}: ${why}`,
+    problem: `${surroundings.name} was ${before.kind}, ${wish.kind} was answered ${answer.status}: ${why}`,
   });
-  const isGone = told.status === 404;
+  const isGone = answer.status === 404;
 
   if (wish.kind === 'declare' && before.kind !== 'present') {
-    if (told.status === 200 && !isResent) return contradiction('nothing was there to be unchanged');
+    if (answer.status === 200 && !isResent) return contradiction('nothing was there to be unchanged');
     return { belief: isAccepted ? { kind: 'present', spec: declared(null, wish, surroundings) } : before };
   }
   switch (before.kind) {
@@ -44,22 +44,22 @@ export function learn(before: Belief, wish: Wish, told: Told, surroundings: Surr
       if (isGone) return { belief: wish.kind === 'removePool' ? leaving : absent };
       return isAccepted && wish.kind !== 'remove' ? contradiction('it was on its way out') : { belief: leaving };
     case 'present':
-      return learnOfPresent(before.spec, wish, told, surroundings) ?? contradiction('it was there');
+      return learnOfPresent(before.spec, wish, answer, surroundings) ?? contradiction('it was there');
   }
 }
 
 /** @returns null when the answer denies that the cluster exists */
-function learnOfPresent(spec: ClusterSpec, wish: Wish, told: Told, surroundings: Surroundings): Learned | null {
-  const isAccepted = told.status < 300;
-  const isGone = told.status === 404;
-  const isResent = told.tries > 1;
+function learnOfPresent(spec: ClusterSpec, wish: Wish, answer: Answer, surroundings: Surroundings): Learned | null {
+  const isAccepted = answer.status < 300;
+  const isGone = answer.status === 404;
+  const isResent = answer.tries > 1;
   const present = (changed: ClusterSpec): Learned => ({ belief: { kind: 'present', spec: changed } });
   const pools = spec.nodePools;
   switch (wish.kind) {
     case 'remove':
       if (isGone) return isResent ? { belief: absent } : null;
-      if (told.status === 204) return { belief: absent };
-      return isAccepted || told.code === 'cluster_deleting' ? { belief: leaving } : present(spec);
+      if (answer.status === 204) return { belief: absent };
+      return isAccepted || answer.code === 'cluster_deleting' ? { belief: leaving } : present(spec);
     case 'removePool': {
       const hasPool = pools.some(({ name }) => name === wish.name);
       if (isGone && hasPool && !isResent) return null;

@@ -8,7 +8,7 @@ import type { Disturbance } from '../crashes/disturb.js';
 import { breakCloud } from '../crashes/disturb.js';
 import { killInTurns } from '../crashes/killer.js';
 import { type Belief, learn } from './belief.js';
-import type { Sideline, Stage, ToldOperation } from './sideline.js';
+import type { AcceptedOperation, Sideline, Stage } from './sideline.js';
 import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
 
 /** What the only client of its clusters knows about one of them. */
@@ -23,7 +23,7 @@ export interface ClusterChaos {
   readonly requests: number;
   /** The number of requests that were repeated because there was no answer. */
   readonly resent: number;
-  readonly told: readonly ToldOperation[];
+  readonly acceptedOperations: readonly AcceptedOperation[];
   readonly known: readonly KnownCluster[];
   /** How many requests were accepted, by kind, and what else was done. */
   readonly accepted: Readonly<Record<string, number>>;
@@ -65,7 +65,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const { seed, kills: wanted, minutes, disturbances, sidelines } = options;
   const begunAt = performance.now();
   const hasLasted = (part: number): boolean => performance.now() - begunAt >= part * minutes * 60_000;
-  const told = new Map<string, ToldOperation>();
+  const acceptedOperations = new Map<string, AcceptedOperation>();
   const known: KnownCluster[] = [];
   const accepted: Record<string, number> = {};
   const problems: string[] = [];
@@ -79,8 +79,8 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const count = (kind: string): void => {
     accepted[kind] = (accepted[kind] ?? 0) + 1;
   };
-  const tell = (operation: ToldOperation): void => void told.set(operation.id, operation);
-  const stage: Stage = { isOver, count, tell, report };
+  const accept = (operation: AcceptedOperation): void => void acceptedOperations.set(operation.id, operation);
+  const stage: Stage = { isOver, count, accept, report };
   const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || mayDelete();
 
   /** @param beliefs by the name of the cluster; null for a client that shares its clusters */
@@ -105,7 +105,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
         const id = operationIdOf(answer);
         if (id !== null) {
           changes += 1;
-          tell({ team: client.team, id });
+          accept({ team: client.team, id });
           operations.add(id);
         }
         if (beliefs !== null) {
@@ -146,7 +146,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
       ...times(RIVALS_PER_TEAM, (at) => live(member, SHARED, null, seed + 300 + index * 20 + at)),
     ]),
   ]);
-  return { kills, requests, resent, told: [...told.values()], known, accepted, problems };
+  return { kills, requests, resent, acceptedOperations: [...acceptedOperations.values()], known, accepted, problems };
 }
 
 /** The operations that one client saw. A final state that it saw must not change later. */

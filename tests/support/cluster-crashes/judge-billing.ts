@@ -60,14 +60,14 @@ const takenEvents = (changes: readonly RowChange[]): ReadonlyMap<string, StateRo
 /** @param applied how often the event was applied according to the audit log */
 function differencesOf(same: readonly Delivery[], applied: number): string[] {
   const { id } = (same[0] as Delivery).event;
-  const told = same.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'duplicate');
-  const mayBeUntold = same.some(({ tries }) => tries > 1);
+  const outcomes = same.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'duplicate');
+  const mayBeUnanswered = same.some(({ tries }) => tries > 1);
   return [
     ...(applied > 1 ? [`event ${id} was applied ${applied} times`] : []),
-    ...(told.length > 1 ? [`event ${id} was taken ${told.length} times: ${told.join(', ')}`] : []),
-    ...(told.length === 0 && !mayBeUntold ? [`event ${id} was a duplicate of nothing`] : []),
-    ...(told[0] !== undefined && (told[0] === 'applied') !== (applied === 1)
-      ? [`event ${id} was answered ${told[0]}, and applied ${applied} times`]
+    ...(outcomes.length > 1 ? [`event ${id} was taken ${outcomes.length} times: ${outcomes.join(', ')}`] : []),
+    ...(outcomes.length === 0 && !mayBeUnanswered ? [`event ${id} was a duplicate of nothing`] : []),
+    ...(outcomes[0] !== undefined && (outcomes[0] === 'applied') !== (applied === 1)
+      ? [`event ${id} was answered ${outcomes[0]}, and applied ${applied} times`]
       : []),
   ];
 }

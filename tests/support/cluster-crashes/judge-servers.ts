@@ -26,7 +26,7 @@ export interface KnownServer {
   /** Each accepted acknowledgement, by its operation. */
   readonly adopted: readonly string[];
   /** The operations, including those of deregistrations. */
-  readonly told: readonly string[];
+  readonly accepted: readonly string[];
 }
 
 export interface ServerRow {

@@ -8,7 +8,7 @@ export type ServerBelief =
 
 export type ServerWish = 'adopt' | 'deregister';
 
-export interface ServerTold {
+export interface ServerAnswer {
   readonly status: number;
   /** From 2 on, an earlier copy of the request may have been accepted without an answer. */
   readonly tries: number;
@@ -19,17 +19,17 @@ export interface ServerTold {
 export type ServerLearned = { readonly belief: ServerBelief; readonly problem?: string };
 
 /** The client waits for each answer before its next request. Adoptions carry a key, so that their copies are one request. */
-export function learnOfServer(before: ServerBelief, wish: ServerWish, told: ServerTold): ServerLearned {
+export function learnOfServer(before: ServerBelief, wish: ServerWish, answer: ServerAnswer): ServerLearned {
   const contradiction = (why: string): ServerLearned => ({
     belief: before,
-    problem: `was ${before.kind}, ${wish} was answered ${told.status}: ${why}`,
+    problem: `was ${before.kind}, ${wish} was answered ${answer.status}: ${why}`,
   });
-  const learned = wish === 'adopt' ? learnOfAdoption(before, told) : learnOfDeregistration(before, told);
+  const learned = wish === 'adopt' ? learnOfAdoption(before, answer) : learnOfDeregistration(before, answer);
   return typeof learned === 'string' ? contradiction(learned) : { belief: learned };
 }
 
 /** @returns why the answer is impossible */
-function learnOfAdoption(before: ServerBelief, { status, operationId }: ServerTold): ServerBelief | string {
+function learnOfAdoption(before: ServerBelief, { status, operationId }: ServerAnswer): ServerBelief | string {
   if (status === 202) {
     const isAnother = before.kind === 'adopted' && before.operationId !== operationId;
     return isAnother ? 'the same acknowledgement became another operation' : { kind: 'adopted', operationId };
@@ -39,7 +39,7 @@ function learnOfAdoption(before: ServerBelief, { status, operationId }: ServerTo
 }
 
 /** @returns why the answer is impossible */
-function learnOfDeregistration(before: ServerBelief, { status, tries }: ServerTold): ServerBelief | string {
+function learnOfDeregistration(before: ServerBelief, { status, tries }: ServerAnswer): ServerBelief | string {
   if (status === 204) return before.kind === 'free' ? 'there was nothing to detach' : { kind: 'leaving' };
   if (status !== 404) return 'no node pool draws on it';
   if (before.kind === 'adopted' && tries === 1) return 'it was there';

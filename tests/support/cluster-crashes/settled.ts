@@ -53,10 +53,10 @@ export async function findContradictions(
 }
 
 /** Every operation that a client knows exists and has ended. In these runs, no failure is for the team to fix. */
-function findLostOperations({ told }: ClusterChaos, operations: readonly Operation[]): string[] {
+function findLostOperations({ acceptedOperations }: ClusterChaos, operations: readonly Operation[]): string[] {
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   return [
-    ...told.filter(({ id }) => !byId.has(id)).map(({ id }) => `operation ${id} was accepted and is lost`),
+    ...acceptedOperations.filter(({ id }) => !byId.has(id)).map(({ id }) => `operation ${id} was accepted and is lost`),
     ...operations
       .filter(({ state }) => state === 'failed' || (openOperationStates as readonly string[]).includes(state))
       .map((operation) => `operation ended in no success: ${JSON.stringify(operation)}`),

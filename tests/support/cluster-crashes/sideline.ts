@@ -1,7 +1,7 @@
 import type { RowChange } from '../clusters/row-history.js';
 
 /** An operation that a client knows. */
-export interface ToldOperation {
+export interface AcceptedOperation {
   readonly team: string;
   readonly id: string;
 }
@@ -11,7 +11,7 @@ export interface Stage {
   isOver(): boolean;
   /** Counts something of this kind that was accepted or done. */
   count(kind: string): void;
-  tell(operation: ToldOperation): void;
+  accept(operation: AcceptedOperation): void;
   /** Reports an event that must never happen, whatever is killed. */
   report(problem: string): void;
 }

@@ -46,7 +46,7 @@ export interface RunningConsole {
   api(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }>;
   /** What pages said on the browser's console since the start: errors, and reports of the Content-Security-Policy. */
   complaints(): readonly string[];
-  /** Cuts all connections of the cluster API at once. It starts again by itself. */
+  /** Cuts all connections of the cluster API. It starts again by itself. */
   restartApi(): Promise<void>;
   /** The same for the DNS API. */
   restartGateway(): Promise<void>;

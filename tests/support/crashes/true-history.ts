@@ -32,7 +32,11 @@ const actionError = { code: 'action_failed', message: 'injected fault' };
 /** A write as the upstream log reports it. `number` orders it and names its action. */
 export function aWrite(
   number: number,
-  { operation = 'add_records', mark = number, hasFailed = false }: Partial<Told> & { hasFailed?: boolean } = {},
+  {
+    operation = 'add_records',
+    mark = number,
+    hasFailed = false,
+  }: Partial<HistoryFields> & { hasFailed?: boolean } = {},
 ): UpstreamWrite {
   return {
     seq: number,
@@ -45,7 +49,7 @@ export function aWrite(
   };
 }
 
-interface Told {
+interface HistoryFields {
   readonly operation: WriteOperation;
   readonly mark: number;
 }
@@ -53,7 +57,7 @@ interface Told {
 /** The entry of a write that was answered. `lost` makes it one whose answer was lost. */
 export function anEntry(
   number: number,
-  { operation = 'add_records', mark = number }: Partial<Told> = {},
+  { operation = 'add_records', mark = number }: Partial<HistoryFields> = {},
   changes: Partial<AuditEntry> = {},
 ): AuditEntry {
   const body = bodyOf(operation, mark);
@@ -78,15 +82,15 @@ export const settled = (foundApplied: boolean): Partial<AuditEntry> => ({
 
 /** The possible outcomes of a write, and what the two logs say about each. */
 const fates = {
-  answered: { arrives: true, tells: {} },
-  'answered, and its action failed': { arrives: true, hasFailed: true, tells: {} },
-  'arrived, its answer lost': { arrives: true, tells: settled(true) },
-  'arrived, its answer lost, its action failed': { arrives: true, hasFailed: true, tells: settled(false) },
-  'never arrived': { arrives: false, tells: settled(false) },
-  'never arrived, and the set was so before': { arrives: false, tells: settled(true) },
-  refused: { arrives: false, tells: { state: 'refused', upstreamBody: null } },
-  'never sent': { arrives: false, tells: { state: 'unsent', upstreamBody: null } },
-} as const satisfies Record<string, { arrives: boolean; hasFailed?: boolean; tells: Partial<AuditEntry> }>;
+  answered: { arrives: true, entry: {} },
+  'answered, and its action failed': { arrives: true, hasFailed: true, entry: {} },
+  'arrived, its answer lost': { arrives: true, entry: settled(true) },
+  'arrived, its answer lost, its action failed': { arrives: true, hasFailed: true, entry: settled(false) },
+  'never arrived': { arrives: false, entry: settled(false) },
+  'never arrived, and the set was so before': { arrives: false, entry: settled(true) },
+  refused: { arrives: false, entry: { state: 'refused', upstreamBody: null } },
+  'never sent': { arrives: false, entry: { state: 'unsent', upstreamBody: null } },
+} as const satisfies Record<string, { arrives: boolean; hasFailed?: boolean; entry: Partial<AuditEntry> }>;
 
 /** The history of one set, in order, with two correct logs. */
 export interface TrueHistory {
@@ -116,10 +120,10 @@ export const trueHistories = ({ areUnique }: { areUnique: boolean }): fc.Arbitra
       const history = { writes: [] as UpstreamWrite[], entries: [] as AuditEntry[] };
       for (const [index, { operation, mark, fate }] of events.entries()) {
         const number = index + 1;
-        const told = { operation, mark: areUnique ? number : mark };
-        const { arrives, tells, ...fails } = fates[fate];
-        if (arrives) history.writes.push(aWrite(number, { ...told, ...fails }));
-        history.entries.push(anEntry(number, told, tells));
+        const fields = { operation, mark: areUnique ? number : mark };
+        const { arrives, entry, ...fails } = fates[fate];
+        if (arrives) history.writes.push(aWrite(number, { ...fields, ...fails }));
+        history.entries.push(anEntry(number, fields, entry));
       }
       return history;
     });

@@ -64,8 +64,8 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
       const [last] = ids.slice(-1);
       if (last !== undefined) {
         await ask({ method: 'GET', path: `/actions/${last}`, token });
-        const told = await ask({ method: 'GET', path: `/actions?${ids.map((id) => `id=${id}`).join('&')}`, token });
-        for (const { id, status } of told?.json?.actions ?? []) if (status === 'error') failedActions.add(id);
+        const answer = await ask({ method: 'GET', path: `/actions?${ids.map((id) => `id=${id}`).join('&')}`, token });
+        for (const { id, status } of answer?.json?.actions ?? []) if (status === 'error') failedActions.add(id);
       }
       await pause(THINK_MS);
     }

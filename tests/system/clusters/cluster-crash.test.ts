@@ -71,7 +71,7 @@ it(
     await untilSettled(system);
 
     process.stderr.write(
-      `${chaos.kills} kills, ${chaos.requests} requests, ${chaos.told.length} operations, ` +
+      `${chaos.kills} kills, ${chaos.requests} requests, ${chaos.acceptedOperations.length} operations, ` +
         `accepted: ${JSON.stringify(chaos.accepted)}\n`,
     );
     expect(await findContradictions(system, chaos, sidelines)).toEqual([]);

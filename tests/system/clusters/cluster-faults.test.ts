@@ -263,14 +263,14 @@ describe('changes by other managers of the garden', () => {
     const cluster = await make('contested');
     await system.garden.edit(await getShoot(system, cluster), { spec: { hibernation: { enabled: true } } });
 
-    const told = await untilCluster(
+    const found = await untilCluster(
       acme,
       'contested',
       'contested',
       (seen) => conditionOf(seen, 'Reconciled')?.reason === 'Drifted',
     );
 
-    expect(conditionOf(told, 'Reconciled')?.message).toContain('hibernated (somebody-else)');
+    expect(conditionOf(found, 'Reconciled')?.message).toContain('hibernated (somebody-else)');
     expect((await getShoot(system, cluster)).spec.hibernation).toMatchObject({ enabled: true });
     expect(await change(acme, 'POST', '/clusters/contested/hibernate/')).toMatchObject(succeeded);
     expect(codeOf(await acme.insist({ method: 'POST', path: '/clusters/contested/kubeconfig/', body: {} }))).toBe(

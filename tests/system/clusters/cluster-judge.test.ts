@@ -21,17 +21,21 @@ import type { RowChange } from '../../support/clusters/row-history.js';
 /** The judge of the crash test must detect each kind of fault: a judge that detects nothing would always pass. */
 
 type Kind = RowChange['kind'];
-interface Told {
+interface RowChangeFields {
   readonly transaction: number;
   readonly table: string;
   readonly kind: Kind;
   readonly row: object;
 }
 
-const history = (...told: Told[]): RowChange[] =>
-  told.map((change, index) => ({ ...change, seq: index + 1, transaction: String(change.transaction) }));
+const history = (...changes: RowChangeFields[]): RowChange[] =>
+  changes.map((change, index) => ({ ...change, seq: index + 1, transaction: String(change.transaction) }));
 
-const operation = (transaction: number, changes: Partial<OperationRow> = {}, kind: Kind = 'UPDATE'): Told => ({
+const operation = (
+  transaction: number,
+  changes: Partial<OperationRow> = {},
+  kind: Kind = 'UPDATE',
+): RowChangeFields => ({
   transaction,
   kind,
   table: 'operation',
@@ -48,7 +52,7 @@ const operation = (transaction: number, changes: Partial<OperationRow> = {}, kin
     ...changes,
   },
 });
-const cluster = (transaction: number, changes: Partial<ClusterRow> = {}, kind: Kind = 'UPDATE'): Told => ({
+const cluster = (transaction: number, changes: Partial<ClusterRow> = {}, kind: Kind = 'UPDATE'): RowChangeFields => ({
   transaction,
   kind,
   table: 'cluster',
@@ -64,7 +68,7 @@ const cluster = (transaction: number, changes: Partial<ClusterRow> = {}, kind: K
     ...changes,
   },
 });
-const audit = (transaction: number, changes: Partial<AuditRow> = {}, kind: Kind = 'INSERT'): Told => ({
+const audit = (transaction: number, changes: Partial<AuditRow> = {}, kind: Kind = 'INSERT'): RowChangeFields => ({
   transaction,
   kind,
   table: 'audit_entry',
@@ -85,7 +89,7 @@ const judges = {
 };
 
 describe('a correct history', () => {
-  it.each<[string, Told[]]>([
+  it.each<[string, RowChangeFields[]]>([
     ['accepted, run, converged', [...accepted, running, ...converged]],
     [
       'superseded while it ran',
@@ -139,15 +143,15 @@ describe('a correct history', () => {
         operation(2, { kind: 'cluster.delete', state: 'succeeded', progress: 100 }),
       ],
     ],
-  ])('%s', (_case, told) => {
-    for (const judge of Object.values(judges)) expect(judge(history(...told))).toEqual([]);
+  ])('%s', (_case, changes) => {
+    for (const judge of Object.values(judges)) expect(judge(history(...changes))).toEqual([]);
   });
 });
 
 describe('the judge reports', () => {
   const done = [...accepted, running, ...converged];
 
-  it.each<[keyof typeof judges, string, Told[], RegExp]>([
+  it.each<[keyof typeof judges, string, RowChangeFields[], RegExp]>([
     ['operations that break their rules', 'an operation that never ended', [...accepted, running], /never ended/],
     [
       'operations that break their rules',
@@ -306,8 +310,8 @@ describe('the judge reports', () => {
       /altered/,
     ],
     ['gaps of the audit log', 'an entry that was deleted', [audit(1), audit(2, {}, 'DELETE')], /altered/],
-  ])('%s: %s', (judge, _case, told, problem) => {
-    expect(judges[judge](history(...told))[0]).toMatch(problem);
+  ])('%s: %s', (judge, _case, changes, problem) => {
+    expect(judges[judge](history(...changes))[0]).toMatch(problem);
   });
 
   it('does not report the last state of a deleted row', () => {

@@ -61,7 +61,7 @@ async function declare({ teams: [team] }: ClusterSystem, names: readonly string[
 }
 
 /** The events in Postgres, in the order in which they are sent. */
-async function toldBy({ pool }: ClusterSystem): Promise<Change[]> {
+async function changesOf({ pool }: ClusterSystem): Promise<Change[]> {
   const { rows } = await pool.query('SELECT kind, target_name AS name FROM team_event ORDER BY xid, id');
   return rows;
 }
@@ -82,13 +82,13 @@ const ofClusters = (changes: readonly Change[]) =>
 const shown = (changes: readonly Change[]) => ofClusters(changes).map(({ kind, name }) => `${kind} ${name}`);
 
 async function expectAll(followers: readonly Follower[], system: ClusterSystem): Promise<void> {
-  const told = shown(await toldBy(system));
-  await waitFor(`${told.length} changes to arrive everywhere`, () =>
-    followers.every(({ changes }) => ofClusters(changes).length >= told.length),
+  const expected = shown(await changesOf(system));
+  await waitFor(`${expected.length} changes to arrive everywhere`, () =>
+    followers.every(({ changes }) => ofClusters(changes).length >= expected.length),
   );
   for (const { changes, surprises } of followers) {
     expect(surprises).toEqual([]);
-    expect(shown(changes)).toEqual(told);
+    expect(shown(changes)).toEqual(expected);
   }
 }
 

@@ -271,14 +271,14 @@ describe('while processes are killed', () => {
         ...(isDetached ? {} : { 'corral.dev/claim': expect.any(String) }),
       });
     }
-    const told = await adoptedServers(member);
-    expect(told.map(numberOf).sort()).toEqual(
+    const listed = await adoptedServers(member);
+    expect(listed.map(numberOf).sort()).toEqual(
       adopted
         .filter(({ isDetached }) => !isDetached)
         .map(({ serverId }) => serverId)
         .sort(),
     );
-    for (const { metadata, status } of told) {
+    for (const { metadata, status } of listed) {
       expect([metadata.serverID, metadata.name, status.phase]).toEqual([
         metadata.serverID,
         held.get(metadata.serverID)?.name,

@@ -7,18 +7,18 @@ import {
 } from '../../support/cluster-crashes/judge-servers.js';
 import {
   learnOfServer,
+  type ServerAnswer,
   type ServerBelief,
-  type ServerTold,
   type ServerWish,
 } from '../../support/cluster-crashes/server-belief.js';
 import type { RowChange } from '../../support/clusters/row-history.js';
 
 /** The judge of the adoptions in the crash test must detect each kind of fault. */
 
-type Told = Omit<RowChange, 'seq'>;
-const history = (...told: Told[]): RowChange[] => told.map((change, index) => ({ ...change, seq: index + 1 }));
+type Change = Omit<RowChange, 'seq'>;
+const history = (...changes: Change[]): RowChange[] => changes.map((change, index) => ({ ...change, seq: index + 1 }));
 
-const server = (transaction: number, changes: Partial<ServerRow> = {}, kind: Told['kind'] = 'UPDATE'): Told => ({
+const server = (transaction: number, changes: Partial<ServerRow> = {}, kind: Change['kind'] = 'UPDATE'): Change => ({
   transaction: String(transaction),
   table: 'adopted_server',
   kind,
@@ -33,7 +33,7 @@ const server = (transaction: number, changes: Partial<ServerRow> = {}, kind: Tol
     ...changes,
   },
 });
-const operation = (transaction: number, changes: object = {}, kind: Told['kind'] = 'UPDATE'): Told => ({
+const operation = (transaction: number, changes: object = {}, kind: Change['kind'] = 'UPDATE'): Change => ({
   transaction: String(transaction),
   table: 'operation',
   kind,
@@ -73,7 +73,7 @@ const adopted: KnownServer = {
   spec,
   labels: { env: 'prod' },
   adopted: ['o1'],
-  told: ['o1'],
+  accepted: ['o1'],
   belief: { kind: 'adopted', operationId: 'o1' },
 };
 const free: KnownServer = { ...adopted, belief: { kind: 'free', wasAdopted: true } };
@@ -88,22 +88,22 @@ const claimed: HeldServer = {
   labels: { env: 'prod', 'corral.dev/claim': 'mine' },
 };
 const unclaimed: HeldServer = { ...claimed, labels: { env: 'prod' } };
-const judge = (told: Told[], known: KnownServer, held: HeldServer) =>
-  findServerContradictions(history(...told), { known: [known], held: [held] });
+const judge = (changes: Change[], known: KnownServer, held: HeldServer) =>
+  findServerContradictions(history(...changes), { known: [known], held: [held] });
 
 describe('a correct history of a server', () => {
-  it.each<[string, Told[], KnownServer, HeldServer]>([
+  it.each<[string, Change[], KnownServer, HeldServer]>([
     ['adopted', [...accepted, asked, ...ready], adopted, claimed],
-    ['detached', [...accepted, asked, ...ready, ...detached], { ...free, told: ['o1', 'o2'] }, unclaimed],
+    ['detached', [...accepted, asked, ...ready, ...detached], { ...free, accepted: ['o1', 'o2'] }, unclaimed],
     [
       'detached while its adoption ran',
       [...accepted, asked, operation(4, { state: 'superseded' }), ...detached],
       free,
       unclaimed,
     ],
-    ['never adopted', [], { ...free, adopted: [], told: [] }, { ...unclaimed, rebuilds: 0 }],
-  ])('%s', (_story, told, known, held) => {
-    expect(judge(told, known, held)).toEqual([]);
+    ['never adopted', [], { ...free, adopted: [], accepted: [] }, { ...unclaimed, rebuilds: 0 }],
+  ])('%s', (_story, changes, known, held) => {
+    expect(judge(changes, known, held)).toEqual([]);
   });
 });
 
@@ -111,7 +111,7 @@ describe('the judge reports', () => {
   const done = [...accepted, asked, ...ready];
   const other = { id: 's2', claim_token: 'other' };
 
-  it.each<[string, Told[], KnownServer, HeldServer, RegExp]>([
+  it.each<[string, Change[], KnownServer, HeldServer, RegExp]>([
     ['a second rebuild', done, adopted, { ...claimed, rebuilds: 2 }, /rebuilt 2 times for 1 acknowledgements/],
     ['a rebuild that never happened', done, adopted, { ...claimed, rebuilds: 0 }, /rebuilt 0 times for 1 adoptions/],
     ['an adoption without an acknowledgement', done, { ...adopted, adopted: [] }, claimed, /1 adoptions, but 0/],
@@ -166,13 +166,13 @@ describe('the judge reports', () => {
       claimed,
       /succeeded without a reason/,
     ],
-  ])('%s', (_what, told, known, held, problem) => {
-    expect(judge(told, known, held).join('\n')).toMatch(problem);
+  ])('%s', (_what, changes, known, held, problem) => {
+    expect(judge(changes, known, held).join('\n')).toMatch(problem);
   });
 });
 
 describe('the conclusions of the only client that adopts a server', () => {
-  const told = (status: number, changes: Partial<ServerTold> = {}): ServerTold => ({
+  const answer = (status: number, changes: Partial<ServerAnswer> = {}): ServerAnswer => ({
     status,
     tries: 1,
     operationId: null,
@@ -184,27 +184,27 @@ describe('the conclusions of the only client that adopts a server', () => {
   const own: ServerBelief = { kind: 'adopted', ...first };
   const leaving: ServerBelief = { kind: 'leaving' };
 
-  it.each<[string, ServerBelief, ServerWish, ServerTold, ServerBelief]>([
-    ['it is adopted', never, 'adopt', told(202, first), own],
-    ['its adoption is under way', own, 'adopt', told(202, first), own],
-    ['it is adopted already', own, 'adopt', told(409), own],
-    ['it is not detached yet', leaving, 'adopt', told(409), leaving],
-    ['it is adopted again', leaving, 'adopt', told(202, first), own],
-    ['it is being detached', own, 'deregister', told(204), leaving],
-    ['it is gone, as the second answer shows', own, 'deregister', told(404, { tries: 2 }), again],
-    ['it is gone', leaving, 'deregister', told(404), again],
-    ['it was never there', never, 'deregister', told(404), never],
+  it.each<[string, ServerBelief, ServerWish, ServerAnswer, ServerBelief]>([
+    ['it is adopted', never, 'adopt', answer(202, first), own],
+    ['its adoption is under way', own, 'adopt', answer(202, first), own],
+    ['it is adopted already', own, 'adopt', answer(409), own],
+    ['it is not detached yet', leaving, 'adopt', answer(409), leaving],
+    ['it is adopted again', leaving, 'adopt', answer(202, first), own],
+    ['it is being detached', own, 'deregister', answer(204), leaving],
+    ['it is gone, as the second answer shows', own, 'deregister', answer(404, { tries: 2 }), again],
+    ['it is gone', leaving, 'deregister', answer(404), again],
+    ['it was never there', never, 'deregister', answer(404), never],
   ])('%s', (_what, before, wish, answered, after) => {
     expect(learnOfServer(before, wish, answered)).toEqual({ belief: after });
   });
 
-  it.each<[string, ServerBelief, ServerWish, ServerTold]>([
-    ['an owner who does not exist', never, 'adopt', told(409)],
-    ['a second operation for one acknowledgement', own, 'adopt', told(202, { operationId: 'o2' })],
-    ['a refusal without a reason', never, 'adopt', told(422)],
-    ['an adoption that is lost', own, 'deregister', told(404)],
-    ['a deregistration of nothing', again, 'deregister', told(204)],
-    ['a node pool that was never created', own, 'deregister', told(409)],
+  it.each<[string, ServerBelief, ServerWish, ServerAnswer]>([
+    ['an owner who does not exist', never, 'adopt', answer(409)],
+    ['a second operation for one acknowledgement', own, 'adopt', answer(202, { operationId: 'o2' })],
+    ['a refusal without a reason', never, 'adopt', answer(422)],
+    ['an adoption that is lost', own, 'deregister', answer(404)],
+    ['a deregistration of nothing', again, 'deregister', answer(204)],
+    ['a node pool that was never created', own, 'deregister', answer(409)],
   ])('reports %s', (_what, before, wish, answered) => {
     expect(learnOfServer(before, wish, answered).problem).toMatch(/^was/);
   });

@@ -47,14 +47,14 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await page.keyboard.type('certificates');
     await page.getByLabel('Name to try').fill(`www.acme.${running.dev.zoneName}`);
     const verdict = page.getByText('This token can write only');
-    const foretold = await textOf(verdict);
+    const predicted = await textOf(verdict);
     await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Create token' }).press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Token certificates created' }).waitFor();
     const token = await snippetOf(page, 'the token');
 
-    expect(await writeWith(token, 'www.acme', 'A')).toBe(foretold.replace(/^.*no\s*/, ''));
+    expect(await writeWith(token, 'www.acme', 'A')).toBe(predicted.replace(/^.*no\s*/, ''));
     expect(await writeWith(token, '_acme-challenge.acme', 'TXT')).toBeNull();
     await page.getByRole('tab', { name: 'lego' }).press('Enter');
     expect(await snippetOf(page, 'the configuration of lego')).toContain(token);
@@ -204,7 +204,7 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await closePage(page);
   });
 
-  it('tells members who can change connections', async () => {
+  it('shows members who can change connections', async () => {
     const sessionid = running.dev.teams[0]?.member.sessionid ?? null;
     for (const path of ['/connections/+', '/connections/main/servers/+']) {
       const page = await running.open(`/teams/acme${path}`, { sessionid });

@@ -79,7 +79,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await closePage(page);
   });
 
-  it('plans several changes at once, which a reload and the change of somebody else do not disturb', async () => {
+  it('plans several changes together, and keeps the plan over a reload and a change of another person', async () => {
     for (const name of ['a.acme', 'b.acme', 'c.acme']) {
       await dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
     }

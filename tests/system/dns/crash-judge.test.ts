@@ -100,12 +100,12 @@ describe('the judge reports', () => {
     expect(found(writes, entries)).toEqual(problems);
   });
 
-  it.each(Object.entries(falsehoods()))('one false statement in a history of any length: %s', (_case, tell) => {
+  it.each(Object.entries(falsehoods()))('one false statement in a history of any length: %s', (_case, tamper) => {
     fc.assert(
       fc.property(trueHistories({ areUnique: true }), fc.nat(), (history, pick) => {
-        const told = tell(history, pick);
-        fc.pre(told !== null);
-        expect(found(told.writes, told.entries)).toEqual(told.problems);
+        const lie = tamper(history, pick);
+        fc.pre(lie !== null);
+        expect(found(lie.writes, lie.entries)).toEqual(lie.problems);
       }),
     );
   });

@@ -111,14 +111,14 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
       probability: 0.5,
       effect: { delayMs: 60 },
     });
-    const told: { value: string; sentAt: number; answeredAt: number }[] = [];
+    const answers: { value: string; sentAt: number; answeredAt: number }[] = [];
     const client = async (number: number): Promise<void> => {
       for (const round of many(8)) {
         const value = `192.0.2.${number * 10 + round + 10}`;
         const sentAt = performance.now();
         const { status } = await setRecords(token, 'acme', value);
         expect(status).toBe(201);
-        told.push({ value, sentAt, answeredAt: performance.now() });
+        answers.push({ value, sentAt, answeredAt: performance.now() });
       }
     };
 
@@ -128,15 +128,15 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
     const writes = (await writesIn(system, ZONE)).filter(({ name }) => name === 'acme');
     const place = ({ value }: { value: string }): number =>
       writes.findIndex(({ body }) => (body as { records: { value: string }[] }).records[0]?.value === value);
-    expect(writes).toHaveLength(1 + told.length);
+    expect(writes).toHaveLength(1 + answers.length);
     expect(
       findUnmatched(
         writes,
         (await readEntries(system, ZONE)).filter(({ name }) => name === 'acme'),
       ),
     ).toEqual([]);
-    for (const one of told) {
-      for (const later of told.filter(({ sentAt }) => sentAt > one.answeredAt)) {
+    for (const one of answers) {
+      for (const later of answers.filter(({ sentAt }) => sentAt > one.answeredAt)) {
         expect(place(one)).toBeLessThan(place(later));
       }
     }

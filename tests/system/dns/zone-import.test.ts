@@ -188,10 +188,10 @@ async function changeByHand(): Promise<void> {
 
   expect(await admin('zone', 'sync')).toMatchObject({ added: 0, changed: 0, removed: 0 });
   const { entries } = await admin('audit', 'acme');
-  const told = entries.filter(({ actor }: { actor: string }) => actor === 'upstream');
-  expect(told.map(({ name, operation }: { name: string; operation: string }) => `${operation} ${name}`).sort()).toEqual(
-    ['drift extra.acme', 'drift h1.acme', 'drift h2.acme', 'drift late.acme'],
-  );
+  const found = entries.filter(({ actor }: { actor: string }) => actor === 'upstream');
+  expect(
+    found.map(({ name, operation }: { name: string; operation: string }) => `${operation} ${name}`).sort(),
+  ).toEqual(['drift extra.acme', 'drift h1.acme', 'drift h2.acme', 'drift late.acme']);
   expect(await drifts()).toHaveLength(5);
 }
 

@@ -3,7 +3,7 @@ import { startLocalCloud } from './start-local-cloud.js';
 
 const cloud = await startLocalCloud(readOptions(process.env));
 
-// Registered before the ready line is printed: its reader may stop the process at once.
+// Registered before the ready line is printed: its reader may stop the process immediately.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => {
     cloud.close().then(() => process.exit(0));

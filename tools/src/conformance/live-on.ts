@@ -63,7 +63,7 @@ async function reconciled({ rig }: Living): Promise<{ reason: string; message: s
 
 const untilDrifted = (living: Living): Promise<{ reason: string; message: string }> =>
   waitFor(
-    'the drift to be told',
+    'the report of the drift',
     async () => {
       const condition = await reconciled(living);
       if (condition.reason !== 'Drifted') throw new Error(JSON.stringify(condition));

@@ -30,14 +30,14 @@ export async function startEmbeddedPostgres({ folder, say, started }: Run): Prom
   const { port, url } = running;
 
   const startAgain = async (): Promise<void> => {
-    for (let told = ''; !stopping.signal.aborted; ) {
+    for (let reported = ''; !stopping.signal.aborted; ) {
       try {
         running = await startPostgres({ dataDir, port });
         return;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        if (reason !== told) say(`Postgres cannot be restarted yet: ${reason}`);
-        told = reason;
+        if (reason !== reported) say(`Postgres cannot be restarted yet: ${reason}`);
+        reported = reason;
         await pause(POSTGRES_RESTART_MS, null, { signal: stopping.signal }).catch(() => undefined);
       }
     }

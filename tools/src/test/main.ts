@@ -38,7 +38,7 @@ setInterval(() => process.ppid !== parent && interrupt(), 500).unref();
 
 const order = randomOrder();
 const report = await runTests();
-process.exitCode = isInterrupted ? INTERRUPTED : await tell(report);
+process.exitCode = isInterrupted ? INTERRUPTED : await summarize(report);
 
 async function runTests(): Promise<JestReport | null> {
   const { chosen, patterns } = chooseTests(await listPackages(root), positionals);
@@ -81,7 +81,7 @@ function orderLine(seed: string): string {
   return `Random order: npm test -- --random-order --seed ${seed}`;
 }
 
-async function tell(report: JestReport | null): Promise<number> {
+async function summarize(report: JestReport | null): Promise<number> {
   const skips = await readSkipNotes(resultsDir);
   const totals = addUp(report, root, skips);
   console.log('');

@@ -9,12 +9,12 @@ export function migrateCommand(withContext: WithContext): Command {
   return new Command('migrate')
     .description('apply all pending migrations and the rights of the services; safe to repeat and while services run')
     .action(
-      withContext(async ({ io, settings, print, tell }) => {
+      withContext(async ({ io, settings, print, progress }) => {
         const applied = await applyMigrations({
           databaseUrl: settings.databaseUrl,
           migrationsDir: io.migrationsDir,
           connectTimeoutMs: CONNECT_MS,
-          log: (line) => tell(`${line}\n`),
+          log: (line) => progress(`${line}\n`),
         });
         await prepareQueue(settings);
         const roles = await grantServiceRights({
@@ -23,7 +23,7 @@ export function migrateCommand(withContext: WithContext): Command {
           rolePrefix: io.env.DATABASE_ROLE_PREFIX || undefined,
           passwords: passwordsOf(io.env),
         });
-        for (const role of roles) tell(`granted the rights of ${role}\n`);
+        for (const role of roles) progress(`granted the rights of ${role}\n`);
         const text =
           applied.length === 0
             ? 'The database is already up to date.'

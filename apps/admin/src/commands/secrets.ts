@@ -28,8 +28,8 @@ export function secretsCommand(withContext: WithContext): Command {
   return command;
 }
 
-async function rotate({ io, prisma, print, tell }: AdminContext, batchSize: number): Promise<void> {
-  const onBatch = (rotated: number) => tell(`${rotated} re-encrypted …\n`);
+async function rotate({ io, prisma, print, progress }: AdminContext, batchSize: number): Promise<void> {
+  const onBatch = (rotated: number) => progress(`${rotated} re-encrypted …\n`);
   const outcome = await rotateSecrets(prisma, ringOf(io.env), { batchSize, onBatch });
   print(outcome, `${tableOf(outcome.keys)}\n${sentencesOf(outcome).join('\n')}\n`);
 }

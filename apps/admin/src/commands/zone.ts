@@ -67,7 +67,7 @@ export function zoneCommand(withContext: WithContext): Command {
 }
 
 /** Requests a sync from the reconcilers and follows it, since this command has no upstream token. */
-async function syncZone({ io, settings, prisma, tell }: AdminContext, zone: string, request: RequestedRun) {
+async function syncZone({ io, settings, prisma, progress }: AdminContext, zone: string, request: RequestedRun) {
   const { redisUrl, databaseUrl } = settings;
   const queue = connectQueue({ redisUrl, databaseUrl, log: silentLog });
   try {
@@ -77,8 +77,8 @@ async function syncZone({ io, settings, prisma, tell }: AdminContext, zone: stri
   }
   return followRun(runSource(prisma, zone, request), {
     takenWithinMs: io.takenWithinMs ?? TAKEN_WITHIN_MS,
-    onWait: (what) => tell(what === 'begun' ? 'The sync is running …\n' : 'Waiting for another sync to finish …\n'),
-    onProgress: ({ rrsetsSeen }) => tell(`${rrsetsSeen} record sets so far …\n`),
+    onWait: (what) => progress(what === 'begun' ? 'The sync is running …\n' : 'Waiting for another sync to finish …\n'),
+    onProgress: ({ rrsetsSeen }) => progress(`${rrsetsSeen} record sets so far …\n`),
   });
 }
 

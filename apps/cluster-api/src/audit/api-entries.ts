@@ -16,7 +16,7 @@ interface Row {
   readonly detail: object;
 }
 
-/** Entries about calls of this API. Most are written in the transaction of the change and are completed at once. */
+/** Entries about calls of this API. Most are written in the transaction of the change and are complete immediately. */
 export const apiAudit =
   (prisma: Prisma): ReadLog =>
   async (query) => {

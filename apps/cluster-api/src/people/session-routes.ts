@@ -102,7 +102,7 @@ interface OwnSessionsDeps {
 }
 
 /**
- * Lists and revokes the caller's own sessions. Every request looks up its session, so revocation takes effect at once.
+ * Lists and revokes the caller's own sessions. Every request looks up its session, so revocation takes effect immediately.
  */
 export function ownSessionRoutes({ sessions, cookies }: OwnSessionsDeps) {
   return {

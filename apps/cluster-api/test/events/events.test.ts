@@ -89,7 +89,7 @@ describe('a stream', () => {
 
     await live.api.api.as(live.api.acme.member).delete(live.api.acme.path('/clusters/gone/')).expect(204);
 
-    const deleted = await waitFor('the cluster to be told of', () =>
+    const deleted = await waitFor('the event of the cluster', () =>
       following.changes().find(({ kind }) => kind === 'Cluster'),
     );
     expect([summaryOf(deleted), deleted.resource]).toEqual(['Cluster deleted gone', null]);

@@ -72,8 +72,8 @@ describe('an invited person without a user', () => {
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(await usersOf()).toHaveLength(1);
-    const told = [...(await audits()), ...(await audits(other))];
-    expect(told.filter(({ action }) => action === 'invitation.create_user')).toHaveLength(1);
+    const entries = [...(await audits()), ...(await audits(other))];
+    expect(entries.filter(({ action }) => action === 'invitation.create_user')).toHaveLength(1);
   });
 
   it('is admitted by another invitation when one has expired', async () => {

@@ -63,7 +63,7 @@ describe('what needs attention', () => {
     [59, ['Version ends']],
     [61, []],
     [-1, ['Unsupported']],
-  ])('tells of a Kubernetes version that ends in %d days: %j', (days, kinds) => {
+  ])('reports a Kubernetes version that ends in %d days: %j', (days, kinds) => {
     const web = cluster('web', { kubernetes: { version: '1.34.3', supportedUntil: inDays(days) } });
 
     expect(attentionOf({ clusters: [web] }, now).map(({ kind }) => kind)).toEqual(kinds);
@@ -74,7 +74,7 @@ describe('what needs attention', () => {
     [{ expiresAt: inDays(15) }, 0],
     [{ expiresAt: null }, 0],
     [{ expiresAt: inDays(-1), state: 'expired' }, 0],
-  ])('tells of a token that is about to expire: %j', (changes, count) => {
+  ])('reports a token that is about to expire: %j', (changes, count) => {
     expect(attentionOf({ tokens: [token(changes)] }, now)).toHaveLength(count);
   });
 
@@ -82,7 +82,7 @@ describe('what needs attention', () => {
     [160, 200, 0],
     [161, 200, 1],
     [0, 0, 0],
-  ])('tells of %d of %d records', (used, limit, count) => {
+  ])('reports %d of %d records', (used, limit, count) => {
     expect(attentionOf({ usage: usage(used, limit) }, now)).toHaveLength(count);
   });
 

@@ -121,7 +121,7 @@ describe('applying a plan of record sets', () => {
     expect(stopped).toBe('Sign in.');
   });
 
-  it('waits as long as it is told, with all requests', async () => {
+  it('waits for the time of a Retry-After with all requests', async () => {
     let asked = 0;
     const { api } = zoneOf([], (when, call) => {
       if (when === 'before' && call.startsWith('create')) {

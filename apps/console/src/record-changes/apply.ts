@@ -93,7 +93,7 @@ export async function applyChanges(options: ApplyOptions): Promise<string | null
 
 type Pace = ReturnType<typeof pacer>;
 
-/** What one request is told to wait for holds for all. */
+/** If one request has to wait, all wait. */
 function pacer(sleep: (ms: number) => Promise<void>) {
   let held = Promise.resolve();
   return {

@@ -6,7 +6,7 @@ export type Tone = 'good' | 'warning' | 'bad' | 'running' | 'idle';
 
 const signs = { good: Check, warning: TriangleAlert, bad: X, running: CircleDashed, idle: Circle } as const;
 
-/** A state as sign, word and colour: no state is told by its colour alone. */
+/** A state as sign, word and colour: no state depends on its colour alone. */
 export function Status({ tone, children }: { readonly tone: Tone; readonly children: string }) {
   const Sign = signs[tone];
   return (

@@ -24,7 +24,7 @@ import { useDraft } from '../ui/use-draft.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { asJson, asTerraform, asZoneFile, type ExportedZone } from './export-formats.js';
 
-/** Many record sets at once: from a zone file, by a plan, and back into files. */
+/** Changes many record sets by a zone file and its plan, and exports them. */
 export function ZoneFilePage() {
   const { slug, me } = useTeam();
   const { run, begin } = useChangeRun(slug, `zone-file.${me.id}`);

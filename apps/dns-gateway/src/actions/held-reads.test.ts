@@ -19,12 +19,12 @@ function start({ places = 64 } = {}) {
     stopped += 1;
   };
   const hold = (tokenId = 'token', gone: AbortSignal = new AbortController().signal) => {
-    let tell: () => void = () => undefined;
+    let end: () => void = () => undefined;
     const done = new Promise<void>((resolve) => {
-      tell = resolve;
+      end = resolve;
     });
     const isHeld = held.hold(tokenId, { gone, setAside: () => () => undefined }, () => ({ done, stop }));
-    return { isHeld, tell };
+    return { isHeld, end };
   };
   return { hold, draining, timers, stopped: () => stopped };
 }
@@ -34,7 +34,7 @@ describe('a held read', () => {
     const { hold, timers, stopped } = start();
     const read = hold();
 
-    read.tell();
+    read.end();
 
     expect(await read.isHeld).toBe(true);
     expect([timers.size, stopped()]).toEqual([0, 1]);
@@ -78,10 +78,10 @@ describe('a held read', () => {
     const [first] = [hold(), hold()];
 
     expect(await hold().isHeld).toBe(false);
-    first.tell();
+    first.end();
     await first.isHeld;
     const next = hold();
-    next.tell();
+    next.end();
 
     expect(await next.isHeld).toBe(true);
   });

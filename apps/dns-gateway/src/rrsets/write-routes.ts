@@ -12,7 +12,7 @@ import {
 } from '@corral/dns-data';
 import type { UpstreamWrite } from '@corral/hcloud';
 import { clientGone, sendJsonText, setAside } from '@corral/http-api';
-import { tellBudget } from '@corral/rate-limit';
+import { addBudget } from '@corral/rate-limit';
 import type { BudgetReading } from '@corral/upstream-budget';
 import type { Request, RequestHandler, Response } from 'express';
 import { ClientGone, notFound } from '../dns-error.js';
@@ -169,7 +169,7 @@ function changesNothing(write: RrsetWrite, value: object, body: string): boolean
 /** Adds the upstream's budget, which may be tighter than our own limits. */
 function tellUpstream(res: Response, { limit, remaining, resetAt }: BudgetReading): void {
   if (limit === null || remaining === null || resetAt === null) return;
-  tellBudget(res, 'upstream', { limit, remaining, resetAt });
+  addBudget(res, 'upstream', { limit, remaining, resetAt });
 }
 
 /** An answer counts as delivered once it was written to an open connection. */

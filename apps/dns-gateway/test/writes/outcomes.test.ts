@@ -237,9 +237,9 @@ describe('an upstream whose budget is used up', () => {
     // One request flows in every ten seconds, and seven tenths of it are for writes.
     expect(header('retry-after')).toBeGreaterThanOrEqual(10 - (endedAt - begunAt));
     expect(header('retry-after')).toBeLessThanOrEqual(16);
-    const toldAt = header('ratelimit-reset') - header('retry-after');
-    expect(toldAt).toBeGreaterThanOrEqual(begunAt - 5);
-    expect(toldAt).toBeLessThanOrEqual(endedAt + 5);
+    const countedFrom = header('ratelimit-reset') - header('retry-after');
+    expect(countedFrom).toBeGreaterThanOrEqual(begunAt - 5);
+    expect(countedFrom).toBeLessThanOrEqual(endedAt + 5);
     await own.close();
   });
 
@@ -249,7 +249,7 @@ describe('an upstream whose budget is used up', () => {
     let writes = 0;
 
     // The budget account learns what the upstream states a moment later.
-    const told = await waitFor('the answers to report the budget of the upstream', async () => {
+    const remaining = await waitFor('the answers to report the budget of the upstream', async () => {
       const body = { name: `n${++writes}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
       const { status, headers } = await own.call('POST', `/zones/${ZONE}/rrsets`, { body });
       expect(status).toBe(201);
@@ -257,8 +257,8 @@ describe('an upstream whose budget is used up', () => {
     });
 
     // This does not include the requests that are lent to replicas in advance.
-    expect(told).toBeGreaterThan(0);
-    expect(told).toBeLessThanOrEqual(36_000);
+    expect(remaining).toBeGreaterThan(0);
+    expect(remaining).toBeLessThanOrEqual(36_000);
     const { headers } = await own.call('GET', '/zones');
     expect(headers.get('ratelimit-limit')).toBe('100000'); // reads use none of it
     await own.close();

@@ -78,9 +78,9 @@ describe('fields that the upstream may add in the future', () => {
     expect((await gateway.call('GET', `/zones/${ZONE}`)).json.zone).toMatchObject({ future });
     const { action } = await create('action.acme');
 
-    const told = await gateway.call('GET', `/actions/${action.id}`);
+    const shown = await gateway.call('GET', `/actions/${action.id}`);
 
-    expect(told.json.action).toMatchObject({ id: action.id, future });
+    expect(shown.json.action).toMatchObject({ id: action.id, future });
   });
 });
 

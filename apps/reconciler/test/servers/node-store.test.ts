@@ -47,7 +47,7 @@ const read = async (): Promise<WantedServer> => {
 const join = async (wanted: WantedServer) =>
   store.beginJoin(lease, wanted, { cluster: { id: cluster.id }, nodeName: 'web' });
 
-const untold = { name: null, waiting: null };
+const noReport = { name: null, waiting: null };
 
 describe('the return of the garden', () => {
   const endedWith = (failures: number) =>
@@ -218,7 +218,7 @@ describe('the record of a pass', () => {
     await at.pool.query('UPDATE adopted_server SET node_ready = true WHERE id = $1', [id]);
     const left = { ...resting('Ready', '', { to: 'stay' }), hasLeftCluster: true };
 
-    await store.recordPass(lease, await read(), left, untold);
+    await store.recordPass(lease, await read(), left, noReport);
 
     expect(await at.server(id)).toMatchObject({
       phase: 'Ready',
@@ -234,7 +234,7 @@ describe('the record of a pass', () => {
     await at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]);
     const left = { ...resting('Ready', '', { to: 'stay' }), hasLeftCluster: true };
 
-    await store.recordPass(lease, wanted, left, untold);
+    await store.recordPass(lease, wanted, left, noReport);
 
     expect(await at.server(id)).toMatchObject({ phase: 'Joining', node_name: 'web', member_of_id: cluster.id });
   });
@@ -242,11 +242,11 @@ describe('the record of a pass', () => {
   it('records whether the node is ready, and keeps the value when it was not read', async () => {
     await join(await read());
     const joined = resting('Joined', '', { to: 'stay' });
-    await store.recordPass(lease, await read(), { ...joined, nodeReady: true }, untold);
+    await store.recordPass(lease, await read(), { ...joined, nodeReady: true }, noReport);
     expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, operation: { state: 'queued' } });
 
     lease = await turn();
-    await store.recordPass(lease, await read(), joined, untold);
+    await store.recordPass(lease, await read(), joined, noReport);
 
     expect(await at.server(id)).toMatchObject({ node_ready: true });
   });

@@ -21,7 +21,7 @@ type Trouble =
   /** The process dies before or after the call takes effect. */
   | { readonly kind: 'dies'; readonly when: 'before' | 'after' }
   /** The response is lost: the call has no effect, an immediate effect, or takes effect up to that many seconds later. */
-  | { readonly kind: 'lost'; readonly acts: 'never' | 'at once' | 'later'; readonly afterS: number }
+  | { readonly kind: 'lost'; readonly acts: 'never' | 'immediately' | 'later'; readonly afterS: number }
   /** Succeeds slowly. */
   | { readonly kind: 'slow'; readonly seconds: number }
   | { readonly kind: 'refused'; readonly code: string }
@@ -30,7 +30,7 @@ type Trouble =
 /** Together with the longest wait within a call, this stays below the grace period. */
 const lostArbitrary: fc.Arbitrary<Trouble> = fc.record({
   kind: fc.constant('lost' as const),
-  acts: fc.constantFrom('never', 'at once', 'later'),
+  acts: fc.constantFrom('never', 'immediately', 'later'),
   afterS: fc.integer({ min: 0, max: 45 }),
 });
 
@@ -150,7 +150,7 @@ export function serverWorld(options: WorldOptions) {
         if (trouble.when === 'after') act();
         throw new Died();
       case 'lost':
-        if (trouble.acts === 'at once') act();
+        if (trouble.acts === 'immediately') act();
         if (trouble.acts === 'later') later(trouble.afterS, act);
         advance(1_000);
         return { kind: 'uncertain', reason: 'lost' };

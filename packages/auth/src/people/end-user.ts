@@ -35,7 +35,7 @@ export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>):
     // Blocks new rows that refer to the person until the end: no session, membership or token.
     await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
     const { id: userId, email } = user;
-    // All tokens at once in order of id across teams, to avoid deadlocks.
+    // All tokens in one statement, in order of id across teams, to avoid deadlocks.
     await tx.$queryRaw`
       SELECT id FROM dns_token WHERE created_by = ${userId}::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE`;
     const now = await readClock(tx);

@@ -88,7 +88,7 @@ const startSession = {
 
 const isActive = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
 
-/** One indexed look-up per request without a cache, so a revocation or a changed role applies at once. */
+/** One indexed look-up per request without a cache, so a revocation or a changed role applies immediately. */
 const findSession = {
   name: 'session-find',
   text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,

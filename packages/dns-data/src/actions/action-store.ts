@@ -54,15 +54,15 @@ const findHolding = {
 };
 
 const recordStatement = `
-  WITH told AS (
+  WITH reported AS (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t(id, status, body)
   ), locked AS MATERIALIZED (
     -- Fixed lock order, so that two processes recording the same actions cannot deadlock.
     SELECT id FROM dns_action WHERE id = ANY($1) AND status = 'running' ORDER BY id FOR UPDATE
   ), changed AS (
-    UPDATE dns_action SET status = told.status, body = told.body, checked_at = clock_timestamp()
-    FROM told JOIN locked USING (id) WHERE dns_action.id = told.id AND dns_action.status = 'running'
-    RETURNING dns_action.audit_entry_id, told.status, dns_action.started_at
+    UPDATE dns_action SET status = reported.status, body = reported.body, checked_at = clock_timestamp()
+    FROM reported JOIN locked USING (id) WHERE dns_action.id = reported.id AND dns_action.status = 'running'
+    RETURNING dns_action.audit_entry_id, reported.status, dns_action.started_at
   )
   UPDATE dns_audit_entry AS entry SET recheck_at = clock_timestamp()
   FROM changed
@@ -79,8 +79,8 @@ const releaseStatement = `
     SELECT DISTINCT entry.zone_id, entry.name, entry.type
     FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
     WHERE action.id = ANY($1::bigint[]) AND entry.records_ceiling IS NOT NULL
-  ) AS told
-  WHERE entry.zone_id = told.zone_id AND entry.name = told.name AND entry.type = told.type
+  ) AS reported
+  WHERE entry.zone_id = reported.zone_id AND entry.name = reported.name AND entry.type = reported.type
     AND entry.records_ceiling IS NOT NULL
     AND NOT EXISTS (
       SELECT FROM dns_audit_entry AS earlier JOIN dns_action AS action ON action.audit_entry_id = earlier.id
@@ -114,10 +114,10 @@ export const actionStore = (pool: Pool) => ({
    *
    * @returns the writes whose sets must be read again
    */
-  async recordActions(told: readonly ReportedAction[]): Promise<FailedWrite[]> {
-    if (told.length === 0) return [];
-    const ids = told.map((action) => action.id);
-    const values = [ids, told.map((action) => action.status), told.map((action) => action.body)];
+  async recordActions(reported: readonly ReportedAction[]): Promise<FailedWrite[]> {
+    if (reported.length === 0) return [];
+    const ids = reported.map((action) => action.id);
+    const values = [ids, reported.map((action) => action.status), reported.map((action) => action.body)];
     const rows = await inTransaction(pool, async (tx) => {
       const [failed] = await Promise.all([
         tx.query<FailedRow>(recordStatement, values),

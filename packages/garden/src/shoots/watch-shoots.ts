@@ -43,17 +43,17 @@ export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<vo
   if (sources.some((source) => source.aborted)) end();
 
   const { signal } = ending;
-  const told = { ...watch, signal, onState: (state: WatchState) => tell(deps, watch, state) };
+  const reporting = { ...watch, signal, onState: (state: WatchState) => report(deps, watch, state) };
   const progress: Progress = { version: null, relistAt: 0, failures: 0 };
   while (!signal.aborted) {
     try {
-      await listOrWatch(deps, told, progress);
+      await listOrWatch(deps, reporting, progress);
     } catch (error) {
       if (signal.aborted) break;
       if (isGardenError(error) && !isGardenError(error, ...resumable)) progress.version = null;
       const delayMs = delayAfter(error, progress.failures);
       progress.failures += 1;
-      told.onState({ phase: 'waiting', error, delayMs });
+      reporting.onState({ phase: 'waiting', error, delayMs });
       deps.log.warn('watch of shoots interrupted', { error, delayMs: Math.round(delayMs) });
       await sleep(delayMs, signal);
     }
@@ -61,14 +61,14 @@ export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<vo
   for (const source of sources) source.removeEventListener('abort', end);
 }
 
-type Told = ShootWatch & { onState: (state: WatchState) => void };
+type ReportingWatch = ShootWatch & { onState: (state: WatchState) => void };
 
-async function listOrWatch(deps: CallDeps, watch: Told, progress: Progress): Promise<void> {
+async function listOrWatch(deps: CallDeps, watch: ReportingWatch, progress: Progress): Promise<void> {
   if (progress.version === null || performance.now() >= progress.relistAt) await relist(deps, watch, progress);
   if (progress.version !== null) await handOverEvents(deps, watch, progress, progress.version);
 }
 
-async function relist(deps: CallDeps, watch: Told, progress: Progress): Promise<void> {
+async function relist(deps: CallDeps, watch: ReportingWatch, progress: Progress): Promise<void> {
   watch.onState({ phase: 'listing' });
   let nextMs = watch.relistEveryMs;
   try {
@@ -85,7 +85,7 @@ async function relist(deps: CallDeps, watch: Told, progress: Progress): Promise<
 }
 
 /** @returns the version to watch from; null when the signal was aborted before the end of the list */
-async function handOverList(deps: CallDeps, watch: Told): Promise<string | null> {
+async function handOverList(deps: CallDeps, watch: ReportingWatch): Promise<string | null> {
   const { labelSelector, pageSize: limit = 500, signal } = watch;
   let token: string | null = null;
   for (;;) {
@@ -116,7 +116,12 @@ async function listPage(deps: CallDeps, request: PageRequest, signal: AbortSigna
   }
 }
 
-async function handOverEvents(deps: CallDeps, watch: Told, progress: Progress, version: string): Promise<void> {
+async function handOverEvents(
+  deps: CallDeps,
+  watch: ReportingWatch,
+  progress: Progress,
+  version: string,
+): Promise<void> {
   const { labelSelector, signal, watchSeconds = 300, silenceMsMax = 150_000 } = watch;
   const startedAt = performance.now();
   const secondsToRelist = Math.ceil((progress.relistAt - startedAt) / 1_000);
@@ -147,7 +152,7 @@ function delayAfter(error: unknown, failures: number): number {
   );
 }
 
-function tell({ log }: CallDeps, { onState }: ShootWatch, state: WatchState): void {
+function report({ log }: CallDeps, { onState }: ShootWatch, state: WatchState): void {
   try {
     onState?.(state);
   } catch (error) {

@@ -5,7 +5,7 @@ import { isId } from '../readings.js';
 export type Labels = Readonly<Record<string, string>>;
 export type Architecture = 'amd64' | 'arm64';
 
-/** A server as the provider tells of it, in our words. */
+/** A server as the provider reports it, in our terms. */
 export interface ServerReading {
   readonly id: number;
   readonly name: string;

@@ -7,7 +7,7 @@ import { type BucketUpstream, startBucketUpstream } from './bucket-upstream.js';
 let upstream: BucketUpstream | undefined;
 afterEach(() => upstream?.close());
 
-/** A client of an upstream with so many calls left, and what its metrics tell. */
+/** A client of an upstream with so many calls left, and what its metrics say. */
 async function startMeasured(remaining: number) {
   upstream = await startBucketUpstream(360, remaining);
   const metrics = createMetrics({ service: 'test' });

@@ -161,11 +161,11 @@ for (const [name, place] of places) {
       const store = await at.connect();
       closing.push(() => store.close());
 
-      await waitFor('the budget to be told', async () => {
+      await waitFor('the report of the budget', async () => {
         const [reading] = Object.values(await store.readAll());
         return reading?.limit === 3_600 && (reading.remaining ?? 9) <= 5 && reading.waiting.write > 0;
       });
-      await waitFor('the replica to be told', () => replica.budget().limit === 3_600);
+      await waitFor('the replica to know the limit', () => replica.budget().limit === 3_600);
       expect(replica.budget().resetAt).toEqual(expect.any(Date));
     });
   });

@@ -58,7 +58,7 @@ const contextOf = ({ cert, key }: TlsCertificate) => ({ cert, key, minVersion: '
 
 /**
  * Connections without a finished TLS handshake. The HTTP server does not know them, but a server that closes waits for them.
- * Node.js does not tell which TLS socket belongs to which connection; the end of the client's side stands for both.
+ * Node.js does not report which TLS socket belongs to which connection; the end of the client's side stands for both.
  */
 function trackHandshakes(server: Server): ReadonlyMap<string, Socket> {
   const byClient = new Map<string, Socket>();
@@ -77,18 +77,18 @@ function takeRenewals(server: Server, files: TlsOptions, current: TlsCertificate
     name: 'corral_tls_certificate_expiry_timestamp_seconds',
     help: 'When the certificate in use expires, as Unix time',
   });
-  const tell = (message: string, { names, expiresAt }: TlsCertificate): void => {
+  const report = (message: string, { names, expiresAt }: TlsCertificate): void => {
     expiry.set(expiresAt.getTime() / 1_000);
     log.info(message, { names, expiresAt });
   };
   server.once('listening', () => {
-    tell('certificate in use', current);
+    report('certificate in use', current);
     const stop = watchTlsCertificate(files, {
       current,
       everyMs: files.renewalCheckMs,
       onRenewed(renewed) {
         server.setSecureContext(contextOf(renewed));
-        tell('certificate renewed', renewed);
+        report('certificate renewed', renewed);
       },
       onProblem: (error) => log.warn('certificate not renewed', { error }),
     });

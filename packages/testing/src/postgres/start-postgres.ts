@@ -175,7 +175,7 @@ async function untilReady(url: string, exited: Promise<void>): Promise<void> {
     isOver = true;
   });
   await waitFor('Postgres to accept connections', () => isOver || acceptsConnections(url), { timeoutMs: 60_000 });
-  if (isOver) throw new Error('It ended at once.');
+  if (isOver) throw new Error('It ended immediately.');
 }
 
 async function acceptsConnections(url: string): Promise<true> {

@@ -22,7 +22,7 @@ export interface Waiter extends Demand {
 
 export function forecast(state: BudgetState, replica: string): Forecast[] {
   const demands = state.replicas[replica]?.waiting ?? [];
-  // Before the upstream has said anything there is nothing to tell: its first answer changes everything.
+  // Nothing can be forecast before the first answer of the upstream.
   if (demands.length === 0 || state.limit === null) return [];
   const shares = inflowShares(state);
   const pauseMs = Math.max(0, state.pausedUntil - state.at);

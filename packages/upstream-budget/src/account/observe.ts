@@ -1,6 +1,6 @@
 import { type BudgetState, committedOf, levelOf, rateOf, setLevelOf, setLimit } from './budget-state.js';
 
-/** The headers of an answer that tell about the budget, by their names in lower case. */
+/** The headers of an answer that describe the budget, by their names in lower case. */
 export type RateLimitHeaders = Readonly<
   Partial<Record<'ratelimit-limit' | 'ratelimit-remaining' | 'retry-after', string>>
 >;

@@ -22,7 +22,7 @@ import { type Observation, observe, observeRefusal } from './observe.js';
 import { type Promised, promiseTurns } from './promise-turns.js';
 import { adopt, dropUnredeemed } from './promises.js';
 
-/** What a replica tells when it renews its lease: all that happened since it did so last. */
+/** What a replica reports when it renews its lease: all that happened since the last renewal. */
 export interface Report {
   readonly replica: string;
   /** Calls that were handed to it, were made and have ended. */
@@ -114,7 +114,7 @@ function openAccount({ known, newEpoch }: Report, now: number): BudgetState {
 
 /**
  * Forgets replicas that stopped renewing. Turns that they never fetched are returned immediately. What they did fetch may have
- * been used: the upstream's next statement tells, see `observe`.
+ * been used: the upstream's next statement shows it, see `observe`.
  */
 function dropLost(state: BudgetState): BudgetState {
   let next = state;

@@ -100,7 +100,7 @@ export function createGardenAdmin(garden: Garden) {
       const body = { spec: patch };
       return objects.patch(cloudProfiles, '', 'hcloud', { type: 'merge', body }, write('garden-operator')).object;
     },
-    /** Removes the Shoot at once, without a flow. */
+    /** Removes the Shoot immediately, without a flow. */
     vanishShoot(namespace: string, name: string): void {
       getShoot(namespace, name);
       store.remove('shoots', namespace, name);
@@ -116,7 +116,7 @@ export function createGardenAdmin(garden: Garden) {
       clusters.silenceNode(getHeld(namespace, shoot), node, isSilent);
     },
     /**
-     * Runs a join command on a freshly installed machine outside the provider. The machine becomes a node at once.
+     * Runs a join command on a freshly installed machine outside the provider. The machine becomes a node immediately.
      *
      * @returns the name of the node
      * @throws Error if the command is not a join command or the cluster refuses the machine

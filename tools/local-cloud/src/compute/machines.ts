@@ -40,7 +40,7 @@ export function startMachines({ servers, clock, shoots, joinMs }: MachinesDeps):
   const queue = new DueQueue(clock, (key) => consider(Number(key)));
 
   function consider(id: number): void {
-    // Read before the state: a rebuild that ends between the two reads is then due at once.
+    // Read before the state: a rebuild that ends between the two reads is then due immediately.
     const now = clock.now();
     const state = servers.runState(id);
     if (state === null) return;

@@ -69,7 +69,7 @@ export class Servers {
     const { architecture = 'x86' } = options;
     const id = options.id ?? Math.max(FIRST_SERVER - 1, ...this.#servers.keys()) + 1;
     if (this.#servers.has(id)) throw new Error(`There is a server ${id} already. Take another number.`);
-    return this.#told({
+    return this.#changed({
       ...newServer,
       id,
       project,
@@ -86,13 +86,13 @@ export class Servers {
   change(id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
-    return this.#told({ ...this.#settled(server), ...change });
+    return this.#changed({ ...this.#settled(server), ...change });
   }
 
   vanish(id: number): void {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
-    this.#told({ ...server, deletedBy: 'admin' });
+    this.#changed({ ...server, deletedBy: 'admin' });
   }
 
   /** All servers ever created, by id. */
@@ -200,7 +200,7 @@ export class Servers {
     const action = { id, serverId, command, startedAt, finishesAt: startedAt + this.#actionMs, error, imageId };
     this.#actions.set(id, action);
     this.#journal?.append(JSON.stringify({ kind: 'action', action } satisfies Entry));
-    this.#tell(serverId);
+    this.#notify(serverId);
     return action;
   }
 
@@ -211,13 +211,13 @@ export class Servers {
     return this.#save({ ...server, imageId: last.imageId, power: 'running', rebuild: last.id });
   }
 
-  #told(server: Server): Server {
+  #changed(server: Server): Server {
     this.#save(server);
-    this.#tell(server.id);
+    this.#notify(server.id);
     return server;
   }
 
-  #tell(id: number): void {
+  #notify(id: number): void {
     for (const listener of [...this.#listeners]) listener(id);
   }
 

@@ -33,7 +33,7 @@ interface RrsetChange {
 
 export interface HeldZone {
   readonly facts: ZoneFacts;
-  /** State after all accepted writes. Visible at once, even while actions run. */
+  /** State after all accepted writes. Visible immediately, even while actions run. */
   readonly table: RrsetTable;
 }
 

@@ -80,7 +80,7 @@ describe('a node', () => {
 
     silenceNode(NAMESPACE, 'web', name, true);
     expect((await table(`${NODES}/${name}`))[0]?.slice(0, 2)).toEqual([name, 'NotReady']);
-    await garden.waitForShoot('web', 'told of', (found) => conditionOf(found) === 'False');
+    await garden.waitForShoot('web', 'reported', (found) => conditionOf(found) === 'False');
 
     silenceNode(NAMESPACE, 'web', name, false);
     expect((await table(`${NODES}/${name}`))[0]?.slice(0, 2)).toEqual([name, 'Ready']);

@@ -109,8 +109,8 @@ async function bareLoop({ garden }: ClusterRig): Promise<number> {
   const work = async (): Promise<void> => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const { namespace, name, uid } = next.metadata;
-      const told = await garden.annotateShoot({ namespace, name, uid, annotations });
-      const generation = told.metadata.generation;
+      const annotated = await garden.annotateShoot({ namespace, name, uid, annotations });
+      const generation = annotated.metadata.generation;
       await waitFor(`${name} to be reconciled`, async () => {
         const status = (await garden.readShoot({ namespace, name }))?.status;
         return (status?.observedGeneration ?? 0) >= generation && status?.lastOperation?.state === 'Succeeded';

@@ -44,18 +44,18 @@ async function measure(
   apis: [BenchApi, BenchApi],
   { seconds, streams, before }: StreamsBenchOptions & { before: Pair },
 ): Promise<void> {
-  const toldBefore = await countEvents(rig);
+  const eventsBefore = await countEvents(rig);
   const highest = sampleHighest(apis);
   const followers = await openFollowers(apis[1], streams);
   const open = memoryOf(apis);
   await changeFor(apis, seconds);
-  const told = (await countEvents(rig)) - toldBefore;
-  await waitFor(`${told} events to arrive on each stream`, () => followers.counts.every((count) => count >= told), {
+  const events = (await countEvents(rig)) - eventsBefore;
+  await waitFor(`${events} events to arrive on each stream`, () => followers.counts.every((count) => count >= events), {
     timeoutMs: MINUTE_MS,
   });
   const after = memoryOf(apis);
   followers.check();
-  if (followers.counts.some((count) => count > told)) throw new Error('An event arrived twice');
+  if (followers.counts.some((count) => count > events)) throw new Error('An event arrived twice');
   followers.close();
   await pause(REST_MS);
   const closed = memoryOf(apis);
@@ -79,9 +79,9 @@ async function measure(
       ],
     ),
   );
-  const perSecond = (told * streams) / seconds;
+  const perSecond = (events * streams) / seconds;
   say(`Aim: below ${AIM_MIB} (300 MB) with 1,000 streams at all times.`);
-  say(`Each of them got the ${told} events there were, once: ${perSecond.toFixed(0)} per second in all.`);
+  say(`Each of them got the ${events} events there were, once: ${perSecond.toFixed(0)} per second in all.`);
 }
 
 const signed = (number: number): string => (number > 0 ? `+ ${number}` : String(number).replace('-', '- '));

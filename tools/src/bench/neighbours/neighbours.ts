@@ -79,12 +79,12 @@ async function measureBeside(
   say(`\n${title}. The cores: ${cpu}. Answered, by status:\n  ${counts.join('\n  ')}`);
   if (followers instanceof Error) say(`  The polite team got no stream: ${followers.message}`);
   else {
-    const told = async () => (followers.counts[0] ?? 0) - ((await countEvents()) - before);
-    const isTold = await waitFor('all events', async () => (await told()) >= 0, { timeoutMs: EVENTS_MS })
+    const surplus = async () => (followers.counts[0] ?? 0) - ((await countEvents()) - before);
+    const hasAll = await waitFor('all events', async () => (await surplus()) >= 0, { timeoutMs: EVENTS_MS })
       .then(() => true)
       .catch(() => false);
     say(
-      `  The polite team's stream: ${followers.counts[0]} events${isTold ? ', all there were' : `; ${-(await told())} lack`}.`,
+      `  The polite team's stream: ${followers.counts[0]} events${hasAll ? ', all there were' : `; ${-(await surplus())} lack`}.`,
     );
     followers.close();
   }

@@ -109,8 +109,8 @@ const bigSets = (team: Tenant) =>
   }));
 
 export const rudeCallers = {
-  '290 cluster PUTs at once': (rude) => again(rude.signal, () => times(AT_ONCE, (index) => putCluster(rude, index))),
-  '280 DNS writes at once': (rude) => again(rude.signal, () => times(280, (index) => setRecords(rude, index))),
+  '290 concurrent cluster PUTs': (rude) => again(rude.signal, () => times(AT_ONCE, (index) => putCluster(rude, index))),
+  '280 concurrent DNS writes': (rude) => again(rude.signal, () => times(280, (index) => setRecords(rude, index))),
   'deep and packed bodies, 5/s': ({ team, send, signal }) =>
     again(
       signal,
@@ -162,7 +162,7 @@ export const rudeCallers = {
       }),
     );
   },
-  '40 sets of comments, 12 lists at once': async ({ team, send, signal }) => {
+  '40 sets of comments, 12 concurrent lists': async ({ team, send, signal }) => {
     for (const { path, body } of bigSets(team)) {
       await send({ method: 'POST', url: path, headers: { ...tokenOf(team, 0), ...JSON_TYPE }, body });
     }

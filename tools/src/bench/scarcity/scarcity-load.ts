@@ -9,7 +9,7 @@ export interface Tally {
   /** The times at which writes were accepted. */
   readonly acceptedAt: number[];
   readonly refusals: Refusal[];
-  /** Requests that came when they were told to, and their outcomes. */
+  /** Requests that came at the stated time, and their outcomes. */
   kept: number;
   broken: number;
   /** Answers other than 201 and 429. */

@@ -90,13 +90,13 @@ function report(measured: Measured, { hasRedis }: ScarcityRig, seconds: number):
 function countsOf(tallies: readonly Tally[], { scarceUntil }: Measured): [string, string][] {
   const accepted = tallies.map((tally) => acceptedBefore(tally, scarceUntil)).sort((one, other) => one - other);
   const refusals = tallies.flatMap((tally) => tally.refusals).filter(({ at }) => at < scarceUntil);
-  const told = refusals.map((each) => each.seconds).sort((one, other) => one - other);
+  const waits = refusals.map((each) => each.seconds).sort((one, other) => one - other);
   const [least, most] = [accepted[0], accepted.at(-1)];
   return [
     ['accepted of each', least === most ? String(least) : `${least} to ${most}`],
     ['refused', String(refusals.length)],
     ['  as its own share is used up', String(refusals.filter(({ isShare }) => isShare).length)],
-    ['told to wait, p50 and longest', told.length === 0 ? '' : `${percentile(told, 0.5)} and ${told.at(-1)} s`],
+    ['stated wait, p50 and longest', waits.length === 0 ? '' : `${percentile(waits, 0.5)} and ${waits.at(-1)} s`],
   ];
 }
 
@@ -125,7 +125,7 @@ function aimsOf({ others, flood, scarceUntil, endedAt, before, scarce, after }: 
     least('used of what was granted', use, USE_MIN),
     none('upstream 429s', after.refused - before.refused),
     {
-      what: 'came when told to, and had their turn',
+      what: 'came at the stated time, and had their turn',
       measured: `${kept} of ${kept + broken}`,
       aim: 'all',
       isReached: broken === 0 && kept > 0,

@@ -23,7 +23,7 @@ export const firstPodsOf = ({ name: node }: Pick<JoinedNode, 'name'>, at: string
     { node, namespace: 'default', name: `web-5d4f8c7b9-${suffix()}`, owner: 'ReplicaSet' as const },
   ].map((facts) => newPod(facts, at, revision));
 
-/** Evicts a pod. A DaemonSet or a Node recreates it at once with a new uid; a DaemonSet also gives it a new name. */
+/** Evicts a pod. A DaemonSet or a Node recreates it immediately with a new uid; a DaemonSet also gives it a new name. */
 export function evicted(contents: ClusterContents, pod: HeldPod, at: string): ClusterContents {
   const revision = contents.revision + 1;
   const others = contents.pods.filter((each) => each.uid !== pod.uid);

@@ -27,7 +27,7 @@ const EXPLAIN_MS = 5_000;
  *
  * @returns '' when the file has nothing to report
  */
-export async function tellFailure(file: TestFile, test: string, folder = resultsDir()): Promise<string> {
+export async function describeFailure(file: TestFile, test: string, folder = resultsDir()): Promise<string> {
   const logs = writeLogs(file, folder);
   const explained = await Promise.all([...file.explanations].map(explanationText));
   const parts = [...explained, ...logs.map(({ name, output, path }) => lastLines(name, output, path))].filter(Boolean);
@@ -42,7 +42,7 @@ async function explanationText({ title, explain }: Explanation): Promise<string>
   const timeout = pause(EXPLAIN_MS, '(it does not answer)', { signal: giveUp.signal });
   timeout.catch(() => undefined); // aborted below
   const answer = async () => explain();
-  const text = await Promise.race([answer(), timeout]).catch((error: unknown) => `(not to be told: ${error})`);
+  const text = await Promise.race([answer(), timeout]).catch((error: unknown) => `(not available: ${error})`);
   giveUp.abort();
   if (text === '') return '';
   const bounded = text.length > CHARACTERS_PER_EXPLANATION ? `…${text.slice(-CHARACTERS_PER_EXPLANATION)}` : text;

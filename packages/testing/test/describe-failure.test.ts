@@ -2,13 +2,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { maskSecrets, tellFailure, writeLogs } from '../src/failures/tell-failure.js';
+import { describeFailure, maskSecrets, writeLogs } from '../src/failures/describe-failure.js';
 import { startProcess } from '../src/process/start-process.js';
 import { currentTestFile, type TestFile } from '../src/test-file.js';
 
 let root: string;
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'corral-tell-failure-'));
+  root = await mkdtemp(join(tmpdir(), 'corral-describe-failure-'));
 });
 afterEach(() => rm(root, { recursive: true }));
 
@@ -25,9 +25,9 @@ const explaining = (...explain: (() => string | Promise<string>)[]): Partial<Tes
 });
 const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join('');
 
-describe('tellFailure', () => {
+describe('describeFailure', () => {
   it('is empty when nothing explains the failure', async () => {
-    expect(await tellFailure(aFile(explaining(() => '')), 'a test', results())).toBe('');
+    expect(await describeFailure(aFile(explaining(() => '')), 'a test', results())).toBe('');
   });
 
   it('contains the names of file and test, and the explanations in order of registration', async () => {
@@ -38,7 +38,7 @@ describe('tellFailure', () => {
       ),
     );
 
-    expect(await tellFailure(file, 'a › test', results())).toBe(
+    expect(await describeFailure(file, 'a › test', results())).toBe(
       '\n● dns-crash.test.ts: a › test\n\n  thing 1: SEED=7\n\n  thing 2:\n    one\n    two\n\n',
     );
   });
@@ -46,19 +46,19 @@ describe('tellFailure', () => {
   it('contains the other explanations when one fails', async () => {
     const broken = () => Promise.reject(new Error('no connection'));
 
-    const told = await tellFailure(aFile(explaining(broken, () => 'SEED=7')), 'a test', results());
+    const text = await describeFailure(aFile(explaining(broken, () => 'SEED=7')), 'a test', results());
 
-    expect(told).toContain('thing 1: (not to be told: Error: no connection)');
-    expect(told).toContain('thing 2: SEED=7');
+    expect(text).toContain('thing 1: (not available: Error: no connection)');
+    expect(text).toContain('thing 2: SEED=7');
   });
 
   it('is bounded, and keeps the end of a long explanation', async () => {
     const long = Array.from({ length: 20 }, () => () => `${lines(2_000)}the end`);
 
-    const told = await tellFailure(aFile(explaining(...long)), 'a test', results());
+    const text = await describeFailure(aFile(explaining(...long)), 'a test', results());
 
-    expect(told.length).toBeLessThan(25_000);
-    expect(told).toContain('the end');
+    expect(text.length).toBeLessThan(25_000);
+    expect(text).toContain('the end');
   });
 
   it('contains the last lines of each process with output, and writes all of them to a file', async () => {
@@ -68,19 +68,19 @@ describe('tellFailure', () => {
       { name: 'dns-gateway 1', output: () => 'started again' },
     ];
 
-    const told = await tellFailure(aFile({ processes }), 'a test', results());
+    const text = await describeFailure(aFile({ processes }), 'a test', results());
 
     const path = 'test-results/tests.system.dns-crash/dns-gateway-1.log';
-    expect(told).toContain(`last output of dns-gateway 1, all of it is in ${path}:\n    line 87\n`);
-    expect(told).toContain('    line 100\n    started again\n');
-    expect(told).not.toContain('reconciler');
+    expect(text).toContain(`last output of dns-gateway 1, all of it is in ${path}:\n    line 87\n`);
+    expect(text).toContain('    line 100\n    started again\n');
+    expect(text).not.toContain('reconciler');
     expect(await readFile(join(root, path), 'utf8')).toBe(`${lines(100)}started again\n`);
   });
 
   it('also writes output that follows the failure to the file', async () => {
     let output = 'ready\n';
     const file = aFile({ processes: [{ name: 'api', output: () => output }] });
-    await tellFailure(file, 'a test', results());
+    await describeFailure(file, 'a test', results());
 
     output += 'ended\n';
     writeLogs(file, results());
@@ -92,10 +92,10 @@ describe('tellFailure', () => {
     const token = 'JXsjIXAZnKJGoIgldPd6syHYXl8fmZc2XZvP4w6eP6QfkrEYyga9UXFIv5CxCX6a';
     const processes = [{ name: 'admin', output: () => `Token "ci":\n\n  ${token}\n` }];
 
-    const told = await tellFailure(aFile({ ...explaining(() => token), processes }), 'a test', results());
+    const text = await describeFailure(aFile({ ...explaining(() => token), processes }), 'a test', results());
 
     const log = await readFile(join(root, 'test-results/tests.system.dns-crash/admin.log'), 'utf8');
-    expect([told, log].filter((text) => text.includes(token.slice(10)))).toEqual([]);
+    expect([text, log].filter((text) => text.includes(token.slice(10)))).toEqual([]);
     expect(log).toContain('JXs…(64 characters)');
   });
 });
