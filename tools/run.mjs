@@ -90,7 +90,7 @@ function build(filters) {
   quietly(turbo, ['run', 'build', '--output-logs=errors-only', ...filters], {}, 'The build failed.');
 }
 
-/** Runs a command, whose output nobody wants to read unless it fails. */
+/** Runs a command and shows its output only if it fails. */
 function quietly(command, commandArgs, extraEnv, failure) {
   const { status, signal, stdout, stderr, error } = spawnSync(command, commandArgs, {
     cwd: root,
@@ -130,7 +130,7 @@ function handOver(program) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => forwarded.includes(signal) && child.kill(signal));
   }
-  // npm ends at once when it is told to, its shell with it, and neither tells us.
+  // npm and its shell end immediately on a signal, and neither passes it on.
   const before = ancestors();
   setInterval(() => ancestors() !== before && child.kill('SIGTERM'), 500).unref();
   child.on('error', (error) => fail(error.message));

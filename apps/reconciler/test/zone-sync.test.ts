@@ -253,9 +253,9 @@ describe('a sync that fails', () => {
   it('refuses a zone with the same name and another id, and changes nothing', async () => {
     put('kept.acme', '192.0.2.1');
     await sync();
-    const anew = { kind: 'found', id: 4711, name: ZONE, mode: 'primary', body: '{}' } as const;
+    const recreated = { kind: 'found', id: 4711, name: ZONE, mode: 'primary', body: '{}' } as const;
 
-    await sync(at.another({}, { readZone: async () => anew }));
+    await sync(at.another({}, { readZone: async () => recreated }));
 
     expect(await lastRun()).toMatchObject({ state: 'failed', failure: expect.stringMatching(/number 4711 upstream/) });
     expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);

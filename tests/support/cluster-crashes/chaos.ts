@@ -50,7 +50,7 @@ const RIVALS_PER_TEAM = 2;
 const SHARED = ['shared-1', 'shared-2'];
 /**
  * A cluster that is deleted before its Shoot was seen stays for more than a minute, until no late creation can follow.
- * Clusters are deleted in this part of the time, and longer if none was yet, so that not every run has to wait for that.
+ * Clusters are deleted only in this part of the time, until one was. Waiting for deletions takes most of a run.
  */
 const DELETIONS_UNTIL = 0.6;
 const PATIENCE_MS = 90_000;

@@ -5,7 +5,6 @@ import type { FieldProblem } from '../api/problem.js';
 import { catalogueQuery, connectionsQuery } from '../api/queries.js';
 import { Failed, Loading } from '../ui/states.js';
 import styles from './plan.module.css';
-import { fieldOf } from './reveal-field.js';
 import { lineOfPointer, readDocument } from './spec-document.js';
 import { SpecForm } from './spec-form.js';
 
@@ -110,4 +109,15 @@ export function ClusterEditor({ team, text, onText, problems, isNew, isStarted, 
       )}
     </div>
   );
+}
+
+/** The control of the field at a JSON pointer, or of the nearest field that contains it; null without one. */
+function fieldOf(form: HTMLElement | null, pointer: string): HTMLElement | null {
+  for (let rest = pointer; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) {
+    const found = form?.querySelector<HTMLElement>(`[data-pointer="${CSS.escape(rest)}"]`);
+    if (!found) continue;
+    found.closest('details')?.setAttribute('open', '');
+    return found;
+  }
+  return null;
 }

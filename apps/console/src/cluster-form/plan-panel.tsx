@@ -1,17 +1,17 @@
 import type { Cluster } from '@corral/contracts';
 import { Button } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { isProblem } from '../api/problem.js';
-import { clusterQuery, teamKey } from '../api/queries.js';
+import { clusterQuery, operationsQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { clockOf } from '../ui/relative-time.js';
 import { Failed } from '../ui/states.js';
+import { Status } from '../ui/status.js';
 import { applyPlan, type Plan, type PlanTarget } from './plan.js';
 import styles from './plan.module.css';
 import { PlanView } from './plan-view.js';
 import { Refusals } from './refusals.js';
-import { Superseded } from './superseded.js';
 import type { Planning } from './use-plan.js';
 
 export interface PlanPanelProps {
@@ -131,3 +131,25 @@ const failureOf = (error: unknown): string =>
   isProblem(error) && error.isUnknownOutcome
     ? 'It is not known whether the change was accepted. Apply it again: it is checked first, and never applied twice.'
     : 'The change was not accepted. What you typed is kept.';
+
+interface SupersededProps {
+  readonly team: string;
+  readonly cluster: Cluster;
+  readonly plan: Plan;
+}
+
+/** The operation that an accepted change ends early. */
+function Superseded({ team, cluster, plan }: SupersededProps) {
+  const { lastOperation } = cluster.status;
+  const isUnderWay = lastOperation?.state === 'queued' || lastOperation?.state === 'running';
+  const operations = useQuery({ ...operationsQuery(team, cluster.metadata.id), enabled: isUnderWay });
+  if (!isUnderWay || plan.answer.changes.length === 0) return null;
+  const operation = operations.data?.find(({ id }) => id === lastOperation.id);
+  const person = operation === undefined ? null : (operation.createdBy?.displayName ?? 'the service');
+  return (
+    <p>
+      <Status tone="warning">{`Supersedes ${lastOperation.kind}`}</Status>
+      {operation !== undefined && ` of ${person} (${operation.progress} %)`}
+    </p>
+  );
+}

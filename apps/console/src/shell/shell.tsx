@@ -1,6 +1,6 @@
-import { ActionIcon, Button, Drawer, Menu, NativeSelect } from '@mantine/core';
+import { ActionIcon, Button, Drawer, Menu, Modal, NativeSelect, Stack } from '@mantine/core';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { change } from '../api/client.js';
@@ -10,9 +10,10 @@ import { clockOf } from '../ui/relative-time.js';
 import { clearDrafts } from '../ui/use-draft.js';
 import { LiveUpdatesProvider, useLiveState } from './live-updates-provider.js';
 import { Navigation } from './navigation.js';
-import { SessionEndDialog } from './session-end-dialog.js';
+import { useSessionEnded } from './session-end.js';
 import styles from './shell.module.css';
 import { ShortcutHelp, useShortcuts } from './shortcuts.js';
+import { SignInForm } from './sign-in-form.js';
 
 const Palette = lazy(() => import('./palette.js').then(({ Palette }) => ({ default: Palette })));
 
@@ -145,5 +146,20 @@ function LiveBanner() {
       Live updates stopped. Shown: {clockOf(state.since)}. Reconnecting.
       <Button onClick={() => void cache.invalidateQueries()}>Load again</Button>
     </div>
+  );
+}
+
+/** Opens over the page when the session has ended, so that nothing typed is lost. */
+function SessionEndDialog() {
+  const hasEnded = useSessionEnded();
+  const cache = useQueryClient();
+  const href = useRouterState({ select: ({ location }) => location.href });
+  return (
+    <Modal opened={hasEnded} onClose={() => undefined} withCloseButton={false} title="Your session ended">
+      <Stack gap="md">
+        <p>Your input is kept. Sign in to continue here.</p>
+        <SignInForm returnTo={`/console${href}`} onSignedIn={() => void cache.invalidateQueries()} />
+      </Stack>
+    </Modal>
   );
 }

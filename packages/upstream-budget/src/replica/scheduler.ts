@@ -160,5 +160,5 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
   };
 }
 
-const nobody = Object.fromEntries(callClasses.map((name) => [name, 0])) as Record<CallClass, number>;
-const unknownReading: BudgetReading = { limit: null, remaining: null, resetAt: null, waiting: nobody };
+const noneWaiting = Object.fromEntries(callClasses.map((name) => [name, 0])) as Record<CallClass, number>;
+const unknownReading: BudgetReading = { limit: null, remaining: null, resetAt: null, waiting: noneWaiting };
