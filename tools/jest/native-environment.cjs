@@ -33,16 +33,17 @@ module.exports = class NativeEnvironment {
   async handleTestEvent(event) {
     if (event.name === 'add_test') this.testFile.testsAdded += 1;
     const { name, test, describeBlock, hook } = event;
-    if (name === 'test_fn_failure' || (name === 'hook_failure' && test)) await this.tellFailure(test);
-    else if (name === 'hook_failure') await this.tellFailure(describeBlock, hook.type);
-    else if (name === 'test_done' && test.errors.length > 0 && !this.hasToldOfBlock(test)) await this.tellFailure(test);
+    if (name === 'test_fn_failure' || (name === 'hook_failure' && test)) await this.describeFailure(test);
+    else if (name === 'hook_failure') await this.describeFailure(describeBlock, hook.type);
+    else if (name === 'test_done' && test.errors.length > 0 && !this.hasToldOfBlock(test))
+      await this.describeFailure(test);
   }
 
   /** Of a test or a block of tests, once. What explains it is asked before the hooks that clean up. */
-  async tellFailure(failed, hookType) {
+  async describeFailure(failed, hookType) {
     if (this.told.has(failed)) return;
     this.told.add(failed);
-    await this.tell([...titlesOf(failed), ...(hookType ? [hookType] : [])].join(' › '));
+    await this.report([...titlesOf(failed), ...(hookType ? [hookType] : [])].join(' › '));
   }
 
   /** When `beforeAll` fails, each test below it fails for the same reason. */
@@ -51,10 +52,10 @@ module.exports = class NativeEnvironment {
     return false;
   }
 
-  async tell(what) {
+  async report(what) {
     this.hasFailed = true;
-    const { tellFailure } = await import('@corral/testing');
-    process.stderr.write(await tellFailure(this.testFile, what));
+    const { describeFailure } = await import('@corral/testing');
+    process.stderr.write(await describeFailure(this.testFile, what));
   }
 
   async teardown() {

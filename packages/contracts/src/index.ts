@@ -17,6 +17,7 @@ export * from './cluster/people/subscription.js';
 export * from './cluster/people/team.js';
 export * from './cluster/problem-codes.js';
 export * from './cluster/routes.js';
+export type { FieldChange } from './cluster/schema-parts.js';
 export * from './cluster/servers/adopted-server.js';
 export * from './cluster/servers/connection-standing.js';
 export * from './cluster/servers/server-error-codes.js';

@@ -21,9 +21,13 @@ export interface AuditRecord {
   readonly requestCut: CutBody | null;
   readonly upstreamCut: CutBody | null;
   readonly foundCut: CutBody | null;
+  readonly beforeCut: CutBody | null;
+  readonly afterCut: CutBody | null;
   readonly upstreamStatus: number | null;
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
+  readonly beforeBody: string | null;
+  readonly afterBody: string | null;
   /** For a settled write: whether its effect was found upstream. */
   readonly foundApplied: boolean | null;
   /** Number of writes this entry stands for; above 1 only for writes refused before they were sent. */
@@ -76,6 +80,8 @@ export const auditLog = (prisma: Prisma) => ({
       requestCut: cutOf(row.requestBytes, row.requestSha256),
       upstreamCut: cutOf(row.upstreamBytes, row.upstreamSha256),
       foundCut: cutOf(row.foundBytes, row.foundSha256),
+      beforeCut: cutOf(row.beforeBytes, row.beforeSha256),
+      afterCut: cutOf(row.afterBytes, row.afterSha256),
     }));
     return { entries, before: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
   },

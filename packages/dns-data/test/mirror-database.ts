@@ -41,6 +41,8 @@ export interface EntryRow {
   lease_until: Date | null;
   upstream_status: number | null;
   upstream_body: string | null;
+  before_body: string | null;
+  after_body: string | null;
   completed_at: Date | null;
   recheck_at: Date | null;
   answered: boolean;

@@ -113,6 +113,26 @@ describe('ending a write', () => {
     expect(await mirrored()).toBeNull();
   });
 
+  it('records the set before and after each accepted write, and before each refused one', async () => {
+    const [one, two] = [bodyOf(given.name, 1), bodyOf(given.name, 2)];
+    await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), one);
+    await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1, 2)), two);
+    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1, 3)));
+    await given.ledger.finish(lease, keyOf(given.name), { state: 'refused', status: 409, body: '{}', recheck: false });
+    await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
+
+    const { rows } = await given.database.pool.query(
+      'SELECT before_body, after_body FROM dns_audit_entry WHERE name = $1 ORDER BY id',
+      [given.name],
+    );
+    expect(rows).toEqual([
+      { before_body: null, after_body: one },
+      { before_body: one, after_body: two },
+      { before_body: two, after_body: null },
+      { before_body: two, after_body: null },
+    ]);
+  });
+
   it('as refused changes only the entry and releases the reservation', async () => {
     const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
     const end = { state: 'refused', status: 409, body: '{"error":{}}', recheck: false } as const;

@@ -21,9 +21,9 @@ const mirrored = (): Promise<string | null> =>
     'A',
   );
 
-async function drift(): Promise<{ found_body: string | null; team_id: string }[]> {
+async function drift(): Promise<{ found_body: string | null; before_body: string | null; team_id: string }[]> {
   const { rows } = await given.database.pool.query(
-    `SELECT found_body, team_id FROM dns_audit_entry WHERE name = $1 AND actor = 'upstream' ORDER BY id`,
+    `SELECT found_body, before_body, team_id FROM dns_audit_entry WHERE name = $1 AND actor = 'upstream' ORDER BY id`,
     [given.name],
   );
   return rows;
@@ -45,8 +45,9 @@ describe('a read of a set without concurrent writes', () => {
 
     expect(ends).toEqual(['added', 'same', 'changed', 'removed', 'same']);
     expect(await drift()).toEqual(
-      [bodyOf(given.name, 1), bodyOf(given.name, 2), null].map((found_body) => ({
+      [bodyOf(given.name, 1), bodyOf(given.name, 2), null].map((found_body, at, bodies) => ({
         found_body,
+        before_body: bodies[at - 1] ?? null,
         team_id: given.team.id,
       })),
     );

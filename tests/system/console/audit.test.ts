@@ -83,10 +83,20 @@ describeNeeding(describe, missing, 'the audit log and the home in the console', 
   });
 
   it('shows what was requested and answered, and what a change replaced', async () => {
+    const { dnsUrl, zoneName, teams } = running.dev;
+    await fetch(`${dnsUrl}/zones/${zoneName}/rrsets/hello.acme/A/actions/set_records`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${teams[0]?.dnsToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ records: [{ value: '192.0.2.99' }] }),
+    });
+    await team('PUT', 'connections/broken/', { spec: { name: 'Renamed project', provider: 'hcloud' } });
     const page = await running.open('/teams/acme/audit?kind=dns');
-    await page.getByRole('button', { name: 'Details of dns.create hello.acme' }).press('Enter');
+    await page.getByRole('button', { name: 'Details of dns.set_records hello.acme' }).press('Enter');
     await page.getByRole('heading', { name: 'Requested' }).waitFor();
-    await page.locator('pre', { hasText: '192.0.2.1' }).first().waitFor();
+    expect(await page.locator('del, ins').allTextContents()).toEqual(['192.0.2.1', '192.0.2.99']);
+    await page.goto(page.url().replace('kind=dns', 'action=connection.replace'));
+    await page.getByRole('button', { name: /^Details of connection\.replace/ }).press('Enter');
+    expect(await page.locator('del, ins').allTextContents()).toEqual(['Broken project', 'Renamed project']);
     await closePage(page);
   });
 

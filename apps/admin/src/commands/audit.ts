@@ -37,8 +37,8 @@ export function auditCommand(withContext: WithContext): Command {
 /** Only these members, regardless of other columns. */
 function shownEntry(entry: AuditRecord) {
   const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
-  const { requestBody, upstreamStatus, upstreamBody, foundBody, count, refusalCode } = entry;
-  const { requestCut, upstreamCut, foundCut } = entry;
+  const { requestBody, upstreamStatus, upstreamBody, foundBody, beforeBody, afterBody, count, refusalCode } = entry;
+  const { requestCut, upstreamCut, foundCut, beforeCut, afterCut } = entry;
   return {
     id,
     at,
@@ -54,11 +54,15 @@ function shownEntry(entry: AuditRecord) {
     upstreamStatus,
     upstreamBody,
     foundBody,
+    beforeBody,
+    afterBody,
     count,
     refusalCode,
     requestBodyCut: requestCut,
     upstreamBodyCut: upstreamCut,
     foundBodyCut: foundCut,
+    beforeBodyCut: beforeCut,
+    afterBodyCut: afterCut,
   };
 }
 

@@ -1,4 +1,4 @@
-import { type AuditOutcome, normalEmail } from '@corral/contracts';
+import { type AuditOutcome, type FieldChange, normalEmail } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { AuditQuery, AuditRecord, ReadLog } from './log.js';
 
@@ -14,6 +14,7 @@ interface Row {
   readonly targetName: string;
   readonly requestId: string | null;
   readonly detail: object;
+  readonly changes: readonly FieldChange[] | null;
 }
 
 /** Entries about calls of this API. Most are written in the transaction of the change and are complete immediately. */
@@ -31,7 +32,7 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
   return prisma.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email,
            target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName",
-           request_id AS "requestId", detail
+           request_id AS "requestId", detail, changes
     FROM (
       -- The entry of a kubeconfig is written before the issue and completed with its outcome.
       SELECT *, CASE WHEN action <> 'kubeconfig.issue' OR detail->'issued' = 'true' THEN 'completed'
@@ -55,7 +56,7 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
     ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${limit}`;
 }
 
-function recordOf({ id, createdAt, action, outcome, requestId, detail, ...of }: Row): AuditRecord {
+function recordOf({ id, createdAt, action, outcome, requestId, detail, changes, ...of }: Row): AuditRecord {
   return {
     source: 'api',
     number: id,
@@ -64,6 +65,7 @@ function recordOf({ id, createdAt, action, outcome, requestId, detail, ...of }: 
     outcome,
     requestId,
     detail,
+    changes,
     dns: null,
     kind: action.split('.')[0] as string,
     actor:

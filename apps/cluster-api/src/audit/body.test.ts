@@ -16,6 +16,10 @@ const dns: DnsAuditRecord = {
   requestCut: null,
   upstreamCut: null,
   foundCut: null,
+  beforeCut: null,
+  afterCut: null,
+  beforeBody: null,
+  afterBody: null,
   count: 1,
   refusalCode: null,
 };
@@ -27,6 +31,7 @@ const record = (of: Partial<DnsAuditRecord>): AuditRecord => ({
   action: 'dns.create',
   outcome: 'completed',
   requestId: null,
+  changes: null,
   detail: {},
   actor: { kind: 'token', id: 't', name: 'ci' },
   target: { kind: 'Rrset', id: 'www.acme/A', name: 'www.acme' },

@@ -3,7 +3,7 @@ import type { AuditRecord, CutBody, DnsAuditRecord } from './log.js';
 
 /** An audit entry as clients see it. */
 export function auditBody(of: AuditRecord): AuditEntryBody {
-  const { source, number, kind, action, outcome, actor, target, requestId, detail, dns, createdAt } = of;
+  const { source, number, kind, action, outcome, actor, target, requestId, detail, changes, dns, createdAt } = of;
   return {
     id: `${source}-${number}`,
     kind: kind as AuditKind,
@@ -12,6 +12,7 @@ export function auditBody(of: AuditRecord): AuditEntryBody {
     actor: { ...actor },
     target: { ...target },
     requestId,
+    changes: changes?.map((change) => ({ ...change })) ?? null,
     detail: { ...detail },
     dns: dns && dnsBody(dns),
     createdAt: createdAt.toISOString(),
@@ -42,6 +43,10 @@ function dnsBody({
     upstreamBodyCut: of.upstreamCut,
     foundBody: shown(of.foundBody, of.foundCut),
     foundBodyCut: of.foundCut,
+    beforeBody: shown(of.beforeBody, of.beforeCut),
+    beforeBodyCut: of.beforeCut,
+    afterBody: shown(of.afterBody, of.afterCut),
+    afterBodyCut: of.afterCut,
     completedAt: of.completedAt?.toISOString() ?? null,
   };
 }

@@ -6,7 +6,7 @@ import type { AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from '
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
 const PAGE_BYTES_MAX = 1_048_576;
 
-type Body = 'request' | 'upstream' | 'found';
+type Body = 'request' | 'upstream' | 'found' | 'before' | 'after';
 
 interface Row
   extends Omit<DnsAuditRecord, `${Body}Cut`>,
@@ -49,6 +49,9 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
            entry.request_bytes AS "requestBytes", encode(entry.request_sha256, 'hex') AS "requestSha256",
            entry.upstream_bytes AS "upstreamBytes", encode(entry.upstream_sha256, 'hex') AS "upstreamSha256",
            entry.found_bytes AS "foundBytes", encode(entry.found_sha256, 'hex') AS "foundSha256",
+           entry.before_bytes AS "beforeBytes", encode(entry.before_sha256, 'hex') AS "beforeSha256",
+           entry.after_bytes AS "afterBytes", encode(entry.after_sha256, 'hex') AS "afterSha256",
+           entry.before_body AS "beforeBody", entry.after_body AS "afterBody",
            entry.upstream_status AS "upstreamStatus",
            entry.upstream_body AS "upstreamBody", entry.found_body AS "foundBody",
            entry.found_applied AS "foundApplied", entry.count, entry.refusal_code AS "refusalCode",
@@ -58,7 +61,8 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
              sum(bytes) OVER (ORDER BY created_at DESC, id DESC) - bytes AS bytes_before
       FROM (
         SELECT id, created_at, coalesce(octet_length(request_body), 0) + coalesce(octet_length(upstream_body), 0)
-                             + coalesce(octet_length(found_body), 0) AS bytes
+                             + coalesce(octet_length(found_body), 0) + coalesce(octet_length(before_body), 0)
+                             + coalesce(octet_length(after_body), 0) AS bytes
         FROM dns_audit_entry
         WHERE team_id = ${teamId}::uuid
           AND (created_at, id) <
@@ -102,6 +106,7 @@ function recordOf(row: Row): AuditRecord {
     target: targetOf(dns),
     requestId: row.requestId,
     detail: {},
+    changes: null,
     dns,
   };
 }
@@ -114,6 +119,7 @@ function actorOf({ actor, tokenId, tokenName, userNumber, email }: Row): AuditRe
 
 function dnsOf(row: Row): DnsAuditRecord {
   const { zone, name, type, requestBody, upstreamStatus, upstreamBody, foundBody, foundApplied, completedAt } = row;
+  const { beforeBody, afterBody } = row;
   return {
     zone,
     name,
@@ -122,6 +128,8 @@ function dnsOf(row: Row): DnsAuditRecord {
     upstreamStatus,
     upstreamBody,
     foundBody,
+    beforeBody,
+    afterBody,
     foundApplied,
     completedAt,
     count: row.count,
@@ -129,6 +137,8 @@ function dnsOf(row: Row): DnsAuditRecord {
     requestCut: cutOf(row.requestBytes, row.requestSha256),
     upstreamCut: cutOf(row.upstreamBytes, row.upstreamSha256),
     foundCut: cutOf(row.foundBytes, row.foundSha256),
+    beforeCut: cutOf(row.beforeBytes, row.beforeSha256),
+    afterCut: cutOf(row.afterBytes, row.afterSha256),
   };
 }
 

@@ -30,6 +30,7 @@ const recordAt = (position: AuditPosition): AuditRecord => ({
   action: 'cluster.declare',
   outcome: 'completed',
   requestId: null,
+  changes: null,
   detail: {},
   dns: null,
   actor: { kind: 'service', id: null, name: null },

@@ -1,4 +1,4 @@
-import type { AuditActorKind, AuditKind, AuditOutcome, TeamId } from '@corral/contracts';
+import type { AuditActorKind, AuditKind, AuditOutcome, FieldChange, TeamId } from '@corral/contracts';
 
 /** The log of an entry: calls of this API, or DNS writes. The latter is also the ledger of running writes. */
 export const auditSources = ['api', 'dns'] as const;
@@ -37,6 +37,7 @@ export interface AuditRecord extends AuditPosition {
   readonly target: { readonly kind: string; readonly id: string; readonly name: string };
   readonly requestId: string | null;
   readonly detail: object;
+  readonly changes: readonly FieldChange[] | null;
   readonly dns: DnsAuditRecord | null;
 }
 
@@ -48,10 +49,12 @@ export interface CutBody {
 
 /** Bodies are the exact texts that were sent and found. */
 export interface DnsAuditRecord {
-  /** Size and hash of the body before it was cut. Null when it is complete. The next two likewise. */
+  /** Size and hash of the body before it was cut. Null when it is complete. The next four likewise. */
   readonly requestCut: CutBody | null;
   readonly upstreamCut: CutBody | null;
   readonly foundCut: CutBody | null;
+  readonly beforeCut: CutBody | null;
+  readonly afterCut: CutBody | null;
   readonly zone: string;
   readonly name: string;
   readonly type: string;
@@ -59,6 +62,8 @@ export interface DnsAuditRecord {
   readonly upstreamStatus: number | null;
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
+  readonly beforeBody: string | null;
+  readonly afterBody: string | null;
   readonly foundApplied: boolean | null;
   /** Number of writes that the entry stands for. */
   readonly count: number;

@@ -1,4 +1,4 @@
-import type { AuditAction, TeamId, UserId } from '@corral/contracts';
+import type { AuditAction, FieldChange, TeamId, UserId } from '@corral/contracts';
 import type { Transaction } from '../changes/team-changes.js';
 
 /** Who acted in which team. Without a user it was the service or a trusted system. */
@@ -12,6 +12,8 @@ export interface AuditedChange {
   readonly action: AuditAction;
   readonly target: { readonly kind: string; readonly id: string; readonly name: string };
   /** Must not contain secrets. */
+  /** What the action changed. Must not contain secrets. */
+  readonly changes?: readonly FieldChange[] | null;
   readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
@@ -19,7 +21,7 @@ export interface AuditedChange {
 export async function recordAudit(
   tx: Transaction,
   caller: AuditActor,
-  { action, target, detail = {} }: AuditedChange,
+  { action, target, changes = null, detail = {} }: AuditedChange,
 ): Promise<bigint> {
   const { id } = await tx.auditEntry.create({
     select: { id: true },
@@ -32,6 +34,8 @@ export async function recordAudit(
       targetName: target.name,
       requestId: caller.requestId,
       detail: { ...detail },
+      // Values of any type, which Prisma's type of JSON does not accept.
+      ...(changes === null ? {} : { changes: JSON.parse(JSON.stringify(changes)) }),
     },
   });
   return id;

@@ -4,6 +4,7 @@ import {
   type ChangeEffect,
   type ClusterId,
   type ClusterSpec,
+  type FieldChange,
   type OperationId,
   type ServerId,
 } from '@corral/contracts';
@@ -25,7 +26,6 @@ import type { ClusterRecord } from './record.js';
 import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
 import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './spec/plan-change.js';
 import { type ClusterQuotas, quotasOf } from './spec/quotas.js';
-import type { SpecDifference } from './spec/spec-difference.js';
 import type { ClusterStore, ClusterTransaction } from './transaction.js';
 
 /** A request to change the specification of a cluster. */
@@ -59,7 +59,7 @@ export type SpecChangeOutcome =
       readonly kind: 'dryRun';
       readonly cluster: ClusterRecord;
       readonly present: ClusterRecord | null;
-      readonly changes: readonly SpecDifference[];
+      readonly changes: readonly FieldChange[];
       readonly effects: readonly ChangeEffect[];
     };
 
@@ -139,7 +139,8 @@ async function attempt(
     shown,
     claims,
     action: change.action,
-    detail: { changed: changes.map(({ pointer }) => pointer).join(' '), ...claimsDetail(claims) },
+    changes,
+    detail: claimsDetail(claims),
   });
   return { outcome: { kind, ...accepted }, claims };
 }

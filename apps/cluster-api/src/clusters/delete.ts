@@ -8,6 +8,7 @@ import { acceptedStatus } from './accepted-status.js';
 import type { SpecChange } from './change-spec.js';
 import { effectsOfDeletion } from './effects/effects.js';
 import { type ClusterRecord, presentOperationOf } from './record.js';
+import { deletionOf } from './spec/spec-difference.js';
 import type { ClusterTransaction } from './transaction.js';
 
 export type RemovalOutcome =
@@ -57,6 +58,7 @@ export async function removeOnce(
     action: 'cluster.delete',
     shown: acceptedStatus(current, { kind: 'delete' }, tx.now),
     claims,
+    changes: deletionOf(current),
     detail: claimsDetail(claims),
   });
   return { outcome: { kind: 'accepted', ...accepted }, claims };

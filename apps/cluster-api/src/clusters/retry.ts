@@ -47,7 +47,7 @@ export async function retryOnce(
   const { hibernated } = current.spec;
   const shown = acceptedStatus(current, { kind: 'declare', hibernated, isDraft: false }, tx.now);
   const accepted = { ...declaration, operationId, shown, effect: { kind: 'retry' }, claims: noClaims } as const;
-  return { kind, ...(await tx.accept({ ...accepted, action: 'cluster.retry', detail: {} })) };
+  return { kind, ...(await tx.accept({ ...accepted, action: 'cluster.retry', changes: null, detail: {} })) };
 }
 
 export type ChangeOutcome =

@@ -1,5 +1,13 @@
 import type { OperationRecord } from '@corral/cluster-data';
-import type { AuditAction, ClusterSpec, ConnectionId, ConnectionPhase, OperationId, TeamId } from '@corral/contracts';
+import type {
+  AuditAction,
+  ClusterSpec,
+  ConnectionId,
+  ConnectionPhase,
+  FieldChange,
+  OperationId,
+  TeamId,
+} from '@corral/contracts';
 import type { KnownPrices } from '../catalogue/prices.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import type { Claims, PoolServer } from '../node-pools/claim-servers.js';
@@ -51,6 +59,8 @@ export interface AcceptedChange
   readonly claims: Claims;
   /** Dotted, for the audit log. */
   readonly action: AuditAction;
+  /** What the change does to the declaration, for the audit log. */
+  readonly changes: readonly FieldChange[] | null;
   /** For the audit log. Contains no secrets. */
   readonly detail: Readonly<Record<string, string | number>>;
 }

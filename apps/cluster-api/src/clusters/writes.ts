@@ -8,6 +8,7 @@ import { releaseServers } from '../node-pools/server-claims-store.js';
 import { beginOperation } from '../operations/store.js';
 import type { ClusterRecord } from './record.js';
 import { findCluster } from './rows.js';
+import { deletionOf } from './spec/spec-difference.js';
 import type { AcceptedChange, ClusterTransaction, Effect } from './transaction.js';
 
 /** A locked cluster and the caller who changes it. */
@@ -32,12 +33,21 @@ export async function acceptChange(
   const clusterId = await writeCluster(tx, locked, accepted);
   if (effect.kind === 'declare') await writePools(tx, { teamId, clusterId, now }, effect, claims);
   else await releaseServers(tx, { teamId, now }, claims.released);
-  const { operationId: id, operation: kind, generation, desiredHash, isDraft: isDone, action, detail } = accepted;
+  const {
+    operationId: id,
+    operation: kind,
+    generation,
+    desiredHash,
+    isDraft: isDone,
+    action,
+    changes,
+    detail,
+  } = accepted;
   const operation = await beginOperation(
     tx,
     caller,
     { id, kind, generation, desiredHash, isDone, now, supersedes: current !== null },
-    { action, target: { kind: 'Cluster', id: clusterId, name }, detail },
+    { action, target: { kind: 'Cluster', id: clusterId, name }, changes, detail },
   );
   const cluster = (await findCluster(tx, teamId, name)) as ClusterRecord;
   return { cluster, operation };
@@ -141,5 +151,10 @@ export async function removeDraft(
   await releaseServers(tx, { teamId, now }, claims.released);
   await tx.cluster.delete({ where: { id: clusterId, teamId }, select: { id: true } });
   const target = { kind: 'Cluster', id: clusterId, name };
-  await recordAudit(tx, caller, { action: 'cluster.delete', target, detail: { draft: true, ...claimsDetail(claims) } });
+  await recordAudit(tx, caller, {
+    action: 'cluster.delete',
+    target,
+    changes: deletionOf(current),
+    detail: { draft: true, ...claimsDetail(claims) },
+  });
 }

@@ -68,7 +68,7 @@ export const connectionService = (deps: ConnectionDeps) => {
       tokenStatus,
       sealed: seal(token, id),
     });
-    await tx.audit('connection.create', made, { phase: made.phase });
+    await tx.audit('connection.create', made, { detail: { phase: made.phase } });
     return made;
   };
 
@@ -90,7 +90,10 @@ export const connectionService = (deps: ConnectionDeps) => {
       tokenStatus,
       sealed: isNewToken ? seal(judged.token, current.id) : null,
     });
-    await tx.audit('connection.replace', connection, { phase: connection.phase, tokenReplaced: isNewToken });
+    await tx.audit('connection.replace', connection, {
+      changes: current.name === name ? [] : [{ pointer: '/spec/name', from: current.name, to: name }],
+      detail: { phase: connection.phase, tokenReplaced: isNewToken },
+    });
     return { connection, affectsUsers: isNewToken || connection.phase !== current.phase };
   };
 

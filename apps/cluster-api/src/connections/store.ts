@@ -190,8 +190,8 @@ function transactionOf(tx: Transaction, caller: Caller, now: Date): ConnectionTr
       );
     },
     registerKey: (request, resourceId) => registerKey(tx, caller, request, resourceId),
-    async audit(action, { id, ref }, detail = {}) {
-      await recordAudit(tx, caller, { action, target: { kind: 'Connection', id, name: ref }, detail });
+    async audit(action, { id, ref }, what = {}) {
+      await recordAudit(tx, caller, { action, target: { kind: 'Connection', id, name: ref }, ...what });
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { OperationRecord, SealedToken } from '@corral/cluster-data';
 import type { ClusterId, ConnectionId, ConnectionPhase, OperationId, ServerId } from '@corral/contracts';
+import type { AuditedChange } from '../audit/record-audit.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import type { ProjectResources } from '../servers/cloud-project.js';
 import type { ConnectionRecord } from './body.js';
@@ -50,7 +51,11 @@ export interface ConnectionTransaction {
   beginVerification(of: ConnectionRecord, operationId: OperationId): Promise<OperationRecord>;
   /** @returns null when the request is new, else the resource id of the first request with this key */
   registerKey<Id extends ConnectionId | OperationId>(request: KeyedRequest | null, resourceId: Id): Promise<Id | null>;
-  audit(action: ConnectionAction, of: ConnectionRecord, detail?: Record<string, string | boolean>): Promise<void>;
+  audit(
+    action: ConnectionAction,
+    of: ConnectionRecord,
+    what?: Pick<AuditedChange, 'changes' | 'detail'>,
+  ): Promise<void>;
 }
 
 type ConnectionAction = 'connection.create' | 'connection.replace' | 'connection.delete';

@@ -70,11 +70,12 @@ export async function beginOperation(
   tx: Transaction,
   caller: AuditActor,
   { id, kind, generation, desiredHash, isDone, supersedes = false, now }: BegunOperation,
-  { action, target, detail = {} }: AuditedChange,
+  { action, target, changes = null, detail = {} }: AuditedChange,
 ): Promise<OperationRecord> {
   const teamId = caller.team.id;
   const [state, progress, finishedAt] = isDone ? (['succeeded', 100, now] as const) : (['queued', 0, null] as const);
   const auditDetail = JSON.stringify({ ...detail, operationId: id, generation });
+  const auditChanges = changes === null ? null : JSON.stringify(changes);
   const [row] = await tx.$queryRaw<OperationRow[]>`
     WITH superseded AS (
       UPDATE operation SET state = 'superseded', updated_at = ${now}::timestamptz, finished_at = ${now}::timestamptz
@@ -82,9 +83,9 @@ export async function beginOperation(
         AND ${sqlText(isOpenIn('operation'))}
     ), noted AS (
       INSERT INTO audit_entry (team_id, user_id, action, target_kind, target_id, target_name, request_id, detail,
-                               created_at)
+                               changes, created_at)
       VALUES (${teamId}::uuid, ${caller.userId}::uuid, ${action}, ${target.kind}, ${target.id}::uuid, ${target.name},
-              ${caller.requestId}, ${auditDetail}::jsonb, ${now}::timestamptz)
+              ${caller.requestId}, ${auditDetail}::jsonb, ${auditChanges}::jsonb, ${now}::timestamptz)
     )
     INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
                            desired_hash, created_by, created_at, updated_at, finished_at)

@@ -77,7 +77,7 @@ export const invitationService = ({ store, wakeMail, newId }: InvitationServiceD
         if (present === null || present.acceptedAt !== null) throw notFound();
         if (present.revokedAt !== null) return;
         await tx.revokeInvitation(id);
-        await tx.audit('invitation.revoke', invitationTarget(present), { role: present.role });
+        await tx.audit('invitation.revoke', invitationTarget(present), { detail: { role: present.role } });
       }),
 
     /** @throws Problem `not_found`, `invitation_expired` */
@@ -94,7 +94,7 @@ export const invitationService = ({ store, wakeMail, newId }: InvitationServiceD
         const { role } = decision;
         if (present === undefined) await tx.addMember(person.userId, role);
         else if (present.role !== role) await tx.setRole(present, role);
-        await tx.audit('invitation.accept', invitationTarget(invitation), { role });
+        await tx.audit('invitation.accept', invitationTarget(invitation), { detail: { role } });
         return { ...(await tx.markAccepted(id)), team: tx.team };
       });
     },
@@ -122,7 +122,7 @@ async function inviteOnce(
   if (present !== null && kind === 'renew') return renew(tx, present, role);
   if (present !== null) await tx.deleteInvitation(present.id);
   const invitation = await tx.insertInvitation(newId, { email, role, expiresAt: expiryFrom(tx.now) });
-  await tx.audit('invitation.create', invitationTarget(invitation), { role });
+  await tx.audit('invitation.create', invitationTarget(invitation), { detail: { role } });
   return invitation;
 }
 
@@ -132,7 +132,7 @@ async function renew(
   role: InvitationRecord['role'],
 ): Promise<InvitationRecord> {
   const invitation = await tx.renewInvitation(id, { role, expiresAt: expiryFrom(tx.now) });
-  await tx.audit('invitation.renew', invitationTarget(invitation), { role });
+  await tx.audit('invitation.renew', invitationTarget(invitation), { detail: { role } });
   return invitation;
 }
 

@@ -117,8 +117,8 @@ async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Prom
     revokeOrHandOverDnsTokens: ({ userId }, handling) =>
       revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, handling, actor),
     registerKey: (request, resourceId) => registerKey(tx, actor, request, resourceId),
-    async audit(action, target, detail = {}) {
-      await recordAudit(tx, actor, { action, target, detail });
+    async audit(action, target, what = {}) {
+      await recordAudit(tx, actor, { action, target, ...what });
     },
   };
 }

@@ -39,7 +39,13 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       refuseReadOnlyChanges(put, teamBody(present, { isAdmin: true, urlOf }), ['name', 'slug']);
       if (put.name === name) return present;
       await tx.rename(put.name);
-      await tx.audit('team.rename', { kind: 'Team', id: tx.team.id, name: slug }, { from: name, to: put.name });
+      await tx.audit(
+        'team.rename',
+        { kind: 'Team', id: tx.team.id, name: slug },
+        {
+          changes: [{ pointer: '/name', from: name, to: put.name }],
+        },
+      );
       return { ...present, name: put.name };
     }),
 
@@ -57,7 +63,9 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       refuseReadOnlyChanges(put, memberBody(member), ['role']);
       if (kind === 'unchanged') return member;
       await tx.setRole(member, role);
-      await tx.audit('member.change', targetOf(member), { from: member.role, to: role });
+      await tx.audit('member.change', targetOf(member), {
+        changes: [{ pointer: '/role', from: member.role, to: role }],
+      });
       return { ...member, role };
     }),
 
@@ -81,11 +89,12 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       await tx.removeMember(member);
       const action = member.userId === caller.userId ? 'member.leave' : 'member.remove';
       const [revoked, handedOver] = dnsTokens === 'revoke' ? [left, []] : [[], left];
-      await tx.audit(action, targetOf(member), {
+      const detail = {
         role: member.role,
         dnsTokensRevoked: namesOf(revoked),
         dnsTokensHandedOver: namesOf(handedOver),
-      });
+      };
+      await tx.audit(action, targetOf(member), { detail });
       return { revoked, handedOver };
     }),
 });

@@ -1,6 +1,7 @@
 import type { FormerMemberDnsToken } from '@corral/auth';
 import type { TeamNames } from '@corral/cluster-data';
 import type { AuditAction, DnsTokenHandling, Role, TeamId, UserId } from '@corral/contracts';
+import type { AuditedChange } from '../audit/record-audit.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import type { Position } from '../paging.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamRecord } from './record.js';
@@ -51,7 +52,7 @@ export interface TeamTransaction {
   audit(
     action: AuditAction,
     target: { readonly kind: 'Team' | 'Member' | 'Invitation'; readonly id: string; readonly name: string },
-    detail?: Readonly<Record<string, string | number | boolean | null>>,
+    what?: Pick<AuditedChange, 'changes' | 'detail'>,
   ): Promise<void>;
 }
 

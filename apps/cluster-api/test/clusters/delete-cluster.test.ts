@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { aPool } from '../support/a-cluster.js';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
 describe('DELETE /clusters/{name}/', () => {
@@ -33,7 +33,10 @@ describe('DELETE /clusters/{name}/', () => {
     expect(await rows()).toBe(0);
     expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create cancelled']);
     const entry = await t.db.auditEntry.findFirst({ where: { targetName: name, action: 'cluster.delete' } });
-    expect(entry).toMatchObject({ userId: t.acme.member.id });
+    expect(entry).toMatchObject({
+      userId: t.acme.member.id,
+      changes: [{ pointer: '/spec', from: expect.objectContaining({ region: aClusterSpec().region }), to: null }],
+    });
   });
 
   it('answers 202 for a started cluster, with the operation to poll and the phase Deleting', async () => {

@@ -32,7 +32,10 @@ describe.each([
     expect(headers.etag).toBe(body.resource.metadata.etag);
     expect(t.wakeups).toContainEqual({ job: 'reconcile-cluster', payload: { clusterId: body.resource.metadata.id } });
     const entry = await t.db.auditEntry.findFirst({ where: { targetName: name, action: `cluster.${what}` } });
-    expect(entry).toMatchObject({ detail: { operationId: body.operation.id, changed: '/spec/hibernated' } });
+    expect(entry).toMatchObject({
+      detail: { operationId: body.operation.id },
+      changes: [{ pointer: '/spec/hibernated', from: before, to: !before }],
+    });
   });
 
   it('answers 200 and writes nothing when nothing changes', async () => {

@@ -64,7 +64,8 @@ describe('PUT /clusters/{name}/', () => {
       action: 'cluster.declare',
       targetKind: 'Cluster',
       requestId: headers['x-correlation-id'],
-      detail: { operationId: body.operation.id, generation: 1, changed: expect.stringContaining('/spec/region') },
+      detail: { operationId: body.operation.id, generation: 1 },
+      changes: expect.arrayContaining([{ pointer: '/spec/region', from: null, to: aClusterSpec().region }]),
     });
   });
 

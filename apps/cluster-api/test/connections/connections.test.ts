@@ -168,6 +168,7 @@ describe('PUT /connections/{ref}/ at an existing ref', () => {
     expect([on.provider.shown, await on.rowOf('main')]).toMatchObject([[], { tokenVersion: 1, generation: 2 }]);
     expect((await on.auditOf())[1]).toMatchObject({
       action: 'connection.replace',
+      changes: [{ pointer: '/spec/name', from: 'Production', to: 'Renamed' }],
       detail: { phase: 'Ready', tokenReplaced: false },
     });
   });

@@ -40,6 +40,7 @@ describe('an audit entry', () => {
       requestBody: '{"records":[{"value":"192.0.2.1","comment":"web"}]}',
       upstreamStatus: 201,
       upstreamBody: '{"action":{"id":1,"status":"running"}}',
+      beforeBody: '{"ttl":300,"records":[]}',
     });
 
     const { items } = await list('kind=dns');
@@ -67,8 +68,13 @@ describe('an audit entry', () => {
           requestBodyCut: null,
           upstreamBodyCut: null,
           foundBodyCut: null,
+          beforeBody: { ttl: 300, records: [] },
+          beforeBodyCut: null,
+          afterBody: null,
+          afterBodyCut: null,
         },
         requestId: null,
+        changes: null,
         detail: {},
         createdAt: '2020-01-02T12:00:00.000Z',
       },
@@ -90,6 +96,7 @@ describe('an audit entry', () => {
         actor: { kind: 'user', id: expect.stringMatching(/^\d+$/), name: team.member.email },
         target: { kind: 'DnsToken', id: made.body.id, name: 'ci' },
         requestId: made.headers['x-correlation-id'],
+        changes: null,
         detail: { scopes: ['dns'], withinName: null, withinTypes: [], expiresAt: null },
         createdAt: expect.any(String),
       },

@@ -42,7 +42,14 @@ export async function startConnectionApi() {
     /** The audit entries of the team, oldest first. */
     auditOf: async () =>
       (await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } })).map(
-        ({ action, targetName, userId, detail, requestId }) => ({ action, targetName, userId, detail, requestId }),
+        ({ action, targetName, userId, changes, detail, requestId }) => ({
+          action,
+          targetName,
+          userId,
+          changes,
+          detail,
+          requestId,
+        }),
       ),
   };
 }

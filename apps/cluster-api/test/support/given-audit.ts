@@ -18,6 +18,7 @@ export interface DnsEntry {
   readonly upstreamStatus: number | null;
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
+  readonly beforeBody: string | null;
   readonly foundApplied: boolean | null;
   readonly count: number;
   readonly refusalCode: string | null;
@@ -53,12 +54,12 @@ export async function givenDnsEntry(
 ): Promise<string> {
   const { name = `www.${team.slug}`, type = 'A', operation = 'create', state = 'completed', tokenId } = entry;
   const { actor = tokenId === null ? 'upstream' : 'token', createdAt = new Date() } = entry;
-  const { requestBody = null, upstreamStatus = null, upstreamBody = null, foundBody = null } = entry;
+  const { requestBody = null, upstreamStatus = null, upstreamBody = null, foundBody = null, beforeBody = null } = entry;
   const { rows } = await pool.query<{ id: number }>(
     `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
                                   upstream_status, upstream_body, found_body, found_applied, lease_until, created_at,
-                                  count, refusal_code)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16) RETURNING id`,
+                                  count, refusal_code, before_body)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16, $17) RETURNING id`,
     [
       team.id,
       actor,
@@ -76,6 +77,7 @@ export async function givenDnsEntry(
       createdAt,
       entry.count ?? 1,
       entry.refusalCode ?? null,
+      beforeBody,
     ],
   );
   return `dns-${rows[0]?.id}`;

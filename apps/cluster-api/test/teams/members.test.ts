@@ -37,7 +37,7 @@ const rolesNow = async () =>
   );
 const audits = async () =>
   (await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } })).map(
-    ({ action, targetName, detail, userId }) => ({ action, targetName, detail, userId }),
+    ({ action, targetName, changes, detail, userId }) => ({ action, targetName, changes, detail, userId }),
   );
 
 describe('GET …/members/', () => {
@@ -71,7 +71,8 @@ describe('PUT …/members/{id}/', () => {
         action: 'member.change',
         targetName: team.member.email,
         userId: team.admin.id,
-        detail: { from: 'member', to: 'admin' },
+        changes: [{ pointer: '/role', from: 'member', to: 'admin' }],
+        detail: {},
       },
     ]);
   });
@@ -166,6 +167,7 @@ describe('DELETE …/members/{id}/', () => {
       action: 'member.remove',
       targetName: team.member.email,
       userId: team.admin.id,
+      changes: null,
       detail: { role: 'member', dnsTokensRevoked: 'backup, ci', dnsTokensHandedOver: '' },
     });
     const revocations = (await audits()).filter(({ action }) => action === 'dns_token.revoke');
@@ -185,6 +187,7 @@ describe('DELETE …/members/{id}/', () => {
         expect.objectContaining({ action: 'dns_token.hand_over', targetName: 'ci', userId: team.admin.id }),
         expect.objectContaining({
           action: 'member.remove',
+          changes: null,
           detail: { role: 'member', dnsTokensRevoked: '', dnsTokensHandedOver: 'ci' },
         }),
       ]),

@@ -25,7 +25,7 @@ const get = (user = team.admin) => test.api.as(user).get(path());
 const put = (body: object, user = team.admin) => test.api.as(user).put(path()).send(body);
 const audits = async () =>
   (await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } })).map(
-    ({ action, targetName, detail }) => ({ action, targetName, detail }),
+    ({ action, targetName, changes, detail }) => ({ action, targetName, changes, detail }),
   );
 
 describe('GET /teams/api/teams/{id}/', () => {
@@ -120,7 +120,12 @@ describe('PUT /teams/api/teams/{id}/', () => {
     expect((await get()).body).toEqual(body);
     expect((await test.api.as(team.member).get('/api/v1/teams/')).body.items[0].name).toBe('Rocket — science');
     expect(await audits()).toEqual([
-      { action: 'team.rename', targetName: team.slug, detail: { from: team.slug, to: 'Rocket — science' } },
+      {
+        action: 'team.rename',
+        targetName: team.slug,
+        changes: [{ pointer: '/name', from: team.slug, to: 'Rocket — science' }],
+        detail: {},
+      },
     ]);
   });
 

@@ -1,4 +1,5 @@
 import type { AuditEntryBody } from '@corral/contracts';
+import { contentOf, type SetContent } from '../record-changes/plan.js';
 import type { Tone } from '../ui/status.js';
 
 /** Who acted, as people name them. */
@@ -26,6 +27,40 @@ const tones: Readonly<Record<AuditEntryBody['outcome'], Tone>> = {
   observed: 'warning',
 };
 export const toneOf = ({ outcome }: Pick<AuditEntryBody, 'outcome'>): Tone => tones[outcome];
+
+/** The record set before and after a change; null where that is not known, or nothing changed. */
+export function rrsetChangeOf({ dns, outcome }: AuditEntryBody): RrsetChange | null {
+  if (dns === null) return null;
+  const isFound = outcome === 'observed' || (outcome === 'settled' && dns.foundApplied === true);
+  if (outcome !== 'completed' && !isFound) return null;
+  const [before, after] = [dns.beforeBody, isFound ? dns.foundBody : dns.afterBody];
+  // A body that was cut is a text.
+  if (typeof before !== 'object' || typeof after !== 'object' || (before === null && after === null)) return null;
+  return { from: contentOfBody(before), to: contentOfBody(after) };
+}
+
+const contentOfBody = (body: object | null): SetContent | null =>
+  body === null ? null : contentOf({ records: [], ttl: null, labels: {}, ...body });
+
+/** A changed field: `nodePools/0/minimum`, with its values as text; null for an absent value. */
+export function fieldTextsOf({ changes }: AuditEntryBody): readonly FieldTexts[] {
+  return (changes ?? []).map(({ pointer, from, to }) => ({
+    field: pointer.replace(/^\/(spec\/)?/, ''),
+    from: from === null ? null : textOf(from),
+    to: to === null ? null : textOf(to),
+  }));
+}
+
+export interface RrsetChange {
+  readonly from: SetContent | null;
+  readonly to: SetContent | null;
+}
+
+export interface FieldTexts {
+  readonly field: string;
+  readonly from: string | null;
+  readonly to: string | null;
+}
 
 /** What was requested, what came back and what was found later, for the details of an entry. */
 export function partsOf({ dns, detail }: AuditEntryBody): { readonly title: string; readonly text: string }[] {

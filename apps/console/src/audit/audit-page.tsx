@@ -5,6 +5,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Fragment, useEffect, useState } from 'react';
 import { read } from '../api/client.js';
 import { teamKey } from '../api/queries.js';
+import { Difference } from '../record-changes/change-list.js';
 import { useTeam } from '../shell/use-team.js';
 import { AdminsOnly } from '../ui/admins-only.js';
 import { Copyable } from '../ui/copy.js';
@@ -14,7 +15,7 @@ import { Status } from '../ui/status.js';
 import tableStyles from '../ui/table.module.css';
 import { Time } from '../ui/time.js';
 import styles from './audit.module.css';
-import { actorOf, partsOf, toneOf } from './audit-entry-view.js';
+import { actorOf, fieldTextsOf, partsOf, rrsetChangeOf, toneOf } from './audit-entry-view.js';
 
 const FOLLOW_MS = 5_000;
 const PAGE_SIZE = 50;
@@ -241,6 +242,7 @@ function Details({ entry }: { readonly entry: AuditEntryBody }) {
   const parts = partsOf(entry);
   return (
     <div className={styles.detail}>
+      <EntryChange entry={entry} />
       {parts.map(({ title, text }) => (
         <div key={title}>
           <h3>{title}</h3>
@@ -259,6 +261,26 @@ function Details({ entry }: { readonly entry: AuditEntryBody }) {
         )}
         {entry.dns?.refusalCode != null && <div>Refused with {entry.dns.refusalCode}</div>}
       </div>
+    </div>
+  );
+}
+
+/** Old and new values, where they are known. */
+function EntryChange({ entry }: { readonly entry: AuditEntryBody }) {
+  const rrset = rrsetChangeOf(entry);
+  const fields = fieldTextsOf(entry);
+  if (rrset === null && fields.length === 0) return null;
+  return (
+    <div>
+      <h3>Changed</h3>
+      {rrset !== null && <Difference {...rrset} />}
+      <ul className={styles.fields}>
+        {fields.map(({ field, from, to }) => (
+          <li key={field}>
+            <code>{field}</code> {from !== null && <del>{from}</del>} {to !== null && <ins>{to}</ins>}
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }

@@ -72,7 +72,7 @@ export const keyOf = ({ name, type }: { readonly name: string; readonly type: st
 
 /** @param rrset as the DNS API answers it */
 export const contentOf = ({ records, ttl, labels }: Pick<Rrset, 'records' | 'ttl' | 'labels'>): SetContent => ({
-  records: records.map(({ value, comment }) => ({ value, comment: comment === '' ? null : comment })),
+  records: records.map(({ value, comment }) => ({ value, comment: comment || null })),
   ttl,
   labels,
 });

@@ -4,7 +4,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { read } from '../api/client.js';
 import { rrsetsQuery, teamKey } from '../api/queries.js';
-import { actorOf, toneOf } from '../audit/audit-entry-view.js';
+import { actorOf, rrsetChangeOf, toneOf } from '../audit/audit-entry-view.js';
+import { Difference } from '../record-changes/change-list.js';
 import { labelTexts } from '../record-changes/set-text.js';
 import { useTeam } from '../shell/use-team.js';
 import { Copyable } from '../ui/copy.js';
@@ -98,6 +99,14 @@ function History({ team, name, type }: { readonly team: string; readonly name: s
                 { id: 'time', label: 'Time', cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { id: 'who', label: 'Who', cell: (entry) => actorOf(entry) },
                 { id: 'action', label: 'Action', cell: ({ action }) => <span className="mono">{action}</span> },
+                {
+                  id: 'change',
+                  label: 'Change',
+                  cell: (entry) => {
+                    const change = rrsetChangeOf(entry);
+                    return change !== null && <Difference {...change} />;
+                  },
+                },
                 {
                   id: 'outcome',
                   label: 'Outcome',

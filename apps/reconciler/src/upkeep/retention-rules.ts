@@ -18,7 +18,7 @@ export interface RetentionRule {
   readonly limit: number;
 }
 
-const auditBodies = ['request', 'upstream', 'found'] as const;
+const auditBodies = ['request', 'upstream', 'found', 'before', 'after'] as const;
 const bytesMax = retentionLimits.auditBodyBytes;
 /** Matches the condition of an index exactly. */
 const isTooLong = (body: string): string => `octet_length(${body}_body) > ${bytesMax}`;

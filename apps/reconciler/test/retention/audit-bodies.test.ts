@@ -6,7 +6,7 @@ import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import { oldRows, sweep, ZONE_ID } from './support.js';
 
 const BYTES = retentionLimits.auditBodyBytes;
-const KINDS = ['request', 'upstream', 'found'] as const;
+const KINDS = ['request', 'upstream', 'found', 'before', 'after'] as const;
 
 let at: ClusterRows;
 let teamId: string;

@@ -20,7 +20,7 @@ import {
   teamSchema,
 } from './people/team.js';
 import { problemCodes } from './problem-codes.js';
-import { count, exactly, filled, list, person, text, time, uuid } from './schema-parts.js';
+import { count, exactly, fieldChangesSchema, filled, list, person, text, time, uuid } from './schema-parts.js';
 import { adoptedServerSchema, joinCommandSchema, projectServerSchema } from './servers/adopted-server.js';
 import { connectionProjectSchema } from './servers/connection-standing.js';
 import {
@@ -191,9 +191,8 @@ export const connectionSchema = exactly({
   }),
 });
 
-const changesSchema = {
-  type: 'array',
-  items: exactly({ pointer: text, from: {}, to: {} }),
+const specChangesSchema = {
+  ...fieldChangesSchema,
   description: 'Differences from the current specification, by JSON pointer; `null` means absent.',
 } as const;
 
@@ -208,7 +207,7 @@ export const clusterAnswerSchemas = {
     resource: clusterSchema,
     cost: costSchema,
     costDifference: costDifferenceSchema,
-    changes: changesSchema,
+    changes: specChangesSchema,
     effects: effectsSchema,
   }),
   deletionDryRun: exactly({
@@ -234,7 +233,7 @@ export const clusterAnswerSchemas = {
     resource: nodePoolSchema,
     cost: costSchema,
     costDifference: costDifferenceSchema,
-    changes: changesSchema,
+    changes: specChangesSchema,
     effects: effectsSchema,
   }),
   operation: operationSchema,

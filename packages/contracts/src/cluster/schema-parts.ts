@@ -26,6 +26,15 @@ export function exactly<const P extends Record<string, JSONSchema>>(properties: 
     properties,
   } as const;
 }
+/** A changed field. */
+export interface FieldChange {
+  /** JSON pointer (RFC 6901). */
+  readonly pointer: string;
+  /** Null when absent. */
+  readonly from: unknown;
+  readonly to: unknown;
+}
+export const fieldChangesSchema = { type: 'array', items: exactly({ pointer: text, from: {}, to: {} }) } as const;
 /** A user as others of the team see them. */
 export const person = exactly({ id: { type: 'integer' }, email: filled, displayName: filled });
 export const list = <const I extends JSONSchema>(items: I) =>

@@ -78,7 +78,7 @@ export async function observeRrsets(
   });
   await writeMirror(tx, zoneId, judged);
   await forgetCeilings(tx, zoneId, judged);
-  if (purpose === 'sync') await recordDrift(tx, zoneId, judged);
+  if (purpose === 'sync') await recordDrift(tx, zoneId, judged, mirrored);
   return judged.map(({ name, type, result, owner }) => ({ name, type, result, team: owner?.team ?? null }));
 }
 
@@ -191,20 +191,26 @@ async function forgetCeilings(tx: Queryable, zoneId: number, judged: readonly Ju
   );
 }
 
-async function recordDrift(tx: Queryable, zoneId: number, judged: readonly Judged[]): Promise<void> {
+async function recordDrift(
+  tx: Queryable,
+  zoneId: number,
+  judged: readonly Judged[],
+  before: ReadonlyMap<string, string>,
+): Promise<void> {
   const drifted = judged.filter(({ result }) => isDrift(result));
   if (drifted.length === 0) return;
   await tx.query(
-    `INSERT INTO dns_audit_entry (zone_id, name, type, team_id, demo_id, found_body, actor, operation, state,
+    `INSERT INTO dns_audit_entry (zone_id, name, type, team_id, demo_id, found_body, before_body, actor, operation, state,
                                   created_at, completed_at)
      SELECT $1::bigint, *, 'upstream'::dns_actor, 'drift', 'observed'::dns_audit_state, clock_timestamp(), clock_timestamp()
-     FROM unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::text[])`,
+     FROM unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[])`,
     [
       zoneId,
       ...columnsOf(drifted),
       drifted.map(({ owner }) => owner?.team_id ?? null),
       drifted.map(({ owner }) => owner?.demo_id ?? null),
       drifted.map(({ found }) => found),
+      drifted.map((set) => before.get(idOf(set)) ?? null),
     ],
   );
 }

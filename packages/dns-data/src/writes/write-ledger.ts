@@ -119,10 +119,10 @@ const insertPending = {
   text: `
     INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state,
                                  request_body, request_hash, reserved_records, lease_until, lease_fence, created_at,
-                                 request_id)
+                                 request_id, before_body)
     VALUES ($1, $2, CASE WHEN $3::uuid IS NULL THEN 'service' ELSE 'token' END::dns_actor, $3, $4, $5, $6, $7,
             'pending', $8, $9, $10, clock_timestamp() + make_interval(secs => $11::float8 / 1000), 1, clock_timestamp(),
-            $12)
+            $12, $13)
     RETURNING id`,
 };
 
@@ -134,10 +134,10 @@ const finishEntry = {
     WITH done AS (
       UPDATE dns_audit_entry
       SET state = $3::dns_audit_state, upstream_status = $4, upstream_body = $5, reserved_records = 0,
-          records_ceiling = $15, lease_until = NULL, completed_at = clock_timestamp(),
+          records_ceiling = $15, lease_until = NULL, completed_at = clock_timestamp(), after_body = $8,
           recheck_at = CASE WHEN $6 THEN clock_timestamp() END
       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
-      RETURNING id, team_id, demo_id, zone_id, name, type
+      RETURNING id, team_id, demo_id, zone_id, name, type, before_body
     ), kept AS (
       INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
       SELECT zone_id, name, type, $9, $10, $8 FROM done WHERE $7 AND $8::text IS NOT NULL
@@ -153,9 +153,9 @@ const finishEntry = {
       ON CONFLICT (id) DO NOTHING
     ), drifted AS (
       INSERT INTO dns_audit_entry (team_id, demo_id, actor, zone_id, name, type, operation, state, created_at,
-                                   completed_at)
+                                   completed_at, before_body)
       SELECT team_id, demo_id, 'upstream', zone_id, name, type, 'drift', 'observed', clock_timestamp(),
-             clock_timestamp() FROM done WHERE $14
+             clock_timestamp(), before_body FROM done WHERE $14
     )
     SELECT id FROM done`,
 };
@@ -214,6 +214,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
           admission.reserve,
           leaseMs,
           newWrite.requestId,
+          snapshot.rrset,
         ],
       });
       const entryId = (inserted.rows[0] as { id: number }).id;

@@ -1,9 +1,16 @@
-import type { ChangeEffect, ClusterEffect, ClusterSpec, NodePoolSpec, PoolEffect } from '@corral/contracts';
+import type {
+  ChangeEffect,
+  ClusterEffect,
+  ClusterSpec,
+  FieldChange,
+  NodePoolSpec,
+  PoolEffect,
+} from '@corral/contracts';
 import semver from 'semver';
 import { hasWorkers, isManaged, nodeRangeOf, type PoolPointers } from '../../node-pools/pool-spec.js';
 import type { ClusterRecord } from '../record.js';
 import { isDrifted } from '../spec/decide-declaration.js';
-import { differencesOf, poolDifferencesOf, type SpecDifference } from '../spec/spec-difference.js';
+import { differencesOf, poolDifferencesOf } from '../spec/spec-difference.js';
 import { imageReplacesNodes } from './image.js';
 
 /** The stored fields that decide what a change does. */
@@ -122,10 +129,10 @@ function clusterEffects(
 }
 
 /** A new order of the pools concerns the cluster, everything else below `nodePools` one pool. */
-const isOfCluster = ({ pointer }: SpecDifference): boolean => !pointer.startsWith('/spec/nodePools/');
+const isOfCluster = ({ pointer }: FieldChange): boolean => !pointer.startsWith('/spec/nodePools/');
 
 function clusterEffectOf(
-  { pointer, to }: SpecDifference,
+  { pointer, to }: FieldChange,
   { isStarted, versions }: { isStarted: boolean; versions: ClusterEffect['kubernetesVersion'] },
 ): Pick<ClusterEffect, 'kind' | 'reason'> {
   const updated = (reason: string) => ({ kind: 'updated', reason }) as const;

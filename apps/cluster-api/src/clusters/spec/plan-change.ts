@@ -1,4 +1,4 @@
-import type { ChangeEffect, ClusterSpec, ConnectionId, ConnectionPhase } from '@corral/contracts';
+import type { ChangeEffect, ClusterSpec, ConnectionId, ConnectionPhase, FieldChange } from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
 import { checkCatalogue, isPinnedTo, needsCatalogue } from '../../catalogue/catalogue-rules.js';
 import { resolveVersion } from '../../catalogue/offers.js';
@@ -14,7 +14,7 @@ import type { UsableConnection } from '../transaction.js';
 import { type AcceptedDeclaration, checkImmutable, decideDeclaration } from './decide-declaration.js';
 import { checkNetwork } from './network-rules.js';
 import { type ClusterQuotas, checkClusterQuota, checkPoolQuotas } from './quotas.js';
-import { differencesOf, type SpecDifference } from './spec-difference.js';
+import { differencesOf } from './spec-difference.js';
 
 /** The facts that a change is checked against, read while the cluster is locked. */
 export interface ChangeContext {
@@ -45,7 +45,7 @@ export interface AcceptedPlan extends AcceptedDeclaration {
   readonly priorities: ReadonlyMap<string, number>;
   /** The status shown until a pass observes the cluster. */
   readonly shown: AcceptedStatus;
-  readonly differences: readonly SpecDifference[];
+  readonly differences: readonly FieldChange[];
   /** What the change does to the cluster and its nodes. */
   readonly effects: readonly ChangeEffect[];
 }

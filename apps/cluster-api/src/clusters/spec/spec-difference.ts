@@ -1,13 +1,5 @@
-import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import type { ClusterSpec, FieldChange, NodePoolSpec } from '@corral/contracts';
 import canonicalize from 'canonicalize';
-
-export interface SpecDifference {
-  /** JSON pointer (RFC 6901). */
-  readonly pointer: string;
-  /** Null when absent. */
-  readonly from: unknown;
-  readonly to: unknown;
-}
 
 /**
  * Lists what differs between two specifications. Node pools are matched by name. An added or removed pool is one
@@ -15,7 +7,7 @@ export interface SpecDifference {
  *
  * @param current null for a new cluster
  */
-export function differencesOf(current: ClusterSpec | null, desired: ClusterSpec): SpecDifference[] {
+export function differencesOf(current: ClusterSpec | null, desired: ClusterSpec): FieldChange[] {
   const { nodePools: before, network: networkBefore, ...restBefore } = current ?? noSpec;
   const { nodePools: after, network: networkAfter, ...restAfter } = desired;
   return [
@@ -25,16 +17,21 @@ export function differencesOf(current: ClusterSpec | null, desired: ClusterSpec)
   ];
 }
 
-/** Like `changesOf`, for the body of one node pool. */
-export function poolDifferencesOf(current: NodePoolSpec | null, desired: NodePoolSpec): SpecDifference[] {
+/** Like `differencesOf`, for the body of one node pool. */
+export function poolDifferencesOf(current: NodePoolSpec | null, desired: NodePoolSpec): FieldChange[] {
   return fieldsChanged('/spec', { ...current }, { ...desired });
 }
 
+/** The change that a deletion is. */
+export const deletionOf = ({ spec }: { readonly spec: ClusterSpec }): FieldChange[] => [
+  { pointer: '/spec', from: spec, to: null },
+];
+
 const noSpec = { nodePools: [] as NodePoolSpec[], network: {} };
 
-function poolsChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): SpecDifference[] {
+function poolsChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): FieldChange[] {
   const pointerOf = (index: number) => `/spec/nodePools/${index}`;
-  const changes = after.flatMap((pool, index): SpecDifference[] => {
+  const changes = after.flatMap((pool, index): FieldChange[] => {
     const old = before.find(({ name }) => name === pool.name);
     if (old === undefined) return [{ pointer: pointerOf(index), from: null, to: pool }];
     return fieldsChanged(pointerOf(index), { ...old }, { ...pool });
@@ -46,14 +43,14 @@ function poolsChanged(before: readonly NodePoolSpec[], after: readonly NodePoolS
   return [...changes, ...orderChanged(before, after)];
 }
 
-function orderChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): SpecDifference[] {
+function orderChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): FieldChange[] {
   const common = (pools: readonly NodePoolSpec[], others: readonly NodePoolSpec[]) =>
     pools.map(({ name }) => name).filter((name) => others.some((other) => other.name === name));
   const [from, to] = [common(before, after), common(after, before)];
   return isSame(from, to) ? [] : [{ pointer: '/spec/nodePools', from, to }];
 }
 
-function fieldsChanged(place: string, before: object, after: object): SpecDifference[] {
+function fieldsChanged(place: string, before: object, after: object): FieldChange[] {
   const [old, wanted] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
   return [...new Set([...old.keys(), ...wanted.keys()])]
     .map((member) => ({

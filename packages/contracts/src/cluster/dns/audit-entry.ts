@@ -1,6 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { retentionLimits } from '../../retention.js';
-import { exactly, filled, text, time } from '../schema-parts.js';
+import { exactly, fieldChangesSchema, filled, text, time } from '../schema-parts.js';
 
 /** The target kind of an entry, and the first word of its action. `dns`: writes of the DNS API. */
 export const auditKinds = [
@@ -60,6 +60,17 @@ const dnsSchema = exactly({
   upstreamBodyCut: cut,
   foundBody: { ...body, description: 'The record set as read later; null if it was absent or not read.' },
   foundBodyCut: cut,
+  beforeBody: {
+    ...body,
+    description:
+      'The record set before the write, or before a change outside Corral; null if it was absent or is not known.',
+  },
+  beforeBodyCut: cut,
+  afterBody: {
+    ...body,
+    description: 'With `completed`: the record set as the write left it; null if it was deleted or is not known.',
+  },
+  afterBodyCut: cut,
   foundApplied: { type: ['boolean', 'null'], description: 'With `settled`: whether the write took effect.' },
   count: {
     type: 'integer',
@@ -87,6 +98,10 @@ export const auditEntrySchema = exactly({
   }),
   target: exactly({ kind: filled, id: filled, name: text }),
   requestId: { ...optionalText, description: 'The same as `X-Correlation-Id` of the answer.' },
+  changes: {
+    anyOf: [fieldChangesSchema, { type: 'null' }],
+    description: 'Changed fields, with their values before and after; null for an action that changes none.',
+  },
   detail: { type: 'object', description: 'Further details, depending on the action. Never contains a secret.' },
   dns: { anyOf: [dnsSchema, { type: 'null' }], description: 'Details of a DNS write; null for all other actions.' },
   createdAt: time,

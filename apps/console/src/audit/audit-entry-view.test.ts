@@ -1,0 +1,59 @@
+import type { AuditEntryBody } from '@corral/contracts';
+import { describe, expect, test } from '@jest/globals';
+import { fieldTextsOf, rrsetChangeOf } from './audit-entry-view.js';
+
+const body = (value: string) => ({ ttl: 300, records: [{ value }], labels: {} });
+const content = (value: string) => ({ ttl: 300, records: [{ value, comment: null }], labels: {} });
+const entry = (outcome: AuditEntryBody['outcome'], dns: Partial<NonNullable<AuditEntryBody['dns']>>) =>
+  ({
+    outcome,
+    changes: null,
+    dns: { beforeBody: null, afterBody: null, foundBody: null, foundApplied: null, ...dns },
+  }) as unknown as AuditEntryBody;
+
+describe('the record set before and after', () => {
+  test.each<[string, AuditEntryBody, ReturnType<typeof rrsetChangeOf>]>([
+    [
+      'a completed write',
+      entry('completed', { beforeBody: body('a'), afterBody: body('b') }),
+      { from: content('a'), to: content('b') },
+    ],
+    ['a deletion', entry('completed', { beforeBody: body('a') }), { from: content('a'), to: null }],
+    [
+      'a settled write that took effect',
+      entry('settled', { foundApplied: true, foundBody: body('b') }),
+      { from: null, to: content('b') },
+    ],
+    [
+      'a change outside Corral',
+      entry('observed', { beforeBody: body('a'), foundBody: body('b') }),
+      { from: content('a'), to: content('b') },
+    ],
+    [
+      'a set without optional members',
+      entry('completed', { afterBody: {} }),
+      { from: null, to: { ttl: null, records: [], labels: {} } },
+    ],
+    [
+      'a settled write without effect',
+      entry('settled', { foundApplied: false, beforeBody: body('a'), foundBody: body('a') }),
+      null,
+    ],
+    ['a refused write', entry('refused', { beforeBody: body('a') }), null],
+    ['an entry without bodies', entry('completed', {}), null],
+    ['a body that was cut', entry('completed', { beforeBody: '{"ttl":3', afterBody: body('b') }), null],
+  ])('of %s', (_what, given, expected) => {
+    expect(rrsetChangeOf(given)).toEqual(expected);
+  });
+});
+
+test('changed fields have their values as text', () => {
+  const changes = [
+    { pointer: '/spec/region', from: null, to: 'hel1' },
+    { pointer: '/spec/nodePools/0', from: { name: 'a' }, to: null },
+  ];
+  expect(fieldTextsOf({ ...entry('completed', {}), changes })).toEqual([
+    { field: 'region', from: null, to: 'hel1' },
+    { field: 'nodePools/0', from: JSON.stringify({ name: 'a' }, null, 2), to: null },
+  ]);
+});
