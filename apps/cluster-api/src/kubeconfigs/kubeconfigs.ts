@@ -1,3 +1,5 @@
+import type { CreatorRow } from '@corral/cluster-data';
+import { clusterLimits } from '@corral/contracts';
 import { GardenError, nameContexts } from '@corral/garden';
 import { type Caller, whileSetAside } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
@@ -21,7 +23,20 @@ export interface KubeconfigTransaction extends Issues {
   recordIssue(issue: { readonly ttlSeconds: number }): Promise<bigint>;
 }
 
+/** A credential that was requested, and to whom it was issued. */
+export interface KubeconfigIssue {
+  /** Null for a person whose account is deleted. */
+  readonly issuedTo: CreatorRow | null;
+  readonly createdAt: Date;
+  readonly ttlSeconds: number;
+  /** Null unless the outcome is `completed`. */
+  readonly expiresAt: Date | null;
+  readonly outcome: 'completed' | 'refused' | 'pending';
+}
+
 export interface KubeconfigStore {
+  /** The newest issues of the cluster, newest first; null without such a cluster. */
+  listIssues(team: Caller['team'], name: string, limit: number): Promise<KubeconfigIssue[] | null>;
   withCluster<T>(caller: Caller, name: string, work: (tx: KubeconfigTransaction) => Promise<T>): Promise<T>;
   /** Adds the outcome to the audit entry. */
   recordOutcome(caller: Caller, entryId: bigint, outcome: IssueOutcome): Promise<void>;
@@ -49,6 +64,13 @@ export type KubeconfigService = ReturnType<typeof kubeconfigService>;
  */
 export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
   return {
+    /** @throws Problem `not_found` */
+    async listIssues({ team }: Caller, name: string): Promise<KubeconfigIssue[]> {
+      const issues = await store.listIssues(team, name, clusterLimits.kubeconfigIssuesShown);
+      if (issues === null) throw notFound();
+      return issues;
+    },
+
     /** @param ttlSeconds an integer within the limits of the contract */
     async issue(
       caller: Caller,

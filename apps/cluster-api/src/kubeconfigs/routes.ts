@@ -1,4 +1,10 @@
-import { type ClusterOperationId, clusterLimits, parseKubeconfigRequest } from '@corral/contracts';
+import { displayNameOf } from '@corral/auth';
+import {
+  type ClusterAnswerBody,
+  type ClusterOperationId,
+  clusterLimits,
+  parseKubeconfigRequest,
+} from '@corral/contracts';
 import type { RequestHandler } from 'express';
 import { clusterNameOf } from '../clusters/routes.js';
 import { bodyOf } from '../http/body.js';
@@ -19,6 +25,17 @@ export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: Kubeco
       );
       res.set('Cache-Control', 'no-store');
       res.json({ kubeconfig, expiresAt: expiresAt.toISOString(), scope: 'cluster-admin' });
+    },
+    async listKubeconfigIssues(req, res) {
+      const issues = await kubeconfigs.listIssues(callerOf(res), clusterNameOf(req));
+      res.json({
+        items: issues.map(({ issuedTo: user, createdAt, expiresAt, ...issue }) => ({
+          issuedTo: user && { id: user.number, email: user.email, displayName: displayNameOf(user) },
+          createdAt: createdAt.toISOString(),
+          expiresAt: expiresAt?.toISOString() ?? null,
+          ...issue,
+        })),
+      } satisfies ClusterAnswerBody<'kubeconfigIssueList'>);
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

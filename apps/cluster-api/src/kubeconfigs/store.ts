@@ -1,3 +1,4 @@
+import { includeCreator } from '@corral/cluster-data';
 import type { Prisma } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
@@ -60,11 +61,38 @@ const action = 'kubeconfig.issue';
 
 /** Issued kubeconfigs. They are recorded only in the audit log. */
 export const kubeconfigStore = (prisma: Prisma, change: ChangeTeam): KubeconfigStore => ({
+  async listIssues({ id: teamId }, name, limit) {
+    const cluster = await prisma.cluster.findUnique({ where: { teamId_name: { teamId, name } }, select: { id: true } });
+    if (cluster === null) return null;
+    const rows = await prisma.auditEntry.findMany({
+      where: { teamId, targetId: cluster.id, action },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: limit,
+      select: { createdAt: true, detail: true, user: includeCreator.creator },
+    });
+    return rows.map(({ createdAt, detail, user }) => ({
+      issuedTo: user,
+      createdAt,
+      ...issueOf(detail as unknown as IssueDetail),
+    }));
+  },
+
   withCluster: (caller, name, work) =>
     change(caller, async (tx, now) => work(await transactionOf(tx, caller, { name, now }))),
 
   recordOutcome: (caller, id, outcome) => recordIssueOutcome(prisma, caller, id, outcome),
 });
+
+interface IssueDetail {
+  readonly ttlSeconds: number;
+  readonly issued?: boolean;
+  readonly expiresAt?: string;
+}
+
+function issueOf({ ttlSeconds, issued, expiresAt }: IssueDetail) {
+  const outcome = issued === undefined ? 'pending' : issued ? 'completed' : 'refused';
+  return { ttlSeconds, outcome, expiresAt: expiresAt === undefined ? null : new Date(expiresAt) } as const;
+}
 
 async function transactionOf(
   tx: Transaction,

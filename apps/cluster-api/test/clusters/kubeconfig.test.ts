@@ -159,6 +159,30 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(await entries()).toHaveLength(1);
   });
 
+  it('is listed for the team with the person, the expiry and the outcome, the newest first', async () => {
+    const list = () => t.api.as(t.acme.admin).get(t.acme.path(`/clusters/${name}/kubeconfig/`));
+    await list().expect(404);
+    await t.clusters.running(name);
+    expect((await list().expect(200)).body).toEqual({ items: [] });
+    const expiresAt = new Date('2027-01-01T00:00:00.000Z');
+    garden.adminKubeconfig = async () => ({ kubeconfig: 'x', expiresAt });
+    await issue({ ttlSeconds: 900 }).expect(200);
+    garden.adminKubeconfig = async () => {
+      throw new GardenError('refused', 'refused by the garden');
+    };
+    await issue({ ttlSeconds: 600 });
+
+    const { body } = await list().expect(200);
+
+    const shared = { issuedTo: expect.objectContaining({ email: t.acme.member.email }), createdAt: expect.any(String) };
+    expect(body.items).toEqual([
+      { ...shared, ttlSeconds: 600, expiresAt: null, outcome: 'refused' },
+      { ...shared, ttlSeconds: 900, expiresAt: expiresAt.toISOString(), outcome: 'completed' },
+    ]);
+    const other = await t.api.as(t.acme.member).get(`/api/v1/teams/globex/clusters/${name}/kubeconfig/`);
+    expect(other.status).toBe(404);
+  });
+
   it('stores the credential neither in the database nor in the log', async () => {
     const { log, text } = recordedLog();
     const talkative = await startClusterApi({ garden, log });

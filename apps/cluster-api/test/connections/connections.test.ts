@@ -42,6 +42,7 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
         action: 'connection.create',
         targetName: 'main',
         userId: on.team.admin.id,
+        changes: null,
         detail: { phase: 'Ready' },
         requestId: answer.headers['x-correlation-id'],
       },

@@ -9,6 +9,7 @@ import { seenOfCluster } from './clusters/seen-cluster.js';
 import { auditEntrySchema } from './dns/audit-entry.js';
 import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns/dns-token.js';
 import { dnsUsageSchema } from './dns/dns-usage.js';
+import { clusterLimits } from './limits.js';
 import { sessionSchema } from './people/sign-in.js';
 import { billingOutcomeSchema } from './people/subscription.js';
 import {
@@ -242,6 +243,26 @@ export const clusterAnswerSchemas = {
     kubeconfig: { ...filled, description: 'A secret: a credential for the whole cluster.' },
     expiresAt: time,
     scope: { const: 'cluster-admin', description: 'Full access to this cluster, and to nothing else.' },
+  }),
+  kubeconfigIssueList: exactly({
+    items: {
+      type: 'array',
+      maxItems: clusterLimits.kubeconfigIssuesShown,
+      items: exactly({
+        issuedTo: { anyOf: [person, { type: 'null' }] },
+        createdAt: time,
+        expiresAt: {
+          type: ['string', 'null'],
+          pattern: time.pattern,
+          description: 'Null unless the outcome is `completed`.',
+        },
+        ttlSeconds: { type: 'integer', description: 'The requested lifetime.' },
+        outcome: {
+          enum: ['completed', 'refused', 'pending'],
+          description: '`refused`: none was issued. `pending`: in progress, or the outcome is not known.',
+        },
+      }),
+    },
   }),
   connection: connectionSchema,
   connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),

@@ -53,6 +53,8 @@ export const clusterLimits = {
   /** Lower bound of the garden. */
   kubeconfigSecondsMin: 600,
   kubeconfigSecondsMax: 28_800,
+  /** The newest issues of a cluster that members see. */
+  kubeconfigIssuesShown: 50,
 
   /** Validity of the token in a join command. */
   joinCommandSeconds: 900,

@@ -150,6 +150,15 @@ export const clusterRoutes = [
     conditional: true,
   },
   {
+    operationId: 'listKubeconfigIssues',
+    method: 'get',
+    path: `${cluster}kubeconfig/`,
+    summary: 'List to whom kubeconfigs of the cluster were issued, newest first',
+    access: 'member',
+    answers: { 200: 'kubeconfigIssueList' },
+    problems: [],
+  },
+  {
     operationId: 'listNodePools',
     method: 'get',
     path: pools,

@@ -290,6 +290,24 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
     failed: { summary: 'Failed, with what to do about it', value: failed },
   },
   operationList: page('Operations', operation),
+  kubeconfigIssueList: one('One that ended, and one whose outcome is not known', {
+    items: [
+      {
+        issuedTo: { id: 7, email: 'ada@acme.test', displayName: 'Ada' },
+        createdAt: at,
+        expiresAt: null,
+        ttlSeconds: 3_600,
+        outcome: 'pending',
+      },
+      {
+        issuedTo: { id: 7, email: 'ada@acme.test', displayName: 'Ada' },
+        createdAt: at,
+        expiresAt: at,
+        ttlSeconds: 600,
+        outcome: 'completed',
+      },
+    ],
+  }),
   kubeconfig: one('A credential with an expiry', {
     kubeconfig: 'apiVersion: v1\nkind: Config\n# clusters, contexts and a client certificate follow\n',
     expiresAt: '2026-11-21T13:00:00.000Z',
