@@ -66,6 +66,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await nameFieldOf(page).waitFor();
     await page.keyboard.type('web');
     await planOf(page).getByText('Its control plane and its nodes are created.').waitFor();
+    await planOf(page).getByText('(default)').first().waitFor();
     await planned(page);
     await page.keyboard.press('Control+Enter');
 

@@ -4,6 +4,7 @@ import { moneyDifference, moneyRange } from '../ui/money.js';
 import { Status } from '../ui/status.js';
 import { isSame, type Plan } from './plan.js';
 import styles from './plan.module.css';
+import { plannedTextOf, sentAt, textOf } from './plan-text.js';
 
 export interface PlanViewProps {
   readonly plan: Plan;
@@ -27,7 +28,8 @@ export function PlanView({ plan, now, former }: PlanViewProps) {
             {isNew('changes', each) && <strong>New: </strong>}
             <code>{each.pointer.replace(/^\/spec\//, '')}</code>{' '}
             <span className="mono">
-              {each.from !== null && each.from !== undefined && <del>{shown(each.from)}</del>} → {shown(each.to)}
+              {each.from !== null && each.from !== undefined && <del>{textOf(each.from)}</del>} →{' '}
+              {plannedTextOf(each.to, sentAt(plan.spec, each.pointer))}
             </span>
           </li>
         ))}
@@ -130,13 +132,4 @@ function CostLine({ term, children }: { readonly term: string; readonly children
       <dd>{children}</dd>
     </div>
   );
-}
-
-/** For people rather than as JSON: "name: general, maximum: 3". */
-function shown(value: unknown): string {
-  if (value === null || value === undefined) return 'absent';
-  if (typeof value !== 'object') return String(value);
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join('; ');
-  const members = Object.entries(value).map(([name, each]) => `${name}: ${shown(each)}`);
-  return members.length === 0 ? 'none' : members.join(', ');
 }
