@@ -200,12 +200,14 @@ function Entries({ entries }: { readonly entries: readonly AuditEntryBody[] }) {
                 <td data-label="Time">
                   <Time at={entry.createdAt} />
                 </td>
-                <td data-label="Who">{actorOf(entry)}</td>
+                <td data-label="Who" className={tableStyles.long}>
+                  {actorOf(entry)}
+                </td>
                 <td data-label="Action" className="mono">
                   {entry.action}
                   {entry.dns !== null && entry.dns.count > 1 && ` × ${entry.dns.count}`}
                 </td>
-                <td data-label="Target">
+                <td data-label="Target" className={tableStyles.long}>
                   <Copyable text={entry.target.name || entry.target.id} />
                   {entry.dns !== null && <span className="mono"> {entry.dns.type}</span>}
                 </td>
@@ -225,7 +227,7 @@ function Entries({ entries }: { readonly entries: readonly AuditEntryBody[] }) {
               </tr>
               {shown === entry.id && (
                 <tr>
-                  <td colSpan={6}>
+                  <td colSpan={6} className={tableStyles.long}>
                     <Details entry={entry} />
                   </td>
                 </tr>

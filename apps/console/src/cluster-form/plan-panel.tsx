@@ -145,7 +145,7 @@ function Superseded({ team, cluster, plan }: SupersededProps) {
   const operations = useQuery({ ...operationsQuery(team, cluster.metadata.id), enabled: isUnderWay });
   if (!isUnderWay || plan.answer.changes.length === 0) return null;
   const operation = operations.data?.find(({ id }) => id === lastOperation.id);
-  const person = operation === undefined ? null : (operation.createdBy?.displayName ?? 'the service');
+  const person = operation === undefined ? null : (operation.createdBy?.displayName ?? 'Corral');
   return (
     <p>
       <Status tone="warning">{`Supersedes ${lastOperation.kind}`}</Status>

@@ -143,9 +143,9 @@ function Operations({ team, cluster }: TabProps) {
               ),
             },
             { id: 'state', label: 'State', cell: ({ state }) => <OperationStatus state={state} /> },
-            { id: 'by', label: 'By', cell: ({ createdBy }) => createdBy?.displayName ?? 'the service' },
+            { id: 'by', label: 'By', isLong: true, cell: ({ createdBy }) => createdBy?.displayName ?? 'Corral' },
             { id: 'at', label: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
-            { id: 'error', label: 'Error', cell: ({ error }) => error.message ?? '–' },
+            { id: 'error', label: 'Error', isLong: true, cell: ({ error }) => error.message ?? '–' },
           ]}
         />
       )}

@@ -83,6 +83,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
   {
     id: 'name',
     label: 'Name',
+    isLong: true,
     sortBy: ({ metadata }) => metadata.name,
     cell: ({ metadata: { name } }) => (
       <Link to="/teams/$team/clusters/$name" params={{ team, name }} className={`mono ${styles.name}`}>

@@ -36,7 +36,12 @@ function Issued({ issues }: { readonly issues: readonly Issue[] }) {
       rows={issues}
       rowKey={({ createdAt, issuedTo }) => `${createdAt} ${issuedTo?.id}`}
       columns={[
-        { id: 'to', label: 'Issued to', cell: ({ issuedTo }) => issuedTo?.displayName ?? 'a former user' },
+        {
+          id: 'to',
+          label: 'Issued to',
+          isLong: true,
+          cell: ({ issuedTo }) => issuedTo?.displayName ?? 'a former user',
+        },
         { id: 'at', label: 'When', cell: ({ createdAt }) => <Time at={createdAt} /> },
         { id: 'until', label: 'Valid until', cell: (issue) => <ValidUntil issue={issue} /> },
       ]}

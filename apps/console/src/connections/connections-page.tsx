@@ -56,6 +56,7 @@ const columnsOf = (team: string, clusters: readonly Cluster[] | undefined): read
   {
     id: 'ref',
     label: 'Ref',
+    isLong: true,
     sortBy: ({ metadata }) => metadata.ref,
     cell: ({ metadata: { ref } }) => (
       <Link to="/teams/$team/connections/$ref" params={{ team, ref }} className="mono">
@@ -66,6 +67,7 @@ const columnsOf = (team: string, clusters: readonly Cluster[] | undefined): read
   {
     id: 'name',
     label: 'Name',
+    isLong: true,
     sortBy: ({ metadata }) => metadata.name,
     cell: ({ metadata }) => metadata.name,
   },
@@ -84,6 +86,7 @@ const columnsOf = (team: string, clusters: readonly Cluster[] | undefined): read
   {
     id: 'used',
     label: 'Used by',
+    isLong: true,
     cell: ({ metadata: { ref } }) => {
       if (clusters === undefined) return <span className="faint">not known</span>;
       const names = clustersUsing(clusters, ref).map(({ metadata }) => metadata.name);

@@ -89,6 +89,7 @@ function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly 
     {
       id: 'name',
       label: 'Server',
+      isLong: true,
       sortBy: ({ metadata }) => metadata.name,
       cell: ({ metadata: { name, serverID } }) => (
         <div>
@@ -122,6 +123,7 @@ function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly 
     {
       id: 'used',
       label: 'Used by',
+      isLong: true,
       sortBy: ({ status }) => status.claimedBy?.cluster ?? '',
       cell: ({ status: { claimedBy } }) =>
         claimedBy === null ? (

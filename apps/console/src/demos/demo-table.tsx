@@ -102,6 +102,7 @@ const columnsOf = ({ onExtend, onEnd }: RowActions): readonly Column<DemoBody>[]
   {
     id: 'latest',
     label: 'Latest end',
+    isLong: true,
     sortBy: ({ max_expires_at }) => max_expires_at,
     cell: ({ max_expires_at }) => <Expiry at={max_expires_at} />,
   },

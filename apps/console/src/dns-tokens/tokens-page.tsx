@@ -95,6 +95,7 @@ const columnsOf = (team: string): readonly Column<DnsTokenBody>[] => [
   {
     id: 'name',
     label: 'Name',
+    isLong: true,
     sortBy: ({ name }) => name,
     cell: ({ id, name }) => (
       <Link to="/teams/$team/dns/tokens/$id" params={{ team, id }}>
@@ -106,11 +107,13 @@ const columnsOf = (team: string): readonly Column<DnsTokenBody>[] => [
   {
     id: 'covers',
     label: 'Covers',
+    isLong: true,
     cell: (token) => <span className="mono">{coverageText({ ownerLabel: team, ...token })}</span>,
   },
   {
     id: 'by',
     label: 'Created by',
+    isLong: true,
     sortBy: ({ createdBy }) => createdBy?.email ?? '',
     cell: ({ createdBy }) => createdBy?.email ?? 'the team',
   },

@@ -11,6 +11,7 @@ import {
   dnsUsageQuery,
   operationsQuery,
 } from '../api/queries.js';
+import { actorOf } from '../audit/audit-entry-view.js';
 import { teamPath } from '../shell/navigation.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { moneyRange, sumOfRanges } from '../ui/money.js';
@@ -201,7 +202,7 @@ function Changes({ team, operations }: { readonly team: TeamContext; readonly op
     const changes = operations.slice(0, CHANGES_SHOWN).map(({ id, createdAt, createdBy, kind, target }) => ({
       id,
       createdAt,
-      who: createdBy?.displayName ?? 'the service',
+      who: createdBy?.displayName ?? 'Corral',
       what: kind,
       target: target.name,
     }));
@@ -224,7 +225,7 @@ function Changes({ team, operations }: { readonly team: TeamContext; readonly op
             changes={items.map(({ id, createdAt, actor, action, target }) => ({
               id,
               createdAt,
-              who: actor.name ?? actor.kind,
+              who: actorOf({ actor }),
               what: action,
               target: target.name,
             }))}

@@ -24,8 +24,8 @@ export function OperationProgress({ team, operation, cluster }: OperationProgres
   return (
     <div className={styles.progress}>
       <p>
-        <OperationStatus state={state} /> <span className="mono">{kind}</span> by{' '}
-        {createdBy?.displayName ?? 'the service'}, <Time at={createdAt} />
+        <OperationStatus state={state} /> <span className="mono">{kind}</span> by {createdBy?.displayName ?? 'Corral'},{' '}
+        <Time at={createdAt} />
       </p>
       <Meter percent={progress} label={`Progress of ${kind} of ${target.name}`} />
       <p className="muted numeric">

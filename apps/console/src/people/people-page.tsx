@@ -91,6 +91,7 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
       {
         id: 'name',
         label: 'Name',
+        isLong: true,
         sortBy: ({ display_name }) => display_name,
         cell: (member) => (member.user_id === team.me.id ? `${member.display_name} (you)` : member.display_name),
       },
@@ -212,9 +213,9 @@ function Invitations({ team }: { readonly team: TeamContext }) {
   const now = useNow();
   const columns = useMemo(
     (): Column<SentInvitationBody>[] => [
-      { id: 'email', label: 'Address', sortBy: ({ email }) => email, cell: ({ email }) => email },
+      { id: 'email', label: 'Address', isLong: true, sortBy: ({ email }) => email, cell: ({ email }) => email },
       { id: 'role', label: 'Role', cell: ({ role }) => role },
-      { id: 'by', label: 'Invited by', cell: ({ invited_by: by }) => by },
+      { id: 'by', label: 'Invited by', isLong: true, cell: ({ invited_by: by }) => by },
       {
         id: 'mail',
         label: 'Mail',

@@ -186,7 +186,7 @@ const Row = memo(function Row({ team, rrset, index, isStop, isSelected, tone, wo
           size="xs"
         />
       </td>
-      <td data-label="Name">
+      <td data-label="Name" className={table.long}>
         <div>
           <Link
             to="/teams/$team/dns/records/$name/$type"
@@ -208,7 +208,7 @@ const Row = memo(function Row({ team, rrset, index, isStop, isSelected, tone, wo
       <td data-label="Type" className="mono">
         {type}
       </td>
-      <td data-label="Values">
+      <td data-label="Values" className={table.long}>
         <div>
           {records.map(({ value, comment }) => (
             <div key={value}>
@@ -221,7 +221,7 @@ const Row = memo(function Row({ team, rrset, index, isStop, isSelected, tone, wo
       <td data-label="TTL" className={`${table.end} numeric`}>
         {ttlText(ttl)}
       </td>
-      <td data-label="Labels" className="mono">
+      <td data-label="Labels" className={`${table.long} mono`}>
         {labelTexts(labels).join(', ')}
       </td>
       <td data-label="Actions">

@@ -45,8 +45,8 @@ export function RrsetPage() {
                   rows={rrset.records}
                   rowKey={({ value }) => value}
                   columns={[
-                    { id: 'value', label: 'Value', cell: ({ value }) => <Copyable text={value} /> },
-                    { id: 'comment', label: 'Comment', cell: ({ comment }) => comment },
+                    { id: 'value', label: 'Value', isLong: true, cell: ({ value }) => <Copyable text={value} /> },
+                    { id: 'comment', label: 'Comment', isLong: true, cell: ({ comment }) => comment },
                   ]}
                 />
               </>
@@ -97,11 +97,12 @@ function History({ team, name, type }: { readonly team: string; readonly name: s
               rowKey={({ id }) => id}
               columns={[
                 { id: 'time', label: 'Time', cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { id: 'who', label: 'Who', cell: (entry) => actorOf(entry) },
+                { id: 'who', label: 'Who', isLong: true, cell: (entry) => actorOf(entry) },
                 { id: 'action', label: 'Action', cell: ({ action }) => <span className="mono">{action}</span> },
                 {
                   id: 'change',
                   label: 'Change',
+                  isLong: true,
                   cell: (entry) => {
                     const change = rrsetChangeOf(entry);
                     return change !== null && <Difference {...change} />;

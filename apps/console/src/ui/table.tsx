@@ -10,6 +10,8 @@ export interface Column<T> {
   readonly sortBy?: (row: T) => string | number;
   /** For numbers. */
   readonly alignEnd?: boolean;
+  /** For texts of any length, which may break within a word. */
+  readonly isLong?: boolean;
 }
 
 export interface TableProps<T> {
@@ -67,8 +69,12 @@ export function Table<T>({ caption, columns, rows, rowKey, initialSort }: TableP
         <tbody>
           {sorted.map((row) => (
             <tr key={rowKey(row)}>
-              {columns.map(({ id, label, cell, alignEnd }) => (
-                <td key={id} data-label={label} className={alignEnd ? `${styles.end} numeric` : undefined}>
+              {columns.map(({ id, label, cell, alignEnd, isLong }) => (
+                <td
+                  key={id}
+                  data-label={label}
+                  className={alignEnd ? `${styles.end} numeric` : isLong ? styles.long : undefined}
+                >
                   {cell(row)}
                 </td>
               ))}
