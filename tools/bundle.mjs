@@ -4,7 +4,9 @@
  * bundled is a development dependency of the app, so that its image has no copy.
  */
 import { readFile, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { build } from 'esbuild';
+import { writeSbom } from './sbom.mjs';
 
 /** They look for files of their own beside them. */
 const UNBUNDLED = ['swagger-ui-dist', '@prisma/schema-engine-wasm'];
@@ -16,11 +18,12 @@ const ALIASES = {
   punycode: 'punycode/punycode.js',
 };
 
-const { dependencies = {} } = JSON.parse(await readFile('package.json', 'utf8'));
+const app = JSON.parse(await readFile('package.json', 'utf8'));
+const { dependencies = {} } = app;
 const external = UNBUNDLED.filter((name) => name in dependencies);
 
 await rm('dist/chunks', { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   entryPoints: ['src/main.ts'],
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
@@ -32,10 +35,18 @@ await build({
   // What is imported when it is needed stays apart until then.
   splitting: true,
   sourcemap: 'linked',
+  metafile: true,
   external: external.flatMap((name) => [name, `${name}/*`]),
   // Libraries in CommonJS ask for Node's own modules by `require`, which a module has not.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
   },
   logLevel: 'warning',
+});
+await writeSbom({
+  app,
+  modules: Object.keys(metafile.inputs).map((path) => resolve(path)),
+  // The build of the console lists its own.
+  installed: Object.keys(dependencies).filter((name) => !name.startsWith('@corral/')),
+  folder: 'dist',
 });

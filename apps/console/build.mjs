@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'vite';
+import { writeSbom } from '../../tools/sbom.mjs';
 
 const INITIAL_SCRIPT_KIB_MAX = 200;
 /** Pages that are open while the console is built load assets of the former build. */
@@ -26,7 +27,12 @@ const cache = join(root, 'node_modules', '.cache');
 await mkdir(cache, { recursive: true });
 const staging = await mkdtemp(join(cache, 'build-'));
 try {
-  await build({ root, logLevel: 'warn', build: { outDir: staging, emptyOutDir: true } });
+  const { output } = await build({ root, logLevel: 'warn', build: { outDir: staging, emptyOutDir: true } });
+  await writeSbom({
+    app: JSON.parse(await readFile(join(root, 'package.json'), 'utf8')),
+    modules: output.flatMap(({ moduleIds = [] }) => moduleIds),
+    folder: staging,
+  });
   const sizes = await compress(staging);
   await checkSize(staging, sizes);
   await publish(staging);
