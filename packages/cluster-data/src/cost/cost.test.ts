@@ -36,7 +36,7 @@ const aPriceList = (more: Partial<KnownPrices['prices']> = {}): KnownPrices => (
       cap: { hel1: { hourly: '0.02', monthly: '10' } },
       nocap: { hel1: { hourly: '0.02', monthly: '100' } },
     },
-    primaryIpv4: { hel1: { hourly: '0.0008', monthly: '0.5000' } },
+    primaryIpv4: { hel1: { hourly: '0.0008', monthly: '0.5000' }, fsn1: { hourly: '0.0008', monthly: '0.5000' } },
     ...more,
   },
 });
