@@ -74,9 +74,19 @@ const day = inUtc({ day: 'numeric', month: 'short' });
 const dayAndHour = inUtc({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 const weekday = inUtc({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
 
-/** Below a plot, in UTC: hours within two days, otherwise the day. */
+/** Points of an hour up to which ticks show the time of day. */
+const CLOCK_POINTS_MAX = 48;
+const DAY_MS = 86_400_000;
+
+/** Below a plot, in UTC: the time of day, or the day. */
 export const tickOf = (at: number, step: UsageStep, points: number): string =>
-  (step === 'hour' && points <= 48 ? hour : day).format(at);
+  (step === 'hour' && points <= CLOCK_POINTS_MAX ? hour : day).format(at);
+
+/** Where ticks with a day stand among hours: at its start. `undefined`: anywhere. */
+export const ticksOf = (rows: readonly PlotRow[], step: UsageStep): number[] | undefined =>
+  step === 'hour' && rows.length > CLOCK_POINTS_MAX
+    ? rows.flatMap(({ at }) => (at % DAY_MS === 0 ? [at] : []))
+    : undefined;
 
 /** Of one point, in UTC: "24 Nov, 10:00" or "Tue, 24 Nov 2026". */
 export const labelOf = (at: number, step: UsageStep): string => (step === 'hour' ? dayAndHour : weekday).format(at);

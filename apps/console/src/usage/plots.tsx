@@ -12,7 +12,7 @@ import {
   XAxis,
   YAxis,
 } from 'recharts';
-import { isAlone, labelOf, type PlotRow, tickOf } from './plot-rows.js';
+import { isAlone, labelOf, type PlotRow, tickOf, ticksOf } from './plot-rows.js';
 import styles from './usage.module.css';
 
 /** One value of a plot. */
@@ -46,6 +46,7 @@ const colourOf = ({ colour }: Pick<Series, 'colour'>): string => `var(--c-plot-$
  * summary and the table of all values stand.
  */
 export function Plot({ title, summary, unit = '', step, rows, series }: PlotProps) {
+  const ticks = ticksOf(rows, step);
   return (
     <figure className={styles.plot}>
       <figcaption>
@@ -67,14 +68,15 @@ export function Plot({ title, summary, unit = '', step, rows, series }: PlotProp
             <XAxis
               dataKey="at"
               tickFormatter={(at: number) => tickOf(at, step, rows.length)}
-              minTickGap={32}
+              {...(ticks === undefined ? {} : { ticks })}
+              minTickGap={16}
               stroke="var(--c-control)"
               tick={{ fill: 'var(--c-muted)', fontSize: 12 }}
             />
             <YAxis
               width={44}
               allowDecimals={series.some(({ shape }) => shape === 'band')}
-              domain={[0, (most: number) => Math.max(most, 1)]}
+              domain={[0, 'auto']}
               tickFormatter={(value: number) => compact.format(value)}
               stroke="var(--c-control)"
               tick={{ fill: 'var(--c-muted)', fontSize: 12 }}

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { usageQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
+import { moneyRange } from '../ui/money.js';
 import { Page } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { Empty, Loaded } from '../ui/states.js';
@@ -57,6 +58,7 @@ function Usage({ step, points }: UsageBody) {
 
 function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
   const { rows, currency } = plotSeriesOf(points);
+  const last = points.findLast(({ cost }) => cost.minimum !== null)?.cost;
   const shared = { step, rows };
   return (
     <div className={styles.plots}>
@@ -78,7 +80,7 @@ function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
       <Plot
         {...shared}
         title="Records"
-        summary={`Last ${textOf(summaryOf(rows, 'records')?.last)} of ${textOf(summaryOf(rows, 'recordsLimit')?.last)} records`}
+        summary={`Last: ${textOf(summaryOf(rows, 'records')?.last)} of ${textOf(summaryOf(rows, 'recordsLimit')?.last)} records`}
         series={[
           { key: 'records', label: 'Records', colour: 1, shape: 'line' },
           { key: 'recordsLimit', label: 'Quota', colour: 2, shape: 'limit' },
@@ -87,7 +89,7 @@ function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
       <Plot
         {...shared}
         title="Clusters and nodes"
-        summary={`Last ${textOf(summaryOf(rows, 'nodes')?.last)} nodes in ${textOf(summaryOf(rows, 'clusters')?.last)} clusters`}
+        summary={`Last: ${textOf(summaryOf(rows, 'nodes')?.last)} nodes in ${textOf(summaryOf(rows, 'clusters')?.last)} clusters`}
         series={[
           { key: 'nodes', label: 'Nodes', colour: 1, shape: 'line' },
           { key: 'clusters', label: 'Clusters', colour: 2, shape: 'line' },
@@ -96,7 +98,7 @@ function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
       <Plot
         {...shared}
         title={`Cost per month${currency === null ? '' : ` in ${currency}`}`}
-        summary="Net, nodes only, from the smallest to the largest size of all pools"
+        summary={`Last: ${last === undefined ? 'not known' : moneyRange(last, currency)}. Net, nodes only, from the smallest to the largest size of all pools`}
         unit={currency ?? ''}
         series={[{ key: 'cost', label: 'Lowest to highest cost', colour: 1, shape: 'band' }]}
       />
