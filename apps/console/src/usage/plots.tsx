@@ -104,12 +104,12 @@ function shapeOf(series: Series, rows: readonly PlotRow[]) {
     case 'bar':
       return <Bar {...shared} stackId="bars" fill={colour} maxBarSize={24} />;
     case 'line':
-      return <Line {...shared} stroke={colour} strokeWidth={2} dot={dot} activeDot={{ r: 3 }} type="stepAfter" />;
+      return <Line {...shared} stroke={colour} strokeWidth={2} dot={dot} activeDot={{ r: 3 }} type="step" />;
     case 'limit':
-      return <Line {...shared} stroke={colour} strokeDasharray="6 4" dot={dot} activeDot={false} type="stepAfter" />;
+      return <Line {...shared} stroke={colour} strokeDasharray="6 4" dot={dot} activeDot={false} type="step" />;
     case 'band':
       return (
-        <Area {...shared} stroke={colour} strokeWidth={2} fill={colour} fillOpacity={0.25} dot={dot} type="stepAfter" />
+        <Area {...shared} stroke={colour} strokeWidth={2} fill={colour} fillOpacity={0.25} dot={dot} type="step" />
       );
   }
 }

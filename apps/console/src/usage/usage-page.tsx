@@ -89,7 +89,7 @@ function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
       <Plot
         {...shared}
         title="Clusters and nodes"
-        summary={`Last: ${textOf(summaryOf(rows, 'nodes')?.last)} nodes in ${textOf(summaryOf(rows, 'clusters')?.last)} clusters`}
+        summary={`Last: nodes ${textOf(summaryOf(rows, 'nodes')?.last)}, clusters ${textOf(summaryOf(rows, 'clusters')?.last)}`}
         series={[
           { key: 'nodes', label: 'Nodes', colour: 1, shape: 'line' },
           { key: 'clusters', label: 'Clusters', colour: 2, shape: 'line' },
