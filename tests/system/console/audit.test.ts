@@ -136,9 +136,12 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme/usage?range=24h`);
     const requests = page.getByRole('figure').filter({ hasText: 'Requests to the DNS API' });
     await requests.getByText('69 requests, at most 23 per hour').waitFor();
-    expect(await requests.locator('.recharts-bar-rectangle path').count()).toBe(3);
+    const bars = requests.locator('.recharts-bar-rectangle path');
+    await bars.nth(2).waitFor();
+    expect(await bars.count()).toBe(3);
     const records = page.getByRole('figure').filter({ hasText: 'Quota' });
     // A value between two gaps is a point, for the records and for the quota.
+    await records.locator('circle').nth(1).waitFor();
     expect(await records.locator('circle').count()).toBe(2);
     await expectAccessible(page);
 
@@ -147,6 +150,7 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     await page.waitForURL(/range=30d/);
     await requests.getByText('87 requests, at most 29 per day').waitFor();
     await page.getByText('All values as a table').click();
+    await page.getByRole('row').nth(3).waitFor();
     expect(await page.getByRole('row').count()).toBe(4);
     await expectAccessible(page);
     const isWider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
