@@ -43,6 +43,8 @@ import { Problem } from './problem.js';
 import { isOtherProject } from './servers/cloud-project.js';
 import { buildServerHandlers, type ServerConfig, type ServerHandlerDeps } from './servers/handlers.js';
 import { buildTeamHandlers, type TeamConfig } from './teams/handlers.js';
+import { usageRoutes } from './usage/routes.js';
+import { usageStore } from './usage/store.js';
 
 export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignInConfig, TeamConfig {
   /** Public base URL of this service, without a trailing slash. Known once the service listens. */
@@ -175,6 +177,7 @@ function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, Reques
     ...buildClusterHandlers(deps),
     ...buildDnsHandlers(deps),
     ...auditRoutes({ log: auditLog({ api: apiAudit(app.prisma), dns: dnsAudit(app.prisma) }) }),
+    ...usageRoutes({ store: usageStore(app.prisma), now: app.now }),
     ...buildTeamHandlers(deps),
     ...buildEventHandlers(deps),
   };

@@ -221,6 +221,13 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import('./audit/audit-page.js'), 'AuditPage'),
 });
 
+const usage = createRoute({
+  getParentRoute: () => team,
+  path: '/usage',
+  validateSearch: textSearch('range'),
+  component: lazyRouteComponent(() => import('./usage/usage-page.js'), 'UsagePage'),
+});
+
 const routeTree = root.addChildren([
   signIn,
   signedIn.addChildren([
@@ -249,6 +256,7 @@ const routeTree = root.addChildren([
       people,
       settings,
       audit,
+      usage,
     ]),
   ]),
 ]);

@@ -7,6 +7,7 @@ import { dueMetrics } from './loop/due-metrics.js';
 import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
 import { buildRetentionWorkers, type RetentionWorkerDeps, type RetentionWorkers } from './upkeep/retention-workers.js';
+import { buildUsageWorkers, type UsageWorkerDeps, type UsageWorkers } from './usage/workers.js';
 
 export interface WorkerSettings {
   /** How long running jobs may continue after `close`, in milliseconds. */
@@ -27,6 +28,7 @@ export interface WorkerDeps {
   readonly log: Log;
   readonly dns: Omit<DnsWorkerDeps, Shared>;
   readonly retention: Omit<RetentionWorkerDeps, Shared>;
+  readonly usage: Omit<UsageWorkerDeps, Shared>;
   /** Null in an installation without a garden. Its clusters, if any, wait. */
   readonly clusters: Omit<ClusterWorkerDeps, Shared> | null;
   /** Null without the encryption keys of connections. Servers under adoption wait. */
@@ -38,6 +40,7 @@ export interface WorkerDeps {
 export interface Workers {
   readonly dns: DnsWorkers;
   readonly retention: RetentionWorkers;
+  readonly usage: UsageWorkers;
   readonly clusters: ClusterWorkers | null;
   readonly servers: ServerWorkers | null;
   readonly mail: MailWorkers | null;
@@ -58,6 +61,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   const shared = { pool, queue, metrics, log };
   const dns = buildDnsWorkers({ ...shared, ...deps.dns });
   const retention = buildRetentionWorkers({ ...shared, ...deps.retention });
+  const usage = buildUsageWorkers({ ...shared, ...deps.usage });
   const clusters = deps.clusters === null ? null : buildClusterWorkers({ ...shared, ...deps.clusters });
   const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
   const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
@@ -65,6 +69,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   return {
     dns,
     retention,
+    usage,
     clusters,
     servers,
     mail,
@@ -73,7 +78,8 @@ export function buildWorkers(deps: WorkerDeps): Workers {
         ...backend,
         queues: {
           dns: { handlers: dns.handlers, concurrency: dns.concurrency },
-          retention: { handlers: retention.handlers, concurrency: retention.concurrency },
+          // One job of each kind runs. A second one ends immediately, and needs a slot.
+          retention: { handlers: { ...retention.handlers, ...usage.handlers }, concurrency: 3 },
           ...clusterQueues(clusters),
           ...serverQueue(servers),
           ...mailQueue(mail),
@@ -85,6 +91,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
       });
       dns.schedule();
       retention.schedule();
+      usage.schedule();
       servers?.schedule();
       mail?.schedule();
       const following = clusters?.start();

@@ -1,4 +1,4 @@
-import { retentionLimits } from '@corral/contracts';
+import { dnsLimits, retentionLimits } from '@corral/contracts';
 import { gardenFeaturesVariable } from '@corral/garden';
 import { secretKeys } from '@corral/secrets';
 import {
@@ -70,6 +70,11 @@ export const reconcilerConfig = {
     desc: 'Minimum time between two upstream calls that poll actions without a waiting client. One call covers 50 actions.',
     min: 100,
     default: 10_000,
+  }),
+  DNS_RECORDS_PER_TEAM: integer({
+    desc: 'Maximum number of DNS records per team, recorded with the usage. Set it to the value of the DNS gateways.',
+    min: 1,
+    default: dnsLimits.recordsPerTeam,
   }),
   DEMO_ZONE_NAME: text({
     desc: 'Zone of the demos. Its mirror is kept in sync as well.',

@@ -62,6 +62,7 @@ await startOrExit('reconciler', async () => {
     },
   };
   const retention: WorkerDeps['retention'] = { settings: { auditDays: config.AUDIT_RETENTION_DAYS } };
+  const usage: WorkerDeps['usage'] = { settings: { recordsLimit: config.DNS_RECORDS_PER_TEAM } };
   const clusters = clusterDeps(config, metrics, log);
   const servers = serverDeps(config, clusters);
   const mail = mailDeps(config);
@@ -75,6 +76,7 @@ await startOrExit('reconciler', async () => {
     log,
     dns,
     retention,
+    usage,
     clusters,
     servers,
     mail,

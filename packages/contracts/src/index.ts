@@ -23,6 +23,7 @@ export * from './cluster/servers/connection-standing.js';
 export * from './cluster/servers/server-error-codes.js';
 export * from './cluster/states.js';
 export * from './cluster/team-event.js';
+export * from './cluster/usage.js';
 export * from './dns/answers.js';
 export * from './dns/error-codes.js';
 export * from './dns/errors-of.js';

@@ -26,6 +26,12 @@ export const retentionLimits = {
   idempotencyKeyHours: 48,
   /** Events older than this are not expected again, and would be older than the known state. */
   billingEventDays: 90,
-  /** Answers cover the last sixty minutes. */
-  requestCountMinutes: 70,
+  /** Answers cover the last sixty minutes; the usage of an hour can be added up late. */
+  requestCountMinutes: 300,
+  /** Hourly usage of teams. */
+  usageDays: 90,
+  /** How late the requests and writes of an hour are still added up. Their sources are kept for at least a day. */
+  usageCatchUpHours: 23,
+  /** How long after its end an hour may get further requests and writes, because gateways write their counts late. */
+  usageDelaySeconds: 180,
 } as const;

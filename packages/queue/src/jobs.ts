@@ -29,6 +29,8 @@ export interface JobPayloads {
   'clean-up-garden': Record<string, never>;
   /** Delete rows past their retention. */
   'sweep-retention': Record<string, never>;
+  /** Record the usage of teams. */
+  'record-usage': Record<string, never>;
   /** Send the due mails of invitations. */
   'send-mails': Record<string, never>;
 }
@@ -44,7 +46,8 @@ export interface JobRule {
 /**
  * `clusters` holds passes only, up to one per due cluster, and stalls while the garden is unavailable. Work that must
  * continue then is in `upkeep`. `servers` holds the passes of adopted servers, which wait for providers. `mail` is
- * served only by processes with a mail server. `retention` is separate so that a long sweep blocks no other job.
+ * served only by processes with a mail server. `retention` holds runs over all rows or teams, which may take long and must
+ * block no other job.
  */
 export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';
 
@@ -63,6 +66,7 @@ export const jobRules = {
   'count-nodes': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'sweep-retention': { queue: 'retention', attempts: 1, backoffMs: 0 },
+  'record-usage': { queue: 'retention', attempts: 1, backoffMs: 0 },
   'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },
 } as const satisfies Record<JobName, JobRule>;
 

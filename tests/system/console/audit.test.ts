@@ -7,7 +7,7 @@ import { closePage, expectAccessible, type RunningConsole, startConsole } from '
 const missing = await missingBrowser();
 const DAY_MS = 86_400_000;
 
-describeNeeding(describe, missing, 'the audit log and the home in the console', () => {
+describeNeeding(describe, missing, 'the audit log, the usage and the home in the console', () => {
   let running: RunningConsole;
 
   beforeAll(async () => {
@@ -112,7 +112,79 @@ describeNeeding(describe, missing, 'the audit log and the home in the console', 
     await closePage(page);
   });
 
+  it('shows what is recorded of the current hour, and says so when there is nothing', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('u');
+    await page.getByText('All values as a table').click();
+    await page.getByRole('row', { name: /not complete/ }).waitFor();
+    expect(await page.getByRole('figure').count()).toBe(5);
+    await page.context().route('**/usage/?*', (route) => route.fulfill({ json: usageOf('day', 0) }));
+    await page.getByText('90 d', { exact: true }).click();
+    await page.getByText('Nothing recorded in this time.').waitFor();
+    await closePage(page);
+  });
+
+  it('plots usage with its gaps, in both themes and on a phone', async () => {
+    const page = await running.open('/me', { width: 390 });
+    const lengths: Readonly<Record<string, number>> = { hour: 24, day: 30 };
+    await page.context().route('**/usage/?*', (route) => {
+      const step = new URL(route.request().url()).searchParams.get('step') ?? '';
+      return route.fulfill({ json: usageOf(step, lengths[step] ?? 0) });
+    });
+    await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme/usage?range=24h`);
+    const requests = page.getByRole('figure').filter({ hasText: 'Requests to the DNS API' });
+    await requests.getByText('69 requests, at most 23 per hour').waitFor();
+    const bars = requests.locator('.recharts-bar-rectangle path');
+    await bars.nth(2).waitFor();
+    expect(await bars.count()).toBe(3);
+    const records = page.getByRole('figure').filter({ hasText: 'Quota' });
+    // A value between two gaps is a point, for the records and for the quota.
+    await records.locator('circle').nth(1).waitFor();
+    expect(await records.locator('circle').count()).toBe(2);
+    await expectAccessible(page);
+
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.getByText('30 d', { exact: true }).click();
+    await page.waitForURL(/range=30d/);
+    await requests.getByText('87 requests, at most 29 per day').waitFor();
+    await page.getByText('All values as a table').click();
+    await page.getByRole('row').nth(3).waitFor();
+    expect(await page.getByRole('row').count()).toBe(4);
+    await expectAccessible(page);
+    const isWider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    expect(isWider).toBe(false);
+    await closePage(page);
+  });
+
   it('breaks no policy and throws nothing', () => {
     expect(running.complaints()).toEqual([]);
   });
 });
+
+/** Points of which the first, and the last two after a gap, have values. The last one is not complete. */
+function usageOf(step: string, length: number) {
+  const stepMs = step === 'hour' ? DAY_MS / 24 : DAY_MS;
+  const start = Date.parse('2026-10-24T00:00:00.000Z');
+  const points = Array.from({ length }, (_, index) => {
+    const isKnown = index === 0 || index >= length - 2;
+    const value = (known: number) => (isKnown ? known : null);
+    return {
+      from: new Date(start + index * stepMs).toISOString(),
+      complete: index < length - 1,
+      recordedHours: isKnown ? 1 : 0,
+      requests: value(length - 1),
+      writes: value(2),
+      refusedWrites: value(1),
+      records: { used: value(10), limit: value(200) },
+      dnsTokens: value(1),
+      clusters: value(1),
+      nodes: value(2),
+      cost: isKnown
+        ? { currency: 'EUR', minimum: '13.6', maximum: '40.8' }
+        : { currency: null, minimum: null, maximum: null },
+    };
+  });
+  return { step, from: new Date(start).toISOString(), to: new Date(start + length * stepMs).toISOString(), points };
+}

@@ -1,8 +1,8 @@
+import { type KnownPrices, nodePriceOf, publicAddressPriceOf } from '@corral/cluster-data';
 import { type CatalogueBody, clusterLimits, defaultNetwork, nodeCidrs } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile, GardenFeature, MachineType } from '@corral/garden';
 import type { ClusterQuotas } from '../clusters/spec/quotas.js';
 import { isAvailableIn, offeredImageVersions, offeredMachines, offeredVersions } from './offers.js';
-import { type KnownPrices, nodePriceOf, publicAddressPriceOf } from './prices.js';
 
 export interface CatalogueBodyContext {
   readonly features: ReadonlySet<GardenFeature>;

@@ -1,8 +1,9 @@
+import { isManaged } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import { type CloudProfile, type GardenFeature, type MachineType, usableVersions } from '@corral/garden';
 import semver from 'semver';
 import type { ClusterRecord } from '../clusters/record.js';
-import { hasWorkers, isManaged, nodesMaxOf, type PoolPointers } from '../node-pools/pool-spec.js';
+import { hasWorkers, nodesMaxOf, type PoolPointers } from '../node-pools/pool-spec.js';
 import { checkAll, invalidField, unsupportedByGarden } from '../problem.js';
 import { isAvailableIn, offeredImageVersions, offeredMachines, resolveVersion, runsOn } from './offers.js';
 

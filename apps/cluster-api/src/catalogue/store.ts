@@ -1,9 +1,15 @@
-import { selectOf, type TeamQuotasRow, teamColumns } from '@corral/cluster-data';
+import {
+  type KnownPrices,
+  type PricesRow,
+  pricesOf,
+  selectOf,
+  type TeamQuotasRow,
+  teamColumns,
+} from '@corral/cluster-data';
 import type { TeamId } from '@corral/contracts';
 import { type Prisma, sqlText } from '@corral/database';
-import { type PricesRow, pricesOf, pricesOfConnection } from '../clusters/rows.js';
+import { pricesOfConnection } from '../clusters/rows.js';
 import type { QuotaOverrides } from '../clusters/spec/quotas.js';
-import type { KnownPrices } from './prices.js';
 
 /** What the catalogue of one team depends on. */
 export interface TeamBasis {

@@ -1,6 +1,6 @@
 import type { OperationRecord } from '@corral/cluster-data';
+import { costOf } from '@corral/cluster-data';
 import { apiVersion, type Cluster, type ObservedCluster } from '@corral/contracts';
-import { costOf } from '../catalogue/cost.js';
 import { entityTagOf, quoted } from '../changes/entity-tag.js';
 import type { ClusterRecord } from './record.js';
 

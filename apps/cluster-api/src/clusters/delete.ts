@@ -1,8 +1,8 @@
 import type { OperationRecord } from '@corral/cluster-data';
+import { isManaged, nodeRangeOf } from '@corral/cluster-data';
 import type { ChangeEffect, OperationId } from '@corral/contracts';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { type Claims, claimsDetail, noClaims, releaseAll, useAdoptedServers } from '../node-pools/claim-servers.js';
-import { isManaged, nodeRangeOf } from '../node-pools/pool-spec.js';
 import { notFound } from '../problem.js';
 import { acceptedStatus } from './accepted-status.js';
 import type { SpecChange } from './change-spec.js';

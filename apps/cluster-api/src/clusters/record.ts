@@ -1,12 +1,12 @@
 import {
   type ClusterDeclaration,
   isOpen,
+  type KnownPrices,
   type NodeCounts,
   type OperationRecord,
   type SeenCluster,
 } from '@corral/cluster-data';
 import type { ClusterSpec } from '@corral/contracts';
-import type { KnownPrices } from '../catalogue/prices.js';
 
 /** A stored cluster: its desired state and what was last observed. */
 export interface ClusterRecord extends ClusterDeclaration, SeenCluster {

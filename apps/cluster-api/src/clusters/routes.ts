@@ -1,6 +1,6 @@
+import { costDifferenceOf, costOf } from '@corral/cluster-data';
 import { type ClusterOperationId, isClusterName } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
-import { costDifferenceOf, costOf } from '../catalogue/cost.js';
 import { entityTagOf } from '../changes/entity-tag.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';

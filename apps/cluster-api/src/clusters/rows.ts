@@ -5,13 +5,17 @@ import {
   creatorOfOperation,
   type DeclaredRow,
   declaredOf,
+  isManaged,
   jsonOf,
   type NodeCounts,
   type ObservedRow,
   type OperationJson,
   operationColumns,
   operationOfJson,
+  type PricesRow,
   poolSpecOf,
+  priceColumns,
+  pricesOf,
   type ShownRow,
   seenOf,
   selectOf,
@@ -19,17 +23,13 @@ import {
 } from '@corral/cluster-data';
 import type { TeamId } from '@corral/contracts';
 import { sql, sqlText } from '@corral/database';
-import type { NodePrices } from '@corral/hcloud';
-import type { KnownPrices } from '../catalogue/prices.js';
 import type { Transaction } from '../changes/team-changes.js';
-import { isManaged } from '../node-pools/pool-spec.js';
 import type { ClusterRecord } from './record.js';
 
 type Db = Pick<Transaction, '$queryRaw'>;
 
 /** The price columns of a connection, named as in `PricesRow`. */
-export const pricesOfConnection = sql`
-  price_list.currency, price_list.prices, price_list.priced_at AS "pricedAt"`;
+export const pricesOfConnection = sqlText(selectOf('price_list', priceColumns));
 
 const { declared, observed, shown } = clusterColumns;
 
@@ -50,12 +50,6 @@ export const columnsOfWhole = (table: string): string =>
 export interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRow {
   readonly lastOperation: OperationJson | null;
   readonly pools: readonly BackedPoolRow[];
-}
-
-export interface PricesRow {
-  readonly currency: string | null;
-  readonly prices: unknown;
-  readonly pricedAt: Date | null;
 }
 
 /** Lists clusters of a team in the order of their names, starting after the name `after`. */
@@ -96,9 +90,4 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };
-}
-
-/** Null until the prices were first read. */
-export function pricesOf({ currency, prices, pricedAt }: PricesRow): KnownPrices | null {
-  return currency === null || pricedAt === null ? null : { currency, prices: prices as NodePrices, pricedAt };
 }

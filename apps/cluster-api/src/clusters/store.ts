@@ -2,6 +2,8 @@ import {
   includeCreator,
   lockCluster,
   operationOf,
+  type PricesRow,
+  pricesOf,
   selectOf,
   type TeamQuotasRow,
   teamColumns,
@@ -18,8 +20,6 @@ import {
   columnsOfWhole,
   findCluster,
   listClusters,
-  type PricesRow,
-  pricesOf,
   pricesOfConnection,
   wholeClusters,
 } from './rows.js';

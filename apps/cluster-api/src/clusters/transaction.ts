@@ -1,4 +1,4 @@
-import type { OperationRecord } from '@corral/cluster-data';
+import type { KnownPrices, OperationRecord } from '@corral/cluster-data';
 import type {
   AuditAction,
   ClusterSpec,
@@ -8,7 +8,6 @@ import type {
   OperationId,
   TeamId,
 } from '@corral/contracts';
-import type { KnownPrices } from '../catalogue/prices.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import type { Claims, PoolServer } from '../node-pools/claim-servers.js';
 import type { AcceptedStatus } from './accepted-status.js';

@@ -1,6 +1,6 @@
+import { type KnownPrices, nodePriceOf } from '@corral/cluster-data';
 import type { ClusterSpec } from '@corral/contracts';
 import type Big from 'big.js';
-import { type KnownPrices, nodePriceOf } from '../catalogue/prices.js';
 
 /** Priority of pools on adopted servers. These nodes exist anyway, so they are used before any are bought. */
 const OWN = 100;

@@ -1,7 +1,6 @@
-import { type NodePoolRow, poolSpecOf } from '@corral/cluster-data';
+import { isManaged, type NodePoolRow, poolSpecOf } from '@corral/cluster-data';
 import type { NodePool, NodePoolSpec } from '@corral/contracts';
 import type { ClusterRecord } from '../clusters/record.js';
-import { isManaged } from './pool-spec.js';
 
 /** A stored node pool with its priority and the state of its servers. */
 export interface NodePoolRecord extends NodePoolSpec {

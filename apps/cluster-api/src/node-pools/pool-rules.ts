@@ -1,7 +1,8 @@
+import { isManaged } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { checkAll, invalidField, Problem, unsupportedByGarden } from '../problem.js';
-import { hasWorkers, isManaged, type PoolPointers } from './pool-spec.js';
+import { hasWorkers, type PoolPointers } from './pool-spec.js';
 
 const imageMembers = new Set(['name', 'version']);
 

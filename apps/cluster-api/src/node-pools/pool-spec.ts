@@ -1,3 +1,4 @@
+import { isManaged } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import type { ClusterRecord } from '../clusters/record.js';
 
@@ -32,29 +33,12 @@ export function withoutPool(spec: ClusterSpec, name: string): ClusterSpec {
   return { ...spec, nodePools: spec.nodePools.filter((pool) => pool.name !== name) };
 }
 
-/** Whether the garden creates the pool's nodes. Other pools consist of servers that the team adopted. */
-export const isManaged = ({ source }: Pick<NodePoolSpec, 'source'>): boolean => source === 'managed';
-
 /**
  * Whether the Shoot would have any worker. Pools on adopted servers and those with a maximum of zero are left out of
  * it.
  */
 export function hasWorkers({ nodePools }: Pick<ClusterSpec, 'nodePools'>): boolean {
   return nodePools.some((pool) => isManaged(pool) && pool.maximum > 0);
-}
-
-/** The lowest and highest number of nodes of a pool. Adopted servers exist even while the cluster is hibernated. */
-export function nodeRangeOf(
-  pool: Pick<NodePoolSpec, 'source' | 'minimum' | 'maximum'>,
-  { hibernated }: Pick<ClusterSpec, 'hibernated'>,
-): readonly [fewest: number, most: number] {
-  if (!isManaged(pool)) return [pool.maximum, pool.maximum];
-  return hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
-}
-
-/** The garden keeps at least one node in a pool whose maximum is above zero. */
-function effectiveMinimum({ minimum, maximum }: Pick<NodePoolSpec, 'minimum' | 'maximum'>): number {
-  return maximum > 0 ? Math.max(1, minimum) : 0;
 }
 
 /** The sum of the pools' maximums. */

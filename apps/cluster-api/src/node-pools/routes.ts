@@ -1,6 +1,6 @@
+import { costDifferenceOf, costOf } from '@corral/cluster-data';
 import { type ClusterOperationId, isPoolName, parseNodePoolPut } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
-import { costDifferenceOf, costOf } from '../catalogue/cost.js';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
 import type { SpecChangeOutcome } from '../clusters/change-spec.js';
 import { type ClusterRecord, openOperationOf } from '../clusters/record.js';

@@ -1,4 +1,4 @@
-import type { KnownPrices } from '../../src/catalogue/prices.js';
+import type { KnownPrices } from '@corral/cluster-data';
 
 /** Prices in the provider's format. `cap` reaches its monthly price after 500 hours, `nocap` never within a month. */
 export const aPriceList = (more: Partial<KnownPrices['prices']> = {}): KnownPrices => ({

@@ -1,4 +1,4 @@
-import type { DemoBody, Rrset } from '@corral/contracts';
+import type { DemoBody, Rrset, UsageStep } from '@corral/contracts';
 import { queryOptions } from '@tanstack/react-query';
 import { type Query, read, readAll } from './client.js';
 import { dnsClientOf } from './dns-client.js';
@@ -100,6 +100,20 @@ export const dnsUsageQuery = (team: string) =>
     queryKey: [...teamKey(team), 'dns-usage'],
     queryFn: ({ signal }) => read('/api/v1/teams/{team}/dns-usage/', { team }, { signal }),
     staleTime: 30_000,
+  });
+
+/** The usage over time. @param id of the time shown; @param rangeOf its parameters when it is loaded */
+export const usageQuery = (
+  team: string,
+  id: string,
+  rangeOf: () => { readonly step: UsageStep; readonly from: string },
+) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'usage', id],
+    queryFn: ({ signal }) => read('/api/v1/teams/{team}/usage/', { team }, { query: rangeOf(), signal }),
+    // No event announces a new record, which comes every five minutes.
+    staleTime: 60_000,
+    refetchInterval: 300_000,
   });
 
 /** Endpoint and zone; the token is not part of it. */

@@ -20,6 +20,7 @@ import { Loaded, Loading } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
 import { Time, useNow } from '../ui/time.js';
 import { type Attention, attentionOf } from './attention.js';
+import { CostTrend } from './cost-trend.js';
 import { FirstSteps } from './first-steps.js';
 import styles from './home.module.css';
 
@@ -81,6 +82,7 @@ export function HomePage() {
           <Loaded query={clusters} what="clusters">
             {(all) => <MonthlyCost clusters={all} />}
           </Loaded>
+          <CostTrend team={slug} />
         </Section>
         <Section
           title="Record sets"

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import {
   Boxes,
   Cable,
+  ChartColumn,
   FileText,
   FlaskConical,
   House,
@@ -33,6 +34,7 @@ export const places: readonly Place[] = [
   { label: 'Demos', path: '/dns/demos', icon: FlaskConical, group: 'DNS' },
   { label: 'Clusters', path: '/clusters', icon: Boxes, key: 'c' },
   { label: 'Connections', path: '/connections', icon: Cable },
+  { label: 'Usage', path: '/usage', icon: ChartColumn, key: 'u' },
   { label: 'People', path: '/people', icon: Users },
   { label: 'Audit', path: '/audit', icon: ScrollText, key: 'a' },
   { label: 'Settings', path: '/settings', icon: Settings },

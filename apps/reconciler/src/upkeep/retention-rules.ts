@@ -54,6 +54,14 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     limit: 1_000,
   },
   {
+    name: 'usage_hours',
+    table: 'usage_hour',
+    key: ['team_id', 'hour'],
+    since: 'hour',
+    days: retentionLimits.usageDays,
+    limit: 1_000,
+  },
+  {
     name: 'team_events',
     table: 'team_event',
     key: ['id'],

@@ -19,8 +19,7 @@ export interface RetentionWorkerDeps {
 
 export interface RetentionWorkers {
   sweep(signal: AbortSignal): Promise<Swept>;
-  readonly handlers: JobHandlers<'retention'>;
-  readonly concurrency: number;
+  readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention'>;
   /** Schedules the recurring job. */
   schedule(): void;
 }
@@ -45,8 +44,6 @@ export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: R
   return {
     sweep,
     handlers: { 'sweep-retention': oneAtATime(sweep) },
-    // One job runs. A second one ends immediately, and needs a slot.
-    concurrency: 2,
     schedule: () => queue.schedule('sweep-retention', {}, INTERVAL_MS),
   };
 }

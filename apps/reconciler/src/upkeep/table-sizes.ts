@@ -35,6 +35,7 @@ export const ownTables = [
   'team_change_lock',
   'team_event',
   'upstream_budget',
+  'usage_hour',
   'user_identity',
 ] as const;
 

@@ -43,14 +43,21 @@ const cases: Record<string, Aged> = {
   },
   request_counts: {
     table: 'dns_request_count',
-    what: 'a little after an hour',
-    ages: ['71 minutes', '69 minutes'],
+    what: 'after five hours',
+    ages: ['301 minutes', '299 minutes'],
     insert: (age) =>
       add(
         `INSERT INTO dns_request_count (team_id, minute, process_id, count)
          VALUES ($1, now() - $2::interval, gen_random_uuid(), 1)`,
         [teamId, age],
       ),
+  },
+  usage_hours: {
+    table: 'usage_hour',
+    what: 'after 90 days',
+    ages: ['91 days', '89 days'],
+    insert: async (age) =>
+      add('INSERT INTO usage_hour (team_id, hour) VALUES ($1, now() - $2::interval)', [await given.team(), age]),
   },
   team_events: {
     table: 'team_event',

@@ -36,6 +36,7 @@ import {
   providers,
 } from './states.js';
 import { teamEventSchemaOf } from './team-event.js';
+import { usageSchema } from './usage.js';
 
 export const conditionSchema = exactly({
   type: filled,
@@ -277,6 +278,7 @@ export const clusterAnswerSchemas = {
   dnsSession: dnsSessionSchema,
   catalogue: catalogueSchema,
   dnsUsage: dnsUsageSchema,
+  usage: usageSchema,
   auditEntry: auditEntrySchema,
   auditLog: list(auditEntrySchema),
   teamEvent: teamEventSchemaOf([

@@ -80,6 +80,9 @@ export const clusterLimits = {
   /** Concurrent requests per process, since the cluster creates the token for each command. */
   joinCommandsPerTeamAtOnce: 4,
   joinCommandsPerProcessAtOnce: 16,
+  /** Of the usage over time: points in an answer, and length of the range if none is requested. */
+  usagePointsMax: 1_000,
+  usageDaysDefault: 7,
   /** How long live changes can be resumed. */
   teamEventsKeptHours: 24,
   /**

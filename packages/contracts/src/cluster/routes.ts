@@ -12,6 +12,7 @@ import type { ProblemCode } from './problem-codes.js';
 import { type ClusterQueryParameter, type ClusterRoute, paging, team } from './route.js';
 import { adoptedServerRoutes } from './servers/adopted-server-routes.js';
 import { connectionPhases, operationStates } from './states.js';
+import { usageRoutes } from './usage-routes.js';
 
 export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.js';
 
@@ -310,6 +311,7 @@ export const clusterRoutes = [
     events: true,
     problems: [],
   },
+  ...usageRoutes,
   ...teamDnsRoutes,
   ...teamRoutes,
   ...signInRoutes,

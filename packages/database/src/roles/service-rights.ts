@@ -64,6 +64,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       team_change_lock: 'select insert update',
       team_event: 'select insert',
       upstream_budget: 'select',
+      usage_hour: 'select',
       user_identity: 'select insert delete',
     },
   },
@@ -98,6 +99,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       team: 'select update',
       team_event: 'select insert delete lock',
       upstream_budget: 'select insert update',
+      usage_hour: 'select insert update delete',
     },
   },
 };

@@ -1,8 +1,9 @@
+import { nodeRangeOf } from '@corral/cluster-data';
 import type { ChangeEffect, ClusterSpec, NodePoolSpec, PoolEffect } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aCluster, aClusterSpec, aPool } from '../../../test/support/a-cluster.js';
-import { nodeRangeOf, pointersInCluster } from '../../node-pools/pool-spec.js';
+import { pointersInCluster } from '../../node-pools/pool-spec.js';
 import type { ClusterRecord } from '../record.js';
 import { differencesOf } from '../spec/spec-difference.js';
 import { effectsOf, effectsOfDeletion } from './effects.js';

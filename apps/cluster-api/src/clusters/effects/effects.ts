@@ -1,3 +1,4 @@
+import { isManaged, nodeRangeOf } from '@corral/cluster-data';
 import type {
   ChangeEffect,
   ClusterEffect,
@@ -7,7 +8,7 @@ import type {
   PoolEffect,
 } from '@corral/contracts';
 import semver from 'semver';
-import { hasWorkers, isManaged, nodeRangeOf, type PoolPointers } from '../../node-pools/pool-spec.js';
+import { hasWorkers, type PoolPointers } from '../../node-pools/pool-spec.js';
 import type { ClusterRecord } from '../record.js';
 import { isDrifted } from '../spec/decide-declaration.js';
 import { differencesOf, poolDifferencesOf } from '../spec/spec-difference.js';

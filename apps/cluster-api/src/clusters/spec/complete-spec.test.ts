@@ -1,8 +1,9 @@
+import { nodeRangeOf } from '@corral/cluster-data';
 import type { ClusterSpec, ClusterSpecInput } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aCluster, aClusterSpec, aPool } from '../../../test/support/a-cluster.js';
 import { refusalOf } from '../../../test/support/refusal.js';
-import { hasWorkers, nodeRangeOf, pointersInCluster, withoutPool, withPool } from '../../node-pools/pool-spec.js';
+import { hasWorkers, pointersInCluster, withoutPool, withPool } from '../../node-pools/pool-spec.js';
 import { completePool, completeSpec } from './complete-spec.js';
 
 const { hibernated: _hibernated, nodePools: _pools, ...declared } = aClusterSpec();

@@ -1,3 +1,4 @@
+import { isManaged } from '@corral/cluster-data';
 import {
   type ClusterNetwork,
   type ClusterSpec,
@@ -7,7 +8,7 @@ import {
   type NodePoolSpec,
   type NodePoolSpecInput,
 } from '@corral/contracts';
-import { isManaged, type PoolPointers } from '../../node-pools/pool-spec.js';
+import type { PoolPointers } from '../../node-pools/pool-spec.js';
 import type { ClusterRecord } from '../record.js';
 
 type Present = Pick<ClusterRecord, 'spec' | 'startedAt'>;

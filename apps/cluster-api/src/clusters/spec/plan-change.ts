@@ -1,8 +1,8 @@
+import type { KnownPrices } from '@corral/cluster-data';
 import type { ChangeEffect, ClusterSpec, ConnectionId, ConnectionPhase, FieldChange } from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
 import { checkCatalogue, isPinnedTo, needsCatalogue } from '../../catalogue/catalogue-rules.js';
 import { resolveVersion } from '../../catalogue/offers.js';
-import type { KnownPrices } from '../../catalogue/prices.js';
 import { autoscalerPriorities } from '../../node-pools/autoscaler-priorities.js';
 import { checkLastPool, checkPools } from '../../node-pools/pool-rules.js';
 import { hasWorkers, type PoolPointers } from '../../node-pools/pool-spec.js';

@@ -23,6 +23,7 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   'dns-tokens': dns,
   'dns-session': dns,
   'dns-usage': dns,
+  usage: { name: 'Usage', description: 'Usage of a team over time.' },
   audit: { name: 'Audit', description: 'Audit log of both APIs.' },
   events: { name: 'Events', description: 'Live changes.' },
   billing,

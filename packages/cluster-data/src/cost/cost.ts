@@ -1,6 +1,6 @@
 import type { ClusterSpec, Cost, CostDifference, NodePoolSpec } from '@corral/contracts';
 import Big from 'big.js';
-import { nodeRangeOf } from '../node-pools/pool-spec.js';
+import { nodeRangeOf } from './node-range.js';
 import { type KnownPrices, nodePriceOf } from './prices.js';
 
 type Range = Cost['hourly'];

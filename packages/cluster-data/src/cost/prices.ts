@@ -1,6 +1,7 @@
 import { joinsByCommand, type NodePoolSpec, serverKindOf } from '@corral/contracts';
 import type { NodePrices } from '@corral/hcloud';
 import Big from 'big.js';
+import type { Columns } from '../columns.js';
 
 /** The provider's price list as the project of a connection sees it. */
 export interface KnownPrices {
@@ -8,6 +9,23 @@ export interface KnownPrices {
   readonly prices: NodePrices;
   /** When these prices were first read. */
   readonly pricedAt: Date;
+}
+
+export interface PricesRow {
+  readonly currency: string | null;
+  readonly prices: unknown;
+  readonly pricedAt: Date | null;
+}
+
+export const priceColumns = {
+  currency: 'currency',
+  prices: 'prices',
+  pricedAt: 'priced_at',
+} as const satisfies Columns<PricesRow>;
+
+/** Null until the prices were first read. */
+export function pricesOf({ currency, prices, pricedAt }: PricesRow): KnownPrices | null {
+  return currency === null || pricedAt === null ? null : { currency, prices: prices as NodePrices, pricedAt };
 }
 
 /** Net, in the currency of the list. `reason` explains why the price is unknown. */

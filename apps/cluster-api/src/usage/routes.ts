@@ -1,0 +1,34 @@
+import { type ClusterOperationId, parseTime, type UsageBody, type UsageStep } from '@corral/contracts';
+import { queryOf } from '@corral/http-api';
+import type { Request, RequestHandler } from 'express';
+import { callerOf } from '../http/caller.js';
+import { invalidField } from '../problem.js';
+import { isWrongRange, type UsageRange, usageRangeOf } from './range.js';
+import { usageSeries } from './series.js';
+import type { UsageStore } from './store.js';
+
+export interface UsageRoutesDeps {
+  readonly store: UsageStore;
+  /** Unix time in ms. */
+  readonly now: () => number;
+}
+
+export function usageRoutes({ store, now }: UsageRoutesDeps) {
+  return {
+    async getUsage(req, res) {
+      const time = now();
+      const range = rangeOf(req, time);
+      const hours = await store.list(callerOf(res).team.id, range, time);
+      res.json(usageSeries(hours, range, time) satisfies UsageBody);
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+function rangeOf(req: Request, now: number): UsageRange {
+  const query = queryOf(req);
+  const timeOf = (name: string): Date | null => parseTime(query.get(name) ?? '');
+  const step = (query.get('step') ?? 'hour') as UsageStep;
+  const range = usageRangeOf({ step, from: timeOf('from'), to: timeOf('to') }, now);
+  if (isWrongRange(range)) throw invalidField('validation_failed', `/query/${range.parameter}`, range.reason);
+  return range;
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import type { UsageRange } from './range.js';
+import { type HourRecord, usageSeries } from './series.js';
+
+const NOW = Date.parse('2026-11-24T10:20:00.000Z');
+const at = (time: string): number => Date.parse(`2026-11-${time}Z`);
+const hours = (from: string, to: string): UsageRange => ({ step: 'hour', from: at(from), to: at(to) });
+const days = (from: string, to: string): UsageRange => ({ step: 'day', from: at(from), to: at(to) });
+
+const aRecord = (hour: string, more: Partial<HourRecord> = {}): HourRecord => ({
+  hour: new Date(at(hour)),
+  isFinal: true,
+  requests: 10,
+  writes: 2,
+  refusedWrites: 1,
+  sampledAt: new Date(at(hour)),
+  records: 7,
+  recordsLimit: 200,
+  dnsTokens: 1,
+  clusters: 2,
+  nodes: 3,
+  costMinimum: '1.5',
+  costMaximum: '3',
+  costCurrency: 'EUR',
+  ...more,
+});
+const notSampled: Partial<HourRecord> = {
+  sampledAt: null,
+  records: null,
+  recordsLimit: null,
+  dnsTokens: null,
+  clusters: null,
+  nodes: null,
+  costMinimum: null,
+  costMaximum: null,
+  costCurrency: null,
+};
+const gap = {
+  recordedHours: 0,
+  requests: null,
+  writes: null,
+  refusedWrites: null,
+  records: { used: null, limit: null },
+  dnsTokens: null,
+  clusters: null,
+  nodes: null,
+  cost: { currency: null, minimum: null, maximum: null },
+};
+const points = (records: readonly HourRecord[], range: UsageRange) => usageSeries(records, range, NOW).points;
+
+describe('usage in hours', () => {
+  it('shows each recorded hour, and gaps as null', () => {
+    const records = [aRecord('24T07:00'), aRecord('24T09:00')];
+
+    expect(points(records, hours('24T07:00', '24T10:00'))).toEqual([
+      {
+        from: '2026-11-24T07:00:00.000Z',
+        complete: true,
+        recordedHours: 1,
+        requests: 10,
+        writes: 2,
+        refusedWrites: 1,
+        records: { used: 7, limit: 200 },
+        dnsTokens: 1,
+        clusters: 2,
+        nodes: 3,
+        cost: { currency: 'EUR', minimum: '1.5', maximum: '3' },
+      },
+      { from: '2026-11-24T08:00:00.000Z', complete: false, ...gap },
+      expect.objectContaining({ from: '2026-11-24T09:00:00.000Z', requests: 10 }),
+    ]);
+  });
+
+  it('shows the current hour as incomplete', () => {
+    const [point] = points([aRecord('24T10:00', { isFinal: false })], hours('24T10:00', '24T11:00'));
+
+    expect(point).toMatchObject({ complete: false, requests: 10, nodes: 3 });
+  });
+
+  it('shows counters without the rest for an hour that was added up late', () => {
+    const [point] = points([aRecord('24T08:00', notSampled)], hours('24T08:00', '24T09:00'));
+
+    expect(point).toEqual({
+      ...gap,
+      from: '2026-11-24T08:00:00.000Z',
+      complete: true,
+      recordedHours: 1,
+      requests: 10,
+      writes: 2,
+      refusedWrites: 1,
+    });
+  });
+
+  it('does not show counters that were never added up to the end of their hour', () => {
+    const [point] = points([aRecord('22T08:00', { isFinal: false })], hours('22T08:00', '22T09:00'));
+
+    expect(point).toMatchObject({ complete: true, requests: null, writes: null, refusedWrites: null, nodes: 3 });
+  });
+
+  it('counts a gap as complete once it is not added up any more', () => {
+    const range = hours('23T08:00', '23T11:00');
+
+    expect(points([], range).map(({ complete }) => complete)).toEqual([true, true, false]);
+  });
+});
+
+describe('usage in days', () => {
+  it('adds up the counters that are known and shows the last state of the day', () => {
+    const records = [
+      aRecord('22T00:00', { nodes: 9 }),
+      aRecord('22T12:00', { requests: null, nodes: 5, records: 8 }),
+      aRecord('22T23:00', notSampled),
+      aRecord('23T00:00', { nodes: 1 }),
+    ];
+
+    const [first, second, third] = points(records, days('22T00:00', '25T00:00'));
+
+    expect(first).toMatchObject({ recordedHours: 3, requests: 20, writes: 6, nodes: 5, records: { used: 8 } });
+    expect(second).toMatchObject({ recordedHours: 1, requests: 10, nodes: 1, complete: false });
+    expect(third).toEqual({ from: '2026-11-24T00:00:00.000Z', complete: false, ...gap });
+  });
+
+  it('shows an unknown cost as unknown, also if it was known before on that day', () => {
+    const records = [
+      aRecord('22T01:00'),
+      aRecord('22T02:00', { costMinimum: null, costMaximum: null, costCurrency: null }),
+    ];
+
+    expect(points(records, days('22T00:00', '23T00:00'))[0]?.cost).toEqual({
+      currency: null,
+      minimum: null,
+      maximum: null,
+    });
+  });
+});

@@ -1,0 +1,115 @@
+import type { UsageBody, UsageStep } from '@corral/contracts';
+import { SegmentedControl } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { usageQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
+import { moneyRange } from '../ui/money.js';
+import { Page } from '../ui/page.js';
+import { plural } from '../ui/plural.js';
+import { Empty, Loaded } from '../ui/states.js';
+import { type PlotRow, plotSeriesOf, summaryOf } from './plot-rows.js';
+import { Plot } from './plots.js';
+import styles from './usage.module.css';
+import { firstOf, usageWindowOf, usageWindows } from './usage-range.js';
+import { UsageTable } from './usage-table.js';
+
+/** What the team used over time, as plots. */
+export function UsagePage() {
+  const { slug } = useTeam();
+  const { range } = useSearch({ from: '/signed-in/teams/$team/usage' });
+  const navigate = useNavigate({ from: '/teams/$team/usage' });
+  const window = usageWindowOf(range);
+  const query = useQuery(usageQuery(slug, window.id, () => ({ step: window.step, from: firstOf(window, Date.now()) })));
+  return (
+    <Page
+      title="Usage"
+      actions={
+        <SegmentedControl
+          aria-label="Time shown"
+          size="xs"
+          value={window.id}
+          data={usageWindows.map(({ id, label }) => ({ value: id, label }))}
+          onChange={(id) => void navigate({ search: { range: id }, replace: true })}
+        />
+      }
+    >
+      <Loaded query={query} what="the usage">
+        {(usage) => <Usage {...usage} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Usage({ step, points }: UsageBody) {
+  if (points.every(({ recordedHours }) => recordedHours === 0)) {
+    return <Empty>Nothing recorded in this time. Usage is recorded every five minutes and kept for 90 days.</Empty>;
+  }
+  return (
+    <>
+      <p className="muted">
+        By {step}, in UTC. The last {step} is not complete. Times in which nothing was recorded are gaps.
+      </p>
+      <Plots step={step} points={points} />
+      <UsageTable step={step} points={points} />
+    </>
+  );
+}
+
+function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
+  const { rows, currency } = plotSeriesOf(points);
+  const last = points.findLast(({ cost }) => cost.minimum !== null)?.cost;
+  const shared = { step, rows };
+  return (
+    <div className={styles.plots}>
+      <Plot
+        {...shared}
+        title="Requests to the DNS API"
+        summary={totalText(rows, 'requests', 'request', step)}
+        series={[{ key: 'requests', label: 'Requests', colour: 1, shape: 'bar' }]}
+      />
+      <Plot
+        {...shared}
+        title="DNS writes"
+        summary={`${totalText(rows, 'writes', 'write', step)}; ${plural(summaryOf(rows, 'refusedWrites')?.total ?? 0, 'refused write')}`}
+        series={[
+          { key: 'writes', label: 'Writes', colour: 1, shape: 'bar' },
+          { key: 'refusedWrites', label: 'Refused writes', colour: 2, shape: 'bar' },
+        ]}
+      />
+      <Plot
+        {...shared}
+        title="Records"
+        summary={`Last: ${textOf(summaryOf(rows, 'records')?.last)} of ${textOf(summaryOf(rows, 'recordsLimit')?.last)} records`}
+        series={[
+          { key: 'records', label: 'Records', colour: 1, shape: 'line' },
+          { key: 'recordsLimit', label: 'Quota', colour: 2, shape: 'limit' },
+        ]}
+      />
+      <Plot
+        {...shared}
+        title="Clusters and nodes"
+        summary={`Last: nodes ${textOf(summaryOf(rows, 'nodes')?.last)}, clusters ${textOf(summaryOf(rows, 'clusters')?.last)}`}
+        series={[
+          { key: 'nodes', label: 'Nodes', colour: 1, shape: 'line' },
+          { key: 'clusters', label: 'Clusters', colour: 2, shape: 'line' },
+        ]}
+      />
+      <Plot
+        {...shared}
+        title={`Cost per month${currency === null ? '' : ` in ${currency}`}`}
+        summary={`Last: ${last === undefined ? 'not known' : moneyRange(last, currency)}. Net, nodes only, from the smallest to the largest size of all pools`}
+        unit={currency ?? ''}
+        series={[{ key: 'cost', label: 'Lowest to highest cost', colour: 1, shape: 'band' }]}
+      />
+    </div>
+  );
+}
+
+const textOf = (value: number | undefined): string => (value === undefined ? 'not known' : value.toLocaleString('en'));
+
+function totalText(rows: readonly PlotRow[], key: 'requests' | 'writes', noun: string, step: UsageStep): string {
+  const summary = summaryOf(rows, key);
+  if (summary === null) return 'Not known';
+  return `${plural(summary.total, noun)}, at most ${summary.peak.toLocaleString('en')} per ${step}`;
+}

@@ -1,0 +1,34 @@
+import { clusterLimits } from './limits.js';
+import { type ClusterRoute, team } from './route.js';
+import { usageSteps } from './usage.js';
+
+/** The usage of a team over time. */
+export const usageRoutes = [
+  {
+    operationId: 'getUsage',
+    method: 'get',
+    path: `${team}/usage/`,
+    summary: 'Show the team’s usage over time, in hours or days',
+    access: 'member',
+    answers: { 200: 'usage' },
+    problems: [],
+    query: [
+      {
+        name: 'from',
+        type: 'time',
+        description: `Start; rounded down to an hour or day. Default: ${clusterLimits.usageDaysDefault} days before \`to\`.`,
+      },
+      {
+        name: 'to',
+        type: 'time',
+        description: 'End; rounded up to an hour or day. Default: the end of the current hour or day.',
+      },
+      {
+        name: 'step',
+        type: 'string',
+        description: `Length of a point; default \`hour\`. An answer has at most ${clusterLimits.usagePointsMax} points.`,
+        values: usageSteps,
+      },
+    ],
+  },
+] as const satisfies readonly ClusterRoute[];
