@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
@@ -38,8 +38,9 @@ export async function launchBrowser(): Promise<Browser> {
 async function unpackedBrowser(): Promise<string> {
   const manifest = new URL('../package.json', pathToFileURL(resolve('@sparticuz/chromium')));
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
+  const moreFonts = join(dirname(resolve('dejavu-fonts-ttf/package.json')), 'ttf');
   const cache = fileURLToPath(new URL('../../../node_modules/.cache', import.meta.url));
-  const folder = join(cache, `chromium-${version}`);
+  const folder = join(cache, `chromium-${version}-dejavu`);
   if (existsSync(folder)) return folder;
   await mkdir(cache, { recursive: true });
   const staging = await mkdtemp(join(cache, 'chromium-'));
@@ -47,16 +48,22 @@ async function unpackedBrowser(): Promise<string> {
   // Where it was made for, the package unpacks its libraries as well.
   const env = { ...process.env, TMPDIR: staging, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' };
   await promisify(execFile)(process.execPath, ['-e', script], { env });
-  await writeFile(join(staging, 'fonts.conf'), fontsConf(folder));
+  await writeFile(join(staging, 'fonts.conf'), fontsConf(folder, moreFonts));
   await rename(staging, folder).catch(() => rm(staging, { recursive: true, force: true }));
   return folder;
 }
 
-/** Only the fonts of the package, so that pages look the same on each machine. */
-const fontsConf = (folder: string): string => `<?xml version="1.0"?>
+/**
+ * Only fonts of packages, so that pages look the same on each machine. The browser's own have neither arrows nor a monospaced
+ * font.
+ */
+const fontsConf = (folder: string, moreFonts: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>${folder}/fonts/fonts</dir>
+  <dir>${moreFonts}</dir>
+  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+  <alias><family>sans-serif</family><prefer><family>Open Sans</family></prefer></alias>
   <cachedir>${folder}/fonts-cache</cachedir>
 </fontconfig>
 `;
