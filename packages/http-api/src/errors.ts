@@ -70,11 +70,11 @@ export function errorHandler<E extends ApiError>(shape: ErrorShape<E>, log: Log)
   return (thrown, _req, res, _next) => {
     // The client has closed the connection.
     if (thrown instanceof ClientGone) return void res.destroy();
-    const { requestId } = res.locals;
+    const { requestId, traceId } = res.locals;
     const error = translated(thrown, shape);
-    if (error === null) log.error('unexpected error', { requestId, error: thrown });
+    if (error === null) log.error('unexpected error', { requestId, traceId, error: thrown });
     else if (error.cause !== undefined) {
-      log.warn('request refused', { requestId, code: error.code, error: error.cause });
+      log.warn('request refused', { requestId, traceId, code: error.code, error: error.cause });
     }
     // An answer that has begun cannot become an error, so cut it.
     if (res.headersSent) res.destroy();

@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
+import { traceIdOf } from './requests/trace-parent.js';
 
 /**
  * Gives every request a new id, in `res.locals.requestId` and the header `X-Correlation-Id`. Ids of clients are not used: a
  * client could imitate another request in our logs.
+ *
+ * `res.locals.traceId` is the id of the client's trace, if it sent a valid `traceparent`. Several requests may share it.
  */
 export function requestId(): RequestHandler {
-  return (_req, res, next) => {
+  return (req, res, next) => {
     const id = randomUUID();
     res.locals.requestId = id;
+    res.locals.traceId = traceIdOf(req.headers.traceparent);
     res.setHeader('X-Correlation-Id', id);
     next();
   };
@@ -47,6 +51,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
       observe?.({ route, method: req.method, status: res.statusCode }, seconds);
       const line: Record<string, unknown> = {
         requestId: res.locals.requestId,
+        traceId: res.locals.traceId,
         method: req.method,
         path: pathOf(req, res, route),
         route,

@@ -148,6 +148,31 @@ describe('requestId', () => {
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
     expect((await requestLine()).requestId).toBe(id);
   });
+
+  it('logs the trace id of the client beside the id of the request', async () => {
+    const { url, requestLine } = await start((app) => app.get('/x', (_req, res) => res.json({})));
+
+    await fetch(`${url}/x`, { headers: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' } });
+
+    const line = await requestLine();
+    expect(line.traceId).toBe('4bf92f3577b34da6a3ce929d0e0e4736');
+    expect(line.requestId).not.toBe(line.traceId);
+  });
+
+  it.each([
+    ['repeated', ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', '00-1-2-3']],
+    ['malformed', ['"} {"requestId":"forged"']],
+  ])('serves a request with a %s traceparent, and logs no trace id', async (_what, values) => {
+    const { url, requestLine } = await start((app) => app.get('/x', (_req, res) => res.json({})));
+    const headers = new Headers();
+    for (const value of values) headers.append('traceparent', value);
+
+    expect((await fetch(`${url}/x`, { headers })).status).toBe(200);
+
+    const line = await requestLine();
+    expect(line).not.toHaveProperty('traceId');
+    expect(line.requestId).not.toBe('forged');
+  });
 });
 
 describe('requestLog', () => {

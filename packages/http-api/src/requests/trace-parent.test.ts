@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { traceIdOf } from './trace-parent.js';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+
+describe('traceIdOf', () => {
+  it.each([
+    ['a sampled trace', `00-${TRACE}-${PARENT}-01`],
+    ['a trace that is not sampled', `00-${TRACE}-${PARENT}-00`],
+    ['a later version', `01-${TRACE}-${PARENT}-01`],
+    ['a later version with more parts', `cc-${TRACE}-${PARENT}-01-what-the-future-brings`],
+  ])('reads the trace id of %s', (_what, header) => {
+    expect(traceIdOf(header)).toBe(TRACE);
+  });
+
+  it.each([
+    ['no header', undefined],
+    ['an empty header', ''],
+    ['two headers, as Node.js joins them', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`],
+    ['two headers as a list', [`00-${TRACE}-${PARENT}-01`, `00-${TRACE}-${PARENT}-01`]],
+    ['the forbidden version', `ff-${TRACE}-${PARENT}-01`],
+    ['version 00 with more parts', `00-${TRACE}-${PARENT}-01-more`],
+    ['a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`],
+    ['a parent id of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['upper case', `00-${TRACE.toUpperCase()}-${PARENT}-01`],
+    ['a short trace id', `00-${TRACE.slice(1)}-${PARENT}-01`],
+    ['a line break at the end', `00-${TRACE}-${PARENT}-01\n`],
+    ['a huge header', `01-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`],
+  ])('ignores %s', (_what, header) => {
+    expect(traceIdOf(header)).toBeUndefined();
+  });
+
+  it('returns nothing but an id, whatever the header is', () => {
+    const parts = fc.constantFrom('00', '01', 'ff', TRACE, PARENT, '-', ',', ' ', '\n', '"', 'é');
+    const header = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(parts, { maxLength: 9 }).map((all) => all.join('')),
+    );
+    fc.assert(
+      fc.property(header, (text) => {
+        expect(traceIdOf(text) ?? TRACE).toMatch(/^[0-9a-f]{32}$/);
+      }),
+    );
+  });
+});
