@@ -1,0 +1,119 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
+import { connectPrisma } from '@corral/database';
+import { describeNeeding, freePort } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parser } from '@prometheus-io/lezer-promql';
+import { parse } from 'yaml';
+import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
+import { builtFile } from '../../support/system/program.js';
+import { type Ends, undo, ZONE } from '../../support/system/system-parts.js';
+
+interface Rule {
+  readonly record?: string;
+  readonly alert?: string;
+  readonly expr: string;
+  readonly annotations?: { readonly runbook_url: string };
+}
+
+const file = builtFile('infra/monitoring/rules.yaml');
+const { groups } = parse(readFileSync(file, 'utf8')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const recorded = new Set(rules.map(({ record }) => record));
+/** Exists only in a service that terminates TLS itself. */
+const ofTls = 'corral_tls_certificate_expiry_timestamp_seconds';
+
+/** The texts of all nodes of these kinds. The kind `⚠` stands for a syntax error. */
+function textsOf(expression: string, kind: string): string[] {
+  const found: string[] = [];
+  parser.parse(expression).iterate({
+    enter: (node) => {
+      if (node.type.isError ? kind === '⚠' : node.name === kind) found.push(expression.slice(node.from, node.to));
+    },
+  });
+  return found;
+}
+
+describe('the alerts', () => {
+  it.each(rules.map(({ expr }) => expr))('have an expression without syntax errors: %s', (expr) => {
+    expect(textsOf(expr, '⚠')).toEqual([]);
+  });
+
+  it('have a section in the runbook', () => {
+    const headings = readFileSync(builtFile('docs/runbooks/alerts.md'), 'utf8').match(/^## .*$/gm) ?? [];
+    const sections = headings.map((line) => line.slice(3).toLowerCase().replaceAll(' ', '-'));
+
+    for (const { annotations } of rules.filter(({ alert }) => alert !== undefined)) {
+      const [page, section] = annotations?.runbook_url.split('#') ?? [];
+      expect(page).toBe('docs/runbooks/alerts.md');
+      expect(sections).toContain(section);
+    }
+  });
+});
+
+describe('a running system', () => {
+  const ends: Ends = [];
+  let scraped = '';
+  beforeAll(async () => {
+    const port = await freePort();
+    const gatewayEnv = () => ({ METRICS_PORT: String(port) });
+    const system = await startClusterSystem({ gateways: 1, gatewayEnv });
+    ends.push(system.stop);
+    const prisma = connectPrisma(system.databaseUrl);
+    ends.push(() => prisma.$disconnect());
+    const team = (await teamStore(prisma).findTeam('acme')) as TeamRecord;
+    const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'system test' });
+    for (const bearer of ['wrong', token]) {
+      const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+      await fetch(`${system.gateways[0]?.url}/zones/${ZONE}/rrsets`, { method: 'POST', body: '{}', headers });
+    }
+    const urls = [`http://127.0.0.1:${port}/metrics`, ...system.reconcilers.map(({ metricsUrl }) => metricsUrl)];
+    scraped = (await Promise.all(urls.map(async (url) => (await fetch(url)).text()))).join('\n');
+  });
+  afterAll(() => undo(ends));
+
+  it('has every metric that the alerts use', () => {
+    const used = new Set(rules.flatMap(({ expr }) => textsOf(expr, 'Identifier')));
+    const known = new Set(
+      [...scraped.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) =>
+        type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [`${name}`],
+      ),
+    );
+    const missing = [...used].filter((name) => !known.has(name) && !recorded.has(name) && name !== ofTls);
+
+    expect(used.size).toBeGreaterThan(10);
+    expect(missing).toEqual([]);
+  });
+
+  it.each(['[^"]*/zones/[^"]*', 'unmatched'])('counts writes of the gateway by the route %s', (route) => {
+    const series = `service="dns-gateway",route="${route}",method="POST",status="4..`;
+
+    expect(scraped.split('\n')).toContainEqual(
+      expect.stringMatching(`^corral_http_request_duration_seconds_count{${series}`),
+    );
+  });
+});
+
+const hasPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status === 0;
+const missing = hasPromtool ? null : { what: 'promtool', how: 'put promtool (of Prometheus) on PATH' };
+
+describeNeeding(describe, missing, 'promtool', () => {
+  it('accepts the rules', () => {
+    const { status, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('sees a page for lost writes, and none for refused ones', () => {
+    const { status, stdout, stderr } = spawnSync(
+      'promtool',
+      ['test', 'rules', builtFile('infra/monitoring/rules.test.yaml')],
+      {
+        encoding: 'utf8',
+      },
+    );
+
+    expect({ status, output: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, output: '' });
+  });
+});
