@@ -17,6 +17,21 @@ beforeEach(async () => {
 const listed = async (code: string): Promise<CourseRecord | undefined> =>
   (await admin.json<CourseRecord[]>('course', 'list')).find((course) => course.code === code);
 
+/** Creates a course code with three live demos, each with a token. */
+async function createWithThreeDemos(code: string): Promise<void> {
+  await admin.run('course', 'create', code);
+  await admin.pool.query(
+    `WITH made AS (
+       INSERT INTO demo (zone_id, label, name, course_code_id, made_from, ttl_seconds, created_at, expires_at)
+       SELECT 1, lower(code) || '-' || n, 'x', id, '192.0.2.7', 600, now(), now() + interval '1 hour'
+       FROM course_code, generate_series(1, 3) AS n WHERE code = $1 RETURNING id, label
+     )
+     INSERT INTO dns_token (demo_id, name, hash, scopes, within_types)
+     SELECT id, label, sha256(label::bytea), '{dns}', '{}' FROM made`,
+    [code],
+  );
+}
+
 describe('course', () => {
   it('lists nothing at first, with a hint', async () => {
     expect((await admin.run('course', 'list')).out).toContain('course create');
@@ -60,23 +75,26 @@ describe('course', () => {
     expect(again.err).toContain('already');
   });
 
-  it('ends a course with its live demos only', async () => {
-    for (const code of ['ENDED-ONE', 'GOES-ON']) {
-      await admin.run('course', 'create', code);
-      await admin.pool.query(
-        `WITH made AS (
-           INSERT INTO demo (zone_id, label, name, course_code_id, made_from, ttl_seconds, created_at, expires_at)
-           SELECT 1, lower(code) || '-' || n, 'x', id, '192.0.2.7', 600, now(), now() + interval '1 hour'
-           FROM course_code, generate_series(1, 3) AS n WHERE code = $1 RETURNING id, label
-         )
-         INSERT INTO dns_token (demo_id, name, hash, scopes, within_types)
-         SELECT id, label, sha256(label::bytea), '{dns}', '{}' FROM made`,
-        [code],
-      );
-    }
+  it('lists what the end of a course would end and changes nothing without --yes', async () => {
+    for (const code of ['DRY-RUN', 'OTHER-ONE']) await createWithThreeDemos(code);
+    await admin.pool.query(`UPDATE demo SET expires_at = now() - interval '1 s' WHERE label = 'dry-run-3'`);
 
-    const first = await admin.json<object>('course', 'end', 'ENDED-ONE');
-    const again = await admin.run('course', 'end', 'ENDED-ONE');
+    const shown = await admin.json<{ demos: unknown[] }>('course', 'end', 'DRY-RUN');
+    const text = await admin.run('course', 'end', 'DRY-RUN');
+
+    const times = { createdAt: expect.any(String), expiresAt: expect.any(String) };
+    const names = ['dry-run-1.demo.example.test', 'dry-run-2.demo.example.test'];
+    expect(shown).toEqual({ code: 'DRY-RUN', dryRun: true, demos: names.map((name) => ({ name, ...times })) });
+    expect(text.code).toBe(0);
+    expect(text.out).toContain('To deactivate DRY-RUN and end its live demos (2), add --yes.');
+    expect(await listed('DRY-RUN')).toMatchObject({ liveDemos: 2, deactivatedAt: null });
+  });
+
+  it('ends a course with its live demos only', async () => {
+    for (const code of ['ENDED-ONE', 'GOES-ON']) await createWithThreeDemos(code);
+
+    const first = await admin.json<object>('course', 'end', 'ENDED-ONE', '--yes');
+    const again = await admin.run('course', 'end', 'ENDED-ONE', '--yes');
 
     expect(first).toEqual({ code: 'ENDED-ONE', active: false, ended: 3 });
     expect(again.out).toBe('Course code ENDED-ONE is deactivated. Live demos ended: 0.\n');
@@ -97,7 +115,8 @@ describe('course', () => {
   });
 
   it.each([
-    ['the end of an unknown code', ['end', 'NO-SUCH-CODE'], 1],
+    ['the end of an unknown code', ['end', 'NO-SUCH-CODE', '--yes'], 1],
+    ['the dry run of the end of an unknown code', ['end', 'NO-SUCH-CODE'], 1],
     ['a limit of 0 per address', ['create', 'BOUNDED', '--per-address', '0'], 2],
     ['a code that is too short', ['create', 'SHORT'], 1],
     ['a code with spaces', ['create', 'two words'], 1],

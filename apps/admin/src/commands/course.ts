@@ -1,5 +1,5 @@
 import { dnsLimits } from '@corral/contracts';
-import { type CourseRecord, courseStore, isCourseCode } from '@corral/dns-data';
+import { type CourseRecord, courseStore, isCourseCode, type LiveDemo } from '@corral/dns-data';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
@@ -9,6 +9,10 @@ import { renderTable } from '../table.js';
 interface CreateOptions {
   readonly limit: number;
   readonly perAddress: number;
+}
+
+interface EndOptions {
+  readonly yes?: true;
 }
 
 export function courseCommand(withContext: WithContext): Command {
@@ -66,17 +70,37 @@ export function courseCommand(withContext: WithContext): Command {
     );
   command
     .command('end <code>')
-    .description('deactivate a course code and end its live demos')
+    .description('list the live demos of a course code; with --yes, deactivate the code and end them')
+    .option('--yes', 'act, instead of listing what would end')
     .action(
-      withContext(async ({ prisma, print }, code: string) => {
-        const ended = await courseStore(prisma).endCourse(code);
-        if (ended === null) {
-          throw new OperatorError(`There is no course code "${code}". \`course list\` shows all codes.`);
+      withContext(async ({ prisma, print }, code: string, { yes }: EndOptions) => {
+        const courses = courseStore(prisma);
+        if (yes !== true) {
+          const demos = orUnknown(code, await courses.listLiveDemos(code));
+          print({ code, dryRun: true, demos }, dryRunText(code, demos));
+          return;
         }
+        const ended = orUnknown(code, await courses.endCourse(code));
         print({ code, active: false, ended }, `Course code ${code} is deactivated. Live demos ended: ${ended}.\n`);
       }),
     );
   return command;
+}
+
+/** @throws OperatorError when the store did not find the code */
+function orUnknown<T>(code: string, found: T | null): T {
+  if (found !== null) return found;
+  throw new OperatorError(`There is no course code "${code}". \`course list\` shows all codes.`);
+}
+
+function dryRunText(code: string, demos: readonly LiveDemo[]): string {
+  const table = renderTable(demos, {
+    DEMO: ({ name }) => name,
+    CREATED: ({ createdAt }) => createdAt.toISOString(),
+    EXPIRES: ({ expiresAt }) => expiresAt.toISOString(),
+  });
+  const act = `Nothing has changed. To deactivate ${code} and end its live demos (${demos.length}), add --yes.\n`;
+  return demos.length === 0 ? act : `${table}\n${act}`;
 }
 
 function courseTable(courses: readonly CourseRecord[]): string {

@@ -29,6 +29,13 @@ export function hashCourseCode(code: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(code).digest());
 }
 
+export interface LiveDemo {
+  /** Its full name in the zone of demos. */
+  readonly name: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
 /** Operator actions on course codes. */
 export const courseStore = (prisma: Prisma) => ({
   /** @returns false when the code already exists, active or not */
@@ -70,6 +77,17 @@ export const courseStore = (prisma: Prisma) => ({
   },
 
   /**
+   * The live demos created with a code, oldest first. Their number is bounded by the code's limit.
+   *
+   * @returns null when the code does not exist, active or not
+   */
+  async listLiveDemos(code: string): Promise<LiveDemo[] | null> {
+    const course = await prisma.courseCode.findUnique({ where: { code }, select: { id: true } });
+    if (course === null) return null;
+    return prisma.$queryRawUnsafe<LiveDemo[]>(liveDemosOfCourse, course.id);
+  },
+
+  /**
    * Ends a course: no new demo can be created with its code, and its live demos end now. Their tokens are refused; the
    * reconciler deletes their records.
    *
@@ -86,6 +104,11 @@ export const courseStore = (prisma: Prisma) => ({
       return row?.ended ?? 0;
     }),
 });
+
+const liveDemosOfCourse = `
+  SELECT demo.label || '.' || dns_zone.name AS name, demo.created_at AS "createdAt", demo.expires_at AS "expiresAt"
+  FROM demo JOIN dns_zone ON dns_zone.id = demo.zone_id
+  WHERE demo.course_code_id = $1::uuid AND ${isLive} ORDER BY demo.created_at, demo.label`;
 
 const endDemosOfCourse = `
   WITH ended AS (
