@@ -23,3 +23,12 @@ export function parseExpiry(text: string, now: Date): Date | null {
   const expiry = new Date(now.getTime() + Number(span[1]) * unitsMs[span[2] as keyof typeof unitsMs]);
   return expiry.getUTCFullYear() <= YEAR_MAX ? expiry : null;
 }
+
+/** Parses an option as a time in the past (RFC 3339). */
+export function timeOption(text: string): Date {
+  const time = parseTime(text.toUpperCase());
+  if (time === null || time.getTime() > Date.now()) {
+    throw new InvalidArgumentError('Use a time in the past, such as 2026-05-01T03:00:00Z.');
+  }
+  return time;
+}

@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { type AdminIo, type WithContext, withContext } from './admin-context.js';
 import { auditCommand } from './commands/audit.js';
+import { backupCommand, restoreCommand } from './commands/backup.js';
 import { courseCommand } from './commands/course.js';
+import { holdCommand, resumeCommand } from './commands/hold.js';
 import { migrateCommand } from './commands/migrate.js';
 import { secretsCommand } from './commands/secrets.js';
 import { teamCommand } from './commands/team.js';
@@ -45,6 +47,10 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
     zoneCommand(withIo),
     secretsCommand(withIo),
     migrateCommand(withIo),
+    backupCommand(withIo),
+    restoreCommand(withIo),
+    holdCommand(withIo),
+    resumeCommand(withIo),
   ]) {
     program.addCommand(inherit(command, program));
   }

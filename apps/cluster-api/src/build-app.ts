@@ -38,6 +38,7 @@ import { refuseIdempotencyKey } from './http/idempotency-key.js';
 import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
+import { isRefusedWhileHeld, refuseWhileHeld } from './http/refuse-while-held.js';
 import { buildSignInHandlers, type SignInConfig, type SignInHandlerDeps } from './people/handlers.js';
 import { Problem } from './problem.js';
 import { isOtherProject } from './servers/cloud-project.js';
@@ -113,7 +114,13 @@ export function buildApp(deps: AppDeps): Express {
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
   const routes = clusterRoutes.filter(({ path }) => config.devSignIn || path !== '/auth/dev-login/');
-  app.use(noStore, mountRoutes<ClusterRoute>(routes, buildHandlers(deps), { endInSlash: true, before }));
+  app.use(
+    noStore,
+    mountRoutes<ClusterRoute>(routes, buildHandlers(deps), {
+      endInSlash: true,
+      before: before(refuseWhileHeld(deps.prisma)),
+    }),
+  );
   app.use(unknownPath);
   app.use(errorHandler(errors, log));
   return app;
@@ -139,12 +146,15 @@ const noStore: RequestHandler = (_req, res, next) => {
 };
 
 /** Runs before each handler: checks the caller and the query, and reads the body. */
-const before = (row: ClusterRoute): RequestHandler[] => [
-  admit(row.access),
-  checkQuery(row),
-  ...(row.idempotent ? [] : [refuseIdempotencyKey]),
-  ...(row.body === undefined ? [] : [rawBody(clusterBodyLimits)]),
-];
+const before =
+  (refuseHeld: RequestHandler) =>
+  (row: ClusterRoute): RequestHandler[] => [
+    admit(row.access),
+    checkQuery(row),
+    ...(isRefusedWhileHeld(row) ? [refuseHeld] : []),
+    ...(row.idempotent ? [] : [refuseIdempotencyKey]),
+    ...(row.body === undefined ? [] : [rawBody(clusterBodyLimits)]),
+  ];
 
 type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'>;
 

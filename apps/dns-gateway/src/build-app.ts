@@ -35,6 +35,7 @@ import { DnsError, tokenUnknown } from './dns-error.js';
 import { buildHandlers, type HandlerConfig, type HandlerDeps } from './handlers.js';
 import { dnsErrors } from './http/error-shape.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
+import { refuseWhileHeld } from './http/refuse-while-held.js';
 
 export interface AppConfig extends HandlerConfig {
   readonly publicUrl: string;
@@ -97,8 +98,9 @@ export function buildApp(deps: AppDeps): Express {
     flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null),
   );
   app.use('/v1', limits.perCaller);
-  app.use('/v1', mountRoutes(dnsZoneRoutes, zones, { before: bodyOf }));
-  if (demos !== null) app.use('/v1', mountRoutes(dnsDemoRoutes, demos, { before: bodyOf }));
+  const before = beforeWrites(refuseWhileHeld(deps.pool));
+  app.use('/v1', mountRoutes(dnsZoneRoutes, zones, { before }));
+  if (demos !== null) app.use('/v1', mountRoutes(dnsDemoRoutes, demos, { before }));
   app.use(healthRoutes(health));
   app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl, served), assetsDir: absolutePath() }));
   app.use(unknownPath);
@@ -115,7 +117,10 @@ const readableHeaders = [
   'X-Correlation-Id',
 ];
 
-const bodyOf = (row: DnsRoute): RequestHandler[] => (row.kind === 'write' ? [rawBody(dnsBodyLimitsOf(row))] : []);
+const beforeWrites =
+  (refuseHeld: RequestHandler) =>
+  (row: DnsRoute): RequestHandler[] =>
+    row.kind === 'write' ? [refuseHeld, rawBody(dnsBodyLimitsOf(row))] : [];
 
 function tokenCheck({ verifier, lastUsed, requests }: Pick<AppDeps, 'verifier' | 'lastUsed' | 'requests'>) {
   const onUse = ({ tokenId, teamId }: DnsCaller): void => {

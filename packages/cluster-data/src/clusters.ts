@@ -49,6 +49,7 @@ export interface AppliedRow {
   readonly appliedAt: Date | null;
   readonly appliedTokenVersion: number;
   readonly retriedGeneration: number;
+  readonly keptGeneration: number | null;
   readonly failures: number;
   readonly waiting: unknown;
 }
@@ -86,6 +87,7 @@ export const clusterColumns = {
     appliedAt: 'applied_at',
     appliedTokenVersion: 'applied_token_version',
     retriedGeneration: 'retried_generation',
+    keptGeneration: 'kept_generation',
     failures: 'failures',
     waiting: 'waiting',
   } satisfies Columns<AppliedRow>,

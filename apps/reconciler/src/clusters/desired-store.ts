@@ -139,6 +139,7 @@ const knownOf = (row: DesiredRow): Desired['known'] => ({
   appliedAt: row.appliedAt,
   appliedTokenVersion: row.appliedTokenVersion,
   retriedGeneration: row.retriedGeneration,
+  keptGeneration: row.keptGeneration,
   failures: row.failures,
   waiting: row.waiting as OperationWaiting | null,
 });

@@ -72,6 +72,8 @@ export interface Known extends SeenCluster {
   readonly appliedTokenVersion: number;
   /** The generation for which a failed Shoot was retried. */
   readonly retriedGeneration: number;
+  /** The generation that passes leave as it is, because the garden was ahead of it when a hold ended. */
+  readonly keptGeneration: number | null;
   /** Passes in a row that failed. */
   readonly failures: number;
   /** Why the last pass failed, and since when passes fail. Null when it succeeded. */

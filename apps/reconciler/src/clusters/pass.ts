@@ -5,15 +5,17 @@ import type { Log } from '@corral/service';
 import type { Authorities } from '../garden/authorities.js';
 import { ABSENT } from '../garden/due-store.js';
 import { type GardenReport, gardenReportOf } from '../garden/gate.js';
+import { findingAboutCluster } from '../hold/cluster-finding.js';
+import type { HoldStore } from '../hold/hold-store.js';
 import type { LeaseStore, PassLease, Released } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import type { PassOutcome } from '../loop/wake-ups.js';
 import { classifyFailure, type Failure } from './classify.js';
-import { decide } from './decide/decide.js';
+import { decide, isKept } from './decide/decide.js';
 import type { DesiredStore } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
-import { unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './judge/waiting.js';
+import { heldWait, keptWait, unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './judge/waiting.js';
 import type { Desired, Observed, Step, Verdict } from './model.js';
 import { factsOf, observedFrom, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
@@ -24,6 +26,8 @@ export interface PassDeps extends PerformDeps {
   readonly leases: LeaseStore<ClusterId>;
   readonly desired: DesiredStore;
   readonly records: RecordStore;
+  /** During a hold passes observe, and change nothing. */
+  readonly holds: Pick<HoldStore, 'find' | 'note'>;
   readonly authorities: Authorities;
   readonly leaseMs: number;
   readonly random?: () => number;
@@ -54,6 +58,8 @@ export interface PassResult {
 const STEPS_MAX = 8;
 /** Delay of the next pass after one that did not finish, so that other clusters run first. */
 const RESTLESS_MS = 1_000;
+/** Interval of passes over a cluster that a hold keeps waiting. */
+const HELD_MS = 60_000;
 
 /**
  * One pass over a cluster: takes the lease, then observes, decides and acts until nothing is left to do, and records the
@@ -122,7 +128,16 @@ async function takeSteps(
     state.wanted = wanted;
 
     const step = decide(wanted, seen, read.now);
-    if (step.do === 'finish') return finish(deps, lease, signal, state, judge(wanted, seen, read.now));
+    const hold = await deps.holds.find();
+    if (hold !== null) {
+      await deps.holds.note(hold, 'Cluster', wanted.id, findingAboutCluster(wanted, seen, step.do));
+      if (step.do !== 'finish') return finishHeld(deps, lease, signal, state, wanted);
+    }
+    if (step.do === 'finish') {
+      const waiting = isKept(wanted) && !wanted.isDeleting ? keptWait(wanted, read.now) : null;
+      const verdict = withWaiting(judge(wanted, seen, read.now), waiting, wanted, read.now);
+      return finish(deps, lease, signal, state, verdict);
+    }
     if (state.steps.length === STEPS_MAX) {
       deps.log.error('pass does not converge', { clusterId: wanted.id, steps: state.steps });
       return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: RESTLESS_MS });
@@ -159,6 +174,18 @@ async function recognised(
   const shootUid = seen.shoot.metadata.uid;
   if (!(await records.recordShootUid(lease, shootUid))) return null;
   return { ...wanted, known: { ...wanted.known, shootUid } };
+}
+
+/** The verdict stays, and says that the declaration waits. */
+function finishHeld(
+  deps: PassDeps,
+  lease: PassLease<ClusterId>,
+  signal: AbortSignal,
+  state: PassState,
+  wanted: Desired,
+): Promise<PassEnd> {
+  const verdict = withWaiting(unchangedVerdict(wanted, HELD_MS), heldWait(wanted, state.now), wanted, state.now);
+  return finish(deps, lease, signal, state, verdict);
 }
 
 async function finish(

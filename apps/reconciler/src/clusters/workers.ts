@@ -15,6 +15,7 @@ import { followShoots } from '../garden/follow-shoots.js';
 import { gardenGate } from '../garden/gate.js';
 import { probeGarden } from '../garden/probe-garden.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
+import { holdStore, unlessHeld } from '../hold/hold-store.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
 import { tokenOpener } from '../loop/provider-token.js';
@@ -99,11 +100,13 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   });
   const metrics = clusterMetrics(deps.metrics, { leases, gate });
   const openToken = tokenOpener(keys);
+  const holds = holdStore(pool);
   const pass = clusterPass({
     garden,
     leases,
     desired: desiredStore(pool),
     records: recordStore(pool),
+    holds,
     openToken,
     log,
     catalogue: catalogue(garden, CATALOGUE_MS),
@@ -156,6 +159,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const follow = followShoots({
     garden,
     dueTimes,
+    holds,
     wakeUps,
     relistEveryMs: settings.relistIntervalMs,
     onChanges: (source, clusters) => metrics.changes.inc({ source }, clusters),
@@ -176,7 +180,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
         verify,
         refreshPrices: refresh,
         countNodes: count,
-        cleanUp,
+        cleanUp: unlessHeld(holds, cleanUp),
       }),
     },
     concurrency: settings.concurrency,

@@ -1,4 +1,5 @@
 import type { JobHandlers, Queue } from '@corral/queue';
+import { type HoldStore, unlessHeld } from '../hold/hold-store.js';
 import { onceMoreWhenAsked, oneAtATime, Stopped } from '../loop/run-bounds.js';
 import type { ClearResult, ExpireResult } from './end-demos.js';
 import type { LookUpResult } from './look-up-actions.js';
@@ -16,6 +17,7 @@ export interface DnsHandlerDeps {
   readonly expire: (signal: AbortSignal) => Promise<ExpireResult>;
   readonly clear: (signal: AbortSignal) => Promise<ClearResult>;
   readonly lookUp: () => Promise<LookUpResult>;
+  readonly holds: Pick<HoldStore, 'find'>;
   readonly queue: Pick<Queue, 'nudge'>;
   /** Milliseconds until sets that a sync skipped can be compared. */
   readonly graceMs: number;
@@ -27,7 +29,7 @@ const TURN_MS = 1_000;
 
 /** Handlers of the jobs in the queue `dns`. */
 export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
-  const { sync, syncDemos, expire, queue, graceMs } = deps;
+  const { sync, syncDemos, expire, holds, queue, graceMs } = deps;
   const lookUp = async () => {
     const { failed } = await deps.lookUp();
     // A failed action means that the mirror is wrong, so it is corrected immediately.
@@ -37,10 +39,12 @@ export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
     'settle-writes': onceMoreWhenAsked(deps.settle),
     'look-up-actions': oneAtATime(lookUp),
     'expire-demos': async (_payload, { signal }) => {
+      // A restored demo may have been extended since its backup.
+      if ((await holds.find()) !== null) return;
       const { ended } = await expire(signal);
       if (ended > 0) await queue.nudge('clear-demos', {}, { jobId: 'clear' });
     },
-    'clear-demos': oneAtATime(deps.clear),
+    'clear-demos': oneAtATime(unlessHeld(holds, deps.clear)),
     'zone-sync': async ({ runId, reason }, { signal }) => {
       const syncs = runId === undefined && syncDemos !== null ? [sync, syncDemos] : [sync];
       const results = await allEnded(syncs.map((each) => each({ runId, reason }, signal)));

@@ -16,6 +16,7 @@ import {
 import type { HcloudClient } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
+import { holdStore } from '../hold/hold-store.js';
 import { type ClearResult, clearDemos, type ExpireResult, expireDemos } from './end-demos.js';
 import { dnsHandlers } from './handlers.js';
 import { type LookUpResult, lookUpActions } from './look-up-actions.js';
@@ -115,7 +116,7 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
     expireDemos: expire,
     clearDemos: clear,
     lookUpActions: lookUp,
-    handlers: dnsHandlers({ settle, lookUp, sync, syncDemos, expire, clear, queue, graceMs }),
+    handlers: dnsHandlers({ settle, lookUp, sync, syncDemos, expire, clear, holds: holdStore(pool), queue, graceMs }),
     concurrency: 7,
     schedule() {
       // The schedule keeps its interval across restarts. A start triggers a sync immediately.

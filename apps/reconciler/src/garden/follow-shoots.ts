@@ -2,12 +2,14 @@ import type { ClusterId } from '@corral/contracts';
 import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
+import type { HoldStore } from '../hold/hold-store.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import { ABSENT, type DueStore, type Sighting } from './due-store.js';
 
 export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
   readonly dueTimes: DueStore;
+  readonly holds: Pick<HoldStore, 'noteUnknown' | 'noteListed'>;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
   /** Time between two full lists. */
   readonly relistEveryMs: number;
@@ -25,7 +27,7 @@ const ROWS_PER_PAGE = 500;
  * missing Shoots are known.
  */
 export const followShoots =
-  ({ garden, dueTimes, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
+  ({ garden, dueTimes, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
     let seenNames = new Set<string>();
     let isInterrupted = true;
@@ -50,10 +52,13 @@ export const followShoots =
       signal,
       async onPage(shoots) {
         for (const { metadata } of shoots) seenNames.add(metadata.name);
-        await compare('list', shoots.map(sightingOf));
+        const seen = shoots.map(sightingOf);
+        await compare('list', seen);
+        await holds.noteUnknown(seen);
       },
       async onListed() {
         await wakeMissing();
+        await holds.noteListed();
         seenNames = new Set();
       },
       onEvent: (event) => compare('event', [eventSighting(event)]),

@@ -1,6 +1,7 @@
 import type { Pool } from '@corral/database';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
+import { holdStore, unlessHeld } from '../hold/hold-store.js';
 import { oneAtATime } from '../loop/run-bounds.js';
 import type { MailServer } from './connect-mail-server.js';
 import type { Place } from './render-invitation.js';
@@ -45,7 +46,7 @@ export function buildMailWorkers({ settings, pool, queue, mailServer, metrics, l
   });
   return {
     sendMails: send,
-    handlers: { 'send-mails': oneAtATime(send) },
+    handlers: { 'send-mails': oneAtATime(unlessHeld(holdStore(pool), send)) },
     // One job runs. A second one ends immediately, and needs a slot.
     concurrency: 2,
     schedule: () => queue.schedule('send-mails', {}, settings.intervalMs),

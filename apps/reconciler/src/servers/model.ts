@@ -34,6 +34,8 @@ export type WaitReason =
   | 'NodeLeaving'
   | 'UpstreamThrottled'
   | 'ClusterUnavailable'
+  /** The operators have stopped changes. */
+  | 'Held'
   | 'Retrying';
 
 /** What an operation waits for, without the start time. */

@@ -1,6 +1,8 @@
 import { joinsByCommand, type ServerId } from '@corral/contracts';
 import type { ProjectClient, Projects } from '@corral/hcloud';
 import type { Log } from '@corral/service';
+import type { HoldStore } from '../hold/hold-store.js';
+import { findingAboutServer, heldStep } from '../hold/server-finding.js';
 import type { LeaseStore, PassLease } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
@@ -16,6 +18,8 @@ export interface ServerPassDeps extends PerformDeps {
   readonly leases: Pick<LeaseStore<ServerId>, 'takeLease' | 'renewLease' | 'release'>;
   readonly store: ServerStore;
   readonly projects: Projects;
+  /** During a hold passes observe, and change nothing. */
+  readonly holds: Pick<HoldStore, 'find' | 'note'>;
   readonly openToken: OpenToken;
   readonly leaseMs: number;
   readonly random?: () => number;
@@ -31,6 +35,8 @@ export interface ServerPassResult {
 const STEPS_MAX = 24;
 const RESTLESS_MS = 5_000;
 const UNREADABLE_MS = 60_000;
+/** Interval of passes during a hold. */
+const HELD_MS = 60_000;
 
 /**
  * One pass over an adopted server: takes the lease, then decides and acts until nothing is left to do, and records the verdict.
@@ -64,6 +70,12 @@ async function runPass(
   if (joinsByCommand(read.wanted.kind)) return { end: await takeSteps(deps, { ...running, project: null }), steps };
   const token = openOrReport(deps, read.token);
   if (token === null) {
+    const hold = await deps.holds.find();
+    if (hold !== null) {
+      const message = 'The token of its connection cannot be decrypted, so the server was not read.';
+      await deps.holds.note(hold, 'AdoptedServer', read.wanted.id, { finding: 'unread', message });
+      return { end: await finish(deps, lease, read, nothingSeen, held(read.wanted)), steps };
+    }
     return { end: await finish(deps, lease, read, nothingSeen, unreadable(read.wanted)), steps };
   }
   const end = await deps.projects.within(token, (project) => takeSteps(deps, { ...running, project }));
@@ -87,7 +99,14 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
     const read = await deps.store.read(lease);
     if (read === null) return { kind: 'overtaken' };
     const { wanted, now } = read;
-    const step = decide(wanted, seen, now, times);
+    const decided = decide(wanted, seen, now, times);
+    const hold = await deps.holds.find();
+    const step = hold === null ? decided : heldStep(decided, seen, project !== null);
+    if (hold !== null && step === null) {
+      await deps.holds.note(hold, 'AdoptedServer', wanted.id, findingAboutServer(wanted, seen, decided.do, hold));
+      return finish(deps, lease, read, seen, held(wanted));
+    }
+    if (step === null) continue;
     if (step.do === 'finish') return finish(deps, lease, read, seen, step.verdict);
     if (steps.length === STEPS_MAX) {
       deps.log.warn('server pass does not converge', { id: wanted.id, steps });
@@ -165,6 +184,12 @@ function unreadable(wanted: WantedServer): Verdict {
 const restlessSentence = 'Another party is changing the server, or its provider is slow. The service retries.';
 const restless = (wanted: WantedServer): Verdict =>
   postponed(wanted, { reason: 'Retrying', message: restlessSentence }, RESTLESS_MS);
+
+const heldSentence = 'The operators have stopped changes for now. Work continues automatically.';
+const held = (wanted: WantedServer): Verdict => ({
+  ...postponed(wanted, { reason: 'Held', message: heldSentence }, HELD_MS),
+  message: wanted.message,
+});
 
 const postponed = ({ phase }: WantedServer, waiting: Wait, inMs: number): Verdict => ({
   ...resting(phase, waiting.message, { to: 'stay' }, inMs),

@@ -6,6 +6,7 @@ import type { JobContext, JobHandlers, Queue } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { gardenGate } from '../garden/gate.js';
+import { holdStore } from '../hold/hold-store.js';
 import { type LeasedTable, type LeaseStore, leaseStore } from '../loop/leases.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import { oneAtATime } from '../loop/run-bounds.js';
@@ -113,6 +114,7 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
   const pass = serverPass({
     leases,
     store: serverStore(pool),
+    holds: holdStore(pool),
     projects,
     log,
     tick: () => performance.now(),

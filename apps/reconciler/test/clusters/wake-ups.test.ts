@@ -9,6 +9,7 @@ import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
 import { dueStore } from '../../src/garden/due-store.js';
 import { followShoots } from '../../src/garden/follow-shoots.js';
+import { holdStore } from '../../src/hold/hold-store.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { sweepDue } from '../../src/loop/sweep-due.js';
 import { clusterWakeUps } from '../../src/loop/wake-ups.js';
@@ -113,6 +114,7 @@ describe('a list of all Shoots', () => {
     await followShoots({
       garden: { watchShoots },
       dueTimes: dueStore(at.pool),
+      holds: holdStore(at.pool),
       relistEveryMs: HOUR_MS,
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
       onChanges: () => undefined,
@@ -185,6 +187,7 @@ describe('the return of the garden', () => {
     await followShoots({
       garden: { watchShoots },
       dueTimes: dueStore(at.pool),
+      holds: holdStore(at.pool),
       wakeUps: { wakeAll: async () => undefined },
       relistEveryMs: HOUR_MS,
       onChanges: () => undefined,

@@ -46,6 +46,7 @@ const nothingKnown: Known = {
   appliedAt: null,
   appliedTokenVersion: 0,
   retriedGeneration: 0,
+  keptGeneration: null,
   observedGeneration: 0,
   phase: 'Pending',
   conditions: [],

@@ -304,6 +304,7 @@ export function serverWorld(options: WorldOptions) {
   const lease: PassLease<ServerId> = { teamId: asTeamId('team'), id: asServerId('row'), fence: 1 };
   const pass = serverPass({
     store,
+    holds: { find: async () => null, note: async () => undefined },
     image: 'ubuntu-24.04',
     times: options.times ?? worldTimes,
     leaseMs: 60_000,

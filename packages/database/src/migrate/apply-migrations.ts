@@ -8,6 +8,8 @@ export type ApplyOptions = {
   log?: (message: string) => void;
   /** How long to wait for a starting Postgres, in ms. Default: 30,000. */
   connectTimeoutMs?: number;
+  /** Applies only these, if they are pending. Default: all. */
+  only?: ReadonlySet<string>;
 };
 
 /** Arbitrary, but used for nothing else. The engine's own lock does not work with its adapter. */
@@ -25,8 +27,11 @@ export async function applyMigrations({
   migrationsDir,
   log = () => undefined,
   connectTimeoutMs = 30_000,
+  only,
 }: ApplyOptions): Promise<string[]> {
-  const migrationsList = await readMigrations(migrationsDir);
+  const all = await readMigrations(migrationsDir);
+  const migrationDirectories = all.migrationDirectories.filter(({ path }) => only === undefined || only.has(path));
+  const migrationsList = { ...all, migrationDirectories };
   const holder = await connectWhenUp(databaseUrl, { log, timeoutMs: connectTimeoutMs });
   try {
     await holder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]); // released with the connection

@@ -16,6 +16,7 @@ const finish: Step = { do: 'finish' };
  */
 export function decide(desired: Desired, seen: Observed, now: Date): Step {
   if (desired.isDeleting) return decideDeletion(desired, seen, now);
+  if (isKept(desired)) return finish;
   switch (seen.kind) {
     case 'foreign':
       return finish;
@@ -27,6 +28,9 @@ export function decide(desired: Desired, seen: Observed, now: Date): Step {
       return decideForShoot(desired, factsOf(seen.shoot), now);
   }
 }
+
+/** After a restore, a declaration older than its Shoot is not applied until the team declares again or an operator releases it. */
+export const isKept = ({ generation, known }: Desired): boolean => known.keptGeneration === generation;
 
 function decideForShoot(desired: Desired, facts: ShootFacts, now: Date): Step {
   if (isStale(desired.known, facts)) return finish;

@@ -76,6 +76,23 @@ function reasonOfRetry(error: unknown, failures: number): Reason | null {
   return failures < quietTries ? null : overtaken;
 }
 
+const waitFor =
+  ([reason, message]: Reason) =>
+  ({ known }: Pick<Desired, 'known'>, now: Date): OperationWaiting => {
+    const said = known.conditions.find(({ type }) => type === 'Reconciled');
+    const since = said?.reason === reason ? said.lastTransitionTime : now.toISOString();
+    return { reason, message, since };
+  };
+
+/** The declaration waits until an operator ends the hold. */
+export const heldWait = waitFor(['Held', 'The operators have stopped changes for now. Work continues automatically.']);
+
+/** The Shoot is ahead of the declaration, which was restored from a backup. */
+export const keptWait = waitFor([
+  'KeptAfterRestore',
+  'The cluster differs from its declaration, which was restored from a backup, and stays as it is. Change the declaration to continue.',
+]);
+
 /** The verdict on a cluster without a new observation: the previous verdict stays. */
 export function unchangedVerdict({ known }: Desired, nextPassMs: number | null): Verdict {
   const { phase, conditions, seedName, migrationPhase, observed, observedGeneration } = known;

@@ -8,6 +8,7 @@ import { clusterTable } from '../../../src/clusters/workers.js';
 import { authorities } from '../../../src/garden/authorities.js';
 import { catalogue } from '../../../src/garden/catalogue.js';
 import { dueStore } from '../../../src/garden/due-store.js';
+import { holdStore } from '../../../src/hold/hold-store.js';
 import { leaseStore } from '../../../src/loop/leases.js';
 import type { ClusterRows } from '../cluster-rows.js';
 import { modelClient } from './model-client.js';
@@ -33,6 +34,7 @@ export function passOn({ at, garden }: Pick<World, 'at' | 'garden'>, between?: (
     leases: tripped(leaseStore(at.pool, clusterTable), between),
     desired: tripped(desiredStore(at.pool), between),
     records: tripped(recordStore(at.pool), between),
+    holds: holdStore(at.pool),
     catalogue: catalogue(garden.client, 0),
     // The model identifies tokens by their version.
     openToken: () => '1',

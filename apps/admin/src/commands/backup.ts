@@ -1,0 +1,114 @@
+import { rename, stat } from 'node:fs/promises';
+import { applyMigrations, connectPool, type Pool } from '@corral/database';
+import { Command } from 'commander';
+import type { AdminContext, WithContext } from '../admin-context.js';
+import { ArchiveDamaged } from '../backup/archive-format.js';
+import { requireEmpty, requireKnownMigrations } from '../backup/check-target.js';
+import { loadArchive } from '../backup/load-archive.js';
+import { readArchive } from '../backup/read-archive.js';
+import { writeArchive } from '../backup/write-archive.js';
+import { OperatorError } from '../operator-error.js';
+import { migrateInstallation } from './migrate.js';
+
+const notContained =
+  'It does not contain the secret keys (SECRET_KEYS), without which the provider tokens in it cannot be decrypted, nor any password.';
+
+export function backupCommand(withContext: WithContext): Command {
+  return new Command('backup')
+    .argument('<file>')
+    .description('write all state to a new file, while services run; the secret keys are not in it')
+    .action(
+      withContext(async (context, file: string) => {
+        await requireAbsent(file);
+        const partial = `${file}.partial`;
+        await requireAbsent(partial);
+        const { manifest, rows } = await withPool(context, (pool) => writeArchive(pool, partial));
+        await rename(partial, file);
+        const { takenAt, tables } = manifest;
+        const said = `Backup of ${takenAt}: ${rows} rows of ${tables.length} tables.\n${notContained}\n`;
+        context.print({ file, takenAt, tables: tables.length, rows, containsSecretKeys: false }, said);
+      }),
+    );
+}
+
+export function restoreCommand(withContext: WithContext): Command {
+  return new Command('restore')
+    .argument('<file>')
+    .description('load a backup into an empty database, and begin a hold: nothing changes upstream until `resume`')
+    .option('--check', 'check the file, and change nothing')
+    .action(
+      withContext(async (context, file: string, { check }: { check?: boolean }) => {
+        const { manifest, rows } = await verify(file);
+        await requireKnownMigrations(manifest, context.io.migrationsDir);
+        const { takenAt } = manifest;
+        if (check === true) {
+          context.print(
+            { file, takenAt, rows, restored: false },
+            `The backup of ${takenAt} is complete: ${rows} rows.\n`,
+          );
+          return;
+        }
+        await withPool(context, async (pool) => {
+          await requireEmpty(pool);
+          context.progress('The file is complete. Creating tables …\n');
+          await applyMigrations({
+            databaseUrl: context.settings.databaseUrl,
+            migrationsDir: context.io.migrationsDir,
+            only: new Set(manifest.migrations.map(({ name }) => name)),
+          });
+          context.progress('Loading rows …\n');
+          await loadArchive(pool, file, manifest);
+        });
+        await migrateInstallation(context);
+        const next =
+          'A hold is in force: nothing changes upstream, in the garden or at providers. Empty Redis, start the services with the\n' +
+          'same SECRET_KEYS, then read `hold report`.\n';
+        context.print(
+          { file, takenAt, rows, restored: true },
+          `Restored the backup of ${takenAt}: ${rows} rows.\n${next}`,
+        );
+      }),
+    );
+}
+
+async function verify(file: string) {
+  try {
+    return await readArchive(file, { onRows: async () => undefined });
+  } catch (error) {
+    if (error instanceof ArchiveDamaged) {
+      throw new OperatorError(`${file} cannot be restored. ${error.message} Use another backup.`, { cause: error });
+    }
+    throw unreadable(error, file);
+  }
+}
+
+function unreadable(error: unknown, file: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined || !/^E[A-Z]+$/.test(code)) return error;
+  return new OperatorError(`${file} cannot be read (${code}). Check the path and its permissions.`, { cause: error });
+}
+
+async function requireAbsent(file: string): Promise<void> {
+  const found = await stat(file).catch(() => null);
+  if (found !== null) throw new OperatorError(`${file} exists already. Choose another name, or remove it.`);
+}
+
+/** A statement may take as long as a large table needs. */
+const STATEMENT_MS = 3_600_000;
+
+async function withPool<T>({ settings }: AdminContext, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const pool = connectPool({
+    databaseUrl: settings.databaseUrl,
+    applicationName: 'corral-admin-backup',
+    connectionsMax: 2,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: STATEMENT_MS,
+    idleInTransactionMs: STATEMENT_MS,
+    onIdleError: () => undefined,
+  });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}

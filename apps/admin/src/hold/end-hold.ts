@@ -1,0 +1,61 @@
+import { operationValues } from '@corral/cluster-data';
+import { type Hold, makeAllDue, type Queryable } from '@corral/database';
+
+export interface Ended {
+  readonly keptClusters: number;
+  readonly failedServers: number;
+}
+
+/** Findings after which a pass would undo what happened since the backup. An unread cluster may be one of them. */
+const clustersToKeep = ['shoot_ahead', 'to_be_created'];
+
+const REBUILT =
+  'The server may have been rebuilt after the backup from which this installation was restored. Acknowledge the adoption again to rebuild it.';
+
+/**
+ * Ends the hold. After a restore, clusters whose Shoot is ahead, or that would be created, stay as they are until their team
+ * declares again, and servers that were rebuilt since fail. So nothing is created, rolled back or rebuilt silently.
+ */
+export async function endHold(tx: Queryable, hold: Hold): Promise<Ended> {
+  const isRestored = hold.reason === 'restored';
+  const keptClusters = isRestored ? await keepClusters(tx, hold) : 0;
+  const failedServers = isRestored ? await failServers(tx, hold) : 0;
+  await tx.query('UPDATE installation_hold SET ended_at = clock_timestamp() WHERE id = $1', [hold.id]);
+  await makeAllDue(tx);
+  return { keptClusters, failedServers };
+}
+
+async function keepClusters(tx: Queryable, { id }: Hold): Promise<number> {
+  const { rowCount } = await tx.query(
+    `UPDATE cluster SET kept_generation = generation
+     WHERE started_at IS NOT NULL AND coalesce(
+       (SELECT finding FROM hold_finding
+        WHERE hold_id = $1 AND target_kind = 'Cluster' AND target_id = cluster.id::text), 'unread') = ANY ($2)`,
+    [id, [...clustersToKeep, 'unread']],
+  );
+  return rowCount ?? 0;
+}
+
+/** A server of another kind than `cloud` is never rebuilt by Corral. */
+async function failServers(tx: Queryable, { id }: Hold): Promise<number> {
+  const [state, , error] = operationValues({ to: 'failed', code: 'server_changed', message: REBUILT });
+  const { rowCount } = await tx.query(
+    `WITH failed AS (
+       UPDATE adopted_server
+       SET phase = 'Failed', message = $2, node_name = NULL, node_ready = false, member_of_id = NULL,
+           updated_at = clock_timestamp()
+       WHERE server_kind = 'cloud' AND deregister_requested_at IS NULL AND coalesce(
+         (SELECT finding FROM hold_finding
+          WHERE hold_id = $1 AND target_kind = 'AdoptedServer' AND target_id = adopted_server.id::text), 'unread')
+         IN ('rebuilt_since', 'unread')
+       RETURNING operation_id
+     ), ended AS (
+       UPDATE operation SET state = $3::operation_state, error = $4::jsonb, waiting = NULL,
+                            updated_at = clock_timestamp(), finished_at = clock_timestamp()
+       WHERE id IN (SELECT operation_id FROM failed) AND state IN ('queued', 'running')
+     )
+     SELECT FROM failed`,
+    [id, REBUILT, state, error],
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aClusterSpec } from '../support/a-cluster.js';
+import { type ClusterTest, startWithConnection } from '../support/clusters.js';
+
+let t: ClusterTest;
+beforeAll(async () => {
+  t = await startWithConnection();
+  await t.db.installationHold.create({ data: { reason: 'requested' } });
+});
+afterAll(() => t.close());
+
+const declare = () => t.api.as(t.acme.member).put(t.acme.path('/clusters/held/')).send({ spec: aClusterSpec() });
+
+describe('during a hold', () => {
+  it('refuses changes with 503 and Retry-After, and changes nothing', async () => {
+    const answer = await declare().expect(503);
+
+    expect(answer.body).toMatchObject({ detail: expect.stringContaining('stopped changes') });
+    expect(answer.headers['retry-after']).toBe('60');
+    expect(await t.db.cluster.count()).toBe(0);
+  });
+
+  it('answers reads, and refuses strangers as before', async () => {
+    await t.api.as(t.acme.member).get(t.acme.path('/clusters/')).expect(200);
+    await t.api.as(t.globex.member).put(t.acme.path('/clusters/held/')).send({}).expect(404);
+  });
+
+  it('accepts the change when the hold has ended', async () => {
+    await t.db.installationHold.updateMany({ data: { endedAt: new Date() } });
+
+    await declare().expect(202);
+  });
+});

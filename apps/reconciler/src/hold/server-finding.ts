@@ -1,0 +1,49 @@
+import type { Hold } from '@corral/database';
+import { newestRebuildSince } from '../servers/decide/await-rebuild.js';
+import type { Seen, Step, WantedServer } from '../servers/model.js';
+import type { Finding } from './hold-store.js';
+
+/** Steps that change nothing outside the database. They run during a hold, because they settle what the row does not know. */
+const reading: ReadonlySet<Step['do']> = new Set([
+  'readServer',
+  'readActions',
+  'readAction',
+  'findImage',
+  'recordAction',
+  'readNode',
+]);
+
+/** The next step of a held pass, or null when it has seen enough. */
+export function heldStep(step: Step, seen: Seen, isAtProvider: boolean): Exclude<Step, { do: 'finish' }> | null {
+  if (step.do !== 'finish' && reading.has(step.do)) return step;
+  if (isAtProvider && seen.server === null) return { do: 'readServer' };
+  // The actions tell whether the server was rebuilt after the backup.
+  if (isAtProvider && seen.server !== 'absent' && seen.actions === null) return { do: 'readActions' };
+  return null;
+}
+
+/** Differences of clocks between Postgres and the provider that are tolerated, in milliseconds. */
+const CLOCKS_MS = 60_000;
+
+/** What a held pass found out about an adopted server. Pure and total. */
+export function findingAboutServer(wanted: WantedServer, seen: Seen, step: Step['do'], hold: Hold): Finding {
+  if (seen.server === 'absent') {
+    return { finding: 'server_absent', message: 'The cloud project no longer has the server.' };
+  }
+  if (hold.backupTakenAt !== null && seen.actions !== null) {
+    const since = new Date(hold.backupTakenAt.getTime() - CLOCKS_MS);
+    const rebuild = newestRebuildSince(seen.actions.list, since);
+    if (rebuild !== null && rebuild.id !== wanted.rebuildActionId) {
+      return {
+        finding: 'rebuilt_since',
+        message:
+          'The provider rebuilt the server after the backup. It is set to Failed when the hold ends, and is not rebuilt until the team acknowledges it again.',
+      };
+    }
+  }
+  if (step === 'finish') return { finding: 'as_recorded', message: 'The server is as the database says.' };
+  return {
+    finding: 'to_be_changed',
+    message: `Work on the server continues after the hold. The next step is ${step}.`,
+  };
+}
