@@ -5,9 +5,9 @@ import { Problem } from '../problem.js';
 
 const RETRY_SECONDS = 60;
 
-/** Whether a route changes what teams own. People can sign in and out during a hold. */
+/** Whether a route changes what teams own. During a hold people can sign in and out, and read record sets in the console. */
 export const isRefusedWhileHeld = ({ method, path }: Pick<ClusterRoute, 'method' | 'path'>): boolean =>
-  method !== 'get' && !path.startsWith('/auth/');
+  method !== 'get' && !path.startsWith('/auth/') && !path.endsWith('/dns-session/');
 
 /**
  * Refuses changes during a hold. They are not queued: a declaration that was accepted before the operators know what the

@@ -1,4 +1,6 @@
+import { clusterRoutes } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isRefusedWhileHeld } from '../../src/http/refuse-while-held.js';
 import { aClusterSpec } from '../support/a-cluster.js';
 import { type ClusterTest, startWithConnection } from '../support/clusters.js';
 
@@ -23,6 +25,16 @@ describe('during a hold', () => {
   it('answers reads, and refuses strangers as before', async () => {
     await t.api.as(t.acme.member).get(t.acme.path('/clusters/')).expect(200);
     await t.api.as(t.globex.member).put(t.acme.path('/clusters/held/')).send({}).expect(404);
+  });
+
+  it('refuses every change except of sessions', () => {
+    const served = clusterRoutes.filter((route) => route.method !== 'get' && !isRefusedWhileHeld(route));
+    expect(served.map(({ operationId }) => operationId).sort()).toEqual([
+      'devSignIn',
+      'signOut',
+      'signOutEverywhere',
+      'startDnsSession',
+    ]);
   });
 
   it('accepts the change when the hold has ended', async () => {
