@@ -69,6 +69,14 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('puts no secret into the arguments of a process, which the whole host can read', () => {
+    const commands = Object.values<{ command?: unknown; healthcheck?: unknown }>(compose.services).map(
+      ({ command, healthcheck }) => JSON.stringify([command, healthcheck]),
+    );
+
+    expect(commands.filter((text) => /\$\{\w*(?:PASSWORD|TOKEN|SECRET|KEYS)/.test(text))).toEqual([]);
+  });
+
   it('asks for exactly the variables of .env.example', () => {
     const asked = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1]));
     const offered = new Set([...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map((match) => match[1]));
