@@ -35,6 +35,7 @@ const { metafile } = await build({
   // What is imported when it is needed stays apart until then.
   splitting: true,
   sourcemap: 'linked',
+  define: { 'process.env.CORRAL_VERSION': JSON.stringify(app.version) },
   metafile: true,
   external: external.flatMap((name) => [name, `${name}/*`]),
   // Libraries in CommonJS ask for Node's own modules by `require`, which a module has not.

@@ -16,7 +16,7 @@ module.exports = class NativeEnvironment {
     /** See `packages/testing/src/test-file.ts`. */
     this.testFile = { path: testPath, testsAdded: 0, explanations: new Set(), processes: [] };
     globalThis[TEST_FILE] = this.testFile;
-    this.told = new Set();
+    this.described = new Set();
     this.before = { console: globalThis.console, exit: process.exit, env: { ...process.env } };
   }
 
@@ -35,20 +35,20 @@ module.exports = class NativeEnvironment {
     const { name, test, describeBlock, hook } = event;
     if (name === 'test_fn_failure' || (name === 'hook_failure' && test)) await this.describeFailure(test);
     else if (name === 'hook_failure') await this.describeFailure(describeBlock, hook.type);
-    else if (name === 'test_done' && test.errors.length > 0 && !this.hasToldOfBlock(test))
+    else if (name === 'test_done' && test.errors.length > 0 && !this.hasDescribedBlock(test))
       await this.describeFailure(test);
   }
 
   /** Of a test or a block of tests, once. What explains it is asked before the hooks that clean up. */
   async describeFailure(failed, hookType) {
-    if (this.told.has(failed)) return;
-    this.told.add(failed);
+    if (this.described.has(failed)) return;
+    this.described.add(failed);
     await this.report([...titlesOf(failed), ...(hookType ? [hookType] : [])].join(' › '));
   }
 
   /** When `beforeAll` fails, each test below it fails for the same reason. */
-  hasToldOfBlock(failed) {
-    for (let at = failed; at; at = at.parent) if (this.told.has(at)) return true;
+  hasDescribedBlock(failed) {
+    for (let at = failed; at; at = at.parent) if (this.described.has(at)) return true;
     return false;
   }
 

@@ -75,7 +75,7 @@ module.exports = class NativeRuntime {
     try {
       return await import(`${pathToFileURL(path).href}?${evaluations}`);
     } catch (error) {
-      await this.environment.tell('while the file was loaded');
+      await this.environment.report('while the file was loaded');
       throw error;
     }
   }

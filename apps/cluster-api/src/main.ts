@@ -5,7 +5,15 @@ import { connectProjects, verifyToken } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
 import { connectBuckets } from '@corral/rate-limit';
-import { type Config, createHealth, createLog, createMetrics, onShutdown, startOrExit } from '@corral/service';
+import {
+  type Config,
+  createHealth,
+  createLog,
+  createMetrics,
+  onShutdown,
+  poolMetrics,
+  startOrExit,
+} from '@corral/service';
 import { connectBudgetStore } from '@corral/upstream-budget';
 import { buildApp } from './build-app.js';
 import { changeDefaults } from './changes/change-turns.js';
@@ -42,6 +50,7 @@ await startOrExit(SERVICE, async () => {
     onIdleError: report('database connection lost'),
   });
   const { pool, prisma, changes } = database;
+  poolMetrics(metrics, { reads: pool, changes: changes.pool });
   const times = { idleMs: config.SESSION_IDLE_MS, absoluteMs: config.SESSION_MAX_MS };
   const sessionUse = sessionUseRecorder(pool, times, report('use of sessions not recorded'));
   const queue = connectQueue({ redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL, log });

@@ -11,6 +11,7 @@ import {
   createLog,
   createMetrics,
   onShutdown,
+  poolMetrics,
   readConfig,
   startOrExit,
 } from '@corral/service';
@@ -43,6 +44,7 @@ await startOrExit(SERVICE, async () => {
   const forWrites = Math.floor(config.DATABASE_CONNECTIONS / 2);
   const pool = connect(SERVICE, config.DATABASE_CONNECTIONS - forWrites);
   const writePool = connect(`${SERVICE} writes`, forWrites);
+  poolMetrics(metrics, { reads: pool, writes: writePool });
   const verifier = dnsTokenVerifier({
     pool,
     databaseUrl: config.DATABASE_URL,

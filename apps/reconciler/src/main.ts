@@ -11,6 +11,7 @@ import {
   type Log,
   type Metrics,
   onShutdown,
+  poolMetrics,
   readConfig,
   startOrExit,
 } from '@corral/service';
@@ -30,6 +31,7 @@ await startOrExit('reconciler', async () => {
     applicationName: 'corral-reconciler',
     onIdleError: (error) => log.warn('database connection lost', { error }),
   });
+  poolMetrics(metrics, { all: pool });
   const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
   const queue = connectQueue({ ...backend, log });
   const budgetStore = connectBudgetStore({

@@ -42,6 +42,7 @@ export {
   silentLog,
 } from './log.js';
 export { createMetrics, type Metrics } from './metrics.js';
+export { type PoolCounts, poolMetrics } from './pool-metrics.js';
 export { redactText } from './redact.js';
 export { consoleVariables, gardenVariables, installationVariables, upstreamVariables } from './shared-variables.js';
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';

@@ -53,5 +53,25 @@ export function createMetrics({ service }: { service: string }): Metrics {
     labelNames: ['route', 'method', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   });
+  buildInfoMetric(metrics);
   return { ...metrics, httpRequestSeconds };
+}
+
+/** The version of the running program: always 1. */
+function buildInfoMetric(metrics: Pick<Metrics, 'gauge'>): void {
+  metrics
+    .gauge({
+      name: 'corral_build_info',
+      help: 'Always 1; the labels are the version, the commit of the build if known, and the version of Node.js',
+      labelNames: ['version', 'commit', 'node'],
+    })
+    .set(
+      {
+        // The build of a program replaces the first; its image sets the second.
+        version: process.env.CORRAL_VERSION ?? 'development',
+        commit: process.env.CORRAL_COMMIT ?? '',
+        node: process.version,
+      },
+      1,
+    );
 }

@@ -2,7 +2,7 @@ import { get } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { type Ended, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 
-const repository = fileURLToPath(new URL('../../..', import.meta.url));
+export const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A built program of the repository: `builtFile('apps/dns-gateway/dist/main.js')`. */
 export const builtFile = (path: string): string => `${repository}${path}`;

@@ -34,6 +34,21 @@ describe('the Dockerfile', () => {
   });
 });
 
+const hasSystemd = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore' }).status === 0;
+
+describe('the unit for systemd', () => {
+  (hasSystemd ? it : it.skip)('is accepted by systemd-analyze', () => {
+    const unit = join(repository, 'infra/systemd/corral@.service');
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
+
+    // It complains about a machine without Node.js at the usual place, or without the account.
+    const complaints = stderr
+      .split('\n')
+      .filter((line) => line.includes('corral@') && !line.includes('is not executable'));
+    expect({ status: complaints.length === 0 ? 0 : status, complaints }).toEqual({ status: 0, complaints: [] });
+  });
+});
+
 describe('docker-compose.yml', () => {
   const compose = parse(read('docker-compose.yml'), { merge: true });
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
 import { describeNeeding, freePort } from '@corral/testing';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { parse } from 'yaml';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
+import { metricsPage } from '../../support/metrics-page.js';
 import { builtFile } from '../../support/system/program.js';
 import { type Ends, undo, ZONE } from '../../support/system/system-parts.js';
 
@@ -55,10 +56,12 @@ describe('the alerts', () => {
 describe('a running system', () => {
   const ends: Ends = [];
   let scraped = '';
+  let byService: Readonly<Record<string, string>> = {};
   beforeAll(async () => {
-    const port = await freePort();
+    const [port, apiPort] = [await freePort(), await freePort()];
     const gatewayEnv = () => ({ METRICS_PORT: String(port) });
-    const system = await startClusterSystem({ gateways: 1, gatewayEnv });
+    const apiEnv = { METRICS_PORT: String(apiPort) };
+    const system = await startClusterSystem({ gateways: 1, gatewayEnv, apiEnv });
     ends.push(system.stop);
     const prisma = connectPrisma(system.databaseUrl);
     ends.push(() => prisma.$disconnect());
@@ -68,10 +71,23 @@ describe('a running system', () => {
       const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
       await fetch(`${system.gateways[0]?.url}/zones/${ZONE}/rrsets`, { method: 'POST', body: '{}', headers });
     }
-    const urls = [`http://127.0.0.1:${port}/metrics`, ...system.reconcilers.map(({ metricsUrl }) => metricsUrl)];
-    scraped = (await Promise.all(urls.map(async (url) => (await fetch(url)).text()))).join('\n');
+    const scrape = async (url = '') => (await fetch(url)).text();
+    byService = {
+      'dns-gateway': await scrape(`http://127.0.0.1:${port}/metrics`),
+      'cluster-api': await scrape(`http://127.0.0.1:${apiPort}/metrics`),
+      reconciler: await scrape(system.reconcilers[0]?.metricsUrl),
+    };
+    scraped = Object.values(byService).join('\n');
   });
   afterAll(() => undo(ends));
+
+  it('has the metrics that the documentation lists', () => {
+    const page = builtFile('docs/metrics.md');
+    const text = metricsPage(byService);
+    if (process.env.CORRAL_WRITE_DOCS) writeFileSync(page, text);
+
+    expect(readFileSync(page, 'utf8')).toBe(text);
+  });
 
   it('has every metric that the alerts use', () => {
     const used = new Set(rules.flatMap(({ expr }) => textsOf(expr, 'Identifier')));
