@@ -7,7 +7,7 @@ import { type FakeGarden, fakeGarden } from '../support/fake-garden.js';
 import { givenServers } from '../support/given-servers.js';
 import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
-const STATEMENTS_MAX = 12;
+const STATEMENTS_MAX = 13;
 
 let t: TestClusterApi;
 let garden: FakeGarden;
@@ -93,12 +93,13 @@ describe('a declaration of a cluster with several pools', () => {
     expectFew();
   });
 
-  it('is counted with the session look-up, BEGIN and COMMIT', async () => {
+  it('is counted with the session look-up, the check for a hold, BEGIN and COMMIT', async () => {
     await put({ plan: 'annual', nodePools: pools(5) }).expect(202);
 
     expect(statements[0]).toContain('FROM session');
-    expect(statements[1]).toBe('BEGIN');
-    expect(statements[2]).toContain('team_change_lock');
+    expect(statements[1]).toContain('installation_hold');
+    expect(statements[2]).toBe('BEGIN');
+    expect(statements[3]).toContain('team_change_lock');
     expect(statements.at(-1)).toBe('COMMIT');
   });
 });
