@@ -6,6 +6,7 @@ import {
   CartesianGrid,
   ComposedChart,
   Line,
+  ReferenceLine,
   ResponsiveContainer,
   Tooltip,
   type TooltipContentProps,
@@ -33,6 +34,8 @@ export interface PlotProps {
   readonly step: UsageStep;
   readonly rows: readonly PlotRow[];
   readonly series: readonly Series[];
+  /** A line that appears when values come near it. */
+  readonly limit?: number | null;
 }
 
 const HEIGHT = 176;
@@ -45,7 +48,7 @@ const colourOf = ({ colour }: Pick<Series, 'colour'>): string => `var(--c-plot-$
  * Values over time. Gaps are gaps, and a value between two gaps is a point. The picture is hidden from screen readers, for which the
  * summary and the table of all values stand.
  */
-export function Plot({ title, summary, unit = '', step, rows, series }: PlotProps) {
+export function Plot({ title, summary, unit = '', step, rows, series, limit = null }: PlotProps) {
   const ticks = ticksOf(rows, step);
   return (
     <figure className={styles.plot}>
@@ -81,6 +84,9 @@ export function Plot({ title, summary, unit = '', step, rows, series }: PlotProp
               stroke="var(--c-control)"
               tick={{ fill: 'var(--c-muted)', fontSize: 12 }}
             />
+            {limit !== null && (
+              <ReferenceLine y={limit} ifOverflow="hidden" stroke="var(--c-bad)" strokeDasharray="4 4" />
+            )}
             <Tooltip
               content={(shown: TooltipContentProps) => <Values shown={shown} series={series} step={step} unit={unit} />}
               cursor={{ fill: 'var(--c-selected)', stroke: 'var(--c-control)' }}

@@ -2,7 +2,7 @@ import type { UsageBody, UsageStep } from '@corral/contracts';
 import { SegmentedControl } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { usageQuery } from '../api/queries.js';
+import { dnsUsageQuery, usageQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { moneyRange } from '../ui/money.js';
 import { Page } from '../ui/page.js';
@@ -21,6 +21,7 @@ export function UsagePage() {
   const navigate = useNavigate({ from: '/teams/$team/usage' });
   const window = usageWindowOf(range);
   const query = useQuery(usageQuery(slug, window.id, () => ({ step: window.step, from: firstOf(window, Date.now()) })));
+  const callsPerHour = useQuery(dnsUsageQuery(slug)).data?.upstream.limit ?? null;
   return (
     <Page
       title="Usage"
@@ -35,13 +36,18 @@ export function UsagePage() {
       }
     >
       <Loaded query={query} what="the usage">
-        {(usage) => <Usage {...usage} />}
+        {(usage) => <Usage {...usage} callsPerHour={callsPerHour} />}
       </Loaded>
     </Page>
   );
 }
 
-function Usage({ step, points }: UsageBody) {
+interface UsageProps extends Pick<UsageBody, 'step' | 'points'> {
+  /** What the provider grants to all teams together; null while that is not known. */
+  readonly callsPerHour: number | null;
+}
+
+function Usage({ step, points, callsPerHour }: UsageProps) {
   if (points.every(({ recordedHours }) => recordedHours === 0)) {
     return <Empty>Nothing recorded in this time. Usage is recorded every five minutes and kept for 90 days.</Empty>;
   }
@@ -50,13 +56,13 @@ function Usage({ step, points }: UsageBody) {
       <p className="muted">
         By {step}, in UTC. The last {step} is not complete. Times in which nothing was recorded are gaps.
       </p>
-      <Plots step={step} points={points} />
+      <Plots step={step} points={points} callsPerHour={callsPerHour} />
       <UsageTable step={step} points={points} />
     </>
   );
 }
 
-function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
+function Plots({ step, points, callsPerHour }: UsageProps) {
   const { rows, currency } = plotSeriesOf(points);
   const last = points.findLast(({ cost }) => cost.minimum !== null)?.cost;
   const shared = { step, rows };
@@ -71,7 +77,12 @@ function Plots({ step, points }: Pick<UsageBody, 'step' | 'points'>) {
       <Plot
         {...shared}
         title="DNS writes"
-        summary={`${totalText(rows, 'writes', 'write', step)}; ${plural(summaryOf(rows, 'refusedWrites')?.total ?? 0, 'refused write')}`}
+        summary={[
+          totalText(rows, 'writes', 'write', step),
+          plural(summaryOf(rows, 'refusedWrites')?.total ?? 0, 'refused write'),
+          ...(callsPerHour === null ? [] : [`all teams share ${textOf(callsPerHour)} calls per hour`]),
+        ].join('; ')}
+        limit={callsPerHour === null ? null : callsPerHour * (step === 'day' ? 24 : 1)}
         series={[
           { key: 'writes', label: 'Writes', colour: 1, shape: 'bar' },
           { key: 'refusedWrites', label: 'Refused writes', colour: 2, shape: 'bar' },

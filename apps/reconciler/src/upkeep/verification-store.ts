@@ -80,7 +80,7 @@ export const verificationStore = (pool: Pool) => ({
          SET phase = coalesce($3::connection_phase, phase), message = said, project = coalesce($7::jsonb, project),
              verified_at = CASE WHEN $3 = 'Ready' THEN clock_timestamp() ELSE verified_at END,
              verify_failures = CASE WHEN $3 IS NULL THEN verify_failures + 1 ELSE 0 END,
-             verify_at = CASE WHEN asked_at <= clock_timestamp() THEN asked_at
+             verify_at = CASE WHEN asked_at <= ${rowClock} THEN asked_at
                               ELSE clock_timestamp() + make_interval(secs => $5::float8 / 1000) END,
              updated_at = CASE WHEN has_changed OR message <> said THEN clock_timestamp() ELSE updated_at END
          FROM (SELECT id AS verified_id, verify_at AS asked_at,
