@@ -1,6 +1,6 @@
+import { aPriceList } from '@corral/cluster-data/testing';
 import { GardenError } from '@corral/garden';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { aPriceList } from './support/a-price-list.js';
 import { addConnection, declareDraft } from './support/clusters.js';
 import { fakeGarden } from './support/fake-garden.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from './support/start-cluster-api.js';

@@ -1,8 +1,8 @@
+import { aPriceList } from '@corral/cluster-data/testing';
 import type { CatalogueBody } from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, aClusterSpec, aPool, NOW, quotas } from '../../test/support/a-cluster.js';
-import { aPriceList } from '../../test/support/a-price-list.js';
 import { refusalOf } from '../../test/support/refusal.js';
 import { pointersInCluster } from '../node-pools/pool-spec.js';
 import { type CatalogueBodyContext, catalogueBody, parseQuantity } from './body.js';

@@ -1,8 +1,8 @@
+import { aPriceList } from '@corral/cluster-data/testing';
 import type { NodePoolSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { aPriceList } from '../../test/support/a-price-list.js';
 import { autoscalerPriorities } from './autoscaler-priorities.js';
 
 const prioritiesOf = (

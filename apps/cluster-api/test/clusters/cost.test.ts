@@ -1,6 +1,6 @@
+import { aPriceList } from '@corral/cluster-data/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import { aPriceList } from '../support/a-price-list.js';
 import { addConnection, converge, declare, runningCluster } from '../support/clusters.js';
 import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 

@@ -1,4 +1,5 @@
-import { asClusterId, asConnectionId, type ClusterSpec, clusterLimits, type NodePoolSpec } from '@corral/contracts';
+import { aClusterSpec, aPool } from '@corral/cluster-data/testing';
+import { asClusterId, asConnectionId, clusterLimits } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
 import { desiredHashOf } from '../../src/changes/desired-hash.js';
 import type { ClusterRecord } from '../../src/clusters/record.js';
@@ -6,31 +7,9 @@ import type { ChangeContext } from '../../src/clusters/spec/plan-change.js';
 import type { ClusterQuotas } from '../../src/clusters/spec/quotas.js';
 import { pointersInCluster } from '../../src/node-pools/pool-spec.js';
 
+export { aClusterSpec, aPool };
+
 export const NOW = new Date('2026-11-21T12:00:00.000Z');
-
-export const aPool = (more: Partial<NodePoolSpec> = {}): NodePoolSpec => ({
-  name: 'general',
-  source: 'managed',
-  machineType: 'cpx31',
-  image: {},
-  minimum: 1,
-  maximum: 3,
-  publicIP: true,
-  ...more,
-});
-
-/** A complete specification of a cluster with one pool. */
-export const aClusterSpec = (more: Partial<ClusterSpec> = {}): ClusterSpec => ({
-  connectionRef: 'main',
-  region: 'hel1',
-  kubernetesVersion: '1.33.4',
-  hibernated: false,
-  controlPlaneHA: false,
-  plan: 'payg',
-  network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
-  nodePools: [aPool()],
-  ...more,
-});
 
 /** A started cluster without a change in progress. */
 export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {

@@ -1,27 +1,11 @@
+import { aClusterSpec, aPool as aDeclaredPool } from '@corral/cluster-data/testing';
 import type { ClusterSpec, NodePoolSpec, ObservedCluster } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterUsageOf, type UsedCluster } from './sample.js';
 
-const aPool = (more: Partial<NodePoolSpec> = {}): NodePoolSpec => ({
-  name: 'general',
-  source: 'managed',
-  machineType: 'cpx31',
-  image: {},
-  minimum: 1,
-  maximum: 3,
-  publicIP: false,
-  ...more,
-});
-const spec = (nodePools: readonly NodePoolSpec[]): ClusterSpec => ({
-  connectionRef: 'main',
-  region: 'hel1',
-  kubernetesVersion: '1.33.4',
-  hibernated: false,
-  controlPlaneHA: false,
-  plan: 'payg',
-  network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
-  nodePools: [...nodePools],
-});
+/** Without addresses, whose prices the list lacks. */
+const aPool = (more: Partial<NodePoolSpec> = {}): NodePoolSpec => aDeclaredPool({ publicIP: false, ...more });
+const spec = (nodePools: readonly NodePoolSpec[]): ClusterSpec => aClusterSpec({ nodePools: [...nodePools] });
 const prices = (currency = 'EUR'): UsedCluster['prices'] => ({
   currency,
   pricedAt: new Date(0),

@@ -1,3 +1,4 @@
+import { aPool as aDeclaredPool } from '@corral/cluster-data/testing';
 import { asClusterId, asConnectionId, asOperationId, asTeamId, type ClusterSpec } from '@corral/contracts';
 import { type FieldManager, gardenFeatures, type LastError, type Shoot, type ShootCondition } from '@corral/garden';
 import type { Desired, DesiredPool, Known, Observed, OpenOperation } from '../../src/clusters/model.js';
@@ -16,13 +17,7 @@ export const noon = new Date('2026-11-21T12:00:00.000Z');
 export const minutesLater = (minutes: number, from = noon): Date => new Date(from.getTime() + minutes * 60_000);
 
 export const aPool = (more: Partial<DesiredPool> = {}): DesiredPool => ({
-  name: 'general',
-  source: 'managed',
-  machineType: 'cpx31',
-  image: {},
-  minimum: 1,
-  maximum: 3,
-  publicIP: true,
+  ...aDeclaredPool(),
   workerName: 'p1a2b3',
   autoscalerPriority: 0,
   ...more,
