@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { markdownTable } from '@corral/contracts';
 import { repository } from './system/program.js';
 
 const HOW = 'CORRAL_WRITE_DOCS=1 npm test -- tests installation/monitoring';
@@ -42,16 +43,9 @@ export function metricsPage(scraped: Readonly<Record<string, string>>): string {
     'exists where a service terminates TLS. [How the reconciler works](reconciler.md#metrics) explains values of labels;',
     '[monitoring](monitoring.md) the alerts.',
     '',
-    table([['name', 'type', 'labels', 'services', 'meaning'], ...rows]),
+    markdownTable(['name', 'type', 'labels', 'services', 'meaning'], rows),
     '',
   ].join('\n');
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
-  const [head = [], ...body] = rows;
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n');
 }
 
 /** Label names stand in the source only: a metric without samples shows none. */

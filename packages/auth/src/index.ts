@@ -21,6 +21,7 @@ export {
   inForce,
   isKept,
   issueDnsToken,
+  personOf,
   revokeDnsToken,
   revokeOrHandOverDnsTokens,
   shownOfDnsToken,

@@ -1,4 +1,4 @@
-import { displayNameOf } from '@corral/auth';
+import { personOf } from '@corral/auth';
 import {
   type ClusterAnswerBody,
   type ClusterOperationId,
@@ -30,7 +30,7 @@ export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: Kubeco
       const issues = await kubeconfigs.listIssues(callerOf(res), clusterNameOf(req));
       res.json({
         items: issues.map(({ issuedTo: user, createdAt, expiresAt, ...issue }) => ({
-          issuedTo: user && { id: user.number, email: user.email, displayName: displayNameOf(user) },
+          issuedTo: user && personOf(user),
           createdAt: createdAt.toISOString(),
           expiresAt: expiresAt?.toISOString() ?? null,
           ...issue,

@@ -1,4 +1,4 @@
-import { displayNameOf } from '@corral/auth';
+import { personOf } from '@corral/auth';
 import type { OperationRecord } from '@corral/cluster-data';
 import type { Operation } from '@corral/contracts';
 
@@ -20,7 +20,7 @@ export function operationBody(operation: OperationRecord, context: OperationCont
     waiting,
     desiredHash,
     target: { kind: target.kind, name: target.name, id: target.id, team: context.team.slug },
-    createdBy: creator && { id: creator.number, email: creator.email, displayName: displayNameOf(creator) },
+    createdBy: creator && personOf(creator),
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
     self: operationUrl(operation, context),

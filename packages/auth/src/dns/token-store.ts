@@ -55,8 +55,7 @@ interface DnsTokenRow extends Omit<DnsTokenRecord, 'createdBy'> {
 }
 
 export function dnsTokenRecordOf({ creator, ...row }: DnsTokenRow): DnsTokenRecord {
-  const createdBy = creator && { id: creator.number, email: creator.email, displayName: displayNameOf(creator) };
-  return { ...row, createdBy };
+  return { ...row, createdBy: creator && personOf(creator) };
 }
 
 /**
@@ -233,3 +232,10 @@ export function displayNameOf(user: {
 }): string {
   return user.displayName || `${user.firstName} ${user.lastName}`.trim() || user.email;
 }
+
+/** A person as others of the team see them. */
+export const personOf = (user: Parameters<typeof displayNameOf>[0] & { readonly number: number }) => ({
+  id: user.number,
+  email: user.email,
+  displayName: displayNameOf(user),
+});
