@@ -1,13 +1,14 @@
 import { rename, stat } from 'node:fs/promises';
-import { applyMigrations, connectPool, type Pool } from '@corral/database';
+import { applyMigrations } from '@corral/database';
 import { Command } from 'commander';
-import type { AdminContext, WithContext } from '../admin-context.js';
+import type { WithContext } from '../admin-context.js';
 import { ArchiveDamaged } from '../backup/archive-format.js';
 import { requireEmpty, requireKnownMigrations } from '../backup/check-target.js';
 import { loadArchive } from '../backup/load-archive.js';
 import { readArchive } from '../backup/read-archive.js';
 import { writeArchive } from '../backup/write-archive.js';
 import { OperatorError } from '../operator-error.js';
+import { withOwnerPool } from '../owner-pool.js';
 import { migrateInstallation } from './migrate.js';
 
 const notContained =
@@ -22,7 +23,7 @@ export function backupCommand(withContext: WithContext): Command {
         await requireAbsent(file);
         const partial = `${file}.partial`;
         await requireAbsent(partial);
-        const { manifest, rows } = await withPool(context, (pool) => writeArchive(pool, partial));
+        const { manifest, rows } = await withOwnerPool(context, ofBackup, (pool) => writeArchive(pool, partial));
         await rename(partial, file);
         const { takenAt, tables } = manifest;
         const said = `Backup of ${takenAt}: ${rows} rows of ${tables.length} tables.\n${notContained}\n`;
@@ -48,7 +49,7 @@ export function restoreCommand(withContext: WithContext): Command {
           );
           return;
         }
-        await withPool(context, async (pool) => {
+        await withOwnerPool(context, ofBackup, async (pool) => {
           await requireEmpty(pool);
           context.progress('The file is complete. Creating tables …\n');
           await applyMigrations({
@@ -94,21 +95,10 @@ async function requireAbsent(file: string): Promise<void> {
 }
 
 /** A statement may take as long as a large table needs. */
-const STATEMENT_MS = 3_600_000;
-
-async function withPool<T>({ settings }: AdminContext, work: (pool: Pool) => Promise<T>): Promise<T> {
-  const pool = connectPool({
-    databaseUrl: settings.databaseUrl,
-    applicationName: 'corral-admin-backup',
-    connectionsMax: 2,
-    connectTimeoutMs: 10_000,
-    statementTimeoutMs: STATEMENT_MS,
-    idleInTransactionMs: STATEMENT_MS,
-    onIdleError: () => undefined,
-  });
-  try {
-    return await work(pool);
-  } finally {
-    await pool.end();
-  }
-}
+const TABLE_MS = 3_600_000;
+const ofBackup = {
+  purpose: 'backup',
+  connectionsMax: 2,
+  statementTimeoutMs: TABLE_MS,
+  idleInTransactionMs: TABLE_MS,
+} as const;

@@ -1,4 +1,4 @@
-import { connectPool, findHold, type Hold, inTransaction, type Pool } from '@corral/database';
+import { findHold, type Hold, inTransaction, type Pool } from '@corral/database';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
 import { beginHold, beginHoldOfRestored } from '../hold/begin-hold.js';
@@ -6,6 +6,7 @@ import { endHold } from '../hold/end-hold.js';
 import { type HoldReport, readHoldReport } from '../hold/hold-report.js';
 import { OperatorError } from '../operator-error.js';
 import { timeOption } from '../option-parsers.js';
+import { withOwnerPool } from '../owner-pool.js';
 import { renderTable } from '../table.js';
 
 export function holdCommand(withContext: WithContext): Command {
@@ -68,7 +69,10 @@ export function resumeCommand(withContext: WithContext): Command {
   return new Command('resume')
     .argument('<hold-id>')
     .description('end the hold whose report you have read; its id is in the report')
-    .option('--incomplete', 'end it although the report is incomplete; what was not read stays as it is')
+    .option(
+      '--incomplete',
+      'end it although the report is incomplete; unread clusters stay as they are, unread cloud servers are set to Failed',
+    )
     .action(
       withContext(async (context, id: string, { incomplete }: { incomplete?: boolean }) => {
         const ended = await withPool(context, (pool) =>
@@ -140,20 +144,5 @@ const findingsTable = (findings: HoldReport['findings']): string =>
 const broughtBackText = ({ dnsTokens, invitations, members }: HoldReport['broughtBack']): string =>
   `Valid again, also if they ended after the backup: ${dnsTokens} DNS tokens, ${invitations} invitations, ${members} memberships.\nRevoke what should have ended (\`token revoke\`, \`user end\`).\n`;
 
-const STATEMENT_MS = 60_000;
-
-async function withPool<T>({ settings }: AdminContext, work: (pool: Pool) => Promise<T>): Promise<T> {
-  const pool = connectPool({
-    databaseUrl: settings.databaseUrl,
-    applicationName: 'corral-admin-hold',
-    connectionsMax: 1,
-    connectTimeoutMs: 10_000,
-    statementTimeoutMs: STATEMENT_MS,
-    onIdleError: () => undefined,
-  });
-  try {
-    return await work(pool);
-  } finally {
-    await pool.end();
-  }
-}
+const withPool = <T>(context: AdminContext, work: (pool: Pool) => Promise<T>): Promise<T> =>
+  withOwnerPool(context, { purpose: 'hold', connectionsMax: 1, statementTimeoutMs: 60_000 }, work);

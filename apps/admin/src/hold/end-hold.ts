@@ -1,13 +1,14 @@
 import { operationValues } from '@corral/cluster-data';
-import { type Hold, makeAllDue, type Queryable } from '@corral/database';
+import { type Hold, type HoldFinding, makeAllDue, type Queryable } from '@corral/database';
 
 export interface Ended {
   readonly keptClusters: number;
   readonly failedServers: number;
 }
 
-/** Findings after which a pass would undo what happened since the backup. An unread cluster may be one of them. */
-const clustersToKeep = ['shoot_ahead', 'to_be_created'];
+/** Findings after which a pass may undo what happened since the backup. Something unread may be one of them. */
+const clustersToKeep: readonly HoldFinding[] = ['shoot_ahead', 'to_be_created', 'unread'];
+const serversToFail: readonly HoldFinding[] = ['rebuilt_since', 'unread'];
 
 const REBUILT =
   'The server may have been rebuilt after the backup from which this installation was restored. Acknowledge the adoption again to rebuild it.';
@@ -31,7 +32,7 @@ async function keepClusters(tx: Queryable, { id }: Hold): Promise<number> {
      WHERE started_at IS NOT NULL AND coalesce(
        (SELECT finding FROM hold_finding
         WHERE hold_id = $1 AND target_kind = 'Cluster' AND target_id = cluster.id::text), 'unread') = ANY ($2)`,
-    [id, [...clustersToKeep, 'unread']],
+    [id, clustersToKeep],
   );
   return rowCount ?? 0;
 }
@@ -47,7 +48,7 @@ async function failServers(tx: Queryable, { id }: Hold): Promise<number> {
        WHERE server_kind = 'cloud' AND deregister_requested_at IS NULL AND coalesce(
          (SELECT finding FROM hold_finding
           WHERE hold_id = $1 AND target_kind = 'AdoptedServer' AND target_id = adopted_server.id::text), 'unread')
-         IN ('rebuilt_since', 'unread')
+         = ANY ($5)
        RETURNING operation_id
      ), ended AS (
        UPDATE operation SET state = $3::operation_state, error = $4::jsonb, waiting = NULL,
@@ -55,7 +56,7 @@ async function failServers(tx: Queryable, { id }: Hold): Promise<number> {
        WHERE id IN (SELECT operation_id FROM failed) AND state IN ('queued', 'running')
      )
      SELECT FROM failed`,
-    [id, REBUILT, state, error],
+    [id, REBUILT, state, error, serversToFail],
   );
   return rowCount ?? 0;
 }

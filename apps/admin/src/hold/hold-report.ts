@@ -1,12 +1,12 @@
-import type { Hold, Queryable } from '@corral/database';
+import type { Hold, HoldFinding, Queryable } from '@corral/database';
 
-/** What was found about one thing during the hold. `unread`: nothing yet. */
+/** What was found about one thing during the hold. */
 export interface ReportedFinding {
   readonly kind: 'Cluster' | 'AdoptedServer' | 'Shoot';
   /** Null for a Shoot without a row. */
   readonly team: string | null;
   readonly name: string;
-  readonly finding: string;
+  readonly finding: HoldFinding;
   readonly message: string;
 }
 

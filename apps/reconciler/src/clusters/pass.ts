@@ -15,7 +15,7 @@ import { decide, isKept } from './decide/decide.js';
 import type { DesiredStore } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
-import { heldWait, keptWait, unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './judge/waiting.js';
+import { keptWait, unchangedVerdict, waitingOf, waitsForGarden, waitWhileHeld, withWaiting } from './judge/waiting.js';
 import type { Desired, Observed, Step, Verdict } from './model.js';
 import { factsOf, observedFrom, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
@@ -184,7 +184,7 @@ function finishHeld(
   state: PassState,
   wanted: Desired,
 ): Promise<PassEnd> {
-  const verdict = withWaiting(unchangedVerdict(wanted, HELD_MS), heldWait(wanted, state.now), wanted, state.now);
+  const verdict = withWaiting(unchangedVerdict(wanted, HELD_MS), waitWhileHeld(wanted, state.now), wanted, state.now);
   return finish(deps, lease, signal, state, verdict);
 }
 

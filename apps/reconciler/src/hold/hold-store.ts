@@ -1,10 +1,10 @@
-import { findHold, type Hold, type Pool } from '@corral/database';
+import { findHold, type Hold, type HoldFinding, type Pool } from '@corral/database';
 import type { Sighting } from '../garden/due-store.js';
 
 /** What was found during a hold about one thing. */
 export interface Finding {
   /** `as_recorded` when nothing differs. */
-  readonly finding: string;
+  readonly finding: HoldFinding;
   /** A sentence for operators. */
   readonly message: string;
 }

@@ -13,9 +13,10 @@ const reading: ReadonlySet<Step['do']> = new Set([
   'readNode',
 ]);
 
-/** The next step of a held pass, or null when it has seen enough. */
-export function heldStep(step: Step, seen: Seen, isAtProvider: boolean): Exclude<Step, { do: 'finish' }> | null {
-  if (step.do !== 'finish' && reading.has(step.do)) return step;
+export const isReading = (step: Step): boolean => reading.has(step.do);
+
+/** What a held pass still has to read before it says what it found; null when it has seen enough. */
+export function readStepWhileHeld(seen: Seen, isAtProvider: boolean): Step | null {
   if (isAtProvider && seen.server === null) return { do: 'readServer' };
   // The actions tell whether the server was rebuilt after the backup.
   if (isAtProvider && seen.server !== 'absent' && seen.actions === null) return { do: 'readActions' };

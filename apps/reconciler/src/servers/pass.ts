@@ -1,8 +1,9 @@
 import { joinsByCommand, type ServerId } from '@corral/contracts';
 import type { ProjectClient, Projects } from '@corral/hcloud';
 import type { Log } from '@corral/service';
+import { heldWait } from '../hold/held-wait.js';
 import type { HoldStore } from '../hold/hold-store.js';
-import { findingAboutServer, heldStep } from '../hold/server-finding.js';
+import { findingAboutServer, isReading, readStepWhileHeld } from '../hold/server-finding.js';
 import type { LeaseStore, PassLease } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
@@ -99,14 +100,16 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
     const read = await deps.store.read(lease);
     if (read === null) return { kind: 'overtaken' };
     const { wanted, now } = read;
-    const decided = decide(wanted, seen, now, times);
-    const hold = await deps.holds.find();
-    const step = hold === null ? decided : heldStep(decided, seen, project !== null);
-    if (hold !== null && step === null) {
-      await deps.holds.note(hold, 'AdoptedServer', wanted.id, findingAboutServer(wanted, seen, decided.do, hold));
-      return finish(deps, lease, read, seen, held(wanted));
+    let step = decide(wanted, seen, now, times);
+    const hold = isReading(step) ? null : await deps.holds.find();
+    if (hold !== null) {
+      const next = readStepWhileHeld(seen, project !== null);
+      if (next === null) {
+        await deps.holds.note(hold, 'AdoptedServer', wanted.id, findingAboutServer(wanted, seen, step.do, hold));
+        return finish(deps, lease, read, seen, held(wanted));
+      }
+      step = next;
     }
-    if (step === null) continue;
     if (step.do === 'finish') return finish(deps, lease, read, seen, step.verdict);
     if (steps.length === STEPS_MAX) {
       deps.log.warn('server pass does not converge', { id: wanted.id, steps });
@@ -185,9 +188,8 @@ const restlessSentence = 'Another party is changing the server, or its provider 
 const restless = (wanted: WantedServer): Verdict =>
   postponed(wanted, { reason: 'Retrying', message: restlessSentence }, RESTLESS_MS);
 
-const heldSentence = 'The operators have stopped changes for now. Work continues automatically.';
 const held = (wanted: WantedServer): Verdict => ({
-  ...postponed(wanted, { reason: 'Held', message: heldSentence }, HELD_MS),
+  ...postponed(wanted, heldWait, HELD_MS),
   message: wanted.message,
 });
 

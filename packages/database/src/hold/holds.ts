@@ -10,6 +10,21 @@ export interface Hold {
   readonly backupTakenAt: Date | null;
 }
 
+/** What was found during a hold about a cluster, an adopted server or a Shoot. `unread`: nothing yet. */
+export type HoldFinding =
+  | 'as_recorded'
+  | 'foreign_shoot'
+  | 'rebuilt_since'
+  | 'server_absent'
+  | 'shoot_absent'
+  | 'shoot_ahead'
+  | 'shoot_deleted'
+  | 'to_be_changed'
+  | 'to_be_created'
+  | 'to_be_deleted'
+  | 'unknown_shoot'
+  | 'unread';
+
 const openHold = {
   name: 'open-hold',
   text: `SELECT id, reason, begun_at AS "begunAt", backup_taken_at AS "backupTakenAt"

@@ -1,5 +1,6 @@
 import type { Condition, OperationWaiting } from '@corral/contracts';
 import { gardenReportOf } from '../../garden/gate.js';
+import { heldWait } from '../../hold/held-wait.js';
 import type { Failure } from '../classify.js';
 import type { Desired, Verdict } from '../model.js';
 import { stamped } from './conditions.js';
@@ -85,7 +86,7 @@ const waitFor =
   };
 
 /** The declaration waits until an operator ends the hold. */
-export const heldWait = waitFor(['Held', 'The operators have stopped changes for now. Work continues automatically.']);
+export const waitWhileHeld = waitFor([heldWait.reason, heldWait.message]);
 
 /** The Shoot is ahead of the declaration, which was restored from a backup. */
 export const keptWait = waitFor([
