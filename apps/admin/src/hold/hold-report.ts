@@ -59,12 +59,16 @@ export function missingIn({ syncs, writes, findings, isGardenListed }: Facts): s
     findings.filter((each) => each.kind === kind && each.finding === 'unread').length;
   const missing = syncs
     .filter(({ state }) => state !== 'succeeded')
-    .map(({ zone }) => `The zone ${zone} has not been compared with its mirror. Run \`zone sync\`.`);
+    .map(
+      ({ zone }) =>
+        `The zone ${zone} has not been compared with its mirror. A reconciler compares all zones when it starts and at intervals; \`zone sync\` compares that of the teams now.`,
+    );
   if (writes.pending > 0) missing.push(`DNS writes with an unknown outcome: ${writes.pending}.`);
   if (unread('Cluster') > 0) missing.push(`Clusters whose Shoot was not read: ${unread('Cluster')}.`);
   if (unread('AdoptedServer') > 0) missing.push(`Adopted servers that were not read: ${unread('AdoptedServer')}.`);
   const hasClusters = findings.some(({ kind }) => kind === 'Cluster');
-  if (hasClusters && !isGardenListed) missing.push('The Shoots of the garden were not listed.');
+  if (hasClusters && !isGardenListed)
+    missing.push('The Shoots of the garden were not listed. A reconciler lists them when it starts and at intervals.');
   return missing;
 }
 
