@@ -5,7 +5,7 @@ import { createTestDatabase, explainFailures, startProcess } from '@corral/testi
 import { launchBrowser } from '@corral/testing/browser';
 import { expect } from '@jest/globals';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { descendantsOf } from '../system/process-tree.js';
 import { builtFile } from '../system/program.js';
 
@@ -159,4 +159,8 @@ export async function expectAccessible(page: Page): Promise<void> {
 }
 
 /** Closes the window with its session. */
+/** Waits until a control has the focus, which may come a moment after the control itself. */
+export const waitForFocus = (control: Locator): Promise<void> =>
+  control.and(control.page().locator(':focus')).waitFor();
+
 export const closePage = (page: Page): Promise<void> => contexts.get(page)?.close() ?? Promise.resolve();

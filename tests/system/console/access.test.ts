@@ -2,7 +2,13 @@ import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { missingBrowser } from '../../support/console/browser.js';
-import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+import {
+  closePage,
+  expectAccessible,
+  type RunningConsole,
+  startConsole,
+  waitForFocus,
+} from '../../support/console/start-console.js';
 
 const missing = await missingBrowser();
 const TOKEN = /[A-Za-z0-9]{64}/;
@@ -43,7 +49,7 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await page.getByRole('button', { name: 'Certificates' }).press('Enter');
     await page.getByRole('button', { name: 'Create token' }).press('Enter');
     await page.getByText('Say what the token is for').waitFor();
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-invalid'))).toBe('true');
+    await page.locator(':focus[aria-invalid="true"]').waitFor();
     await page.keyboard.type('certificates');
     await page.getByLabel('Name to try').fill(`www.acme.${running.dev.zoneName}`);
     const verdict = page.getByText('This token can write only');
@@ -114,7 +120,7 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await page.getByLabel('Type work-shop to confirm').fill('work-shop');
     await page.keyboard.press('Enter');
     await page.getByText('No demos run.').waitFor();
-    await page.waitForFunction(() => document.activeElement !== document.body);
+    await page.locator(':focus').waitFor();
     await closePage(page);
   });
 
@@ -198,9 +204,7 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await page.getByRole('button', { name: 'Save connection' }).press('Enter');
 
     await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
-    const changeButton = page.getByRole('button', { name: 'Replace token or name' });
-    await changeButton.waitFor();
-    expect(await changeButton.evaluate((button) => button === document.activeElement)).toBe(true);
+    await waitForFocus(page.getByRole('button', { name: 'Replace token or name' }));
     await closePage(page);
   });
 

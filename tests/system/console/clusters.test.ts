@@ -2,7 +2,13 @@ import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { missingBrowser } from '../../support/console/browser.js';
-import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+import {
+  closePage,
+  expectAccessible,
+  type RunningConsole,
+  startConsole,
+  waitForFocus,
+} from '../../support/console/start-console.js';
 
 const missing = await missingBrowser();
 const CLUSTERS = '/api/v1/teams/acme/clusters';
@@ -17,7 +23,6 @@ const headingOf = (page: Page, name: string) => page.getByRole('heading', { leve
 /** The pools have names as well. */
 const nameFieldOf = (page: Page) => page.getByRole('textbox', { name: 'Name' }).first();
 const planOf = (page: Page) => page.getByRole('region', { name: 'Plan', exact: true });
-const focusOf = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
 
 /** Waits until the plan is that of what was typed. */
 const planned = (page: Page) => planOf(page).getByRole('status').filter({ hasText: 'Checked' }).waitFor();
@@ -72,7 +77,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
 
     await headingOf(page, 'web').waitFor();
     await page.getByText('Ready', { exact: true }).waitFor();
-    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(false);
+    await page.locator(':focus').waitFor();
     await closePage(page);
   });
 
@@ -86,12 +91,12 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await reasons.getByRole('button', { name: 'network/podCIDR' }).waitFor();
     await planned(page);
     await page.keyboard.press('Control+Enter');
-    expect(await focusOf(page)).toBe('Reasons for a refusal');
+    await waitForFocus(reasons);
     await expectAccessible(page);
     await reasons.getByRole('button', { name: 'nodePools/0/minimum' }).press('Enter');
 
     const minimum = page.getByLabel('Minimum (nodes)');
-    expect(await minimum.evaluate((field) => field === document.activeElement)).toBe(true);
+    await waitForFocus(minimum);
     await page.reload();
     expect(await minimum.inputValue()).toBe('9');
     await closePage(page);

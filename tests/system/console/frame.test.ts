@@ -60,7 +60,7 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(url('/console/teams/acme/dns/demos'));
     await page.getByRole('heading', { level: 1, name: 'Demos' }).waitFor();
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+    await page.locator('h1:focus').waitFor();
     await page.keyboard.press('g');
     await page.keyboard.press('c');
     await page.waitForURL(url('/console/teams/acme/clusters'));

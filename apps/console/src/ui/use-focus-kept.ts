@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useLayoutEffect } from 'react';
 
 /** Dialogs give the focus back when they have faded out. */
 const DIALOG_GONE_MS = 400;
@@ -11,7 +11,7 @@ const DIALOG_GONE_MS = 400;
  * @param shown what changes when something goes away
  */
 export function useFocusKept(next: string, shown: unknown): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const keep = () => {
       if (document.activeElement !== document.body) return;
       const target = document.querySelector<HTMLElement>(next) ?? document.querySelector<HTMLElement>('h1');
