@@ -1,17 +1,21 @@
-import { useLayoutEffect } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 
 /** Dialogs give the focus back when they have faded out. */
 const DIALOG_GONE_MS = 400;
 
 /**
  * When what had the focus goes away, the browser drops the focus. This moves it on, so that a keyboard continues there.
+ * When a page opens, its title takes the focus, and this changes nothing.
  *
  * @param next selector of the control that comes next, such as the button that opens the form again. Without it on the
  *   page, the title takes the focus
  * @param shown what changes when something goes away
  */
 export function useFocusKept(next: string, shown: unknown): void {
+  const before = useRef(shown);
   useLayoutEffect(() => {
+    if (before.current === shown) return;
+    before.current = shown;
     const keep = () => {
       if (document.activeElement !== document.body) return;
       const target = document.querySelector<HTMLElement>(next) ?? document.querySelector<HTMLElement>('h1');
