@@ -104,6 +104,18 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     expect(after['corral-reconciler']).not.toBe(before['corral-reconciler']);
   });
 
+  it('keeps the label `service` of the metrics, which the alerts use', () => {
+    const monitors = renderChart(
+      helm,
+      'ci/clusters-values.yaml',
+      '--set',
+      'monitoring.serviceMonitors.enabled=true',
+    ).filter(({ kind }) => kind === 'ServiceMonitor');
+
+    expect(monitors).toHaveLength(3);
+    for (const { spec } of monitors) expect(spec.endpoints).toMatchObject([{ honorLabels: true }]);
+  });
+
   it('scales the reconciler on due work, on at least two replicas, with a fallback', () => {
     const scaled = renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject');
 
