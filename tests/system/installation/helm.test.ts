@@ -143,7 +143,7 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     const scaled = renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject');
 
     expect(scaled?.spec).toMatchObject({ minReplicaCount: 2, fallback: { failureThreshold: 3, replicas: 3 } });
-    const { query } = scaled?.spec.triggers[0].metadata;
+    const query: string = scaled?.spec.triggers[0].metadata.query;
     expect(query).toContain('corral_reconcile_due{');
     const errors: number[] = [];
     parser.parse(query).iterate({
