@@ -329,6 +329,16 @@ describe('two concurrent syncs', () => {
 });
 
 describe('the age of the last sync', () => {
+  it('grows from the first attempt while no sync succeeds', async () => {
+    await at.pool.query(
+      `INSERT INTO dns_sync_run (zone_name, reason, state, started_at, finished_at)
+       VALUES ($1, 'start', 'failed', now() - interval '2 h', now()), ($1, 'schedule', 'failed', now() - interval '1 h', now())`,
+      [ZONE],
+    );
+
+    expect(await at.metric('corral_dns_sync_age_seconds')).toBeGreaterThan(7_199);
+  });
+
   it('is reported by every process, and missing before the first sync', async () => {
     expect(await at.metric('corral_dns_sync_age_seconds')).toBeUndefined();
 

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, describeNeeding, freePort, startProcess } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parser } from '@prometheus-io/lezer-promql';
+import { parse, parseAllDocuments } from 'yaml';
 import {
   type Container,
   environmentOf,
@@ -104,11 +106,52 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     expect(after['corral-reconciler']).not.toBe(before['corral-reconciler']);
   });
 
-  it('scales the reconciler on due work, on at least two replicas, with a fallback', () => {
+  it('keeps the label `service` of the metrics, which the alerts use', () => {
+    const monitors = renderChart(helm, 'ci/clusters-values.yaml').filter(({ kind }) => kind === 'ServiceMonitor');
+
+    expect(monitors).toHaveLength(3);
+    for (const { spec } of monitors) expect(spec.endpoints).toMatchObject([{ honorLabels: true }]);
+  });
+
+  it('has the alerts of the rules file, unchanged, in the release and in the packed chart', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'corral-packed-chart-'));
+    try {
+      runHelm(helm, 'package', '.', '--destination', directory);
+      const packed = join(directory, readdirSync(directory)[0] ?? '');
+      const rendered = runHelm(
+        helm,
+        'template',
+        'corral',
+        packed,
+        '--kube-version',
+        '1.34.0',
+        '--values',
+        'ci/clusters-values.yaml',
+      );
+      const rule = parseAllDocuments(rendered)
+        .map((document) => document.toJS())
+        .find((object) => object?.kind === 'PrometheusRule');
+
+      expect(rule.spec).toEqual(parse(readFileSync(builtFile('infra/monitoring/rules.yaml'), 'utf8')));
+      expect(rule.metadata.labels).toMatchObject({ release: 'prometheus' });
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  it('scales the reconciler on due work, on at least two replicas, with a fallback and a valid query', () => {
     const scaled = renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject');
 
     expect(scaled?.spec).toMatchObject({ minReplicaCount: 2, fallback: { failureThreshold: 3, replicas: 3 } });
-    expect(scaled?.spec.triggers[0].metadata.query).toContain('corral_reconcile_due{');
+    const query: string = scaled?.spec.triggers[0].metadata.query;
+    expect(query).toContain('corral_reconcile_due{');
+    const errors: number[] = [];
+    parser.parse(query).iterate({
+      enter: ({ type, from }) => {
+        if (type.isError) errors.push(from);
+      },
+    });
+    expect(errors).toEqual([]);
   });
 });
 

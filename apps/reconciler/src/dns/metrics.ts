@@ -15,7 +15,7 @@ interface MetricSources {
 export function dnsMetrics(metrics: Metrics, { zoneNames, sync, settlements, ends }: MetricSources) {
   metrics.gauge({
     name: 'corral_dns_sync_age_seconds',
-    help: 'Age of the last successful zone sync, for the zone with the oldest one; absent before the first',
+    help: 'Age of the last successful zone sync, or of the first attempt if none succeeded; the highest of all zones',
     async collect() {
       await setOrForget(this, async () => {
         const ages = await Promise.all(zoneNames.map((zoneName) => sync.readSyncAgeSeconds(zoneName)));

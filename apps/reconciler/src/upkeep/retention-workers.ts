@@ -2,6 +2,7 @@ import type { Pool } from '@corral/database';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { oneAtATime } from '../loop/run-bounds.js';
+import { openOperationMetrics } from './open-operations.js';
 import { retentionRules } from './retention-rules.js';
 import { type Swept, sweepRetention } from './sweep-retention.js';
 import { tableSizeMetrics, tableSizes } from './table-sizes.js';
@@ -34,6 +35,7 @@ export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: R
     help: 'Rows removed or shortened after their retention, by rule',
     labelNames: ['rule'],
   });
+  openOperationMetrics(metrics, pool);
   tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
   const sweep = sweepRetention({
     pool,

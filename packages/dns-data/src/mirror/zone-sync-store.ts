@@ -97,11 +97,16 @@ export const zoneSyncStore = (pool: Pool) => ({
     return observation as Observation;
   },
 
-  /** Seconds since a walk over the zone last succeeded in any process; null when none ever did. */
+  /**
+   * Seconds since a walk over the zone last succeeded in any process. Before the first success, seconds since the first walk began;
+   * null when none ever did.
+   */
   async readSyncAgeSeconds(zoneName: string): Promise<number | null> {
     const { rows } = await pool.query<{ seconds: number | null }>(
-      `SELECT extract(epoch FROM clock_timestamp() - max(finished_at))::float8 AS seconds
-       FROM dns_sync_run WHERE zone_name = $1 AND state = 'succeeded'`,
+      `SELECT extract(epoch FROM clock_timestamp() - coalesce(
+         (SELECT max(finished_at) FROM dns_sync_run WHERE zone_name = $1 AND state = 'succeeded'),
+         (SELECT min(started_at) FROM dns_sync_run WHERE zone_name = $1)
+       ))::float8 AS seconds`,
       [zoneName],
     );
     return rows[0]?.seconds ?? null;

@@ -1,0 +1,44 @@
+import { createMetrics } from '@corral/service';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openOperationMetrics } from '../../src/upkeep/open-operations.js';
+import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
+
+let at: ClusterRows;
+beforeAll(async () => {
+  at = await openClusterRows();
+});
+afterAll(() => at.close());
+
+async function scrape(pool: ClusterRows['pool']): Promise<string[]> {
+  const metrics = createMetrics({ service: 'test' });
+  openOperationMetrics(metrics, pool);
+  const text = await metrics.registry.metrics();
+  return [...text.matchAll(/^corral_operation_open_age_seconds\{.*\} (\S+)$/gm)].map(([, value = '']) => value);
+}
+
+describe('the age of the oldest open operation', () => {
+  it('is 0 without open operations, and that of the oldest one while others are newer or ended', async () => {
+    expect(await scrape(at.pool)).toEqual(['0']);
+    const team = await at.addTeam();
+    const connectionId = await at.addConnection(team);
+    const [ended, oldest] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
+    await at.declare(team, connectionId);
+    const age = 'UPDATE operation SET created_at = now() - make_interval(hours => $2) WHERE id = $1';
+    await at.pool.query(age, [oldest.operationId, 2]);
+    await at.pool.query(age, [ended.operationId, 5]);
+    await at.pool.query(`UPDATE operation SET state = 'succeeded', progress = 100, finished_at = now() WHERE id = $1`, [
+      ended.operationId,
+    ]);
+
+    const [seconds] = await scrape(at.pool);
+
+    expect(Number(seconds)).toBeGreaterThanOrEqual(2 * 3_600);
+    expect(Number(seconds)).toBeLessThan(5 * 3_600);
+  });
+
+  it('is missing while Postgres does not answer', async () => {
+    const query = () => Promise.reject(new Error('connection refused'));
+
+    expect(await scrape({ query } as unknown as ClusterRows['pool'])).toEqual([]);
+  });
+});
