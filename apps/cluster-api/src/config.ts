@@ -163,6 +163,11 @@ export const clusterApiConfig = {
     min: 1,
     desc: 'Maximum number of DNS records per team, shown with the usage. Set it to the value of the DNS gateways.',
   }),
+  DNS_LIMIT_PER_TEAM: integer({
+    default: dnsLimits.requestsPerTeamPerMinute,
+    min: 1,
+    desc: 'Requests to the DNS API per team and minute, shown with the usage. Set it to LIMIT_PER_TEAM of the DNS gateways.',
+  }),
   DNS_API_URL: url({
     default: undefined,
     desc: 'Public URL of the DNS API (PUBLIC_URL of the DNS gateway). Without it, signed-in users get no DNS token for their session.',

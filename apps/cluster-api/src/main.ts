@@ -125,6 +125,7 @@ await startOrExit(SERVICE, async () => {
       changes: changeDefaults,
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
+      dnsRequestsPerTeamPerMinute: config.DNS_LIMIT_PER_TEAM,
       dnsApi: dnsApiOf(config),
       adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
       consoleEnabled: config.CONSOLE_ENABLED,

@@ -133,12 +133,20 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
       const step = new URL(route.request().url()).searchParams.get('step') ?? '';
       return route.fulfill({ json: usageOf(step, lengths[step] ?? 0) });
     });
+    await page.context().route('**/dns-usage/', async (route) => {
+      const answer = await route.fetch();
+      const usage = await answer.json();
+      await route.fulfill({ json: { ...usage, requests: { ...usage.requests, limitPerMinute: 1 } } });
+    });
     await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme/usage?range=24h`);
     const requests = page.getByRole('figure').filter({ hasText: 'Requests to the DNS API' });
-    await requests.getByText('69 requests, at most 23 per hour').waitFor();
+    await requests.getByText('207 requests, at most 69 per hour; the team has 1 per minute').waitFor();
     const bars = requests.locator('.recharts-bar-rectangle path');
     await bars.nth(2).waitFor();
     expect(await bars.count()).toBe(3);
+    // 69 requests in an hour are beyond what 1 per minute grants over an hour, so its line is in the picture.
+    const limit = requests.locator('.recharts-reference-line line');
+    expect(Number(await limit.getAttribute('y1'))).toBeGreaterThan(0);
     const records = page.getByRole('figure').filter({ hasText: 'Quota' });
     // A value between two gaps is a point, for the records and for the quota.
     await records.locator('circle').nth(1).waitFor();
@@ -148,7 +156,7 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.getByText('30 d', { exact: true }).click();
     await page.waitForURL(/range=30d/);
-    await requests.getByText('87 requests, at most 29 per day').waitFor();
+    await requests.getByText('261 requests, at most 87 per day; the team has 1 per minute').waitFor();
     await page.getByText('All values as a table').click();
     await page.getByRole('row').nth(3).waitFor();
     expect(await page.getByRole('row').count()).toBe(4);
@@ -174,7 +182,7 @@ function usageOf(step: string, length: number) {
       from: new Date(start + index * stepMs).toISOString(),
       complete: index < length - 1,
       recordedHours: isKnown ? 1 : 0,
-      requests: value(length - 1),
+      requests: value(3 * (length - 1)),
       writes: value(2),
       refusedWrites: value(1),
       records: { used: value(10), limit: value(200) },

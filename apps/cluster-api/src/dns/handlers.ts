@@ -19,6 +19,7 @@ const BUDGET_MS_MAX = 1_000;
 export interface DnsConfig {
   /** The quota of records per team, as configured in the gateways. */
   readonly dnsRecordsPerTeam: number;
+  readonly dnsRequestsPerTeamPerMinute: number;
   /** Null when the installation does not state where its DNS API is: people then get no DNS token for their session. */
   readonly dnsApi: DnsApi | null;
 }
@@ -53,7 +54,11 @@ export function buildDnsHandlers({ config, prisma, changeTeam, budgets, log }: D
         onError: (error) => log.warn('upstream budget not read', { error }),
         waitMs: BUDGET_MS_MAX,
       }),
-      limits: { records: config.dnsRecordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam },
+      limits: {
+        records: config.dnsRecordsPerTeam,
+        activeTokens: dnsLimits.activeTokensPerTeam,
+        requestsPerMinute: config.dnsRequestsPerTeamPerMinute,
+      },
     }),
   };
 }

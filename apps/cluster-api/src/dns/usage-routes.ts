@@ -16,7 +16,7 @@ interface DnsUse {
 interface DnsUsageRoutesDeps {
   readonly readUse: (team: Caller['team']) => Promise<DnsUse>;
   readonly readUpstream: () => Promise<UpstreamBudget>;
-  readonly limits: { readonly records: number; readonly activeTokens: number };
+  readonly limits: { readonly records: number; readonly activeTokens: number; readonly requestsPerMinute: number };
 }
 
 export function dnsUsageRoutes({ readUse, readUpstream, limits }: DnsUsageRoutesDeps) {
@@ -26,7 +26,7 @@ export function dnsUsageRoutes({ readUse, readUpstream, limits }: DnsUsageRoutes
       res.json({
         records: { used: use.records, reserved: use.reservedRecords, limit: limits.records },
         tokens: { active: use.activeTokens, limit: limits.activeTokens },
-        requests: { lastHour: use.requestsLastHour },
+        requests: { lastHour: use.requestsLastHour, limitPerMinute: limits.requestsPerMinute },
         upstream: {
           limit: upstream.limit,
           remaining: upstream.remaining,

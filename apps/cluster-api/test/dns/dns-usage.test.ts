@@ -16,7 +16,7 @@ let readAll: () => Promise<Record<string, KeptReading>>;
 beforeAll(async () => {
   startIntercepting();
   test = await startClusterApi({
-    config: { dnsRecordsPerTeam: 150 },
+    config: { dnsRecordsPerTeam: 150, dnsRequestsPerTeamPerMinute: 90 },
     deps: { budgets: { readAll: () => readAll() } },
   });
   await givenZone(test);
@@ -44,7 +44,7 @@ describe('GET /dns-usage/', () => {
     expect(await usage()).toEqual({
       records: { used: 0, reserved: 0, limit: 150 },
       tokens: { active: 0, limit: 5 },
-      requests: { lastHour: 0 },
+      requests: { lastHour: 0, limitPerMinute: 90 },
       upstream: unknown,
     });
   });
@@ -75,8 +75,8 @@ describe('GET /dns-usage/', () => {
       await gateway.close();
     }
 
-    expect((await usage()).requests).toEqual({ lastHour: 8 });
-    expect((await usage(test.acme)).requests).toEqual({ lastHour: 2 });
+    expect((await usage()).requests).toEqual({ lastHour: 8, limitPerMinute: 90 });
+    expect((await usage(test.acme)).requests).toEqual({ lastHour: 2, limitPerMinute: 90 });
   });
 
   it('shows the upstream’s budget as its users store it', async () => {

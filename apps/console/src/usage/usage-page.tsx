@@ -21,7 +21,9 @@ export function UsagePage() {
   const navigate = useNavigate({ from: '/teams/$team/usage' });
   const window = usageWindowOf(range);
   const query = useQuery(usageQuery(slug, window.id, () => ({ step: window.step, from: firstOf(window, Date.now()) })));
-  const callsPerHour = useQuery(dnsUsageQuery(slug)).data?.upstream.limit ?? null;
+  const dnsUsage = useQuery(dnsUsageQuery(slug)).data;
+  const callsPerHour = dnsUsage?.upstream.limit ?? null;
+  const requestsPerMinute = dnsUsage?.requests.limitPerMinute ?? null;
   return (
     <Page
       title="Usage"
@@ -36,7 +38,7 @@ export function UsagePage() {
       }
     >
       <Loaded query={query} what="the usage">
-        {(usage) => <Usage {...usage} callsPerHour={callsPerHour} />}
+        {(usage) => <Usage {...usage} callsPerHour={callsPerHour} requestsPerMinute={requestsPerMinute} />}
       </Loaded>
     </Page>
   );
@@ -45,9 +47,11 @@ export function UsagePage() {
 interface UsageProps extends Pick<UsageBody, 'step' | 'points'> {
   /** What the provider grants to all teams together; null while that is not known. */
   readonly callsPerHour: number | null;
+  /** What the DNS API grants to the team; null while that is not known. */
+  readonly requestsPerMinute: number | null;
 }
 
-function Usage({ step, points, callsPerHour }: UsageProps) {
+function Usage({ step, points, ...limits }: UsageProps) {
   if (points.every(({ recordedHours }) => recordedHours === 0)) {
     return <Empty>Nothing recorded in this time. Usage is recorded every five minutes and kept for 90 days.</Empty>;
   }
@@ -56,22 +60,27 @@ function Usage({ step, points, callsPerHour }: UsageProps) {
       <p className="muted">
         By {step}, in UTC. The last {step} is not complete. Times in which nothing was recorded are gaps.
       </p>
-      <Plots step={step} points={points} callsPerHour={callsPerHour} />
+      <Plots step={step} points={points} {...limits} />
       <UsageTable step={step} points={points} />
     </>
   );
 }
 
-function Plots({ step, points, callsPerHour }: UsageProps) {
+function Plots({ step, points, callsPerHour, requestsPerMinute }: UsageProps) {
   const { rows, currency } = plotSeriesOf(points);
   const last = points.findLast(({ cost }) => cost.minimum !== null)?.cost;
   const shared = { step, rows };
+  const hours = step === 'day' ? 24 : 1;
   return (
     <div className={styles.plots}>
       <Plot
         {...shared}
         title="Requests to the DNS API"
-        summary={totalText(rows, 'requests', 'request', step)}
+        summary={[
+          totalText(rows, 'requests', 'request', step),
+          ...(requestsPerMinute === null ? [] : [`the team has ${textOf(requestsPerMinute)} per minute`]),
+        ].join('; ')}
+        limit={requestsPerMinute === null ? null : requestsPerMinute * MINUTES * hours}
         series={[{ key: 'requests', label: 'Requests', colour: 1, shape: 'bar' }]}
       />
       <Plot
@@ -82,7 +91,7 @@ function Plots({ step, points, callsPerHour }: UsageProps) {
           plural(summaryOf(rows, 'refusedWrites')?.total ?? 0, 'refused write'),
           ...(callsPerHour === null ? [] : [`all teams share ${textOf(callsPerHour)} calls per hour`]),
         ].join('; ')}
-        limit={callsPerHour === null ? null : callsPerHour * (step === 'day' ? 24 : 1)}
+        limit={callsPerHour === null ? null : callsPerHour * hours}
         series={[
           { key: 'writes', label: 'Writes', colour: 1, shape: 'bar' },
           { key: 'refusedWrites', label: 'Refused writes', colour: 2, shape: 'bar' },
@@ -117,6 +126,7 @@ function Plots({ step, points, callsPerHour }: UsageProps) {
   );
 }
 
+const MINUTES = 60;
 const textOf = (value: number | undefined): string => (value === undefined ? 'not known' : value.toLocaleString('en'));
 
 function totalText(rows: readonly PlotRow[], key: 'requests' | 'writes', noun: string, step: UsageStep): string {

@@ -15,6 +15,11 @@ export const dnsUsageSchema = exactly({
       ...count,
       description: 'Requests with a valid token, including refused ones. Counted by minute, about 10 s behind.',
     },
+    limitPerMinute: {
+      ...count,
+      description:
+        'Requests of the team per minute. Beyond it, writes and reads of one record set wait, and other reads are refused.',
+    },
   }),
   upstream: {
     ...exactly({

@@ -126,7 +126,7 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
   dnsUsage: one('Usage', {
     records: { used: 12, reserved: 0, limit: 200 },
     tokens: { active: 1, limit: 5 },
-    requests: { lastHour: 340 },
+    requests: { lastHour: 340, limitPerMinute: 600 },
     upstream: { limit: 3_600, remaining: 3_120, resetAt: at, observedAt: at },
   }),
   usage: one('Two hours, the first of which is a gap', {
