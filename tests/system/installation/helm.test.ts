@@ -106,6 +106,28 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     expect(after['corral-reconciler']).not.toBe(before['corral-reconciler']);
   });
 
+  it('gives the limits per team to every service that applies or shows them', () => {
+    const limitsOf = (...settings: string[]) =>
+      Object.fromEntries(
+        containersOf(renderChart(helm, 'ci/ingress-values.yaml', ...settings)).map(({ name, env }) => [
+          name,
+          Object.fromEntries(
+            env.flatMap((variable) =>
+              /RECORDS_PER_TEAM|LIMIT_PER_TEAM/.test(variable.name) ? [[variable.name, variable.value]] : [],
+            ),
+          ),
+        ]),
+      );
+
+    expect(limitsOf()).toMatchObject({
+      'dns-gateway': { DNS_RECORDS_PER_TEAM: '500', LIMIT_PER_TEAM: '1200' },
+      'cluster-api': { DNS_RECORDS_PER_TEAM: '500', DNS_LIMIT_PER_TEAM: '1200' },
+      reconciler: { DNS_RECORDS_PER_TEAM: '500' },
+    });
+    const unset = limitsOf('--set', 'limits.dnsRecordsPerTeam=null,limits.dnsRequestsPerTeamPerMinute=null');
+    expect([unset['dns-gateway'], unset['cluster-api'], unset.reconciler]).toEqual([{}, {}, {}]);
+  });
+
   it('keeps the label `service` of the metrics, which the alerts use', () => {
     const monitors = renderChart(helm, 'ci/clusters-values.yaml').filter(({ kind }) => kind === 'ServiceMonitor');
 

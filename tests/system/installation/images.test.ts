@@ -84,6 +84,23 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('passes every documented variable: further ones of a service by a file of its own', () => {
+    for (const service of ['dns-gateway', 'cluster-api', 'reconciler']) {
+      expect(compose.services[service].env_file).toEqual([{ path: `${service}.env`, required: false }]);
+    }
+    expect(read('.dockerignore').split('\n')).toEqual(expect.arrayContaining(['.env', '*.env']));
+    expect(read('.gitignore').split('\n')).toEqual(expect.arrayContaining(['.env', '/*.env']));
+  });
+
+  it('gives limits per team to every service that applies or shows them', () => {
+    const environmentOf = (service: string) => compose.services[service].environment;
+
+    for (const service of ['dns-gateway', 'cluster-api', 'reconciler', 'admin']) {
+      expect(environmentOf(service).DNS_RECORDS_PER_TEAM).toMatch(/^\$\{DNS_RECORDS_PER_TEAM:-\}$/);
+    }
+    expect(environmentOf('cluster-api').DNS_LIMIT_PER_TEAM).toBe(environmentOf('dns-gateway').LIMIT_PER_TEAM);
+  });
+
   it('puts no secret into the arguments of a process, which the whole host can read', () => {
     const commands = Object.values<{ command?: unknown; healthcheck?: unknown }>(compose.services).map(
       ({ command, healthcheck }) => JSON.stringify([command, healthcheck]),

@@ -120,6 +120,9 @@ REDIS_URL: {{ include "corral.redisUrl" .root | quote }}
 DNS_ZONE_NAME: {{ $v.zone.name | quote }}
 HCLOUD_API_URL: {{ $v.upstream.url | quote }}
 METRICS_PORT: {{ .metricsPort | quote }}
+{{- with $v.limits.dnsRecordsPerTeam }}
+DNS_RECORDS_PER_TEAM: {{ . | quote }}
+{{- end }}
 {{- with $v.trustedAuthorities.configMap }}
 NODE_EXTRA_CA_CERTS: /etc/corral/authorities/ca.crt
 {{- end }}
@@ -137,9 +140,15 @@ TLS_PORT: "8443"
 DEMOS_ENABLED: {{ $v.demos.enabled | quote }}
 DEMO_ZONE_NAME: {{ $v.demos.zoneName | quote }}
 CONSOLE_ORIGINS: {{ include "corral.consoleOrigin" .root | quote }}
+{{- with $v.limits.dnsRequestsPerTeamPerMinute }}
+LIMIT_PER_TEAM: {{ . | quote }}
+{{- end }}
 {{- end }}
 {{- if eq .key "clusterApi" }}
 DNS_API_URL: {{ $v.dnsGateway.publicUrl | quote }}
+{{- with $v.limits.dnsRequestsPerTeamPerMinute }}
+DNS_LIMIT_PER_TEAM: {{ . | quote }}
+{{- end }}
 OIDC_ISSUER: {{ $v.oidc.issuer | quote }}
 OIDC_CLIENT_ID: {{ $v.oidc.clientId | quote }}
 OIDC_SCOPES: {{ $v.oidc.scopes | quote }}
