@@ -86,6 +86,11 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     ['no zone', ['--set', 'zone.name='], /zone/],
     ['one reconciler with KEDA', ['--set', 'reconciler.keda.minReplicas=1'], /minReplicas/],
     ['a missing secret', ['--set', 'upstream.token.value='], /Set upstream\.token/],
+    [
+      'two gardens',
+      ['--set', 'garden.enabled=true,garden.inCluster=true,garden.clusterApiKubeconfig.existingSecret=k'],
+      /garden|exclude/,
+    ],
     ['the cluster API without a garden', ['--set', 'clusterApi.enabled=true,secretKeys.value=k'], /garden|passwords/],
   ])('refuses %s', (_what, settings, reason) => {
     expect(() => renderChart(helm, 'ci/dns-values.yaml', ...settings)).toThrow(reason);
@@ -126,6 +131,30 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     });
     const unset = limitsOf('--set', 'limits.dnsRecordsPerTeam=null,limits.dnsRequestsPerTeamPerMinute=null');
     expect([unset['dns-gateway'], unset['cluster-api'], unset.reconciler]).toEqual([{}, {}, {}]);
+  });
+
+  it('gives a token of the garden that it runs in to the services that need it, and to no other', () => {
+    const objects = renderChart(helm, 'ci/ingress-values.yaml');
+    const withToken = objects
+      .filter((object) => JSON.stringify(podOf(object) ?? '').includes('serviceAccountToken'))
+      .map(({ metadata }) => metadata.name);
+    const bindings = objects.filter(({ kind }) => kind === 'ClusterRoleBinding');
+    const roles = ['cluster-api', 'reconciler'].map(
+      (account) =>
+        parseAllDocuments(readFileSync(builtFile(`infra/garden/${account}.yaml`), 'utf8'))
+          .map((document) => document.toJS())
+          .find(({ kind }) => kind === 'ClusterRole').metadata.name,
+    );
+
+    expect(withToken.sort()).toEqual(['corral-cluster-api', 'corral-reconciler']);
+    expect(bindings.map(({ roleRef }) => roleRef.name).sort()).toEqual(roles);
+    for (const name of ['cluster-api', 'reconciler']) {
+      const { env } = containerOf(objects, name);
+      expect(env.find((variable) => variable.name === 'GARDEN_IN_CLUSTER')?.value).toBe('true');
+      expect(env.map((variable) => variable.name)).not.toContain('GARDEN_KUBECONFIG');
+    }
+    const elsewhere = renderChart(helm, 'ci/clusters-values.yaml');
+    expect(JSON.stringify(elsewhere)).not.toMatch(/serviceAccountToken|ClusterRoleBinding/);
   });
 
   it('keeps the label `service` of the metrics, which the alerts use', () => {

@@ -14,7 +14,8 @@
 {{- if $v.garden.enabled }}
 {{- if not $v.clusterApi.enabled }}{{ fail "garden.enabled requires clusterApi.enabled: without it nobody can declare clusters." }}{{ end }}
 {{- range $path, $secret := dict "garden.clusterApiKubeconfig" $v.garden.clusterApiKubeconfig "garden.reconcilerKubeconfig" $v.garden.reconcilerKubeconfig }}
-{{- if not $secret.existingSecret }}{{ $missing = append $missing $path }}{{ end }}
+{{- if and $secret.existingSecret $v.garden.inCluster }}{{ fail (printf "garden.inCluster and %s exclude each other." $path) }}{{ end }}
+{{- if not (or $secret.existingSecret $v.garden.inCluster) }}{{ $missing = append $missing $path }}{{ end }}
 {{- end }}
 {{- end }}
 {{- if and $v.demos.enabled (not $v.demos.zoneName) }}{{ $missing = append $missing "demos.zoneName" }}{{ end }}

@@ -164,7 +164,11 @@ CLUSTER_API_URL: {{ $v.clusterApi.publicUrl | quote }}
 CONSOLE_ENABLED: {{ $v.console.enabled | quote }}
 CONSOLE_URL: {{ $v.console.url | quote }}
 {{- if $v.garden.enabled }}
+{{- if $v.garden.inCluster }}
+GARDEN_IN_CLUSTER: "true"
+{{- else }}
 GARDEN_KUBECONFIG: /etc/corral/garden/kubeconfig
+{{- end }}
 GARDEN_CLOUD_PROFILE: {{ $v.garden.cloudProfile | quote }}
 GARDEN_FEATURES: {{ join "," $v.garden.features | quote }}
 {{- end }}
