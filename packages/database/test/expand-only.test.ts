@@ -1,0 +1,115 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { applyMigrations } from '@corral/database';
+import { createEmptyDatabase, type TestDatabase } from '@corral/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { breakingChanges, readSchemaShape } from './schema-shape.js';
+
+const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+/** The last migration before the first release. Older ones had no neighbours to run beside. */
+const BASELINE = '20261124040000_audit_before_and_after';
+/** `-- contract: unused since 0.2.0: why`, or `-- widens: table.rule` for a constraint that accepts more than before. */
+const contractMark = /^-- contract: unused since \d+\.\d+\.\d+: \S/m;
+const widensMark = /^-- widens: (\S+)$/gm;
+
+let database: TestDatabase;
+let client: pg.Client;
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+});
+
+describe('the migrations since the last release', () => {
+  it('keep what services of the release before rely on, unless they say since when it is unused', async () => {
+    const names = (await readdir(migrationsDir)).filter((name) => /^\d/.test(name)).sort();
+    const start = names.indexOf(BASELINE);
+    expect(start).toBeGreaterThan(0);
+    await applyMigrations({ databaseUrl: database.url, migrationsDir, only: new Set(names.slice(0, start + 1)) });
+
+    const found: string[] = [];
+    for (const name of names.slice(start + 1)) {
+      const sql = await readFile(join(migrationsDir, name, 'migration.sql'), 'utf8');
+      const before = await readSchemaShape(client);
+      await client.query(sql);
+      if (contractMark.test(sql)) continue;
+      const widened = [...sql.matchAll(widensMark)].map((match) => `${match[1]} requires `);
+      for (const change of breakingChanges(before, await readSchemaShape(client))) {
+        if (!widened.some((start) => change.startsWith(start))) found.push(`${name}: ${change}`);
+      }
+    }
+
+    expect(found).toEqual([]);
+  });
+});
+
+describe('a change of the schema', () => {
+  beforeEach(async () => {
+    await client.query(`CREATE TABLE team (id INT PRIMARY KEY, name TEXT NOT NULL, note TEXT);
+      CREATE TABLE token (id INT PRIMARY KEY, team_id INT REFERENCES team (id), CONSTRAINT token_positive CHECK (id > 0))`);
+  });
+
+  it.each<[string, string, readonly string[]]>([
+    ['a new table', 'CREATE TABLE cluster (id INT PRIMARY KEY, name TEXT NOT NULL UNIQUE)', []],
+    ['a new column that may be null', 'ALTER TABLE team ADD COLUMN region TEXT', []],
+    ['a new column with a default', "ALTER TABLE team ADD COLUMN region TEXT NOT NULL DEFAULT 'x'", []],
+    ['a rule of new columns alone', 'ALTER TABLE team ADD COLUMN size INT CHECK (size > 0)', []],
+    ['an index', 'CREATE INDEX team_by_name ON team (name)', []],
+    ['a column that may be null now', 'ALTER TABLE team ALTER COLUMN name DROP NOT NULL', []],
+    ['a rule less', 'ALTER TABLE token DROP CONSTRAINT token_positive', []],
+  ])('is harmless as %s', async (_what, sql, expected) => {
+    expect(await changesOf(sql)).toEqual(expected);
+  });
+
+  it.each<[string, string, readonly unknown[]]>([
+    ['a removed table', 'DROP TABLE token', ['token is gone']],
+    ['a removed column', 'ALTER TABLE team DROP COLUMN note', ['team.note is gone']],
+    ['a renamed column', 'ALTER TABLE team RENAME note TO remark', ['team.note is gone']],
+    [
+      'another type',
+      'ALTER TABLE token ALTER COLUMN id TYPE TEXT USING id::text',
+      [expect.stringMatching(/token\.id was integer and is text/)],
+    ],
+    [
+      'a value that is required now',
+      'ALTER TABLE team ALTER COLUMN note SET NOT NULL',
+      [expect.stringMatching(/team\.note may not be null any more/)],
+    ],
+    [
+      'a required column without a default',
+      'ALTER TABLE team ADD COLUMN region TEXT NOT NULL',
+      [expect.stringMatching(/team\.region is required and has no default/)],
+    ],
+    [
+      'a new rule, also one that old rows need not fulfil',
+      "ALTER TABLE team ADD CONSTRAINT named CHECK (name <> '') NOT VALID",
+      [expect.stringMatching(/team\.named requires CHECK/)],
+    ],
+    [
+      'a rule that changes',
+      'ALTER TABLE token DROP CONSTRAINT token_positive; ALTER TABLE token ADD CONSTRAINT token_positive CHECK (id > 9)',
+      [expect.stringMatching(/token\.token_positive requires CHECK/)],
+    ],
+    [
+      'a unique index',
+      'CREATE UNIQUE INDEX team_name ON team (name) WHERE note IS NULL',
+      [expect.stringMatching(/team\.team_name requires CREATE UNIQUE INDEX/)],
+    ],
+  ])('breaks neighbours as %s', async (_what, sql, expected) => {
+    const prepared = sql.includes('TYPE TEXT') ? `ALTER TABLE token DROP CONSTRAINT token_positive; ${sql}` : sql;
+
+    expect(await changesOf(prepared)).toEqual(expected);
+  });
+
+  async function changesOf(sql: string): Promise<string[]> {
+    const before = await readSchemaShape(client);
+    await client.query(sql);
+    return breakingChanges(before, await readSchemaShape(client));
+  }
+});
