@@ -33,6 +33,8 @@ export interface Rendered {
   readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
   // biome-ignore lint/suspicious/noExplicitAny: of any kind; the tests read what they know
   readonly spec: any;
+  /** Of a ClusterRoleBinding. */
+  readonly roleRef?: { readonly name: string };
   readonly data?: Readonly<Record<string, string>>;
 }
 

@@ -1,16 +1,18 @@
 import { get } from 'node:http';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Ended, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 
 export const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A built program of the repository: `builtFile('apps/dns-gateway/dist/main.js')`. */
-export const builtFile = (path: string): string => `${repository}${path}`;
+export const builtFile = (path: string): string => resolve(repository, path);
 
 export interface ProgramSpec {
   /** The name for messages. */
   readonly name: string;
-  readonly file: string;
+  /** A built program of the repository, or an absolute path. A function is called on each start. */
+  readonly file: string | (() => string);
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Read on each start and merged over `env`: settings that an operator changes while the program runs. */
   readonly envAtStart?: () => Readonly<Record<string, string | undefined>>;
@@ -46,7 +48,7 @@ const STOP_MS = 90_000;
 const CHECK_MS = 20_000;
 
 export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }: ProgramSpec): Program {
-  const args = [...nodeArgs, builtFile(file)];
+  const args = () => [...nodeArgs, builtFile(typeof file === 'function' ? file() : file)];
   let running: RunningProcess | null = null;
   let before = '';
   const current = (): RunningProcess => {
@@ -64,7 +66,12 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
     async start() {
       if (isRunning) return;
       before += running?.output() ?? '';
-      running = await startProcess({ name, command: process.execPath, args, env: { ...env, ...envAtStart?.() } });
+      running = await startProcess({
+        name,
+        command: process.execPath,
+        args: args(),
+        env: { ...env, ...envAtStart?.() },
+      });
       isRunning = true;
     },
     async untilReady() {

@@ -121,7 +121,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
         gateway(
           at,
           { ...shortGrace, ...shared, ...databases['dns-gateway'], DEMOS_ENABLED: String(demos), ...gatewayEnv(at) },
-          options.gatewayNodeArgs?.(at),
+          { nodeArgs: options.gatewayNodeArgs?.(at) ?? [] },
         ),
       ),
     };

@@ -107,7 +107,7 @@ export async function api(
 /** A worker, whose health checks are on its metrics port. */
 export async function reconciler(
   index: number,
-  spec: Pick<ProgramSpec, 'env' | 'envAtStart' | 'nodeArgs'>,
+  spec: Pick<ProgramSpec, 'env' | 'envAtStart' | 'nodeArgs'> & Partial<Pick<ProgramSpec, 'file'>>,
 ): Promise<Program & { metricsUrl: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -139,13 +139,17 @@ export const shortWaits = {
   WRITE_WAIT_MS: '2500ms',
 } as const;
 
-export async function gateway(index: number, env: Env, nodeArgs: readonly string[] = []): Promise<Gateway> {
+export async function gateway(
+  index: number,
+  env: Env,
+  spec: Partial<Pick<ProgramSpec, 'nodeArgs' | 'file'>> = {},
+): Promise<Gateway> {
   const limits = { LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_TOKEN: UNLIMITED, LIMIT_PER_TEAM: UNLIMITED };
   const made = await api({
     name: `dns-gateway ${index}`,
     file: 'apps/dns-gateway/dist/main.js',
+    ...spec,
     env: { ...shortTimes, ...patient, ...limits, ...env },
-    nodeArgs,
   });
   return Object.assign(made, { url: `${made.base}/v1` });
 }

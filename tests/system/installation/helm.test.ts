@@ -147,7 +147,7 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     );
 
     expect(withToken.sort()).toEqual(['corral-cluster-api', 'corral-reconciler']);
-    expect(bindings.map(({ roleRef }) => roleRef.name).sort()).toEqual(roles);
+    expect(bindings.map(({ roleRef }) => roleRef?.name).sort()).toEqual(roles);
     for (const name of ['cluster-api', 'reconciler']) {
       const { env } = containerOf(objects, name);
       expect(env.find((variable) => variable.name === 'GARDEN_IN_CLUSTER')?.value).toBe('true');
