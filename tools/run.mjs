@@ -114,6 +114,8 @@ function environment() {
   };
   // `npm run -s` would also silence the npm that installs, and so hide why that failed.
   delete env.npm_config_loglevel;
+  // `npx --package` around this would choose the package of every npx below it.
+  delete env.npm_config_package;
   return env;
 }
 

@@ -38,7 +38,15 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     await page.getByRole('button', { name: /^member@acme\.test/ }).click();
     await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
     const [session] = await page.context().cookies();
-    await fetch(url('/auth/logout/'), { method: 'POST', headers: { cookie: `sessionid=${session?.value}` } });
+    // The session ends when the next page asks for its contents: before that, the stream of live changes could notice it first.
+    await page.context().route(
+      /dns-tokens\//,
+      async (route) => {
+        await fetch(url('/auth/logout/'), { method: 'POST', headers: { cookie: `sessionid=${session?.value}` } });
+        await route.continue();
+      },
+      { times: 1 },
+    );
     await page.keyboard.press('g');
     await page.keyboard.press('t');
     await page.getByRole('dialog').getByText('Your session ended').waitFor();
