@@ -16,6 +16,7 @@ import {
   readConfig,
   refuseValue,
   text,
+  tracingVariables,
   trustProxy,
   upstreamVariables,
   url,
@@ -61,6 +62,7 @@ export const clusterApiConfig = {
   REDIS_URL: installationVariables.REDIS_URL,
   REDIS_PASSWORD: installationVariables.REDIS_PASSWORD,
   LOG_LEVEL: installationVariables.LOG_LEVEL,
+  ...tracingVariables,
   HCLOUD_API_URL: upstreamVariables.HCLOUD_API_URL,
   SECRET_KEYS: secretKeys({ desc: 'Keys that encrypt the provider tokens of connections and pending sign-ins.' }),
 

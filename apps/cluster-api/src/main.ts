@@ -13,7 +13,9 @@ import {
   onShutdown,
   poolMetrics,
   startOrExit,
+  tracingOptionsOf,
 } from '@corral/service';
+import { startTracing } from '@corral/tracing';
 import { connectBudgetStore } from '@corral/upstream-budget';
 import { buildApp } from './build-app.js';
 import { changeDefaults } from './changes/change-turns.js';
@@ -35,6 +37,11 @@ const CLOSE_MARGIN_MS = 5_000;
 await startOrExit(SERVICE, async () => {
   const config = readClusterApiConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, service: SERVICE });
+  const tracing = await startTracing({
+    service: SERVICE,
+    ...tracingOptionsOf(config),
+    onError: (message) => log.warn('traces not sent', { reason: message }),
+  });
   const metrics = createMetrics({ service: SERVICE });
   const report = (what: string) => (error: Error) => log.warn(what, { error });
   if (config.DEV_SIGN_IN)
@@ -171,6 +178,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'garden', close: garden.close },
     { name: 'process register', close: processes.close },
     { name: 'database', close: () => Promise.all([database.close(), readiness.end()]) },
+    { name: 'traces', close: tracing.close },
   ]);
 });
 

@@ -8,6 +8,7 @@ import {
   origins,
   portOrFree,
   text,
+  tracingVariables,
   trustProxy,
   upstreamVariables,
   url,
@@ -16,6 +17,7 @@ import {
 /** Environment variables of the DNS gateway. */
 export const dnsGatewayConfig = {
   ...installationVariables,
+  ...tracingVariables,
   ...upstreamVariables,
   PORT: portOrFree({ default: 8080, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),

@@ -14,7 +14,9 @@ import {
   poolMetrics,
   readConfig,
   startOrExit,
+  tracingOptionsOf,
 } from '@corral/service';
+import { startTracing } from '@corral/tracing';
 import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/upstream-budget';
 import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
@@ -30,6 +32,11 @@ const LEASE_MARGIN_MS = 5_000;
 await startOrExit(SERVICE, async () => {
   const config = readConfig(dnsGatewayConfig, process.env);
   const log = createLog({ level: config.LOG_LEVEL, service: SERVICE });
+  const tracing = await startTracing({
+    service: SERVICE,
+    ...tracingOptionsOf(config),
+    onError: (message) => log.warn('traces not sent', { reason: message }),
+  });
   const metrics = createMetrics({ service: SERVICE });
   const report = (what: string) => (error: Error) => log.warn(what, { error });
 
@@ -163,6 +170,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'upstream budget', close: budgetStore.close },
     { name: 'process register', close: processes.close },
     { name: 'database', close: () => Promise.all([pool.end(), writePool.end(), readiness.end()]) },
+    { name: 'traces', close: tracing.close },
   ]);
 });
 

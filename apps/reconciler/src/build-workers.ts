@@ -4,6 +4,7 @@ import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
 import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
 import { dueMetrics } from './loop/due-metrics.js';
+import { tracedJobs } from './loop/traced-work.js';
 import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
 import { buildRetentionWorkers, type RetentionWorkerDeps, type RetentionWorkers } from './upkeep/retention-workers.js';
@@ -77,9 +78,9 @@ export function buildWorkers(deps: WorkerDeps): Workers {
       const worker = startWorker({
         ...backend,
         queues: {
-          dns: { handlers: dns.handlers, concurrency: dns.concurrency },
+          dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
           // One job of each kind runs. A second one ends immediately, and needs a slot.
-          retention: { handlers: { ...retention.handlers, ...usage.handlers }, concurrency: 3 },
+          retention: { handlers: tracedJobs({ ...retention.handlers, ...usage.handlers }), concurrency: 3 },
           ...clusterQueues(clusters),
           ...serverQueue(servers),
           ...mailQueue(mail),
@@ -110,7 +111,7 @@ function serverQueue(servers: ServerWorkers | null) {
 }
 
 function mailQueue(mail: MailWorkers | null) {
-  return mail === null ? {} : { mail: { handlers: mail.handlers, concurrency: mail.concurrency } };
+  return mail === null ? {} : { mail: { handlers: tracedJobs(mail.handlers), concurrency: mail.concurrency } };
 }
 
 function clusterQueues(clusters: ClusterWorkers | null) {
@@ -119,6 +120,6 @@ function clusterQueues(clusters: ClusterWorkers | null) {
   return {
     clusters: { handlers: handlers.clusters, concurrency },
     // One job of each kind may run. A second job of the same kind ends immediately, and needs one more slot.
-    upkeep: { handlers: handlers.upkeep, concurrency: Object.keys(handlers.upkeep).length + 1 },
+    upkeep: { handlers: tracedJobs(handlers.upkeep), concurrency: Object.keys(handlers.upkeep).length + 1 },
   };
 }

@@ -8,6 +8,7 @@ import {
   integer,
   portOrFree,
   text,
+  tracingVariables,
   upstreamVariables,
 } from '@corral/service';
 import { mailVariables } from './mail/connect-mail-server.js';
@@ -15,6 +16,7 @@ import { mailVariables } from './mail/connect-mail-server.js';
 /** Environment variables of the reconciler. It reconciles clusters when a garden is configured. */
 export const reconcilerConfig = {
   ...installationVariables,
+  ...tracingVariables,
   ...upstreamVariables,
   ...gardenVariables,
   GARDEN_FEATURES: gardenFeaturesVariable,

@@ -14,7 +14,9 @@ import {
   poolMetrics,
   readConfig,
   startOrExit,
+  tracingOptionsOf,
 } from '@corral/service';
+import { startTracing } from '@corral/tracing';
 import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/upstream-budget';
 import { buildWorkers, type WorkerDeps } from './build-workers.js';
 import { reconcilerConfig } from './config.js';
@@ -25,6 +27,11 @@ await startOrExit('reconciler', async () => {
   const service = 'reconciler';
   const config = readConfig(reconcilerConfig, process.env);
   const log = createLog({ level: config.LOG_LEVEL, service });
+  const tracing = await startTracing({
+    service,
+    ...tracingOptionsOf(config),
+    onError: (message) => log.warn('traces not sent', { reason: message }),
+  });
   const metrics = createMetrics({ service });
   const pool = connectPool({
     databaseUrl: config.DATABASE_URL,
@@ -106,6 +113,7 @@ await startOrExit('reconciler', async () => {
     { name: 'garden', close: () => clusters?.garden.close() },
     { name: 'database', close: () => pool.end() },
     { name: 'metrics', close: () => served.close() },
+    { name: 'traces', close: tracing.close },
   ]);
 });
 

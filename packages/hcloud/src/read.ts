@@ -3,7 +3,7 @@ import { equalJitterMs, sleep, startPatience } from '@corral/wire';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 import type { JsonBody } from './json-body.js';
-import { type CallDeps, endOf } from './write.js';
+import { type CallDeps, endOf, takeTurn } from './write.js';
 
 export interface Reading<T> {
   class: Exclude<CallClass, 'write' | 'cleanup'>;
@@ -37,7 +37,7 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
   let again = false;
   let failure: string | undefined;
   for (;;) {
-    const turned = await deps.scheduler.turn(want, { patienceMs: turnPatience.leftMs(), again, signal });
+    const turned = await takeTurn(deps.scheduler, want, { patienceMs: turnPatience.leftMs(), again, signal });
     if (turned.kind === 'aborted') throw new UpstreamUnavailable('the caller gave up before it was asked');
     if (turned.kind === 'too_long') {
       throw new UpstreamUnavailable(failure ?? 'its budget is used up', turned.retryAfterSeconds);

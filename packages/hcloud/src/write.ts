@@ -1,3 +1,4 @@
+import { inSpan } from '@corral/tracing';
 import { type CallEnd, parseStatement, retryAfterMs, type Scheduler } from '@corral/upstream-budget';
 import { equalJitterMs, sleep, startPatience } from '@corral/wire';
 import { classifyWrite, printable } from './classify.js';
@@ -32,7 +33,7 @@ export async function sendWrite(
   let again = false;
   let unreached: WriteOutcome | undefined;
   for (let attempt = 0; ; attempt += 1) {
-    const turned = await scheduler.turn(want, { patienceMs: patience.leftMs(), again, signal, enterQueue });
+    const turned = await takeTurn(scheduler, want, { patienceMs: patience.leftMs(), again, signal, enterQueue });
     if (turned.kind === 'aborted') return aborted;
     // When the upstream was out of reach meanwhile, the wait says nothing about the budget.
     if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };
@@ -61,6 +62,12 @@ export async function sendWrite(
     return call;
   }
 }
+
+/** Waits for a turn, as a part of the trace. */
+export const takeTurn = (scheduler: Scheduler, ...[want, wait]: Parameters<Scheduler['turn']>) =>
+  inSpan('wait for the upstream budget', { attributes: { 'corral.budget.class': want.class } }, () =>
+    scheduler.turn(want, wait),
+  );
 
 /** What a call's end means for the budget. */
 export function endOf(exchange: Exchange, nowMs: number): CallEnd {

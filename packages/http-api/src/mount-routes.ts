@@ -1,5 +1,6 @@
 import { type RequestHandler, Router } from 'express';
 import { RequestFault } from './errors.js';
+import { spanOf } from './request-log.js';
 
 /** Method and path of a row of a route table. */
 export interface RouteRow {
@@ -35,11 +36,20 @@ export function mountRoutes<R extends RouteRow>(
     const mounted = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     mounted.all(nameRoute(path, rows));
     if (endInSlash) mounted.get(redirectToSlash);
-    for (const row of rows) mounted[row.method](...before(row), handlers[row.operationId as R['operationId']]);
+    for (const row of rows)
+      mounted[row.method](...before(row), inItsSpan(handlers[row.operationId as R['operationId']]));
     mounted.all(refuseMethod(rows));
   }
   return router;
 }
+
+/** A request may have waited for another one, whose end then called `next`: so its span becomes the current one here. */
+const inItsSpan =
+  (handler: RequestHandler): RequestHandler =>
+  (req, res, next) => {
+    const span = spanOf(res);
+    return span === null ? handler(req, res, next) : span.run(() => handler(req, res, next));
+  };
 
 /** Literal segments come before parameters, so that `/zones/actions` is not read as a zone. */
 function groupByPath<R extends RouteRow>(routes: readonly R[]): [string, R[]][] {

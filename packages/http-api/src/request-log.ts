@@ -1,23 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import type { Log, Metrics } from '@corral/service';
+import { type OpenSpan, openSpan, parseTraceparent } from '@corral/tracing';
 import type { Request, RequestHandler, Response } from 'express';
-import { traceIdOf } from './requests/trace-parent.js';
+
+/** Asked every few seconds by machines. */
+const untracedPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
  * Gives every request a new id, in `res.locals.requestId` and the header `X-Correlation-Id`. Ids of clients are not used: a
- * client could imitate another request in our logs.
+ * client could imitate another request in our logs. If a trace begins with the request, its id is that of the trace.
  *
- * `res.locals.traceId` is the id of the client's trace, if it sent a valid `traceparent`. Several requests may share it.
+ * `res.locals.traceId` is the id of the trace that the request is a part of: that of the client, if it sent a valid
+ * `traceparent`, which several requests may share. `res.locals.span` is its open span, while the service makes traces.
  */
 export function requestId(): RequestHandler {
   return (req, res, next) => {
-    const id = randomUUID();
+    const { traceparent } = req.headers;
+    const ofClient = parseTraceparent(traceparent);
+    const parent = ofClient === null ? null : (traceparent as string);
+    const span = untracedPaths.has(req.path) ? null : openSpan(req.method, { kind: 'server', parent });
+    const id = span === null || ofClient !== null ? randomUUID() : uuidOf(span.traceId);
     res.locals.requestId = id;
-    res.locals.traceId = traceIdOf(req.headers.traceparent);
+    res.locals.traceId = span?.traceId ?? ofClient?.traceId;
+    res.locals.span = span;
     res.setHeader('X-Correlation-Id', id);
     next();
   };
 }
+
+/** The same 128 bits as a UUID. */
+const uuidOf = (traceId: string): string => traceId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/** The open span of a request; null if the service makes no traces. */
+export const spanOf = ({ locals }: Pick<Response, 'locals'>): OpenSpan | null =>
+  (locals.span as OpenSpan | null | undefined) ?? null;
 
 const ROUTES_MAX = 300;
 const PATH_MAX = 512;
@@ -61,11 +77,30 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
         team: res.locals.team,
       };
       if (!res.writableFinished) line.aborted = true;
+      endSpan(spanOf(res), line);
       if (res.statusCode >= 500) log.warn('request', line);
       else log.info('request', line);
     });
     next();
   };
+}
+
+/** @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/ */
+function endSpan(span: OpenSpan | null, line: Readonly<Record<string, unknown>>): void {
+  if (span === null) return;
+  const { method, route, path, status, team, requestId, aborted } = line;
+  span.rename(`${method} ${route}`);
+  span.set({
+    'http.request.method': String(method),
+    'http.route': String(route),
+    'url.path': String(path),
+    'http.response.status_code': Number(status),
+    'corral.request_id': String(requestId),
+    ...(typeof team === 'string' ? { 'corral.team': team } : {}),
+  });
+  if (aborted === true) span.fail('aborted');
+  else if (Number(status) >= 500) span.fail(String(status));
+  span.end();
 }
 
 type RequestLabels = { route: string; method: string; status: number };

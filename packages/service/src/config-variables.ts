@@ -96,6 +96,14 @@ export function integer(spec: Declared & Range & { unit?: string }): Variable<nu
   });
 }
 
+/** A share of a whole, from 0 to 1. */
+export function share(spec: Required<number>): RequiredVariable<number> {
+  return variable(spec, { type: 'number', expected: 'a number from 0 to 1', hidden: false }, (input) => {
+    const value = /^\d(\.\d{1,9})?$/.test(input) ? Number(input) : Number.NaN;
+    return value >= 0 && value <= 1 ? value : refuseValue('is not a number from 0 to 1');
+  });
+}
+
 const durationUnitsMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** A span of time in milliseconds: `250`, `250ms`, `10s`, `5m`, `12h`, `7d`. */

@@ -20,6 +20,7 @@ export {
   type RequiredVariable,
   refuseValue,
   secret,
+  share,
   type TrustProxy,
   text,
   trustProxy,
@@ -44,6 +45,13 @@ export {
 export { createMetrics, type Metrics } from './metrics.js';
 export { type PoolCounts, poolMetrics } from './pool-metrics.js';
 export { redactText } from './redact.js';
-export { consoleVariables, gardenVariables, installationVariables, upstreamVariables } from './shared-variables.js';
+export {
+  consoleVariables,
+  gardenVariables,
+  installationVariables,
+  tracingOptionsOf,
+  tracingVariables,
+  upstreamVariables,
+} from './shared-variables.js';
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';

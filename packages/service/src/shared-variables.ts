@@ -1,4 +1,5 @@
-import { durationMs, flag, oneOf, secret, text, url } from './config-variables.js';
+import type { Config } from './config.js';
+import { durationMs, flag, oneOf, secret, share, text, url } from './config-variables.js';
 import { logLevels } from './log.js';
 
 /** Variables of every service of an installation, declared once so that they mean the same everywhere. */
@@ -72,3 +73,43 @@ export const gardenVariables = {
   }),
   GARDEN_TIMEOUT_MS: durationMs({ default: 15_000, min: 100, desc: 'Timeout of one call to the garden.' }),
 };
+
+/** Variables of services that make traces, with the names and values of OpenTelemetry. */
+export const tracingVariables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: url({
+    default: undefined,
+    desc: 'Base address of a receiver of traces (OTLP by HTTP). Without it, there are no traces. See docs/traces.md.',
+    example: 'http://otel-collector:4318',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: secret({
+    default: undefined,
+    minLength: 1,
+    desc: 'Headers for the receiver of traces: `name=value`, separated by commas, with values escaped as in URLs.',
+  }),
+  OTEL_TRACES_SAMPLER: oneOf(
+    [
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ],
+    {
+      default: 'parentbased_always_on',
+      desc: 'Which traces are recorded. With `parentbased_…`, a client that sends a `traceparent` decides for its own.',
+    },
+  ),
+  OTEL_TRACES_SAMPLER_ARG: share({
+    default: 1,
+    desc: 'Share of the traces that samplers by ratio record, from 0 to 1.',
+  }),
+};
+
+/** The options of `startTracing`. */
+export const tracingOptionsOf = (config: Config<typeof tracingVariables>) => ({
+  version: process.env.CORRAL_VERSION,
+  endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+  sampler: config.OTEL_TRACES_SAMPLER,
+  ratio: config.OTEL_TRACES_SAMPLER_ARG,
+});

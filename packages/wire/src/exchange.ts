@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { setImmediate } from 'node:timers/promises';
+import { openSpan } from '@corral/tracing';
 import { type Broken, brokenBy, type Stage } from './arrival.js';
 import type { Deadline } from './deadline.js';
 
@@ -55,7 +56,9 @@ export async function exchange(endpoint: Endpoint, outgoing: Outgoing, bounds: B
   return opened.kind === 'broken' ? opened : collect(opened, bounds);
 }
 
-/** Makes one HTTP call up to the headers of its answer. The deadline then bounds the body. Never rejects. */
+const TRACED_PATH_MAX = 512;
+
+/** Makes one HTTP call up to the headers of its answer. The deadline then bounds the body. Never rejects. A span of a trace ends with the headers. */
 export function openExchange(
   { server, agent, headers }: Endpoint,
   { method, path, accept = 'application/json', body }: Outgoing,
@@ -63,7 +66,26 @@ export function openExchange(
 ): Promise<Opened | Broken> {
   const isSecure = server.protocol === 'https:';
   const { signal } = deadline;
-  return new Promise((settle) => {
+  const span = openSpan(method, {
+    kind: 'client',
+    attributes: {
+      'http.request.method': method,
+      'server.address': server.hostname,
+      'server.port': Number(server.port || (isSecure ? 443 : 80)),
+      'url.path': (path.split('?', 1)[0] as string).slice(0, TRACED_PATH_MAX),
+    },
+  });
+  return new Promise((resolve) => {
+    let isSettled = false;
+    const settle = (outcome: Opened | Broken): void => {
+      if (isSettled) return;
+      isSettled = true;
+      if (outcome.kind === 'opened') span?.set({ 'http.response.status_code': outcome.status });
+      if (outcome.kind === 'broken') span?.fail(outcome.cause);
+      else if (outcome.status >= 400) span?.fail(String(outcome.status));
+      span?.end();
+      resolve(outcome);
+    };
     let stage: Stage = 'queued';
     const fail = (error?: unknown) => settle(brokenBy(error, stage, deadline.cause()));
     if (signal.aborted) {
@@ -82,6 +104,7 @@ export function openExchange(
         ...headers,
         Accept: accept,
         'User-Agent': 'corral',
+        ...(span && { traceparent: span.traceparent }),
         ...(body && { 'Content-Type': body.type, 'Content-Length': body.bytes.length }),
       },
     });

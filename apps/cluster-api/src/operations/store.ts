@@ -10,6 +10,7 @@ import {
 } from '@corral/cluster-data';
 import type { OperationId, OperationKind, OperationState, TeamId } from '@corral/contracts';
 import { type Prisma, sqlText } from '@corral/database';
+import { currentTraceparent } from '@corral/tracing';
 import type { AuditActor, AuditedChange } from '../audit/record-audit.js';
 import type { Transaction } from '../changes/team-changes.js';
 import { isBehind, isId, newestFirst, type Position } from '../paging.js';
@@ -88,9 +89,10 @@ export async function beginOperation(
               ${caller.requestId}, ${auditDetail}::jsonb, ${auditChanges}::jsonb, ${now}::timestamptz)
     )
     INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
-                           desired_hash, created_by, created_at, updated_at, finished_at)
+                           desired_hash, created_by, traceparent, created_at, updated_at, finished_at)
     VALUES (${id}::uuid, ${teamId}::uuid, ${kind}, ${target.kind}, ${target.id}::uuid, ${target.name}, ${generation}::int,
-            ${state}::operation_state, ${progress}::int, ${desiredHash}, ${caller.userId}::uuid, ${now}::timestamptz, ${now}::timestamptz,
+            ${state}::operation_state, ${progress}::int, ${desiredHash}, ${caller.userId}::uuid, ${currentTraceparent()},
+            ${now}::timestamptz, ${now}::timestamptz,
             ${finishedAt}::timestamptz)
     RETURNING ${sqlText(selectOf('operation', operationColumns))}, ${sqlText(creatorOfOperation)} AS creator`;
   return operationOf(row as OperationRow);

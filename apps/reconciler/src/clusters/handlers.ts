@@ -3,6 +3,7 @@ import type { JobContext, JobHandlers } from '@corral/queue';
 import type { Log } from '@corral/service';
 import type { GardenGate } from '../garden/gate.js';
 import { oneAtATime, Stopped } from '../loop/run-bounds.js';
+import type { passTraces } from '../loop/traced-work.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import { planNext } from '../loop/wake-ups.js';
 import type { ClusterMetrics } from './metrics.js';
@@ -10,6 +11,7 @@ import type { PassEnd, PassResult } from './pass.js';
 
 export interface ReconcileDeps {
   readonly pass: (clusterId: ClusterId, stop: AbortSignal) => Promise<PassResult>;
+  readonly traced: ReturnType<typeof passTraces>;
   readonly gate: GardenGate;
   readonly wakeUps: WakeUps<ClusterId>;
   /** Wakes those who wait for the garden. Never rejects. */
@@ -22,7 +24,7 @@ export interface ReconcileDeps {
  * Runs a pass when the gate admits it, and schedules the next one. Requeueing, metrics and the log line are here, so that a
  * pass contains none of them.
  */
-export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, log }: ReconcileDeps) {
+export function reconcileHandler({ pass, traced, gate, wakeUps, onGardenBack, metrics, log }: ReconcileDeps) {
   return async ({ clusterId, foundBy }: { clusterId: ClusterId; foundBy?: 'sweep' }, { signal }: JobContext) => {
     const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
       if (error instanceof Stopped) return null;
@@ -31,8 +33,18 @@ export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, l
     if (leave === null) return planNext(wakeUps, clusterId, { kind: 'stopped' });
     const startedAt = performance.now();
     let result: PassResult | null = null;
+    let traceId: string | undefined;
     try {
-      result = await pass(clusterId, signal);
+      result = await traced('reconcile cluster', clusterId, async (span) => {
+        const done = await pass(clusterId, signal);
+        traceId = span?.traceId;
+        span?.set({
+          'corral.cluster.id': clusterId,
+          'corral.pass.end': outcomeOf(done.end),
+          'corral.pass.steps': done.steps,
+        });
+        return done;
+      });
     } finally {
       leave(result?.report ?? null);
     }
@@ -43,7 +55,7 @@ export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, l
       const seconds = (performance.now() - startedAt) / 1_000;
       metrics.passSeconds.observe({ outcome }, seconds);
       if (foundBy === 'sweep') metrics.sweepFound.inc();
-      logEnd(log, clusterId, end, { steps, ms: Math.round(seconds * 1_000) });
+      logEnd(log, clusterId, end, { traceId, steps, ms: Math.round(seconds * 1_000) });
     }
     await planNext(wakeUps, clusterId, end);
     if (result.isGardenBack) await onGardenBack();
@@ -55,7 +67,13 @@ const outcomeOf = (end: PassEnd): string =>
 
 const didWork = ({ kind }: PassEnd): boolean => kind !== 'busy' && kind !== 'idle' && kind !== 'not due';
 
-function logEnd(log: Log, clusterId: ClusterId, end: PassEnd, fields: { steps: readonly string[]; ms: number }): void {
+interface PassFields {
+  readonly traceId: string | undefined;
+  readonly steps: readonly string[];
+  readonly ms: number;
+}
+
+function logEnd(log: Log, clusterId: ClusterId, end: PassEnd, fields: PassFields): void {
   if (end.kind !== 'failed') {
     const inMs = end.kind === 'finished' ? { inMs: end.inMs } : {};
     log.info('pass done', { clusterId, end: end.kind, ...fields, ...inMs });

@@ -20,6 +20,7 @@ import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import { sweepDue } from '../loop/sweep-due.js';
+import { passTraces } from '../loop/traced-work.js';
 import { clusterWakeUps, serverWakeUps } from '../loop/wake-ups.js';
 import { priceStore } from '../upkeep/price-store.js';
 import { refreshPrices } from '../upkeep/refresh-prices.js';
@@ -174,7 +175,17 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     refreshPrices: refresh,
     countNodes: count,
     handlers: {
-      clusters: { 'reconcile-cluster': reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, log }) },
+      clusters: {
+        'reconcile-cluster': reconcileHandler({
+          pass,
+          traced: passTraces(pool),
+          gate,
+          wakeUps,
+          onGardenBack,
+          metrics,
+          log,
+        }),
+      },
       upkeep: upkeepHandlers({
         sweep,
         verify,

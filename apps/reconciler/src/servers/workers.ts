@@ -12,6 +12,7 @@ import { tokenOpener } from '../loop/provider-token.js';
 import { oneAtATime } from '../loop/run-bounds.js';
 import { setOrForget } from '../loop/set-or-forget.js';
 import { sweepDue } from '../loop/sweep-due.js';
+import { passTraces } from '../loop/traced-work.js';
 import { planNext, serverWakeUps, type WakeUps } from '../loop/wake-ups.js';
 import type { ServerTimes } from './model.js';
 import { type ServerPassResult, serverPass } from './pass.js';
@@ -47,6 +48,7 @@ function serverMetrics(metrics: Metrics, { leases }: { leases: Pick<LeaseStore<S
 
 interface ReconcileServerDeps {
   readonly pass: (id: ServerId, stop: AbortSignal) => Promise<ServerPassResult>;
+  readonly traced: ReturnType<typeof passTraces>;
   readonly wakeUps: WakeUps<ServerId>;
   readonly metrics: ServerMetrics;
   readonly log: Log;
@@ -56,13 +58,19 @@ interface ReconcileServerDeps {
 const SOON_MS = 300_000;
 
 /** Runs a pass and plans the next one. */
-function reconcileServerHandler({ pass, wakeUps, metrics, log }: ReconcileServerDeps) {
+function reconcileServerHandler({ pass, traced, wakeUps, metrics, log }: ReconcileServerDeps) {
   return async ({ serverId }: { serverId: ServerId }, { signal }: JobContext): Promise<void> => {
-    const { end, steps } = await pass(serverId, signal);
+    let traceId: string | undefined;
+    const { end, steps } = await traced('reconcile server', serverId, async (span) => {
+      const done = await pass(serverId, signal);
+      traceId = span?.traceId;
+      span?.set({ 'corral.server.id': serverId, 'corral.pass.end': done.end.kind, 'corral.pass.steps': done.steps });
+      return done;
+    });
     metrics.passes.inc({ outcome: end.kind.replaceAll(' ', '_') });
     // Nodes are read every minute, which is not worth a log line.
     const isMereRead = steps.every((step) => step === 'readNode');
-    if (!isMereRead) log.info('server pass done', { serverId, end: end.kind, steps });
+    if (!isMereRead) log.info('server pass done', { serverId, traceId, end: end.kind, steps });
     await planNext(wakeUps, serverId, end, { delayMsMax: SOON_MS });
   };
 }
@@ -137,7 +145,13 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
     sweep,
     concurrency: settings.concurrency,
     handlers: {
-      'reconcile-server': reconcileServerHandler({ pass, wakeUps: serverWakeUps(queue), metrics, log }),
+      'reconcile-server': reconcileServerHandler({
+        pass,
+        traced: passTraces(pool),
+        wakeUps: serverWakeUps(queue),
+        metrics,
+        log,
+      }),
       'sweep-servers': oneAtATime(sweep),
     },
     schedule: () => void queue.schedule('sweep-servers', {}, settings.sweepIntervalMs),

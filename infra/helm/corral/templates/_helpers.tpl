@@ -70,6 +70,9 @@ CLUSTER_API_DATABASE_PASSWORD: {{ toJson $v.database.passwords.clusterApi }}
 {{- else if eq .key "test" }}
 DNS_TOKEN: {{ toJson $v.test.token }}
 {{- end }}
+{{- if and $v.tracing.endpoint (has .key (list "dnsGateway" "clusterApi" "reconciler")) }}
+OTEL_EXPORTER_OTLP_HEADERS: {{ toJson $v.tracing.headers }}
+{{- end }}
 {{- if and $v.redis.enabled (has .key (list "dnsGateway" "clusterApi" "reconciler")) }}
 REDIS_PASSWORD: {{ toJson $v.redis.password }}
 {{- end }}
@@ -120,6 +123,15 @@ REDIS_URL: {{ include "corral.redisUrl" .root | quote }}
 DNS_ZONE_NAME: {{ $v.zone.name | quote }}
 HCLOUD_API_URL: {{ $v.upstream.url | quote }}
 METRICS_PORT: {{ .metricsPort | quote }}
+{{- with $v.tracing }}
+{{- if .endpoint }}
+OTEL_EXPORTER_OTLP_ENDPOINT: {{ .endpoint | quote }}
+OTEL_TRACES_SAMPLER: {{ .sampler | quote }}
+{{- with .share }}
+OTEL_TRACES_SAMPLER_ARG: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with $v.limits.dnsRecordsPerTeam }}
 DNS_RECORDS_PER_TEAM: {{ . | quote }}
 {{- end }}

@@ -1,18 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { traceIdOf } from './trace-parent.js';
+import { parseTraceparent, renderTraceparent } from './traceparent.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
-describe('traceIdOf', () => {
+describe('a traceparent', () => {
   it.each([
     ['a sampled trace', `00-${TRACE}-${PARENT}-01`],
     ['a trace that is not sampled', `00-${TRACE}-${PARENT}-00`],
     ['a later version', `01-${TRACE}-${PARENT}-01`],
     ['a later version with more parts', `cc-${TRACE}-${PARENT}-01-what-the-future-brings`],
-  ])('reads the trace id of %s', (_what, header) => {
-    expect(traceIdOf(header)).toBe(TRACE);
+  ])('is read as %s', (_what, header) => {
+    const traceFlags = Number(header.slice(53, 55));
+
+    expect(parseTraceparent(header)).toEqual({ traceId: TRACE, spanId: PARENT, traceFlags });
   });
 
   it.each([
@@ -28,11 +30,11 @@ describe('traceIdOf', () => {
     ['a short trace id', `00-${TRACE.slice(1)}-${PARENT}-01`],
     ['a line break at the end', `00-${TRACE}-${PARENT}-01\n`],
     ['a huge header', `01-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`],
-  ])('ignores %s', (_what, header) => {
-    expect(traceIdOf(header)).toBeUndefined();
+  ])('is ignored as %s', (_what, header) => {
+    expect(parseTraceparent(header)).toBeNull();
   });
 
-  it('returns nothing but an id, whatever the header is', () => {
+  it('gives nothing but ids, whatever the header is, and is read as it was rendered', () => {
     const parts = fc.constantFrom('00', '01', 'ff', TRACE, PARENT, '-', ',', ' ', '\n', '"', 'é');
     const header = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -40,7 +42,10 @@ describe('traceIdOf', () => {
     );
     fc.assert(
       fc.property(header, (text) => {
-        expect(traceIdOf(text) ?? TRACE).toMatch(/^[0-9a-f]{32}$/);
+        const parsed = parseTraceparent(text);
+        if (parsed === null) return;
+        expect(parsed.traceId).toMatch(/^[0-9a-f]{32}$/);
+        expect(parseTraceparent(renderTraceparent(parsed))).toEqual(parsed);
       }),
     );
   });

@@ -1,0 +1,121 @@
+import type * as Api from '@opentelemetry/api';
+import { parseTraceparent, renderTraceparent } from './traceparent.js';
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export interface SpanOptions {
+  /** Default: `internal`. */
+  readonly kind?: 'server' | 'client' | 'consumer' | 'internal';
+  readonly attributes?: SpanAttributes;
+  /** The `traceparent` of the span that caused this one, if it is not the current one. Null or invalid: a new trace. */
+  readonly parent?: string | null | undefined;
+  /** The `traceparent` of other spans that caused this one. */
+  readonly links?: readonly string[];
+  /** Default: now. */
+  readonly startedAt?: Date;
+}
+
+/** A span that has not ended. */
+export interface OpenSpan {
+  readonly traceId: string;
+  /** To continue the trace in another process or later. */
+  readonly traceparent: string;
+  rename(name: string): void;
+  set(attributes: SpanAttributes): void;
+  /** @param reason of few values, such as the name of an error or a status */
+  fail(reason: string): void;
+  end(): void;
+  /** Runs something as a part of this span. */
+  run<T>(work: () => T): T;
+}
+
+/** What `startTracing` provides. */
+export interface Tracing {
+  readonly api: typeof Api;
+  readonly tracer: Api.Tracer;
+}
+
+// One for the process, as in the API of OpenTelemetry: a span reaches places between which nothing can be passed.
+let tracing: Tracing | null = null;
+
+export function useTracing(next: Tracing | null): void {
+  tracing = next;
+}
+
+export const isTracing = (): boolean => tracing !== null;
+
+/** @returns null if this process makes no traces */
+export function openSpan(name: string, options: SpanOptions = {}): OpenSpan | null {
+  return tracing === null ? null : openIn(tracing, name, options);
+}
+
+/**
+ * Runs work as a span, which ends with it. A rejection is recorded by the name of its error, whose message may hold what must
+ * not leave the process.
+ *
+ * @param work gets null if this process makes no traces
+ */
+export async function inSpan<T>(
+  name: string,
+  options: SpanOptions,
+  work: (span: OpenSpan | null) => Promise<T>,
+): Promise<T> {
+  const span = openSpan(name, options);
+  if (span === null) return work(null);
+  try {
+    return await span.run(() => work(span));
+  } catch (error) {
+    span.fail(error instanceof Error ? error.name : typeof error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** The `traceparent` of the current span, for those who continue the trace. Null without one, or if it is not recorded. */
+export function currentTraceparent(): string | null {
+  const context = tracing?.api.trace.getActiveSpan()?.spanContext();
+  return context === undefined || !isRecorded(context) ? null : renderTraceparent(context);
+}
+
+/** Of the current span, for log lines. */
+export const currentTraceId = (): string | undefined => tracing?.api.trace.getActiveSpan()?.spanContext().traceId;
+
+const isRecorded = ({ traceFlags }: Api.SpanContext): boolean => (traceFlags & 1) === 1;
+
+function openIn({ api, tracer }: Tracing, name: string, options: SpanOptions): OpenSpan {
+  const { kind = 'internal', attributes = {}, parent, links = [], startedAt } = options;
+  const remote = (text: string | null): Api.SpanContext[] => {
+    const parsed = parseTraceparent(text);
+    return parsed === null ? [] : [{ ...parsed, isRemote: true }];
+  };
+  const [cause] = remote(parent ?? null);
+  const root = cause === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, cause);
+  const from = parent === undefined ? api.context.active() : root;
+  const span = tracer.startSpan(
+    name,
+    {
+      kind: api.SpanKind[kind.toUpperCase() as keyof typeof Api.SpanKind],
+      attributes: defined(attributes),
+      links: links.flatMap((text) => remote(text).map((context) => ({ context }))),
+      ...(startedAt === undefined ? {} : { startTime: startedAt }),
+    },
+    from,
+  );
+  const context = api.trace.setSpan(from, span);
+  return {
+    traceId: span.spanContext().traceId,
+    traceparent: renderTraceparent(span.spanContext()),
+    rename: (next) => void span.updateName(next),
+    set: (more) => void span.setAttributes(defined(more)),
+    fail(reason) {
+      span.setAttribute('error.type', reason);
+      span.setStatus({ code: api.SpanStatusCode.ERROR });
+    },
+    end: () => span.end(),
+    run: (work) => api.context.with(context, work),
+  };
+}
+
+const defined = (attributes: SpanAttributes): Api.Attributes =>
+  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Api.Attributes;
