@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { closedUrl } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { signIn } from '../support/clusters/client.js';
 import { aCluster } from '../support/clusters/journey.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/system/otlp-receiver.js';
+import {
+  type OtlpReceiver,
+  type ReceivedSpan,
+  renderTrace,
+  startOtlpReceiver,
+} from '../support/system/otlp-receiver.js';
 import { ZONE } from '../support/system/system-parts.js';
 
 const [SERVER, CLIENT] = [2, 3];
@@ -30,6 +36,22 @@ afterAll(async () => {
   await system?.stop();
   await receiver?.stop();
 });
+
+/** The lines of the trace in the documentation that begins like this, as patterns. */
+function documented(start: string): unknown[] {
+  const text = readFileSync(new URL('../../docs/traces.md', import.meta.url), 'utf8');
+  const block = text.split('```').find((part) => part.startsWith(`\n${start}`));
+  if (block === undefined) throw new Error(`docs/traces.md has no trace of ${start}`);
+  const patternOf = (line: string) =>
+    line
+      .split('…')
+      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('[^/]+');
+  return block
+    .trim()
+    .split('\n')
+    .map((line) => expect.stringMatching(new RegExp(`^${patternOf(line)}$`)));
+}
 
 const newTrace = () => {
   const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
@@ -62,6 +84,7 @@ it('a DNS write is one trace, from the client to the call at the upstream', asyn
     attributes: { 'http.response.status_code': 201, 'corral.request_id': created.headers.get('x-correlation-id') },
   });
   expect(childrenOf(spans, request)).toEqual(['wait for the upstream budget', 'POST']);
+  expect(renderTrace(spans).split('\n')).toEqual(expect.arrayContaining(documented('dns-gateway: POST')));
   const [call] = spans.filter(({ kind }) => kind === CLIENT);
   expect(call?.attributes).toMatchObject({ 'server.address': '127.0.0.1', 'http.response.status_code': 201 });
   expect(receiver.headers.every((headers) => headers['x-tenant'] === 'corral a')).toBe(true);
@@ -87,6 +110,7 @@ it('a change of a cluster is one trace, over the queue and the passes to the cal
     const isWhole = callsIn(received).every(({ parentSpanId }) => passes.has(parentSpanId));
     return passes.size > 1 && isWhole && named(received, /clusters/).length > 0;
   });
+  expect(renderTrace(spans).split('\n')).toEqual(expect.arrayContaining(documented('cluster-api: PUT')));
   const [request] = named(spans, /clusters/);
   expect(request).toMatchObject({ service: 'cluster-api', kind: SERVER, parentSpanId: trace.spanId });
   expect(childrenOf(spans, request)).toEqual(expect.arrayContaining(['wait in the queue', 'reconcile cluster']));

@@ -66,13 +66,14 @@ export function openExchange(
 ): Promise<Opened | Broken> {
   const isSecure = server.protocol === 'https:';
   const { signal } = deadline;
+  const target = `${server.pathname.replace(/\/+$/, '')}${path}`;
   const span = openSpan(method, {
     kind: 'client',
     attributes: {
       'http.request.method': method,
       'server.address': server.hostname,
       'server.port': Number(server.port || (isSecure ? 443 : 80)),
-      'url.path': (path.split('?', 1)[0] as string).slice(0, TRACED_PATH_MAX),
+      'url.path': (target.split('?', 1)[0] as string).slice(0, TRACED_PATH_MAX),
     },
   });
   return new Promise((resolve) => {
@@ -96,7 +97,7 @@ export function openExchange(
       protocol: server.protocol,
       hostname: server.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: server.port,
-      path: `${server.pathname.replace(/\/+$/, '')}${path}`,
+      path: target,
       method,
       agent,
       signal,

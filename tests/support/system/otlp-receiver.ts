@@ -107,7 +107,7 @@ export function renderTrace(spans: readonly ReceivedSpan[]): string {
   const ids = new Set(spans.map(({ spanId }) => spanId));
   const below = (parents: readonly ReceivedSpan[], depth: number): string[] =>
     parents.flatMap((span) => [
-      `${'  '.repeat(depth)}${span.service}: ${span.name}`,
+      `${'  '.repeat(depth)}${span.service}: ${[span.name, span.attributes['url.path']].slice(0, span.kind === 3 ? 2 : 1).join(' ')}`,
       ...below(
         spans.filter(({ parentSpanId }) => parentSpanId === span.spanId),
         depth + 1,
