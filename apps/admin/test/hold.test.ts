@@ -118,7 +118,7 @@ describe('the end of a hold after a restore', () => {
     expect(isComplete).toBe(true);
     expect(findings.map(({ finding }) => finding).sort()).toEqual(['rebuilt_since', 'shoot_ahead', 'unknown_shoot']);
     expect(text).toContain('garden-x/cunknown');
-    expect(ended).toEqual({ keptClusters: 1, failedServers: 1 });
+    expect(ended).toEqual({ keptClusters: 1, failedServers: 1, unreadServers: 0 });
     const { rows } = await admin.pool.query('SELECT kept_generation FROM cluster');
     expect(rows).toMatchObject([{ kept_generation: 3 }]);
     expect((await admin.pool.query("SELECT 1 FROM adopted_server WHERE phase = 'Failed'")).rowCount).toBe(1);
@@ -128,7 +128,20 @@ describe('the end of a hold after a restore', () => {
     await addTeam();
     const { id } = await admin.json<{ id: string }>('hold', 'begin', '--restored-from', TAKEN_AT);
 
-    expect(await admin.json('resume', id, '--incomplete')).toEqual({ keptClusters: 1, failedServers: 1 });
+    const before = await admin.pool.query('SELECT phase, generation FROM adopted_server');
+    expect(await admin.json('resume', id, '--incomplete')).toEqual({
+      keptClusters: 1,
+      failedServers: 0,
+      unreadServers: 1,
+    });
+    expect((await admin.pool.query('SELECT phase, generation FROM adopted_server')).rows).toEqual(before.rows);
+    expect((await admin.pool.query('SELECT unread_hold_id FROM adopted_server')).rows).toEqual([
+      { unread_hold_id: id },
+    ]);
+    expect(await admin.run('resume', id, '--incomplete')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('No hold is in force'),
+    });
   });
 
   it('changes nothing of what is as recorded', async () => {
@@ -138,7 +151,7 @@ describe('the end of a hold after a restore', () => {
     await note('AdoptedServer', serverRowId, 'to_be_changed');
     await note('Garden', 'shoots', 'as_recorded');
 
-    expect(await admin.json('resume', id)).toEqual({ keptClusters: 0, failedServers: 0 });
+    expect(await admin.json('resume', id)).toEqual({ keptClusters: 0, failedServers: 0, unreadServers: 0 });
   });
 
   it('lets an operator release a kept cluster', async () => {

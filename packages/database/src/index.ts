@@ -1,5 +1,5 @@
 export { isDatabaseAway } from './database-away.js';
-export { findHold, type Hold, type HoldFinding, isHeld, makeAllDue } from './hold/holds.js';
+export { findHold, type Hold, type HoldFinding, isHeld, makeAllDue, rebuiltSinceBackup } from './hold/holds.js';
 export { type ApplyOptions, applyMigrations } from './migrate/apply-migrations.js';
 export { createMigration, type DiffOptions, diffMigrations } from './migrate/diff-migrations.js';
 export { type Listener, type ListenOptions, listen } from './notifications.js';

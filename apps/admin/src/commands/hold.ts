@@ -71,7 +71,7 @@ export function resumeCommand(withContext: WithContext): Command {
     .description('end the hold whose report you have read; its id is in the report')
     .option(
       '--incomplete',
-      'end it although the report is incomplete; unread clusters stay as they are, unread cloud servers are set to Failed',
+      'end it although the report is incomplete; unread clusters stay as they are, unread cloud servers until they can be read',
     )
     .action(
       withContext(async (context, id: string, { incomplete }: { incomplete?: boolean }) => {
@@ -86,10 +86,10 @@ export function resumeCommand(withContext: WithContext): Command {
             return endHold(tx, hold);
           }),
         );
-        const { keptClusters, failedServers } = ended;
+        const { keptClusters, failedServers, unreadServers } = ended;
         context.print(
           ended,
-          `The hold has ended. Clusters kept as they are: ${keptClusters}. Servers set to Failed: ${failedServers}.\n`,
+          `The hold has ended. Clusters kept as they are: ${keptClusters}. Servers set to Failed: ${failedServers}. Servers still to be read: ${unreadServers}.\n`,
         );
       }),
     );

@@ -120,6 +120,8 @@ function transactionOf(tx: Transaction, caller: Caller, { connectionId, now, quo
           // Keeps cluster and node name: the reconciler must still remove the Node.
           purpose: 'adopt',
           nodeReady: false,
+          // The team permits a rebuild, whatever happened before.
+          unreadHoldId: null,
         },
         select: shownOfServer,
       });

@@ -10,6 +10,7 @@ import type {
   ServerKind,
   ServerPhase,
 } from '@corral/contracts';
+import type { Hold } from '@corral/database';
 import type { NodePatch, NodeReading } from '@corral/garden';
 import type { Architecture, ImageReading, ServerAction, ServerReading } from '@corral/hcloud';
 
@@ -74,6 +75,8 @@ export interface WantedServer extends ServerState {
   readonly claim: { readonly poolId: NodePoolId; readonly poolName: string; readonly cluster: NodeCluster } | null;
   /** What it is: the cluster whose node it is, or may be. Null also when that cluster is gone. */
   readonly currentCluster: NodeCluster | null;
+  /** The hold that ended before the server was read. Until then passes only read it. */
+  readonly unreadHold: Hold | null;
 }
 
 /** The facts of a cluster that its nodes depend on. */

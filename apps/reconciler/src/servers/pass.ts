@@ -1,4 +1,5 @@
 import { joinsByCommand, type ServerId } from '@corral/contracts';
+import { rebuiltSinceBackup } from '@corral/database';
 import type { ProjectClient, Projects } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { heldWait } from '../hold/held-wait.js';
@@ -71,7 +72,7 @@ async function runPass(
   if (joinsByCommand(read.wanted.kind)) return { end: await takeSteps(deps, { ...running, project: null }), steps };
   const token = openOrReport(deps, read.token);
   if (token === null) {
-    const hold = await deps.holds.find();
+    const hold = (await deps.holds.find()) ?? read.wanted.unreadHold;
     if (hold !== null) {
       const message = 'The token of its connection cannot be decrypted, so the server was not read.';
       await deps.holds.note(hold, 'AdoptedServer', read.wanted.id, { finding: 'unread', message });
@@ -101,12 +102,17 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
     if (read === null) return { kind: 'overtaken' };
     const { wanted, now } = read;
     let step = decide(wanted, seen, now, times);
-    const hold = isReading(step) ? null : await deps.holds.find();
+    const installationHold = isReading(step) ? null : await deps.holds.find();
+    const hold = installationHold ?? (isReading(step) ? null : wanted.unreadHold);
     if (hold !== null) {
       const next = readStepWhileHeld(seen, project !== null);
       if (next === null) {
-        await deps.holds.note(hold, 'AdoptedServer', wanted.id, findingAboutServer(wanted, seen, step.do, hold));
-        return finish(deps, lease, read, seen, held(wanted));
+        const found = findingAboutServer(wanted, seen, step.do, hold);
+        await deps.holds.note(hold, 'AdoptedServer', wanted.id, found);
+        if (installationHold !== null) return finish(deps, lease, read, seen, held(wanted));
+        if (found.finding === 'rebuilt_since') return finish(deps, lease, read, seen, rebuiltSince);
+        if (!(await deps.store.recordRead(lease))) return { kind: 'overtaken' };
+        continue;
       }
       step = next;
     }
@@ -192,6 +198,13 @@ const held = (wanted: WantedServer): Verdict => ({
   ...postponed(wanted, heldWait, HELD_MS),
   message: wanted.message,
 });
+
+/** As at the end of a hold: only a new acknowledgement permits a rebuild. */
+const rebuiltSince: Verdict = {
+  ...resting('Failed', rebuiltSinceBackup, { to: 'failed', code: 'server_changed', message: rebuiltSinceBackup }, null),
+  nodeReady: false,
+  hasLeftCluster: true,
+};
 
 const postponed = ({ phase }: WantedServer, waiting: Wait, inMs: number): Verdict => ({
   ...resting(phase, waiting.message, { to: 'stay' }, inMs),

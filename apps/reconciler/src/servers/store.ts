@@ -28,7 +28,7 @@ import {
   type ServerId,
   type ServerPhase,
 } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import type { Hold, Pool } from '@corral/database';
 import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
 import type { NodeCluster, Verdict, WantedServer } from './model.js';
 
@@ -80,7 +80,9 @@ export const serverStore = (pool: Pool) => {
                 coalesce(${isOpenIn('operation')} AND operation.kind = 'server.adopt', false) AS "isAdopting",
                 node_pool.id AS "poolId", node_pool.name AS "poolName",
                 CASE WHEN ${isOpenIn('operation')} THEN operation.waiting END AS waiting,
-                ${clusterFacts('claiming')} AS claiming, ${clusterFacts('joined')} AS "currentCluster"
+                ${clusterFacts('claiming')} AS claiming, ${clusterFacts('joined')} AS "currentCluster",
+                unread.id AS "unreadHoldId", unread.reason AS "unreadReason", unread.begun_at AS "unreadBegunAt",
+                unread.backup_taken_at AS "unreadBackupTakenAt"
          FROM adopted_server
          JOIN team ON team.id = adopted_server.team_id
          JOIN connection ON connection.id = adopted_server.connection_id AND connection.team_id = adopted_server.team_id
@@ -88,6 +90,7 @@ export const serverStore = (pool: Pool) => {
          LEFT JOIN node_pool ON node_pool.id = node_pool_id AND node_pool.team_id = adopted_server.team_id
          LEFT JOIN cluster claiming
                 ON claiming.id = node_pool.cluster_id AND claiming.team_id = adopted_server.team_id
+         LEFT JOIN installation_hold unread ON unread.id = adopted_server.unread_hold_id
          LEFT JOIN cluster joined ON joined.id = member_of_id AND joined.team_id = adopted_server.team_id
          WHERE adopted_server.team_id = $1 AND adopted_server.id = $2 AND adopted_server.lease_fence = $3
            AND adopted_server.lease_until IS NOT NULL`,
@@ -97,6 +100,10 @@ export const serverStore = (pool: Pool) => {
       if (row === undefined) return null;
       return { wanted: wantedOf(row), token: connectionTokenOf(row), now: row.now };
     },
+
+    /** The server was read, and was not rebuilt since the backup: work on it continues. */
+    recordRead: (lease: PassLease<ServerId>): Promise<boolean> =>
+      update(`UPDATE adopted_server SET unread_hold_id = NULL WHERE ${ours}`, leaseValues(lease)),
 
     /** The label was read back from the provider. */
     recordLabel: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
@@ -215,6 +222,8 @@ export const serverStore = (pool: Pool) => {
                                THEN clock_timestamp() ELSE updated_at END,
              due_at = CASE WHEN again THEN due_at
                            ELSE clock_timestamp() + make_interval(secs => $9::float8 / 1000) END,
+             -- Nothing but a read ends this, and a failed server is rebuilt by nobody.
+             unread_hold_id = CASE WHEN $11 = 'failed' THEN NULL ELSE unread_hold_id END,
              lease_until = NULL
          FROM leased WHERE adopted_server.id = leased.id
          RETURNING again, CASE WHEN node_ready <> was_ready OR member_of_id IS DISTINCT FROM was_member
@@ -268,6 +277,10 @@ interface ServerRow extends ServerSpecRow, ServerStateRow, ServerRebuildRow, Sea
   readonly poolName: string | null;
   readonly claiming: NodeCluster | null;
   readonly currentCluster: NodeCluster | null;
+  readonly unreadHoldId: string | null;
+  readonly unreadReason: Hold['reason'] | null;
+  readonly unreadBegunAt: Date | null;
+  readonly unreadBackupTakenAt: Date | null;
 }
 
 function wantedOf(row: ServerRow): WantedServer {
@@ -292,7 +305,13 @@ function wantedOf(row: ServerRow): WantedServer {
     connection: { id: asConnectionId(row.connectionId), phase: row.connectionPhase },
     claim: claimOf(row),
     currentCluster: row.currentCluster,
+    unreadHold: unreadHoldOf(row),
   };
+}
+
+function unreadHoldOf(row: ServerRow): Hold | null {
+  const { unreadHoldId: id, unreadReason: reason, unreadBegunAt: begunAt, unreadBackupTakenAt: backupTakenAt } = row;
+  return id === null || reason === null || begunAt === null ? null : { id, reason, begunAt, backupTakenAt };
 }
 
 function claimOf({ poolId, poolName, claiming: cluster }: ServerRow): WantedServer['claim'] {

@@ -48,6 +48,7 @@ export const aWanted = (more: Partial<WantedServer> = {}): WantedServer => ({
   connection: { id: asConnectionId('connection'), phase: 'Ready' },
   claim: null,
   currentCluster: null,
+  unreadHold: null,
   nodeName: null,
   ...more,
 });

@@ -263,6 +263,7 @@ export function serverWorld(options: WorldOptions) {
         token: { connectionId: asConnectionId('connection'), keyId: 'k', bytes: Buffer.alloc(0) },
         now: new Date(nowMs),
       })),
+    recordRead: () => stored(() => change({ unreadHold: null })),
     recordLabel: (_lease, wanted) => stored(() => isWanted(wanted) && change({ labelledAt: new Date(nowMs) })),
     recordRequest: (_lease, wanted, { askedAt, imageId }) =>
       stored(() => {

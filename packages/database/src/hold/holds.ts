@@ -47,3 +47,7 @@ export async function makeAllDue(db: Queryable): Promise<void> {
   await db.query('UPDATE cluster SET due_at = clock_timestamp() WHERE started_at IS NOT NULL');
   await db.query('UPDATE adopted_server SET due_at = clock_timestamp()');
 }
+
+/** Why a server fails that was rebuilt after the backup from which its row comes. */
+export const rebuiltSinceBackup =
+  'The server may have been rebuilt after the backup from which this installation was restored. Acknowledge the adoption again to rebuild it.';
