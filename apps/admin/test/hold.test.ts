@@ -103,6 +103,26 @@ describe('the end of a hold after a restore', () => {
     expect(await admin.run('resume', id)).toMatchObject({ code: 1, err: expect.stringContaining('incomplete') });
   });
 
+  it('is refused while a comparison has left record sets out', async () => {
+    await admin.pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES (8, '${ZONE}', '{}', now())
+      ON CONFLICT DO NOTHING`);
+    await admin.json('hold', 'begin', '--restored-from', TAKEN_AT);
+    const sync = (skipped: number, added: number) =>
+      admin.pool.query(
+        `INSERT INTO dns_sync_run (zone_name, reason, state, skipped, added, started_at)
+         VALUES ($1, 'schedule', 'succeeded', $2, $3, clock_timestamp())`,
+        [ZONE, skipped, added],
+      );
+
+    await sync(4, 2);
+    const early = await readReport();
+    await sync(0, 1);
+    const late = await readReport();
+
+    expect(early.missing).toEqual([expect.stringContaining('left out')]);
+    expect(late).toMatchObject({ isComplete: true, syncs: [{ skipped: 0, added: 3 }] });
+  });
+
   it('keeps clusters that are ahead, fails servers that were rebuilt, and lets others continue', async () => {
     const { clusterId, serverRowId } = await addTeam();
     const { id } = await admin.json<{ id: string }>('hold', 'begin', '--restored-from', TAKEN_AT);

@@ -18,6 +18,8 @@ export interface DeclaredRow {
   readonly spec: unknown;
   readonly desiredHash: string;
   readonly generation: number;
+  /** The generation that passes leave alone, after a restore. */
+  readonly keptGeneration: number | null;
   readonly pinnedVersion: string | null;
   readonly deletionRequestedAt: Date | null;
 }
@@ -49,7 +51,6 @@ export interface AppliedRow {
   readonly appliedAt: Date | null;
   readonly appliedTokenVersion: number;
   readonly retriedGeneration: number;
-  readonly keptGeneration: number | null;
   readonly failures: number;
   readonly waiting: unknown;
 }
@@ -62,6 +63,7 @@ export const clusterColumns = {
     spec: 'spec',
     desiredHash: 'desired_hash',
     generation: 'generation',
+    keptGeneration: 'kept_generation',
     pinnedVersion: 'pinned_version',
     deletionRequestedAt: 'deletion_requested_at',
   } satisfies Columns<DeclaredRow>,
@@ -87,7 +89,6 @@ export const clusterColumns = {
     appliedAt: 'applied_at',
     appliedTokenVersion: 'applied_token_version',
     retriedGeneration: 'retried_generation',
-    keptGeneration: 'kept_generation',
     failures: 'failures',
     waiting: 'waiting',
   } satisfies Columns<AppliedRow>,

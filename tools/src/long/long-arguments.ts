@@ -16,7 +16,7 @@ export interface LongTest {
 }
 
 const MINUTES = { crash: 30, soak: 9 };
-const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, helm: 1, releases: 1, stalls: 1, terraform: 1 };
+const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, helm: 1, releases: 1, restore: 1, stalls: 1, terraform: 1 };
 /** A week. Anything longer is an installation. */
 const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
@@ -44,6 +44,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs the tests of the Helm chart, and builds Helm first if this machine has none. That takes minutes, once per machine.
   releases [--times ${TIMES.releases}]
           builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
+  restore [--times ${TIMES.restore}]
+          takes a backup under load, destroys the database, and restores it into a world that went on. It takes 1 minute.
   stalls [--times ${TIMES.stalls}]
           sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
   terraform [--times ${TIMES.terraform}]
@@ -79,6 +81,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     case 'images':
     case 'helm':
     case 'releases':
+    case 'restore':
     case 'stalls':
     case 'terraform': {
       const { words, times } = parse(args, { times: TIMES[part] });
@@ -87,6 +90,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         images: 'long/image-builds',
         helm: 'system/installation/helm',
         releases: 'long/two-releases',
+        restore: 'long/restore',
         stalls: 'long/hostile-bodies',
         terraform: 'long/terraform',
       }[part];

@@ -10,7 +10,7 @@ export interface ReportedFinding {
   readonly message: string;
 }
 
-/** The first sync of a zone that began after the hold and succeeded, or the newest one. */
+/** What the syncs of a zone since the hold found, all together. The state and `skipped` are those of the newest that succeeded. */
 export interface ReportedSync {
   readonly zone: string;
   readonly state: string;
@@ -63,6 +63,12 @@ export function missingIn({ syncs, writes, findings, isGardenListed }: Facts): s
       ({ zone }) =>
         `The zone ${zone} has not been compared with its mirror. A reconciler compares all zones when it starts and at intervals; \`zone sync\` compares that of the teams now.`,
     );
+  for (const { zone, skipped } of syncs) {
+    if (skipped === 0) continue;
+    missing.push(
+      `Record sets of the zone ${zone} that were left out because they were written shortly before: ${skipped}. The next \`zone sync\` compares them.`,
+    );
+  }
   if (writes.pending > 0) missing.push(`DNS writes with an unknown outcome: ${writes.pending}.`);
   if (unread('Cluster') > 0) missing.push(`Clusters whose Shoot was not read: ${unread('Cluster')}.`);
   if (unread('AdoptedServer') > 0) missing.push(`Adopted servers that were not read: ${unread('AdoptedServer')}.`);
@@ -77,8 +83,10 @@ async function readSyncs(db: Queryable, { begunAt }: Hold): Promise<ReportedSync
     `SELECT zone.name AS zone, coalesce(run.state::text, 'none') AS state, coalesce(run.added, 0) AS added,
             coalesce(run.changed, 0) AS changed, coalesce(run.removed, 0) AS removed, coalesce(run.skipped, 0) AS skipped
      FROM dns_zone zone LEFT JOIN LATERAL (
-       SELECT * FROM dns_sync_run WHERE zone_name = zone.name AND started_at >= $1
-       ORDER BY state = 'succeeded' DESC, started_at LIMIT 1
+       SELECT state, skipped, (sum(added) OVER ())::int AS added, (sum(changed) OVER ())::int AS changed,
+              (sum(removed) OVER ())::int AS removed
+       FROM dns_sync_run WHERE zone_name = zone.name AND started_at >= $1
+       ORDER BY state = 'succeeded' DESC, started_at DESC LIMIT 1
      ) run ON true ORDER BY zone.name`,
     [begunAt],
   );

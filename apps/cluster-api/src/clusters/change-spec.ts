@@ -212,6 +212,7 @@ function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPl
     observed: null,
     nodeCounts: null,
     pinnedVersion: null,
+    keptGeneration: null,
     lastOperation: null,
     startedAt: null,
     deletionRequestedAt: null,

@@ -26,6 +26,8 @@ export interface ClusterRecord extends ClusterDeclaration, SeenCluster {
   readonly lastOperation: OperationRecord | null;
   /** When the first pass began. Null while the garden does not know the cluster. */
   readonly startedAt: Date | null;
+  /** The generation that passes leave alone after a restore, until the team declares again. */
+  readonly keptGeneration: number | null;
   readonly deletionRequestedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;

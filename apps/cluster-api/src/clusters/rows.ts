@@ -86,6 +86,7 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     nodeCounts: row.nodeCounts as NodeCounts | null,
     lastOperation: row.lastOperation && operationOfJson(row.lastOperation),
     startedAt: row.startedAt,
+    keptGeneration: row.keptGeneration,
     deletionRequestedAt: row.deletionRequestedAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

@@ -26,6 +26,7 @@ export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
     observedGeneration: 4,
     revision: 9,
     phase: 'Ready',
+    keptGeneration: null,
     conditions: [],
     seedName: 'seed-hel',
     migrationPhase: null,

@@ -45,6 +45,16 @@ describe('a declaration', () => {
     expect(same({ conditions })).toMatchObject({ kind: 'accepted', operation: 'cluster.update', generation: 5 });
   });
 
+  it('of the same specification is accepted for a cluster that was restored and kept as it is, once', () => {
+    const current = started();
+    const kept = { ...current, desiredHash: desiredHashOf(current.spec), keptGeneration: current.generation };
+
+    const accepted = decideDeclaration(kept, current.spec);
+
+    expect(accepted).toMatchObject({ kind: 'accepted', operation: 'cluster.update', generation: 5 });
+    expect(decideDeclaration({ ...kept, generation: 5 }, current.spec)).toEqual({ kind: 'unchanged' });
+  });
+
   it('that adds the first pool to a draft starts it, as its creation', () => {
     expect(decideDeclaration(draft(), aClusterSpec())).toMatchObject({
       operation: 'cluster.create',

@@ -20,7 +20,14 @@ export type ClusterOperationKind = Extract<OperationKind, `cluster.${string}`>;
 /** The stored fields that decide about a change of the cluster. */
 export type DeclaredCluster = Pick<
   ClusterRecord,
-  'spec' | 'desiredHash' | 'generation' | 'startedAt' | 'deletionRequestedAt' | 'conditions' | 'lastOperation'
+  | 'spec'
+  | 'desiredHash'
+  | 'generation'
+  | 'keptGeneration'
+  | 'startedAt'
+  | 'deletionRequestedAt'
+  | 'conditions'
+  | 'lastOperation'
 >;
 
 /**
@@ -38,7 +45,9 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
   refuseWhileDeleting(current);
   // After drift the same specification is accepted again, unless an operation is already under way.
   const repairsDrift = isDrifted(current) && openOperationOf(current) === null;
-  if (current.desiredHash === desiredHash && !repairsDrift) return { kind: 'unchanged' };
+  // After a restore, the same specification says that it is the one that the team wants.
+  const isAwaited = current.keptGeneration === current.generation;
+  if (current.desiredHash === desiredHash && !repairsDrift && !isAwaited) return { kind: 'unchanged' };
   return {
     kind: 'accepted',
     operation: operationFor(current, desired),
