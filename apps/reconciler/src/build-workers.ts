@@ -79,7 +79,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
         queues: {
           dns: { handlers: dns.handlers, concurrency: dns.concurrency },
           // One job of each kind runs. A second one ends immediately, and needs a slot.
-          retention: { handlers: { ...retention.handlers, ...usage.handlers }, concurrency: 3 },
+          retention: { handlers: { ...retention.handlers, ...usage.handlers }, concurrency: 4 },
           ...clusterQueues(clusters),
           ...serverQueue(servers),
           ...mailQueue(mail),
