@@ -15,6 +15,7 @@ interface Rule {
   readonly record?: string;
   readonly alert?: string;
   readonly expr: string;
+  readonly labels?: { readonly severity: string };
   readonly annotations?: { readonly runbook_url: string };
 }
 
@@ -51,6 +52,19 @@ describe('the alerts', () => {
       expect(sections).toContain(section);
     }
   });
+});
+
+it('a symptom for which somebody is woken has an alert for absent series', () => {
+  const isOfLevel = (name: string) => recorded.has(name) || name.startsWith('corral_http');
+  const paging = rules.filter(({ labels }) => labels?.severity === 'page').map(({ expr }) => expr);
+  const [absent, present] = [true, false].map(
+    (wanted) =>
+      new Set(
+        paging.filter((expr) => expr.includes('absent(') === wanted).flatMap((expr) => textsOf(expr, 'Identifier')),
+      ),
+  );
+
+  expect([...(present ?? [])].filter((name) => !isOfLevel(name) && !absent?.has(name))).toEqual([]);
 });
 
 describe('a running system', () => {
@@ -121,7 +135,7 @@ describeNeeding(describe, missing, 'promtool', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('sees a page for lost writes, and none for refused ones', () => {
+  it('sees the alerts that recorded series should cause, and no others', () => {
     const { status, stdout, stderr } = spawnSync(
       'promtool',
       ['test', 'rules', builtFile('infra/monitoring/rules.test.yaml')],
