@@ -4,10 +4,11 @@ import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
 import { describeNeeding, freePort } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parser } from '@prometheus-io/lezer-promql';
 import { parse } from 'yaml';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
-import { metricsPage } from '../../support/metrics-page.js';
+import { dashboards, sentExpression } from '../../support/dashboards.js';
+import { labelsInSource, metricsPage } from '../../support/metrics-page.js';
+import { textsOf, unknownLabels } from '../../support/promql.js';
 import { builtFile } from '../../support/system/program.js';
 import { type Ends, undo, ZONE } from '../../support/system/system-parts.js';
 
@@ -22,24 +23,23 @@ interface Rule {
 const file = builtFile('infra/monitoring/rules.yaml');
 const { groups } = parse(readFileSync(file, 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
+/** What Prometheus makes of our label where it is scraped wrongly. */
+const renamedLabel = 'exported_service';
 const recorded = new Set(rules.map(({ record }) => record));
 /** Exists only in a service that terminates TLS itself. */
 const ofTls = 'corral_tls_certificate_expiry_timestamp_seconds';
-
-/** The texts of all nodes of these kinds. The kind `⚠` stands for a syntax error. */
-function textsOf(expression: string, kind: string): string[] {
-  const found: string[] = [];
-  parser.parse(expression).iterate({
-    enter: (node) => {
-      if (node.type.isError ? kind === '⚠' : node.name === kind) found.push(expression.slice(node.from, node.to));
-    },
-  });
-  return found;
-}
+const isMadeElsewhere = (name: string) => name === ofTls || name === 'ALERTS';
 
 describe('the alerts', () => {
   it.each(rules.map(({ expr }) => expr))('have an expression without syntax errors: %s', (expr) => {
     expect(textsOf(expr, '⚠')).toEqual([]);
+  });
+
+  it('use labels that their metrics have', () => {
+    const known = labelsInSource();
+    const unknown = rules.flatMap(({ expr }) => unknownLabels(expr, known));
+
+    expect(unknown.filter((label) => label !== renamedLabel)).toEqual([]);
   });
 
   it('have a section in the runbook', () => {
@@ -103,14 +103,19 @@ describe('a running system', () => {
     expect(readFileSync(page, 'utf8')).toBe(text);
   });
 
-  it('has every metric that the alerts use', () => {
-    const used = new Set(rules.flatMap(({ expr }) => textsOf(expr, 'Identifier')));
+  it('has every metric that the alerts and dashboards use', () => {
+    const panels = dashboards.flatMap(([, dashboard]) => dashboard.panels);
+    const expressions = [
+      ...rules.map(({ expr }) => expr),
+      ...panels.flatMap(({ targets }) => targets.map(sentExpression)),
+    ];
+    const used = new Set(expressions.flatMap((expression) => textsOf(expression, 'Identifier')));
     const known = new Set(
       [...scraped.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) =>
         type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [`${name}`],
       ),
     );
-    const missing = [...used].filter((name) => !known.has(name) && !recorded.has(name) && name !== ofTls);
+    const missing = [...used].filter((name) => !known.has(name) && !recorded.has(name) && !isMadeElsewhere(name));
 
     expect(used.size).toBeGreaterThan(10);
     expect(missing).toEqual([]);
