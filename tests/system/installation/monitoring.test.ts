@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
 import { dashboards, sentExpression } from '../../support/dashboards.js';
 import { labelsInSource, metricsPage } from '../../support/metrics-page.js';
+import { missingProgram } from '../../support/prometheus.js';
 import { textsOf, unknownLabels } from '../../support/promql.js';
 import { builtFile } from '../../support/system/program.js';
 import { type Ends, undo, ZONE } from '../../support/system/system-parts.js';
@@ -130,10 +131,7 @@ describe('a running system', () => {
   });
 });
 
-const hasPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status === 0;
-const missing = hasPromtool ? null : { what: 'promtool', how: 'put promtool (of Prometheus) on PATH' };
-
-describeNeeding(describe, missing, 'promtool', () => {
+describeNeeding(describe, missingProgram('promtool'), 'promtool', () => {
   it('accepts the rules', () => {
     const { status, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
 
