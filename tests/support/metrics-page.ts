@@ -48,8 +48,8 @@ export function metricsPage(scraped: Readonly<Record<string, string>>): string {
   ].join('\n');
 }
 
-/** Label names stand in the source only: a metric without samples shows none. */
-function labelsInSource(): ReadonlyMap<string, readonly string[]> {
+/** The labels of each of our metrics. They stand in the source only: a metric without samples shows none. */
+export function labelsInSource(): ReadonlyMap<string, readonly string[]> {
   const files = execFileSync(
     'git',
     ['ls-files', '--cached', '--others', '--exclude-standard', 'apps/*/src/*.ts', 'packages/*/src/*.ts'],

@@ -80,7 +80,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
         queues: {
           dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
           // One job of each kind runs. A second one ends immediately, and needs a slot.
-          retention: { handlers: tracedJobs({ ...retention.handlers, ...usage.handlers }), concurrency: 3 },
+          retention: { handlers: tracedJobs({ ...retention.handlers, ...usage.handlers }), concurrency: 4 },
           ...clusterQueues(clusters),
           ...serverQueue(servers),
           ...mailQueue(mail),

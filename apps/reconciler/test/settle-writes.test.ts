@@ -1,4 +1,4 @@
-import type { NewWrite } from '@corral/dns-data';
+import { type NewWrite, settlementStore } from '@corral/dns-data';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sweep as sweepRows } from './retention/support.js';
@@ -358,4 +358,20 @@ describe('the recheck', () => {
 
     expect((await at.getEntry(entryId)).recheck_at).not.toBeNull();
   });
+});
+
+it('the oldest write without an outcome has an age while it is sent and while it waits, and none when it is settled', async () => {
+  const { readPendingSeconds, readBacklogSeconds } = settlementStore(at.pool);
+  const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
+  const age = (sql: string) =>
+    at.pool.query(`UPDATE dns_audit_entry SET created_at = now() - interval '90 s', ${sql} WHERE id = $1`, [entryId]);
+  await age("lease_until = now() + interval '1 hour'");
+  expect(await readPendingSeconds()).toBeGreaterThanOrEqual(90);
+  expect(await readBacklogSeconds()).toBe(0);
+
+  await age('lease_until = now()');
+  expect(await readPendingSeconds()).toBeGreaterThanOrEqual(90);
+  await at.workers.settleWrites(running());
+
+  expect(await readPendingSeconds()).toBe(0);
 });

@@ -12,6 +12,7 @@ export * from './cluster/dns/dns-usage.js';
 export { clusterRequestExamples } from './cluster/examples/request-examples.js';
 export * from './cluster/limits.js';
 export * from './cluster/openapi/openapi.js';
+export * from './cluster/operation-outcomes.js';
 export * from './cluster/people/sign-in.js';
 export * from './cluster/people/subscription.js';
 export * from './cluster/people/team.js';

@@ -29,6 +29,8 @@ export interface JobPayloads {
   'clean-up-garden': Record<string, never>;
   /** Delete rows past their retention. */
   'sweep-retention': Record<string, never>;
+  /** Add operations that have ended to the totals. */
+  'count-operations': Record<string, never>;
   /** Record the usage of teams. */
   'record-usage': Record<string, never>;
   /** Send the due mails of invitations. */
@@ -66,6 +68,7 @@ export const jobRules = {
   'count-nodes': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'sweep-retention': { queue: 'retention', attempts: 1, backoffMs: 0 },
+  'count-operations': { queue: 'retention', attempts: 1, backoffMs: 0 },
   'record-usage': { queue: 'retention', attempts: 1, backoffMs: 0 },
   'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },
 } as const satisfies Record<JobName, JobRule>;

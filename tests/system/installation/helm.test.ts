@@ -7,6 +7,7 @@ import { createEmptyDatabase, describeNeeding, freePort, startProcess } from '@c
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { parse, parseAllDocuments } from 'yaml';
+import { dashboards } from '../../support/dashboards.js';
 import {
   type Container,
   environmentOf,
@@ -164,7 +165,7 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
     for (const { spec } of monitors) expect(spec.endpoints).toMatchObject([{ honorLabels: true }]);
   });
 
-  it('has the alerts of the rules file, unchanged, in the release and in the packed chart', async () => {
+  it('has the alerts and dashboards of infra/monitoring, unchanged, in the release and in the packed chart', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'corral-packed-chart-'));
     try {
       runHelm(helm, 'package', '.', '--destination', directory);
@@ -179,12 +180,15 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
         '--values',
         'ci/clusters-values.yaml',
       );
-      const rule = parseAllDocuments(rendered)
-        .map((document) => document.toJS())
-        .find((object) => object?.kind === 'PrometheusRule');
+      const objects = parseAllDocuments(rendered).map((document) => document.toJS());
+      const rule = objects.find((object) => object?.kind === 'PrometheusRule');
+      const boards = objects.find((object) => object?.kind === 'ConfigMap');
 
       expect(rule.spec).toEqual(parse(readFileSync(builtFile('infra/monitoring/rules.yaml'), 'utf8')));
       expect(rule.metadata.labels).toMatchObject({ release: 'prometheus' });
+      expect(boards.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+      const loaded = Object.entries<string>(boards.data).map(([name, text]) => [name, JSON.parse(text)]);
+      expect(loaded).toEqual(dashboards);
     } finally {
       await rm(directory, { recursive: true, force: true });
     }

@@ -4,10 +4,12 @@ import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
 import { describeNeeding, freePort } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parser } from '@prometheus-io/lezer-promql';
 import { parse } from 'yaml';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
-import { metricsPage } from '../../support/metrics-page.js';
+import { dashboards, sentExpression } from '../../support/dashboards.js';
+import { labelsInSource, metricsPage } from '../../support/metrics-page.js';
+import { missingProgram } from '../../support/prometheus.js';
+import { textsOf, unknownLabels } from '../../support/promql.js';
 import { builtFile } from '../../support/system/program.js';
 import { type Ends, undo, ZONE } from '../../support/system/system-parts.js';
 
@@ -15,30 +17,30 @@ interface Rule {
   readonly record?: string;
   readonly alert?: string;
   readonly expr: string;
+  readonly labels?: { readonly severity: string };
   readonly annotations?: { readonly runbook_url: string };
 }
 
 const file = builtFile('infra/monitoring/rules.yaml');
 const { groups } = parse(readFileSync(file, 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
+/** What Prometheus makes of our label where it is scraped wrongly. */
+const renamedLabel = 'exported_service';
 const recorded = new Set(rules.map(({ record }) => record));
 /** Exists only in a service that terminates TLS itself. */
 const ofTls = 'corral_tls_certificate_expiry_timestamp_seconds';
-
-/** The texts of all nodes of these kinds. The kind `⚠` stands for a syntax error. */
-function textsOf(expression: string, kind: string): string[] {
-  const found: string[] = [];
-  parser.parse(expression).iterate({
-    enter: (node) => {
-      if (node.type.isError ? kind === '⚠' : node.name === kind) found.push(expression.slice(node.from, node.to));
-    },
-  });
-  return found;
-}
+const isMadeElsewhere = (name: string) => name === ofTls || name === 'ALERTS';
 
 describe('the alerts', () => {
   it.each(rules.map(({ expr }) => expr))('have an expression without syntax errors: %s', (expr) => {
     expect(textsOf(expr, '⚠')).toEqual([]);
+  });
+
+  it('use labels that their metrics have', () => {
+    const known = labelsInSource();
+    const unknown = rules.flatMap(({ expr }) => unknownLabels(expr, known));
+
+    expect(unknown.filter((label) => label !== renamedLabel)).toEqual([]);
   });
 
   it('have a section in the runbook', () => {
@@ -51,6 +53,19 @@ describe('the alerts', () => {
       expect(sections).toContain(section);
     }
   });
+});
+
+it('a symptom for which somebody is woken has an alert for absent series', () => {
+  const isOfLevel = (name: string) => recorded.has(name) || name.startsWith('corral_http');
+  const paging = rules.filter(({ labels }) => labels?.severity === 'page').map(({ expr }) => expr);
+  const [absent, present] = [true, false].map(
+    (wanted) =>
+      new Set(
+        paging.filter((expr) => expr.includes('absent(') === wanted).flatMap((expr) => textsOf(expr, 'Identifier')),
+      ),
+  );
+
+  expect([...(present ?? [])].filter((name) => !isOfLevel(name) && !absent?.has(name))).toEqual([]);
 });
 
 describe('a running system', () => {
@@ -89,14 +104,19 @@ describe('a running system', () => {
     expect(readFileSync(page, 'utf8')).toBe(text);
   });
 
-  it('has every metric that the alerts use', () => {
-    const used = new Set(rules.flatMap(({ expr }) => textsOf(expr, 'Identifier')));
+  it('has every metric that the alerts and dashboards use', () => {
+    const panels = dashboards.flatMap(([, dashboard]) => dashboard.panels);
+    const expressions = [
+      ...rules.map(({ expr }) => expr),
+      ...panels.flatMap(({ targets }) => targets.map(sentExpression)),
+    ];
+    const used = new Set(expressions.flatMap((expression) => textsOf(expression, 'Identifier')));
     const known = new Set(
       [...scraped.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) =>
         type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [`${name}`],
       ),
     );
-    const missing = [...used].filter((name) => !known.has(name) && !recorded.has(name) && name !== ofTls);
+    const missing = [...used].filter((name) => !known.has(name) && !recorded.has(name) && !isMadeElsewhere(name));
 
     expect(used.size).toBeGreaterThan(10);
     expect(missing).toEqual([]);
@@ -111,17 +131,14 @@ describe('a running system', () => {
   });
 });
 
-const hasPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status === 0;
-const missing = hasPromtool ? null : { what: 'promtool', how: 'put promtool (of Prometheus) on PATH' };
-
-describeNeeding(describe, missing, 'promtool', () => {
+describeNeeding(describe, missingProgram('promtool'), 'promtool', () => {
   it('accepts the rules', () => {
     const { status, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('sees a page for lost writes, and none for refused ones', () => {
+  it('sees the alerts that recorded series should cause, and no others', () => {
     const { status, stdout, stderr } = spawnSync(
       'promtool',
       ['test', 'rules', builtFile('infra/monitoring/rules.test.yaml')],

@@ -16,7 +16,18 @@ export interface LongTest {
 }
 
 const MINUTES = { crash: 30, soak: 9 };
-const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, helm: 1, releases: 1, restore: 1, stalls: 1, terraform: 1 };
+const TIMES = {
+  crash: 1,
+  soak: 1,
+  orders: 3,
+  images: 1,
+  helm: 1,
+  dashboards: 1,
+  releases: 1,
+  restore: 1,
+  stalls: 1,
+  terraform: 1,
+};
 /** A week. Anything longer is an installation. */
 const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
@@ -42,6 +53,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
   helm [--times ${TIMES.helm}]
           runs the tests of the Helm chart, and builds Helm first if this machine has none. That takes minutes, once per machine.
+  dashboards [--times ${TIMES.dashboards}]
+          lets Prometheus scrape a system that works, and checks that the panels show something. It needs Prometheus, and takes 1 minute.
   releases [--times ${TIMES.releases}]
           builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
   restore [--times ${TIMES.restore}]
@@ -80,6 +93,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     }
     case 'images':
     case 'helm':
+    case 'dashboards':
     case 'releases':
     case 'restore':
     case 'stalls':
@@ -89,6 +103,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const file = {
         images: 'long/image-builds',
         helm: 'system/installation/helm',
+        dashboards: 'long/dashboards',
         releases: 'long/two-releases',
         restore: 'long/restore',
         stalls: 'long/hostile-bodies',

@@ -7,7 +7,7 @@ export type DnsMetrics = ReturnType<typeof dnsMetrics>;
 interface MetricSources {
   readonly zoneNames: readonly string[];
   readonly sync: Pick<ZoneSyncStore, 'readSyncAgeSeconds'>;
-  readonly settlements: Pick<SettlementStore, 'readBacklogSeconds'>;
+  readonly settlements: Pick<SettlementStore, 'readBacklogSeconds' | 'readPendingSeconds'>;
   readonly ends: Pick<DemoEnds, 'readBacklogSeconds'>;
 }
 
@@ -36,6 +36,13 @@ export function dnsMetrics(metrics: Metrics, { zoneNames, sync, settlements, end
     help: 'Time since the oldest write with an unknown outcome became due',
     async collect() {
       await setOrForget(this, () => settlements.readBacklogSeconds());
+    },
+  });
+  metrics.gauge({
+    name: 'corral_dns_write_pending_age_seconds',
+    help: 'Age of the oldest write without an outcome, also of one that is still being sent; 0 when there is none',
+    async collect() {
+      await setOrForget(this, () => settlements.readPendingSeconds());
     },
   });
   return {

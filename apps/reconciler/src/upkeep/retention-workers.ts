@@ -2,6 +2,7 @@ import type { Pool } from '@corral/database';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { oneAtATime } from '../loop/run-bounds.js';
+import { countOperations, operationEndMetrics } from './count-operations.js';
 import { openOperationMetrics } from './open-operations.js';
 import { retentionRules } from './retention-rules.js';
 import { type Swept, sweepRetention } from './sweep-retention.js';
@@ -20,15 +21,16 @@ export interface RetentionWorkerDeps {
 
 export interface RetentionWorkers {
   sweep(signal: AbortSignal): Promise<Swept>;
-  readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention'>;
-  /** Schedules the recurring job. */
+  readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention' | 'count-operations'>;
+  /** Schedules the recurring jobs. */
   schedule(): void;
 }
 
 const INTERVAL_MS = 600_000;
+const COUNT_INTERVAL_MS = 30_000;
 const SIZES_INTERVAL_MS = 60_000;
 
-/** Wires the sweep over rows past their retention. Has no effect until `schedule`. */
+/** Wires the sweep over rows past their retention, and the count of operations that end. Has no effect until `schedule`. */
 export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: RetentionWorkerDeps): RetentionWorkers {
   const swept = metrics.counter({
     name: 'corral_retention_rows_total',
@@ -36,6 +38,7 @@ export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: R
     labelNames: ['rule'],
   });
   openOperationMetrics(metrics, pool);
+  operationEndMetrics(metrics, pool);
   tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
   const sweep = sweepRetention({
     pool,
@@ -45,7 +48,10 @@ export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: R
   });
   return {
     sweep,
-    handlers: { 'sweep-retention': oneAtATime(sweep) },
-    schedule: () => queue.schedule('sweep-retention', {}, INTERVAL_MS),
+    handlers: { 'sweep-retention': oneAtATime(sweep), 'count-operations': oneAtATime(countOperations(pool)) },
+    schedule() {
+      queue.schedule('sweep-retention', {}, INTERVAL_MS);
+      queue.schedule('count-operations', {}, COUNT_INTERVAL_MS);
+    },
   };
 }

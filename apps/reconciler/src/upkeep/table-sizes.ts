@@ -29,6 +29,7 @@ export const ownTables = [
   'membership',
   'node_pool',
   'operation',
+  'operation_total',
   'price_list',
   'service_process',
   'session',

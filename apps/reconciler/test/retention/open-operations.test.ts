@@ -9,10 +9,14 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-async function scrape(pool: ClusterRows['pool']): Promise<string[]> {
+async function pageOf(pool: ClusterRows['pool']): Promise<string> {
   const metrics = createMetrics({ service: 'test' });
   openOperationMetrics(metrics, pool);
-  const text = await metrics.registry.metrics();
+  return metrics.registry.metrics();
+}
+
+async function scrape(pool: ClusterRows['pool']): Promise<string[]> {
+  const text = await pageOf(pool);
   return [...text.matchAll(/^corral_operation_open_age_seconds\{.*\} (\S+)$/gm)].map(([, value = '']) => value);
 }
 
@@ -40,5 +44,25 @@ describe('the age of the oldest open operation', () => {
     const query = () => Promise.reject(new Error('connection refused'));
 
     expect(await scrape({ query } as unknown as ClusterRows['pool'])).toEqual([]);
+  });
+});
+
+describe('overdue operations', () => {
+  it('are open for longer than their kind may; those that have ended are not counted', async () => {
+    const team = await at.addTeam();
+    const connectionId = await at.addConnection(team);
+    const [open, ended] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
+    await at.declare(team, connectionId);
+    await at.pool.query(
+      `UPDATE operation SET kind = 'connection.verify', created_at = now() - interval '301 s',
+                            state = CASE WHEN id = $2 THEN 'cancelled' ELSE state END,
+                            finished_at = CASE WHEN id = $2 THEN now() END
+       WHERE id IN ($1, $2)`,
+      [open.operationId, ended.operationId],
+    );
+
+    const lines = (await pageOf(at.pool)).match(/^corral_operations_overdue_count\{kind="connection.verify".*$/gm);
+
+    expect(lines).toEqual([expect.stringMatching(/ 1$/)]);
   });
 });

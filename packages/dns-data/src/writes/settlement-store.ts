@@ -198,6 +198,15 @@ export const settlementStore = (pool: Pool) => ({
     );
     return rows[0]?.seconds ?? 0;
   },
+
+  /** Age of the oldest write without an outcome, also of one that is still being sent, in seconds; 0 when there is none. */
+  async readPendingSeconds(): Promise<number> {
+    const { rows } = await pool.query<{ seconds: number | null }>(
+      `SELECT extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS seconds
+       FROM dns_audit_entry WHERE state = 'pending'`,
+    );
+    return Math.max(0, rows[0]?.seconds ?? 0);
+  },
 });
 export type SettlementStore = ReturnType<typeof settlementStore>;
 
