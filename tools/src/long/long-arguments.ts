@@ -25,6 +25,7 @@ const TIMES = {
   dashboards: 1,
   releases: 1,
   restore: 1,
+  runbooks: 1,
   stalls: 1,
   terraform: 1,
 };
@@ -59,6 +60,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
   restore [--times ${TIMES.restore}]
           takes a backup under load, destroys the database, and restores it into a world that went on. It takes 1 minute.
+  runbooks [--times ${TIMES.runbooks}]
+          runs the commands of the runbook for a zone that lost its content. It takes a few seconds.
   stalls [--times ${TIMES.stalls}]
           sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
   terraform [--times ${TIMES.terraform}]
@@ -96,6 +99,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     case 'dashboards':
     case 'releases':
     case 'restore':
+    case 'runbooks':
     case 'stalls':
     case 'terraform': {
       const { words, times } = parse(args, { times: TIMES[part] });
@@ -106,6 +110,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         dashboards: 'long/dashboards',
         releases: 'long/two-releases',
         restore: 'long/restore',
+        runbooks: 'long/lost-zone',
         stalls: 'long/hostile-bodies',
         terraform: 'long/terraform',
       }[part];

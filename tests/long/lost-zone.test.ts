@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeNeeding, unlessInstalled } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { callDns } from '../support/clients/dns-api.js';
+import { untilSettled } from '../support/system/mirror.js';
+import { builtFile } from '../support/system/program.js';
+import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
+
+/* The runbook for a zone that lost its content, with its own commands. Only hosts, passwords and pauses are replaced. */
+
+const missing =
+  ['psql', 'jq', 'curl', 'bash']
+    .map((name) => unlessInstalled([name, '--version'], { what: name, how: `put ${name} on PATH` }))
+    .find((each) => each !== null) ?? null;
+
+/** The shell blocks of a section of the runbook, in order. */
+function blocksOf(section: string): string[] {
+  const text = readFileSync(builtFile('docs/runbooks/replace-lost-parts.md'), 'utf8');
+  const [, rest = ''] = text.split(`## ${section}\n`);
+  const [body = ''] = rest.split('\n## ');
+  return [...body.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.replaceAll(/^ {3}/gm, ''));
+}
+
+describeNeeding(describe, missing, 'a zone that lost its content', () => {
+  let system: System;
+  let folder: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'corral-lost-zone-'));
+    system = await startSystem();
+  });
+  afterAll(async () => {
+    await system?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('gets it back from the mirror, without a difference', async () => {
+    const team = system.teams[0] as Team;
+    const sets = [
+      {
+        name: 'www.acme',
+        type: 'A',
+        ttl: 300,
+        records: [{ value: '192.0.2.1', comment: 'first' }, { value: '192.0.2.2' }],
+      },
+      { name: '*.acme', type: 'AAAA', records: [{ value: '2001:db8::1' }], labels: { env: 'prod' } },
+      { name: 'text.acme', type: 'TXT', records: [{ value: '"a \\"quoted\\" $HOME `id` \'text\' \\\\ end"' }] },
+    ];
+    for (const body of sets) {
+      const created = await callDns(system.url, {
+        method: 'POST',
+        path: `/zones/${ZONE}/rrsets`,
+        token: team.token,
+        body,
+      });
+      expect(created.status).toBe(201);
+    }
+    await untilSettled(system);
+    const before = await system.cloud.stated();
+    const [readMirror = '', writeZone = ''] = blocksOf('Content of the zone');
+
+    // Somebody empties the zone.
+    for (const reconciler of system.reconcilers) await reconciler.stop();
+    await system.admin('hold', 'begin');
+    for (const id of before.keys()) {
+      const [name, type] = id.split('/') as [string, string];
+      if (name !== '@') await system.cloud.admin('DELETE', `/rrsets/${ZONE}/${encodeURIComponent(name)}/${type}`);
+    }
+    expect(await system.cloud.namesIn(ZONE)).toEqual([]);
+
+    writeFileSync(join(folder, 'token.txt'), system.cloud.token);
+    run(
+      readMirror
+        .replace(/PGPASSWORD=.*--dbname=corral/, `psql --dbname='${system.databaseUrl}'`)
+        .replace('example.org', ZONE),
+    );
+    run(
+      writeZone
+        .replace('https://api.hetzner.cloud/v1/zones/example.org', `${system.cloud.apiUrl}/zones/${ZONE}`)
+        .replace('sleep 1', 'true'),
+    );
+
+    expect(sorted(await system.cloud.stated())).toEqual(sorted(before));
+    for (const reconciler of system.reconcilers) await reconciler.start();
+    for (const reconciler of system.reconcilers) await reconciler.untilReady();
+    const synced = await system.admin('--json', 'zone', 'sync');
+    expect(JSON.parse(synced)).toMatchObject({ added: 0, changed: 0, removed: 0 });
+  });
+
+  function run(script: string): void {
+    const { status, stderr, stdout } = spawnSync('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`${script}\n${stdout}${stderr}`);
+  }
+});
+
+/** Without the SOA, whose serial counts changes. */
+const sorted = (stated: ReadonlyMap<string, string>) => [...stated].filter(([id]) => id !== '@/SOA').sort();
