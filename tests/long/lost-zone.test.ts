@@ -90,7 +90,7 @@ describeNeeding(describe, missing, 'a zone that lost its content', () => {
   });
 
   function run(script: string): void {
-    const { status, stderr, stdout } = spawnSync('bash', ['-euo', 'pipefail', '-c', script], {
+    const { status, stderr, stdout } = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
       cwd: folder,
       encoding: 'utf8',
     });
