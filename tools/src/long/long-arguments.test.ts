@@ -22,7 +22,7 @@ describe('the arguments of a long test', () => {
     [['orders', '--times', '10'], ['--random-order'], {}, 10],
     [['images'], ['tests', 'long/image-builds'], { CORRAL_TEST_LONG: '1' }, 1],
     [['helm'], ['tests', 'system/installation/helm'], { CORRAL_TEST_LONG: '1' }, 1],
-    [['runbooks'], ['tests', 'long/lost-zone'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['runbooks'], ['tests', 'long/lost-parts'], { CORRAL_TEST_LONG: '1' }, 1],
     [['restore'], ['tests', 'long/restore'], { CORRAL_TEST_LONG: '1' }, 1],
     [['dashboards'], ['tests', 'long/dashboards'], { CORRAL_TEST_LONG: '1' }, 1],
     [['releases'], ['tests', 'long/two-releases'], { CORRAL_TEST_LONG: '1' }, 1],

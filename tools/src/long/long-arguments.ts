@@ -61,7 +61,7 @@ export const usage = `Usage: npm run test:long -- <part> [options]
   restore [--times ${TIMES.restore}]
           takes a backup under load, destroys the database, and restores it into a world that went on. It takes 1 minute.
   runbooks [--times ${TIMES.runbooks}]
-          runs the commands of the runbook for a zone that lost its content. It takes a few seconds.
+          runs the commands of the runbook for lost parts. It takes a few seconds.
   stalls [--times ${TIMES.stalls}]
           sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
   terraform [--times ${TIMES.terraform}]
@@ -110,7 +110,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         dashboards: 'long/dashboards',
         releases: 'long/two-releases',
         restore: 'long/restore',
-        runbooks: 'long/lost-zone',
+        runbooks: 'long/lost-parts',
         stalls: 'long/hostile-bodies',
         terraform: 'long/terraform',
       }[part];

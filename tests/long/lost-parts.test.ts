@@ -2,41 +2,48 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeNeeding, unlessInstalled } from '@corral/testing';
+import { describeNeeding, freePort, unlessInstalled, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../support/clients/built-in-name.js';
 import { callDns } from '../support/clients/dns-api.js';
 import { untilSettled } from '../support/system/mirror.js';
 import { builtFile } from '../support/system/program.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
-/* The runbook for a zone that lost its content, with its own commands. Only hosts, passwords and pauses are replaced. */
+/* The runbook for lost parts, with its own commands. Only hosts, passwords and pauses are replaced. */
 
 const missing =
-  ['psql', 'jq', 'curl', 'bash']
-    .map((name) => unlessInstalled([name, '--version'], { what: name, how: `put ${name} on PATH` }))
+  ['psql', 'jq', 'curl', 'bash', 'openssl']
+    .map((name) =>
+      unlessInstalled([name, name === 'openssl' ? 'version' : '--version'], { what: name, how: `put ${name} on PATH` }),
+    )
     .find((each) => each !== null) ?? null;
+
+const runbook = readFileSync(builtFile('docs/runbooks/replace-lost-parts.md'), 'utf8');
 
 /** The shell blocks of a section of the runbook, in order. */
 function blocksOf(section: string): string[] {
-  const text = readFileSync(builtFile('docs/runbooks/replace-lost-parts.md'), 'utf8');
-  const [, rest = ''] = text.split(`## ${section}\n`);
+  const [, rest = ''] = runbook.split(`## ${section}\n`);
   const [body = ''] = rest.split('\n## ');
   return [...body.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.replaceAll(/^ {3}/gm, ''));
 }
 
-describeNeeding(describe, missing, 'a zone that lost its content', () => {
+describeNeeding(describe, missing, 'lost parts', () => {
   let system: System;
   let folder: string;
+  let tlsPort: number;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'corral-lost-zone-'));
-    system = await startSystem();
+    tlsPort = await freePort();
+    await certifyUpstreamName(folder);
+    system = await startSystem({ gatewayEnv: tlsOfUpstreamName(folder, tlsPort) });
   });
   afterAll(async () => {
     await system?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('gets it back from the mirror, without a difference', async () => {
+  it('are a zone: it gets its content back from the mirror, without a difference', async () => {
     const team = system.teams[0] as Team;
     const sets = [
       {
@@ -89,12 +96,35 @@ describeNeeding(describe, missing, 'a zone that lost its content', () => {
     expect(JSON.parse(synced)).toMatchObject({ added: 0, changed: 0, removed: 0 });
   });
 
-  function run(script: string): void {
+  it('are a certificate: clients see the renewed one without a restart', async () => {
+    const [inspect = ''] = blocksOf('Certificate');
+    const seen = () =>
+      run(inspect.replace('dns.example.org:443', `127.0.0.1:${tlsPort}`).replace('dns.example.org', UPSTREAM_NAME));
+    const before = seen();
+    expect(before).toMatch(/notAfter=/);
+
+    // The dates of a certificate have no fractions of a second.
+    await waitFor('a certificate with another date', async () => {
+      await certifyUpstreamName(folder);
+      return seen() !== before;
+    });
+  });
+
+  it('are secret keys: the command makes a key that the services accept', async () => {
+    const [, command = ''] = /`(echo "\$\(date[^`]*)`/.exec(runbook) ?? [];
+    const made = run(command).trim();
+
+    // A name, and 32 bytes in base64.
+    expect(made).toMatch(/^\d{6}:[A-Za-z0-9+/]{43}=$/);
+  });
+
+  function run(script: string): string {
     const { status, stderr, stdout } = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
       cwd: folder,
       encoding: 'utf8',
     });
     if (status !== 0) throw new Error(`${script}\n${stdout}${stderr}`);
+    return stdout;
   }
 });
 
