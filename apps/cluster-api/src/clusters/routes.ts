@@ -1,5 +1,6 @@
 import { costDifferenceOf, costOf } from '@corral/cluster-data';
-import { type ClusterOperationId, isClusterName } from '@corral/contracts';
+import { type ClusterOperationId, type ClusterPhase, isClusterName } from '@corral/contracts';
+import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { entityTagOf } from '../changes/entity-tag.js';
 import { bodyOf, checkNamed } from '../http/body.js';
@@ -57,7 +58,13 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     async listClusters(req, res) {
       const { team } = callerOf(res);
       const { limit, after } = parsePaging(req, 1);
-      const rows = await store.list(team.id, { limit: limit + 1, after: after?.[0] ?? null });
+      const query = queryOf(req);
+      const rows = await store.list(team.id, {
+        limit: limit + 1,
+        after: after?.[0] ?? null,
+        phases: query.getAll('phase') as ClusterPhase[],
+        connection: query.get('connection'),
+      });
       const { items, next } = pageOf(rows, limit, ({ name }) => [name]);
       res.json({ items: items.map((cluster) => clusterBody(cluster, team)), next });
     },

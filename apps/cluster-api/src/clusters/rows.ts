@@ -21,7 +21,7 @@ import {
   selectOf,
   storedSpecOf,
 } from '@corral/cluster-data';
-import type { TeamId } from '@corral/contracts';
+import type { ClusterPhase, TeamId } from '@corral/contracts';
 import { sql, sqlText } from '@corral/database';
 import type { Transaction } from '../changes/team-changes.js';
 import type { ClusterRecord } from './record.js';
@@ -52,15 +52,29 @@ export interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRo
   readonly pools: readonly BackedPoolRow[];
 }
 
-/** Lists clusters of a team in the order of their names, starting after the name `after`. */
+export interface ClusterQuery {
+  readonly limit: number;
+  /** The name after which the page begins. */
+  readonly after: string | null;
+  /** Any of them; none: all. */
+  readonly phases: readonly ClusterPhase[];
+  /** Reference of the connection. */
+  readonly connection: string | null;
+}
+
+/** Lists clusters of a team in the order of their names. */
 export async function listClusters(
   db: Db,
   teamId: TeamId,
-  { limit, after }: { limit: number; after: string | null },
+  { limit, after, phases, connection }: ClusterQuery,
 ): Promise<ClusterRecord[]> {
   const rows = await db.$queryRaw<ClusterRow[]>`
     ${wholeClusters}
     WHERE cluster.team_id = ${teamId}::uuid AND (${after}::text IS NULL OR cluster.name > ${after}::text)
+      AND (${phases.length === 0} OR cluster.phase = ANY (${[...phases]}::text[]))
+      AND (${connection}::text IS NULL OR EXISTS (
+        SELECT FROM connection WHERE connection.id = cluster.connection_id AND connection.team_id = cluster.team_id
+          AND connection.ref = ${connection}::text))
     ORDER BY cluster.name LIMIT ${limit}`;
   return rows.map(clusterOf);
 }

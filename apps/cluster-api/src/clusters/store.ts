@@ -33,7 +33,7 @@ const ATTEMPTS_MAX = 3;
 export const clusterStore = (prisma: Prisma, changeTeam: ChangeTeam): ClusterStore => ({
   find: (teamId, name) => findCluster(prisma, teamId, name),
 
-  list: (teamId, page) => listClusters(prisma, teamId, page),
+  list: (teamId, query) => listClusters(prisma, teamId, query),
 
   async change(caller, name, work) {
     for (let attempt = 1; ; attempt += 1) {

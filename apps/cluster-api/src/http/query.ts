@@ -22,9 +22,17 @@ export function checkQuery(route: ClusterRoute): RequestHandler {
   };
 }
 
-function problemOf({ type, values }: ClusterQueryParameter, texts: readonly string[]): string | null {
-  if (texts.length > 1) return 'must be given only once';
-  const text = texts[0] as string;
+function problemOf(parameter: ClusterQueryParameter, texts: readonly string[]): string | null {
+  if (texts.length > 1 && !parameter.isRepeatable) return 'must be given only once';
+  if (new Set(texts).size < texts.length) return 'must not repeat a value';
+  for (const text of texts) {
+    const problem = problemOfValue(parameter, text);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+function problemOfValue({ type, values }: ClusterQueryParameter, text: string): string | null {
   if (text.includes('\0')) return 'contains a character that is not allowed';
   if (type === 'boolean' && text !== 'true' && text !== 'false') return 'must be true or false';
   if (type === 'integer' && !/^\d{1,9}$/.test(text)) return 'must be a whole number';

@@ -1,4 +1,4 @@
-import type { ClusterOperationId, OperationState } from '@corral/contracts';
+import type { ClusterOperationId, OperationKind, OperationState } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
 import { callerOf } from '../http/caller.js';
@@ -24,7 +24,8 @@ export function operationRoutes({ store, publicUrl }: OperationRoutesDeps) {
         limit: limit + 1,
         after: after && positionOf(after),
         target: query.get('target'),
-        state: query.get('state') as OperationState | null,
+        states: query.getAll('state') as OperationState[],
+        kinds: query.getAll('kind') as OperationKind[],
       });
       const { items, next } = pageOf(rows, limit, cursorAt);
       const context = { team, publicUrl: publicUrl() };

@@ -21,7 +21,9 @@ interface OperationQuery {
   readonly after: Position | null;
   /** Name or id of the target. */
   readonly target: string | null;
-  readonly state: OperationState | null;
+  /** Any of them; none: all. */
+  readonly states: readonly OperationState[];
+  readonly kinds: readonly OperationKind[];
 }
 
 export type OperationStore = ReturnType<typeof operationStore>;
@@ -34,11 +36,12 @@ export const operationStore = (prisma: Prisma) => ({
   },
 
   /** Newest first. */
-  async list(teamId: TeamId, { limit, after, target, state }: OperationQuery): Promise<OperationRecord[]> {
+  async list(teamId: TeamId, { limit, after, target, states, kinds }: OperationQuery): Promise<OperationRecord[]> {
     const rows = await prisma.operation.findMany({
       where: {
         teamId,
-        ...(state === null ? {} : { state }),
+        ...(states.length === 0 ? {} : { state: { in: [...states] } }),
+        ...(kinds.length === 0 ? {} : { kind: { in: [...kinds] } }),
         AND: [targetIs(target), ...(after === null ? [] : [isBehind(after)])],
       },
       orderBy: newestFirst,

@@ -108,6 +108,16 @@ describe('operations', () => {
       expect(items.map(({ target }) => target.name)).toContain('failed');
     });
 
+    it('filters by several states and kinds', async () => {
+      await declare(t, t.acme, 'of-a-kind');
+
+      const both = await list('state=failed&state=queued&kind=cluster.create&kind=cluster.delete');
+
+      expect(new Set(both.items.map(({ state }) => state))).toEqual(new Set(['failed', 'queued']));
+      expect(new Set(both.items.map(({ kind }) => kind))).toEqual(new Set(['cluster.create']));
+      expect((await list('kind=cluster.delete')).items).toEqual([]);
+    });
+
     it('lists each operation once over all pages, also with equal times', async () => {
       await t.pool.query(`UPDATE operation SET created_at = '2026-11-21' WHERE team_id = $1 AND state = 'queued'`, [
         t.acme.id,
@@ -125,11 +135,17 @@ describe('operations', () => {
       expect(new Set(seen).size).toBe(seen.length);
     });
 
-    it.each(['state=done', 'limit=0', 'cursor=x', 'cursor=WyJ4IiwieSJd', 'target=%00', 'kind=x'])(
-      'answers 422 for ?%s',
-      async (query) => {
-        expect((await get(`/operations/?${query}`).expect(422)).body.code).toBe('validation_failed');
-      },
-    );
+    it.each([
+      'state=done',
+      'limit=0',
+      'cursor=x',
+      'cursor=WyJ4IiwieSJd',
+      'target=%00',
+      'kind=x',
+      'state=failed&state=failed',
+      'target=a&target=b',
+    ])('answers 422 for ?%s', async (query) => {
+      expect((await get(`/operations/?${query}`).expect(422)).body.code).toBe('validation_failed');
+    });
   });
 });

@@ -101,6 +101,20 @@ describe('reading clusters', () => {
       expect(second.next).toBeNull();
     });
 
+    it('filters by phases and by the connection', async () => {
+      const of = async (query: string) => namesIn((await get(`/clusters/?${query}`).expect(200)).body);
+      const { rows } = await t.pool.query<{ phase: string; ref: string }>(
+        `SELECT cluster.phase, connection.ref FROM cluster JOIN connection ON connection.id = connection_id
+         WHERE cluster.team_id = $1 AND cluster.name = 'alpha'`,
+        [t.acme.id],
+      );
+      const { phase, ref } = rows[0] as { phase: string; ref: string };
+
+      expect(await of(`phase=${phase}&phase=Deleting&connection=${ref}`)).toContain('alpha');
+      expect(await of('phase=Deleting')).toEqual([]);
+      expect(await of('connection=other')).toEqual([]);
+    });
+
     it('is empty for a team without clusters', async () => {
       const { body } = await t.api.as(t.globex.member).get(t.globex.path('/clusters/')).expect(200);
 

@@ -44,6 +44,8 @@ export interface ClusterQueryParameter {
   readonly description: string;
   readonly type: 'string' | 'integer' | 'boolean' | 'time';
   readonly values?: readonly string[];
+  /** May be given several times: any of the values fits. */
+  readonly isRepeatable?: boolean;
 }
 
 export const paging: readonly ClusterQueryParameter[] = [

@@ -11,7 +11,7 @@ import { teamRoutes } from './people/team-routes.js';
 import type { ProblemCode } from './problem-codes.js';
 import { type ClusterQueryParameter, type ClusterRoute, paging, team } from './route.js';
 import { adoptedServerRoutes } from './servers/adopted-server-routes.js';
-import { connectionPhases, operationStates } from './states.js';
+import { clusterPhases, connectionPhases, operationKinds, operationStates } from './states.js';
 import { usageRoutes } from './usage-routes.js';
 
 export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.js';
@@ -71,7 +71,17 @@ export const clusterRoutes = [
     access: 'member',
     answers: { 200: 'clusterList' },
     problems: [],
-    query: paging,
+    query: [
+      {
+        name: 'phase',
+        type: 'string',
+        description: 'Phases of the clusters; may be repeated.',
+        values: clusterPhases,
+        isRepeatable: true,
+      },
+      { name: 'connection', type: 'string', description: 'Reference of the connection.' },
+      ...paging,
+    ],
   },
   {
     operationId: 'putCluster',
@@ -210,7 +220,20 @@ export const clusterRoutes = [
     problems: [],
     query: [
       { name: 'target', type: 'string', description: 'Name or id of the target.' },
-      { name: 'state', type: 'string', description: 'State of the operation.', values: operationStates },
+      {
+        name: 'state',
+        type: 'string',
+        description: 'States of the operations; may be repeated.',
+        values: operationStates,
+        isRepeatable: true,
+      },
+      {
+        name: 'kind',
+        type: 'string',
+        description: 'Kinds of the operations; may be repeated.',
+        values: operationKinds,
+        isRepeatable: true,
+      },
       ...paging,
     ],
   },

@@ -124,9 +124,12 @@ function orNull(schema: BodySchema): BodySchema {
 
 const withExamples = (examples: Examples | undefined): object => (examples === undefined ? {} : { examples });
 
-function queryParameter({ name, description: about, type, values }: ClusterQueryParameter): object {
+function queryParameter({ name, description: about, type, values, isRepeatable }: ClusterQueryParameter): object {
   const { schema: narrower = {}, ...note } = queryNotes[name] ?? {};
-  const schema = { ...queryTypes[type], ...narrower, ...(values ? { enum: values } : {}) };
+  const one = { ...queryTypes[type], ...narrower, ...(values ? { enum: values } : {}) };
+  const schema = isRepeatable
+    ? { type: 'array', items: one, uniqueItems: true, minItems: 1, ...(values ? { maxItems: values.length } : {}) }
+    : one;
   return { name, in: 'query', required: false, description: about, schema, ...note };
 }
 

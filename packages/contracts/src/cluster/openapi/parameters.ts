@@ -66,6 +66,7 @@ export const queryNotes: Readonly<Record<string, { readonly schema?: object; rea
   },
   cursor: { schema: { minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }, example: 'WyJ3ZWIiXQ' },
   target: { example: 'web' },
+  connection: { example: 'main' },
   action: { example: 'cluster.declare' },
   from: { example: '2026-11-21T00:00:00Z' },
   to: { example: '2026-11-22T00:00:00Z' },
