@@ -8,6 +8,7 @@ import { benchDns } from './dns/dns.js';
 import { benchNeighbours } from './neighbours/neighbours.js';
 import { benchOverload } from './overload.js';
 import { benchScarcity } from './scarcity/scarcity.js';
+import { benchSizing } from './sizing/sizing.js';
 
 const usage = [
   'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]',
@@ -17,6 +18,7 @@ const usage = [
   '       npm run bench -- streams [--seconds 60] [--streams 1000]',
   '       npm run bench -- neighbours [--seconds 20] [--only "part of a rude caller’s name"]',
   '       npm run bench -- scarcity [--seconds 120] [--without-redis]',
+  '       npm run bench -- sizing [--seconds 20] [--sets 10000] [--clusters 1000]',
   '       npm run bench -- console [--rounds 5]',
 ].join('\n');
 
@@ -25,8 +27,8 @@ await startOrExit('npm run bench', async () => {
     allowPositionals: true,
     options: {
       seconds: { type: 'string' },
-      sets: { type: 'string', default: '1000000' },
-      clusters: { type: 'string', default: '10000' },
+      sets: { type: 'string' },
+      clusters: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       only: { type: 'string', default: '' },
       streams: { type: 'string', default: '1000' },
@@ -35,10 +37,11 @@ await startOrExit('npm run bench', async () => {
   });
   const [what, ...rest] = positionals;
   const seconds = (otherwise: number) => Number(values.seconds ?? otherwise);
-  if (what === 'dns' && rest.length === 0) await benchDns({ seconds: seconds(5), sets: Number(values.sets) });
+  if (what === 'dns' && rest.length === 0)
+    await benchDns({ seconds: seconds(5), sets: Number(values.sets ?? 1_000_000) });
   else if (what === 'changes' && rest.length === 0) await benchChanges({ seconds: seconds(20) });
   else if (what === 'reconcile' && rest.length === 0) {
-    await benchReconcile({ seconds: seconds(15), clusters: Number(values.clusters) });
+    await benchReconcile({ seconds: seconds(15), clusters: Number(values.clusters ?? 10_000) });
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {
     await benchStreams({ seconds: seconds(60), streams: Number(values.streams) });
@@ -47,6 +50,9 @@ await startOrExit('npm run bench', async () => {
   } else if (what === 'scarcity' && rest.length === 0) {
     const isPassed = await benchScarcity({ seconds: seconds(120), withRedis: !values['without-redis'] });
     process.exitCode = isPassed ? 0 : 1;
+  } else if (what === 'sizing' && rest.length === 0) {
+    const [sets, clusters] = [Number(values.sets ?? 10_000), Number(values.clusters ?? 1_000)];
+    await benchSizing({ seconds: seconds(20), sets, clusters });
   } else if (what === 'console' && rest.length === 0) await benchConsole({ rounds: Number(values.rounds) });
   else throw new Error(usage);
   process.exit();

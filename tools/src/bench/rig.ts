@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { applyMigrations, connectPool, type Pool } from '@corral/database';
 import { type RunningProcess, startPostgres, startProcess } from '@corral/testing';
 
-const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
 export const UNLIMITED = '1000000000';
 

@@ -231,7 +231,7 @@ function gardenCallsIn(calls: unknown): Record<string, number> {
   return Object.fromEntries(Object.entries(byRoute).filter(([key]) => key.includes('/apis/')));
 }
 
-function residentMiB(pid: number): number {
+export function residentMiB(pid: number): number {
   const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Math.round(Number(kilobytes) / 1024);
 }

@@ -155,7 +155,7 @@ async function measureSteady(rig: ClusterRig, clusters: number): Promise<void> {
 }
 
 /** Copies the first cluster, as accepted changes would leave the copies: due immediately. */
-async function insertClusters({ pool }: ClusterRig, count: number): Promise<void> {
+export async function insertClusters({ pool }: Pick<ClusterRig, 'pool'>, count: number): Promise<void> {
   await pool.query(
     `WITH model AS (SELECT * FROM cluster WHERE name = $1),
      made AS (
@@ -173,7 +173,7 @@ async function insertClusters({ pool }: ClusterRig, count: number): Promise<void
   await pool.query('ANALYZE cluster, node_pool');
 }
 
-async function untilConverged({ pool }: ClusterRig, timeoutMs = 5 * MINUTES): Promise<void> {
+export async function untilConverged({ pool }: Pick<ClusterRig, 'pool'>, timeoutMs = 5 * MINUTES): Promise<void> {
   await waitFor(
     'every cluster to converge',
     async () => {

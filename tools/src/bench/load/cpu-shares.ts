@@ -38,13 +38,9 @@ function readTimes(groups: ProcessGroups): Times {
     .slice(1, 9)
     .map(Number);
   const busy = user + nice + system + more.reduce((sum, ticks) => sum + ticks, 0);
-  const processes = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap(readProcess);
+  const processes = readProcesses();
   const ticksOf = (pids: readonly number[]): number =>
-    processes
-      .filter(({ pid, parent }) => pids.includes(pid) || (parent !== process.pid && pids.includes(parent)))
-      .reduce((sum, { ticks }) => sum + ticks, 0);
+    membersAmong(processes, pids).reduce((sum, { ticks }) => sum + ticks, 0);
   return {
     groups: Object.fromEntries(Object.entries(groups).map(([name, pids]) => [name, ticksOf(pids)])),
     busy,
@@ -52,14 +48,34 @@ function readTimes(groups: ProcessGroups): Times {
   };
 }
 
+/** The processes of a group, with the CPU time that each has used, in ticks of the kernel. */
+export const membersOf = (pids: readonly number[]): Process[] => membersAmong(readProcesses(), pids);
+
+const membersAmong = (processes: readonly Process[], pids: readonly number[]): Process[] =>
+  processes.filter(({ pid, parent }) => pids.includes(pid) || (parent !== process.pid && pids.includes(parent)));
+
+const readProcesses = (): Process[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(readProcess);
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly ticks: number;
+  /** Those of its children that have ended. */
+  readonly endedTicks: number;
+}
+
 /** @returns none if the process has ended meanwhile */
-function readProcess(pid: string): { pid: number; parent: number; ticks: number }[] {
+function readProcess(pid: string): Process[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name of the program, in brackets, may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [parent, user, system] = [fields[1], fields[11], fields[12]].map(Number) as [number, number, number];
-    return [{ pid: Number(pid), parent, ticks: user + system }];
+    const [parent = 0, ...ticks] = [1, 11, 12, 13, 14].map((at) => Number(fields[at]));
+    const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = ticks;
+    return [{ pid: Number(pid), parent, ticks: user + system, endedTicks: endedUser + endedSystem }];
   } catch {
     return [];
   }

@@ -31,21 +31,30 @@ export interface NeighboursRig {
   readonly base: Rig;
   /** All processes except those of the rude callers. */
   readonly processes: ProcessGroups;
+  readonly cloud: { readonly url: string; readonly token: string };
+  /** Null if redis-server is not installed. */
+  readonly redisUrl: string | null;
   /** @param at determines the address of the team: 127.0.1.1, 127.0.1.2 … */
   startTenant(slug: string, at: number): Promise<Tenant>;
 }
 
-/** Starts both services and a reconciler as processes, with their default limits. */
-export async function startNeighboursRig(): Promise<NeighboursRig> {
+/**
+ * Starts both services and a reconciler as processes, with their default limits.
+ *
+ * @param env more variables for all three
+ */
+export async function startNeighboursRig(env: Record<string, string> = {}): Promise<NeighboursRig> {
   const base = await startRig();
   try {
     // As in production, where the queue and the shared limits are in Redis.
     const redis = await redisForTests();
     if (redis !== null) base.onStop(redis.stop);
-    const services = await startServices(base, redis === null ? {} : { REDIS_URL: redis.url });
+    const services = await startServices(base, { ...env, ...(redis === null ? {} : { REDIS_URL: redis.url }) });
     const { rows } = await base.pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     return {
       base,
+      cloud: { url: services.cloudUrl, token: services.cloudToken },
+      redisUrl: redis?.url ?? null,
       processes: { ...services.processes, Postgres: rows.map(({ pid }) => parentOf(pid)), polite: [process.pid] },
       startTenant: (slug, at) => startTenant(base, services, { slug, at }),
     };
@@ -58,13 +67,14 @@ export async function startNeighboursRig(): Promise<NeighboursRig> {
 interface Services {
   readonly gateway: string;
   readonly api: string;
+  readonly cloudUrl: string;
   readonly cloudToken: string;
   readonly processes: ProcessGroups;
 }
 
 const portNames = ['cloud', 'admin', 'gardenCloud', 'gardenAdmin', 'gateway', 'api', 'worker'] as const;
 
-async function startServices({ folder, databaseUrl, run }: Rig, redis: { REDIS_URL?: string }): Promise<Services> {
+async function startServices({ folder, databaseUrl, run }: Rig, more: Record<string, string>): Promise<Services> {
   const ports = Object.fromEntries(
     await Promise.all(portNames.map(async (name) => [name, await freePort()])),
   ) as Record<(typeof portNames)[number], number>;
@@ -89,7 +99,8 @@ async function startServices({ folder, databaseUrl, run }: Rig, redis: { REDIS_U
     LOCAL_CLOUD_ADMIN_PORT: String(ports.gardenAdmin),
   };
   const gardener = await run('tools/local-cloud/dist/main.js', gardenCloud, `${at(ports.gardenAdmin)}/admin/calls`);
-  const shared = { ...redis, DATABASE_URL: databaseUrl, HCLOUD_API_URL: `${at(ports.cloud)}/v1`, HOST: '127.0.0.1' };
+  const cloudUrl = `${at(ports.cloud)}/v1`;
+  const shared = { ...more, DATABASE_URL: databaseUrl, HCLOUD_API_URL: cloudUrl, HOST: '127.0.0.1' };
   const zones = { DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: cloudToken, DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: DEMO_ZONE };
   const garden = {
     GARDEN_KUBECONFIG: join(folder, 'garden', 'garden.kubeconfig'),
@@ -112,10 +123,16 @@ async function startServices({ folder, databaseUrl, run }: Rig, redis: { REDIS_U
     run('apps/dns-gateway/dist/main.js', gateway, `${at(ports.gateway)}/readyz`),
     run('apps/cluster-api/dist/main.js', api, `${at(ports.api)}/readyz`),
   ]);
-  const [loop, ...services] = started.map(({ pid }) => pid) as [number, number, number];
+  const [loop, gatewayPid, apiPid] = started.map(({ pid }) => pid) as [number, number, number];
   yieldCores([loop, gardener.pid]);
-  const processes = { services, reconciler: [loop], 'DNS upstream': [upstream.pid], garden: [gardener.pid] };
-  return { gateway: at(ports.gateway), api: at(ports.api), cloudToken, processes };
+  const processes = {
+    'DNS gateway': [gatewayPid],
+    'cluster API': [apiPid],
+    reconciler: [loop],
+    'DNS upstream': [upstream.pid],
+    garden: [gardener.pid],
+  };
+  return { gateway: at(ports.gateway), api: at(ports.api), cloudUrl, cloudToken, processes };
 }
 
 async function startTenant(

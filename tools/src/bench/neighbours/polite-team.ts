@@ -57,7 +57,7 @@ interface Call {
 }
 
 /** The bodies of any two calls differ, so that each call is a change. */
-function callOf(kind: PoliteKind, { gateway, api, slug, tokens, cookies }: Tenant, index: number): Call {
+export function callOf(kind: PoliteKind, { gateway, api, slug, tokens, cookies }: Tenant, index: number): Call {
   const rrsets = `${gateway}/v1/zones/${ZONE}/rrsets`;
   const clusters = `${api}/api/v1/teams/${slug}/clusters/`;
   // All tokens get reads and writes.

@@ -1,0 +1,19 @@
+import { Redis } from 'ioredis';
+
+export interface RedisInfo {
+  readonly processId: number;
+  /** What its data and connections take, without free memory that it keeps. */
+  readonly usedBytes: number;
+}
+
+/** What a Redis says about itself (INFO). */
+export async function readRedis(url: string): Promise<RedisInfo> {
+  const redis = new Redis(url);
+  try {
+    const text = await redis.info();
+    const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1]);
+    return { processId: numberOf('process_id'), usedBytes: numberOf('used_memory') };
+  } finally {
+    redis.disconnect();
+  }
+}
