@@ -1,12 +1,15 @@
-import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
-import { connectPrisma } from '@corral/database';
+import { writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describeNeeding, freePort, waitFor } from '@corral/testing';
+import { launchBrowser } from '@corral/testing/browser';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TeamClient } from '../support/clusters/client.js';
 import { aCluster, aPool, change } from '../support/clusters/journey.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { dashboards, sentExpression } from '../support/dashboards.js';
+import { drawDashboard } from '../support/draw-dashboard.js';
 import { missingProgram, type Prometheus, startPrometheus } from '../support/prometheus.js';
+import { builtFile } from '../support/system/program.js';
 import { type Ends, undo, ZONE } from '../support/system/system-parts.js';
 
 /*
@@ -25,10 +28,15 @@ const SILENT = new Set([
   'Settlements and rechecks',
 ]);
 
+/** For the pictures: long enough for rates to rise and fall. */
+const LOAD_SECONDS = 180;
+const THINK_MS = 150;
+
 describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a system that works', () => {
   const ends: Ends = [];
   let prometheus: Prometheus;
   let system: ClusterSystem;
+  let token: string;
   beforeAll(async () => {
     const [gatewayPort, apiPort] = [await freePort(), await freePort()];
     system = await startClusterSystem({
@@ -38,6 +46,8 @@ describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a sys
       apiEnv: { METRICS_PORT: String(apiPort) },
     });
     ends.push(system.stop);
+    const { member } = system.teams[0] as ClusterSystem['teams'][number];
+    token = (await member.insist({ method: 'POST', path: '/dns-tokens/', body: { name: 'dashboards' } })).json.token;
     prometheus = await startPrometheus([
       `http://127.0.0.1:${gatewayPort}`,
       `http://127.0.0.1:${apiPort}`,
@@ -49,7 +59,7 @@ describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a sys
 
   it('shows the operations that ended, once although two replicas report them, and something in each panel', async () => {
     const { member } = system.teams[0] as ClusterSystem['teams'][number];
-    await writeRecords(system, 'first');
+    await writeRecords(system, token, 'first');
     await workOnClusters(system, member);
     const ended = await waitFor('all ended operations to be scraped', async () => {
       const { rows } = await system.pool.query<{ count: number }>(
@@ -60,7 +70,7 @@ describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a sys
     });
     expect(ended).toBe(3);
     // A rate needs a value before and one after.
-    await writeRecords(system, 'second');
+    await writeRecords(system, token, 'second');
     await waitFor('the last writes to be in the recorded ratio', async () => {
       return (await prometheus.query('corral:dns_writes_failed:ratio_rate3d')).length > 0;
     });
@@ -74,22 +84,58 @@ describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a sys
     }
     expect(silent).toEqual([]);
   }, 300_000);
+
+  (process.env.CORRAL_WRITE_DOCS ? it : it.skip)(
+    'is drawn for the documentation',
+    async () => {
+      const { member } = system.teams[0] as ClusterSystem['teams'][number];
+      const start = Date.now() / 1_000;
+      for (let turn = 0; Date.now() / 1_000 < start + LOAD_SECONDS; turn += 1) {
+        await useApis(system, token);
+        if (turn % 10 === 0) await workOnClusters(system, member);
+        await pause(THINK_MS * (1 + Math.sin(turn / 8)));
+      }
+      const range = { start, end: Date.now() / 1_000, step: 2 };
+      const browser = await launchBrowser();
+      try {
+        for (const [file, dashboard] of dashboards) {
+          const picture = await drawDashboard(browser, dashboard, ({ targets }) =>
+            Promise.all(
+              targets.map(async (target) => ({
+                target,
+                series: await prometheus.queryRange(sentExpression(target, '30s'), range),
+              })),
+            ),
+          );
+          writeFileSync(builtFile(`docs/images/dashboard-${file.replace('.json', '.png')}`), picture);
+        }
+      } finally {
+        await browser.close();
+      }
+    },
+    600_000,
+  );
 });
 
-async function writeRecords({ databaseUrl, gateways }: ClusterSystem, name: string): Promise<void> {
-  const prisma = connectPrisma(databaseUrl);
-  try {
-    const team = (await teamStore(prisma).findTeam('acme')) as TeamRecord;
-    const { token } = await dnsTokenStore(prisma).issueToken(team, { name });
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    for (const at of [1, 2, 3]) {
-      const body = JSON.stringify({ name: `${name}${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
-      const answer = await fetch(`${gateways[0]?.url}/zones/${ZONE}/rrsets`, { method: 'POST', body, headers });
-      expect(answer.status).toBe(201);
-    }
-  } finally {
-    await prisma.$disconnect();
+const rrsets = ({ gateways }: ClusterSystem): string => `${gateways[0]?.url}/zones/${ZONE}/rrsets`;
+const headersOf = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+
+async function writeRecords(system: ClusterSystem, token: string, name: string): Promise<void> {
+  for (const at of [1, 2, 3]) {
+    const body = JSON.stringify({ name: `${name}${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
+    const answer = await fetch(rrsets(system), { method: 'POST', body, headers: headersOf(token) });
+    expect(answer.status).toBe(201);
   }
+}
+
+/** What clients do, some of it refused. */
+async function useApis(system: ClusterSystem, token: string): Promise<void> {
+  const headers = headersOf(token);
+  await writeRecords(system, token, 'passing');
+  await fetch(`${rrsets(system)}?per_page=50`, { headers });
+  for (const at of [1, 2, 3]) await fetch(`${rrsets(system)}/passing${at}.acme/A`, { method: 'DELETE', headers });
+  const body = JSON.stringify({ name: 'not-ours', type: 'A', records: [{ value: '192.0.2.1' }] });
+  await fetch(rrsets(system), { method: 'POST', body, headers });
 }
 
 async function workOnClusters(system: ClusterSystem, member: TeamClient): Promise<void> {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
@@ -99,4 +99,7 @@ it('the documentation lists the panels', () => {
   if (process.env.CORRAL_WRITE_DOCS) writeFileSync(page, dashboardsPage());
 
   expect(readFileSync(page, 'utf8')).toBe(dashboardsPage());
+  for (const [file] of dashboards) {
+    expect(existsSync(builtFile(`docs/images/dashboard-${file.replace('.json', '.png')}`))).toBe(true);
+  }
 });

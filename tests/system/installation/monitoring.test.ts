@@ -108,7 +108,7 @@ describe('a running system', () => {
     const panels = dashboards.flatMap(([, dashboard]) => dashboard.panels);
     const expressions = [
       ...rules.map(({ expr }) => expr),
-      ...panels.flatMap(({ targets }) => targets.map(sentExpression)),
+      ...panels.flatMap(({ targets }) => targets.map((target) => sentExpression(target))),
     ];
     const used = new Set(expressions.flatMap((expression) => textsOf(expression, 'Identifier')));
     const known = new Set(
