@@ -1,5 +1,6 @@
 import { problemCodes } from './cluster/problem-codes.js';
-import { type ClusterRoute, clusterRoutes, type RouteAccess } from './cluster/routes.js';
+import { type ClusterRoute, clusterRoutes } from './cluster/routes.js';
+import { type Role, roles } from './cluster/states.js';
 import { type DnsRoute, dnsRoutes } from './dns/routes.js';
 
 /*
@@ -13,18 +14,27 @@ export interface ClusterVerdicts {
   readonly anonymous: Verdict;
   /** Signed in, but not in the team of the path. */
   readonly stranger: Verdict;
+  readonly viewer: Verdict;
   readonly member: Verdict;
   readonly admin: Verdict;
 }
 
-const verdicts: Readonly<Record<RouteAccess, ClusterVerdicts>> = {
-  public: { anonymous: 'served', stranger: 'served', member: 'served', admin: 'served' },
-  session: { anonymous: 'authentication_required', stranger: 'served', member: 'served', admin: 'served' },
-  member: { anonymous: 'authentication_required', stranger: 'not_found', member: 'served', admin: 'served' },
-  admin: { anonymous: 'authentication_required', stranger: 'not_found', member: 'permission_denied', admin: 'served' },
-};
+/** Whether a role in a team includes another: an administrator may do everything that a member or a viewer may do. */
+export const roleCovers = (role: Role, needed: Role): boolean => roles.indexOf(role) <= roles.indexOf(needed);
 
-export const clusterVerdictsOf = ({ access }: Pick<ClusterRoute, 'access'>): ClusterVerdicts => verdicts[access];
+const outsiders = {
+  public: { anonymous: 'served', stranger: 'served' },
+  session: { anonymous: 'authentication_required', stranger: 'served' },
+  team: { anonymous: 'authentication_required', stranger: 'not_found' },
+} as const;
+
+export function clusterVerdictsOf({ access }: Pick<ClusterRoute, 'access'>): ClusterVerdicts {
+  if (access === 'public' || access === 'session') {
+    return { ...outsiders[access], viewer: 'served', member: 'served', admin: 'served' };
+  }
+  const verdictOf = (role: Role): Verdict => (roleCovers(role, access) ? 'served' : 'permission_denied');
+  return { ...outsiders.team, viewer: verdictOf('viewer'), member: verdictOf('member'), admin: verdictOf('admin') };
+}
 
 /**
  * The answer to a valid token of another team. `hidden`: as for a missing resource. `forbidden`: the name belongs to
@@ -46,16 +56,17 @@ function clusterCell(route: ClusterRoute, verdict: Verdict): string {
   return successesOf(route);
 }
 
-/** Routes where members have access to a part only. */
+/** Routes where all but administrators have access to a part only. */
 const partialRefusal = (route: ClusterRoute): string =>
-  route.access === 'member' && route.problems.includes('permission_denied') ? ', or 403 `permission_denied`' : '';
+  route.access === 'viewer' && route.problems.includes('permission_denied') ? ', or 403 `permission_denied`' : '';
 
 function clusterRow(route: ClusterRoute): string[] {
-  const { anonymous, stranger, member, admin } = clusterVerdictsOf(route);
+  const { anonymous, stranger, viewer, member, admin } = clusterVerdictsOf(route);
   return [
     `\`${route.method.toUpperCase()} ${route.path}\``,
     clusterCell(route, anonymous),
     clusterCell(route, stranger),
+    clusterCell(route, viewer) + (viewer === 'served' ? partialRefusal(route) : ''),
     clusterCell(route, member) + (member === 'served' ? partialRefusal(route) : ''),
     clusterCell(route, admin),
   ];
@@ -99,10 +110,10 @@ and \`/docs/\` list for the route.
 A foreign team is answered like a team that does not exist: the same answer except for \`instance\`. Access is checked before the query
 and the body.
 
-${markdownTable(['route', 'no session', 'foreign team', 'member', 'administrator'], clusterRoutes.map(clusterRow))}
+${markdownTable(['route', 'no session', 'foreign team', 'viewer', 'member', 'administrator'], clusterRoutes.map(clusterRow))}
 
 Routes without a team in their path show the caller’s own data. Members see and revoke their own DNS tokens, and get 404 for those of
-others; administrators see all of the team. A member may leave the team, but not remove others.
+others; administrators see all of the team. A viewer or a member may leave the team, but not remove others.
 
 ## DNS record API
 

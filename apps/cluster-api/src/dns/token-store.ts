@@ -1,5 +1,5 @@
 import { dnsTokenRecordOf, inForce, isKept, issueDnsToken, revokeDnsToken, shownOfDnsToken } from '@corral/auth';
-import type { DnsTokenState } from '@corral/contracts';
+import { type DnsTokenState, roleCovers } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
@@ -31,7 +31,8 @@ export const dnsTokenStore = (prisma: Prisma, changeTeam: ChangeTeam): DnsTokenS
       // A member who was removed since the request was authorized must not leave a new token behind.
       const key = { teamId: caller.team.id, userId: caller.userId };
       const membership = await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } });
-      return membership && work(transactionOf(tx, { ...caller, ...membership }));
+      if (membership === null || !roleCovers(membership.role, 'member')) return null;
+      return work(transactionOf(tx, { ...caller, ...membership }));
     }),
 });
 

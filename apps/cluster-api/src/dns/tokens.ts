@@ -35,7 +35,7 @@ export interface DnsTokenStore {
   find(caller: Caller, id: string): Promise<DnsTokenRecord | null>;
   /** The database's clock, which decides when tokens expire. */
   clock(): Promise<Date>;
-  /** Runs with the caller's current role. @returns null when the caller is no longer a member */
+  /** Runs with the caller's current role. @returns null when the caller is no longer a member, or a viewer now */
   change<T>(caller: Caller, work: (tx: DnsTokenTransaction) => Promise<T>): Promise<T | null>;
 }
 

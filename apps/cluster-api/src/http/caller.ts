@@ -1,5 +1,5 @@
-import { type Membership, roleCovers, type Session, sessionCookieOf, sessionOf } from '@corral/auth';
-import type { RouteAccess } from '@corral/contracts';
+import { type Membership, type Session, sessionCookieOf, sessionOf } from '@corral/auth';
+import { type Role, type RouteAccess, roleCovers } from '@corral/contracts';
 import { clientGone, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, RequestContext } from '../changes/caller.js';
@@ -25,7 +25,7 @@ export function admit(access: RouteAccess): RequestHandler {
     const membership = session.memberships.find(isNamedBy(req.params));
     if (membership === undefined) throw notFound();
     if (!roleCovers(membership.role, access)) {
-      throw new Problem('permission_denied', 'Only administrators of the team can do this. Ask one of them.');
+      throw new Problem('permission_denied', roleNeeded[access]);
     }
     res.locals.team = membership.slug;
     res.locals.caller = {
@@ -37,6 +37,12 @@ export function admit(access: RouteAccess): RequestHandler {
     next();
   };
 }
+
+const roleNeeded: Readonly<Record<Role, string>> = {
+  admin: 'Only administrators of the team can do this. Ask one of them.',
+  member: 'Viewers of the team can only read. Ask an administrator for the role member.',
+  viewer: 'Only people of the team can do this.',
+};
 
 /** Paths name a team by its slug, or by its number in canonical form. */
 function isNamedBy({ team, team_slug, team_id }: Request['params']): (membership: Membership) => boolean {

@@ -49,7 +49,11 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       return { ...present, name: put.name };
     }),
 
-  /** @throws Problem `not_found`, `permission_denied`, `precondition_failed`, `last_admin`, `immutable_field` */
+  /**
+   * Changes the role of a member. The DNS tokens of a member who becomes a viewer are revoked.
+   *
+   * @throws Problem `not_found`, `permission_denied`, `precondition_failed`, `last_admin`, `immutable_field`
+   */
   setRole: (
     caller: Caller,
     memberNumber: number,
@@ -62,9 +66,12 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       checkPreconditions(preconditions, memberTagOf(member));
       refuseReadOnlyChanges(put, memberBody(member), ['role']);
       if (kind === 'unchanged') return member;
+      // Viewers change nothing, and with their DNS tokens they could.
+      const revoked = role === 'viewer' ? await tx.revokeOrHandOverDnsTokens(member, 'revoke') : [];
       await tx.setRole(member, role);
       await tx.audit('member.change', targetOf(member), {
         changes: [{ pointer: '/role', from: member.role, to: role }],
+        ...(revoked.length === 0 ? {} : { detail: { dnsTokensRevoked: namesOf(revoked) } }),
       });
       return { ...member, role };
     }),

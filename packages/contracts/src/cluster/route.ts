@@ -1,11 +1,12 @@
 import type { ClusterAnswer } from './answers.js';
 import type { ProblemCode } from './problem-codes.js';
+import type { Role } from './states.js';
 
 /**
- * The callers that have access to a route. `session`: any signed-in user. `member`, `admin`: at least that role in the
- * team of the path; for other users the team does not exist.
+ * The callers that have access to a route. `session`: any signed-in user. A role: at least that role in the team of the
+ * path; for other users the team does not exist.
  */
-export type RouteAccess = 'public' | 'session' | 'member' | 'admin';
+export type RouteAccess = 'public' | 'session' | Role;
 
 /**
  * One row of the cluster API. The service mounts exactly these rows; OpenAPI and the access tests are generated from

@@ -111,8 +111,15 @@ export const serverKindOf = {
 
 export const plans = ['payg', 'monthly', 'annual'] as const;
 export const providers = ['hcloud'] as const;
-export const roles = ['admin', 'member'] as const;
+/** From most to least rights: each role may do everything that the roles after it may do. */
+export const roles = ['admin', 'member', 'viewer'] as const;
 export type Role = (typeof roles)[number];
+/** For sentences that say as what somebody joins a team. */
+export const roleNames: Readonly<Record<Role, string>> = {
+  admin: 'an administrator',
+  member: 'a member',
+  viewer: 'a viewer',
+};
 
 /**
  * Reasons why an operation failed, as in `error.code`. `fault`: the team can fix `user` itself, `platform` is ours.

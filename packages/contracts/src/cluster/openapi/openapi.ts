@@ -60,7 +60,8 @@ export function clusterOpenApi(serverUrl: string): object {
 const accessDescriptions: Readonly<Record<RouteAccess, string>> = {
   public: 'No authentication required.',
   session: 'Requires a session.',
-  member: 'For members and administrators of the team. Other callers get 404.',
+  viewer: 'For everybody in the team. Other callers get 404.',
+  member: 'For members and administrators of the team. Callers who are not in the team get 404.',
   admin: 'For administrators of the team. Callers who are not in the team get 404.',
 };
 

@@ -1,0 +1,17 @@
+import { expect, it } from '@jest/globals';
+import { roleCovers } from '../access.js';
+import type { Role } from './states.js';
+
+it.each<[Role, Role, boolean]>([
+  ['admin', 'admin', true],
+  ['admin', 'member', true],
+  ['admin', 'viewer', true],
+  ['member', 'admin', false],
+  ['member', 'member', true],
+  ['member', 'viewer', true],
+  ['viewer', 'admin', false],
+  ['viewer', 'member', false],
+  ['viewer', 'viewer', true],
+])('the role %s covers %s: %s', (role, needed, covered) => {
+  expect(roleCovers(role, needed)).toBe(covered);
+});
