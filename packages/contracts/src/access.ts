@@ -1,6 +1,7 @@
+import { accountActionOf, clusterParameterOf, isForPeople } from './cluster/accounts/account-access.js';
 import { problemCodes } from './cluster/problem-codes.js';
 import { type ClusterRoute, clusterRoutes } from './cluster/routes.js';
-import { type Role, roles } from './cluster/states.js';
+import { type Role, roleCovers } from './cluster/states.js';
 import { type DnsRoute, dnsRoutes } from './dns/routes.js';
 
 /*
@@ -17,10 +18,11 @@ export interface ClusterVerdicts {
   readonly viewer: Verdict;
   readonly member: Verdict;
   readonly admin: Verdict;
+  /** Service accounts of the team, by role, without a narrowing. */
+  readonly viewerAccount: Verdict;
+  readonly memberAccount: Verdict;
+  readonly adminAccount: Verdict;
 }
-
-/** Whether a role in a team includes another: an administrator may do everything that a member or a viewer may do. */
-export const roleCovers = (role: Role, needed: Role): boolean => roles.indexOf(role) <= roles.indexOf(needed);
 
 const outsiders = {
   public: { anonymous: 'served', stranger: 'served' },
@@ -28,12 +30,20 @@ const outsiders = {
   team: { anonymous: 'authentication_required', stranger: 'not_found' },
 } as const;
 
-export function clusterVerdictsOf({ access }: Pick<ClusterRoute, 'access'>): ClusterVerdicts {
-  if (access === 'public' || access === 'session') {
-    return { ...outsiders[access], viewer: 'served', member: 'served', admin: 'served' };
-  }
-  const verdictOf = (role: Role): Verdict => (roleCovers(role, access) ? 'served' : 'permission_denied');
-  return { ...outsiders.team, viewer: verdictOf('viewer'), member: verdictOf('member'), admin: verdictOf('admin') };
+export function clusterVerdictsOf(route: Pick<ClusterRoute, 'access' | 'people'>): ClusterVerdicts {
+  const { access } = route;
+  const isOpen = access === 'public' || access === 'session';
+  const ofPerson = (role: Role): Verdict => (isOpen || roleCovers(role, access) ? 'served' : 'permission_denied');
+  const ofAccount = (role: Role): Verdict => (isForPeople(route) ? 'permission_denied' : ofPerson(role));
+  return {
+    ...outsiders[isOpen ? access : 'team'],
+    viewer: ofPerson('viewer'),
+    member: ofPerson('member'),
+    admin: ofPerson('admin'),
+    viewerAccount: ofAccount('viewer'),
+    memberAccount: ofAccount('member'),
+    adminAccount: ofAccount('admin'),
+  };
 }
 
 /**
@@ -60,15 +70,27 @@ function clusterCell(route: ClusterRoute, verdict: Verdict): string {
 const partialRefusal = (route: ClusterRoute): string =>
   route.access === 'viewer' && route.problems.includes('permission_denied') ? ', or 403 `permission_denied`' : '';
 
+/** What a narrowing must contain for a service account that has one. */
+function narrowingCell(route: ClusterRoute): string {
+  if (route.access === 'public' || isForPeople(route)) return '';
+  const names = clusterParameterOf(route) !== null;
+  const clusters = names ? ', the cluster' : route.ofClusters === undefined ? ', all clusters' : '';
+  return `${accountActionOf(route)}${clusters}`;
+}
+
 function clusterRow(route: ClusterRoute): string[] {
-  const { anonymous, stranger, viewer, member, admin } = clusterVerdictsOf(route);
+  const verdicts = clusterVerdictsOf(route);
+  const { viewer, member } = verdicts;
+  const accounts = [verdicts.viewerAccount, verdicts.memberAccount, verdicts.adminAccount];
   return [
     `\`${route.method.toUpperCase()} ${route.path}\``,
-    clusterCell(route, anonymous),
-    clusterCell(route, stranger),
+    clusterCell(route, verdicts.anonymous),
+    clusterCell(route, verdicts.stranger),
     clusterCell(route, viewer) + (viewer === 'served' ? partialRefusal(route) : ''),
     clusterCell(route, member) + (member === 'served' ? partialRefusal(route) : ''),
-    clusterCell(route, admin),
+    clusterCell(route, verdicts.admin),
+    ...accounts.map((verdict) => clusterCell(route, verdict)),
+    narrowingCell(route),
   ];
 }
 
@@ -95,6 +117,19 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
+const clusterHead = [
+  'route',
+  'no session or token',
+  'foreign team',
+  'viewer',
+  'member',
+  'administrator',
+  'account: viewer',
+  'account: member',
+  'account: administrator',
+  'narrowing',
+];
+
 /** Renders docs/access.md. */
 export function renderAccess(): string {
   return `# Access by route
@@ -110,7 +145,11 @@ and \`/docs/\` list for the route.
 A foreign team is answered like a team that does not exist: the same answer except for \`instance\`. Access is checked before the query
 and the body.
 
-${markdownTable(['route', 'no session', 'foreign team', 'viewer', 'member', 'administrator'], clusterRoutes.map(clusterRow))}
+${markdownTable(clusterHead, clusterRoutes.map(clusterRow))}
+
+The last column is what the narrowing of a service account must contain: the kind of action, and the cluster of the path or all
+clusters. Otherwise the answer is 403 \`permission_denied\`. Lists of clusters and operations contain only what the narrowing covers.
+
 
 Routes without a team in their path show the caller’s own data. Members see and revoke their own DNS tokens, and get 404 for those of
 others; administrators see all of the team. A viewer or a member may leave the team, but not remove others.

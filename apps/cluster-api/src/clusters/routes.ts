@@ -1,6 +1,7 @@
 import { costDifferenceOf, costOf } from '@corral/cluster-data';
 import { type ClusterOperationId, isClusterName } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
+import { clustersOf } from '../changes/caller.js';
 import { entityTagOf } from '../changes/entity-tag.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
@@ -55,9 +56,11 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
 
   return {
     async listClusters(req, res) {
-      const { team } = callerOf(res);
+      const caller = callerOf(res);
+      const { team } = caller;
       const { limit, after } = parsePaging(req, 1);
-      const rows = await store.list(team.id, { limit: limit + 1, after: after?.[0] ?? null });
+      const within = clustersOf(caller);
+      const rows = await store.list(team.id, { limit: limit + 1, after: after?.[0] ?? null, within });
       const { items, next } = pageOf(rows, limit, ({ name }) => [name]);
       res.json({ items: items.map((cluster) => clusterBody(cluster, team)), next });
     },

@@ -52,15 +52,26 @@ export interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRo
   readonly pools: readonly BackedPoolRow[];
 }
 
+export interface ClusterQuery {
+  readonly limit: number;
+  readonly after: string | null;
+  /** Patterns of the names; null or absent for all clusters. */
+  readonly within?: readonly string[] | null;
+}
+
+/** Patterns contain letters, digits, hyphens and `*` only, so nothing needs to be escaped. */
+const likeOf = (pattern: string): string => pattern.replaceAll('*', '%');
+
 /** Lists clusters of a team in the order of their names, starting after the name `after`. */
 export async function listClusters(
   db: Db,
   teamId: TeamId,
-  { limit, after }: { limit: number; after: string | null },
+  { limit, after, within = null }: ClusterQuery,
 ): Promise<ClusterRecord[]> {
   const rows = await db.$queryRaw<ClusterRow[]>`
     ${wholeClusters}
     WHERE cluster.team_id = ${teamId}::uuid AND (${after}::text IS NULL OR cluster.name > ${after}::text)
+      AND (${within === null} OR cluster.name LIKE ANY (${(within ?? []).map(likeOf)}::text[]))
     ORDER BY cluster.name LIMIT ${limit}`;
   return rows.map(clusterOf);
 }

@@ -12,6 +12,7 @@ import type { Caller, KeyedRequest } from '../changes/caller.js';
 import type { Claims, PoolServer } from '../node-pools/claim-servers.js';
 import type { AcceptedStatus } from './accepted-status.js';
 import type { ClusterRecord } from './record.js';
+import type { ClusterQuery } from './rows.js';
 import type { AcceptedDeclaration } from './spec/decide-declaration.js';
 import type { QuotaOverrides } from './spec/quotas.js';
 
@@ -79,7 +80,7 @@ export type Effect =
 export interface ClusterStore {
   find(teamId: TeamId, name: string): Promise<ClusterRecord | null>;
   /** In the order of their names, starting after the name `after`. */
-  list(teamId: TeamId, page: { limit: number; after: string | null }): Promise<ClusterRecord[]>;
+  list(teamId: TeamId, query: ClusterQuery): Promise<ClusterRecord[]>;
   /**
    * Runs `work` in one transaction that locks the team's changes, then the cluster. Changes of one team are serialized,
    * so quotas and unique names hold. An error rolls everything back. `work` may run again after a collision of

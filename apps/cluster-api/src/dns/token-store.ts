@@ -1,7 +1,7 @@
 import { dnsTokenRecordOf, inForce, isKept, issueDnsToken, revokeDnsToken, shownOfDnsToken } from '@corral/auth';
 import { type DnsTokenState, roleCovers } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
-import type { Caller } from '../changes/caller.js';
+import type { PersonCaller } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
 import { isBehind, newestFirst } from '../paging.js';
@@ -36,7 +36,7 @@ export const dnsTokenStore = (prisma: Prisma, changeTeam: ChangeTeam): DnsTokenS
     }),
 });
 
-function transactionOf(tx: Transaction, caller: Caller): DnsTokenTransaction {
+function transactionOf(tx: Transaction, caller: PersonCaller): DnsTokenTransaction {
   return {
     find: (id) => find(tx, caller, id),
     issue: (id, wanted) => issueDnsToken(tx, caller.team, { ...wanted, id }, caller),
@@ -47,12 +47,12 @@ function transactionOf(tx: Transaction, caller: Caller): DnsTokenTransaction {
   };
 }
 
-async function find(db: Pick<Transaction, 'dnsToken'>, caller: Caller, id: string) {
+async function find(db: Pick<Transaction, 'dnsToken'>, caller: PersonCaller, id: string) {
   const row = await db.dnsToken.findFirst({ where: { ...visibleTo(caller), id }, select: shownOfDnsToken });
   return row && dnsTokenRecordOf(row);
 }
 
-const visibleTo = ({ team, role, userId }: Caller) => ({
+const visibleTo = ({ team, role, userId }: PersonCaller) => ({
   teamId: team.id,
   ...isKept,
   ...(role === 'admin' ? {} : { createdById: userId }),

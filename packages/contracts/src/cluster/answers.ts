@@ -1,6 +1,12 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
+import {
+  accountTokenListSchema,
+  createdAccountTokenSchema,
+  serviceAccountListSchema,
+  serviceAccountSchema,
+} from './accounts/service-account.js';
 import { catalogueSchema } from './clusters/catalogue.js';
 import { costDifferenceSchema, costSchema } from './clusters/cost.js';
 import { effectsSchema } from './clusters/effects.js';
@@ -291,6 +297,10 @@ export const clusterAnswerSchemas = {
     dnsTokenSchema,
     teamMemberSchema,
   ]),
+  serviceAccount: serviceAccountSchema,
+  serviceAccountList: serviceAccountListSchema,
+  accountTokenList: accountTokenListSchema,
+  createdAccountToken: createdAccountTokenSchema,
   teamList: list(membershipSchema),
   team: teamSchema,
   teamDetailList: list(teamSchema),

@@ -1,6 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { roleCovers } from '../access.js';
-import type { Role } from './states.js';
+import { type Role, roleCovers } from './states.js';
 
 it.each<[Role, Role, boolean]>([
   ['admin', 'admin', true],

@@ -19,6 +19,13 @@ export interface ClusterRoute {
   readonly path: string;
   readonly summary: string;
   readonly access: RouteAccess;
+  /** Closed to service accounts. Routes for any session always are. */
+  readonly people?: true;
+  /**
+   * How a service account that is narrowed to clusters sees a route without a cluster in its path: `filtered`, or
+   * `shared` for what is the same for all. Without it, such an account has no access.
+   */
+  readonly ofClusters?: 'filtered' | 'shared';
   /** The answer schema by success status; `null` for no body. 302 and 303 have a `Location`. */
   readonly answers: Readonly<Record<number, ClusterAnswer | null>>;
   /** The answer is a stream of these documents, one per line (`application/x-ndjson`). */

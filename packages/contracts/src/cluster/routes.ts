@@ -1,3 +1,4 @@
+import { accountRoutes } from './accounts/account-routes.js';
 import {
   clusterPutSchema,
   connectionPostSchema,
@@ -69,6 +70,7 @@ export const clusterRoutes = [
     path: `${team}/clusters/`,
     summary: 'List the team’s clusters, by name',
     access: 'viewer',
+    ofClusters: 'filtered',
     answers: { 200: 'clusterList' },
     problems: [],
     query: paging,
@@ -206,6 +208,7 @@ export const clusterRoutes = [
     path: `${team}/operations/`,
     summary: 'List operations, newest first',
     access: 'viewer',
+    ofClusters: 'filtered',
     answers: { 200: 'operationList' },
     problems: [],
     query: [
@@ -220,6 +223,7 @@ export const clusterRoutes = [
     path: `${team}/operations/{id}/`,
     summary: 'Show one operation',
     access: 'viewer',
+    ofClusters: 'filtered',
     answers: { 200: 'operation' },
     problems: [],
   },
@@ -291,6 +295,7 @@ export const clusterRoutes = [
     path: `${team}/catalogue/`,
     summary: 'Show what the team may declare now: regions, versions, machine types with prices, images and limits',
     access: 'viewer',
+    ofClusters: 'shared',
     answers: { 200: 'catalogue' },
     problems: ['upstream_unavailable'],
     query: [
@@ -307,6 +312,7 @@ export const clusterRoutes = [
     path: `${team}/events/`,
     summary: 'Stream live changes of the team as Server-Sent Events',
     access: 'viewer',
+    people: true,
     answers: { 200: 'teamEvent' },
     events: true,
     problems: [],
@@ -314,6 +320,7 @@ export const clusterRoutes = [
   ...usageRoutes,
   ...teamDnsRoutes,
   ...teamRoutes,
+  ...accountRoutes,
   ...signInRoutes,
 ] as const satisfies readonly ClusterRoute[];
 
@@ -325,7 +332,8 @@ export function problemsOf(route: ClusterRoute): ProblemCode[] {
   const codes: ProblemCode[] = [
     ...(route.access === 'public' ? [] : (['authentication_required'] as const)),
     ...(teamPath ? (['not_found'] as const) : []),
-    ...(teamPath && route.access !== 'viewer' ? (['permission_denied'] as const) : []),
+    // The role of a person, or the narrowing of a service account.
+    ...(route.access === 'public' ? [] : (['permission_denied'] as const)),
     ...(route.method === 'get' ? [] : (['cross_site_request'] as const)),
     ...(route.body === undefined ? [] : (['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const)),
     ...(route.idempotent ? (['idempotency_key_reused'] as const) : []),

@@ -182,7 +182,7 @@ export const connectionSpecSchema = {
   },
 } as const;
 
-const specOf = <S extends object, M extends object>(spec: S, more: M) =>
+export const specOf = <S extends object, M extends object>(spec: S, more: M) =>
   ({ type: 'object', additionalProperties: false, required: ['spec'], properties: { spec, ...more } }) as const;
 
 /**
@@ -190,7 +190,7 @@ const specOf = <S extends object, M extends object>(spec: S, more: M) =>
  *
  * @param named the member of `metadata` that must match the path
  */
-const asRead = (kind: string, named: 'name' | 'ref') => ({
+export const asRead = (kind: string, named: 'name' | 'ref') => ({
   apiVersion: { enum: [apiVersion] },
   kind: { enum: [kind] },
   metadata: {

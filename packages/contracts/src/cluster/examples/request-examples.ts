@@ -1,4 +1,5 @@
 import type { Examples } from '../../openapi-parts.js';
+import { accountRequestExamples } from './account-examples.js';
 import { peopleRequestExamples } from './people-examples.js';
 
 const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
@@ -9,6 +10,7 @@ const project = { name: 'Production', provider: 'hcloud', token: 'the-token-of-a
 /** Examples of request bodies, by operation. */
 export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
   ...peopleRequestExamples,
+  ...accountRequestExamples,
   putCluster: {
     small: { summary: 'One pool, everything else by default', value: { spec: { ...cluster, nodePools: [pool] } } },
     draft: { summary: 'Without pools: a draft, which starts with its first one', value: { spec: cluster } },
