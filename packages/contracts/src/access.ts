@@ -61,14 +61,11 @@ export function dnsStrangerVerdictOf({ path, kind }: Pick<DnsRoute, 'path' | 'ki
 
 const successesOf = (route: ClusterRoute): string => Object.keys(route.answers).join(', ');
 
-function clusterCell(route: ClusterRoute, verdict: Verdict): string {
+function clusterCell(route: ClusterRoute, verdict: Verdict, role: Role | null = null): string {
   if (verdict !== 'served') return `${problemCodes[verdict].status} \`${verdict}\``;
-  return successesOf(route);
+  const isPartial = role !== null && route.partialFor?.includes(role) === true;
+  return successesOf(route) + (isPartial ? ', or 403 `permission_denied`' : '');
 }
-
-/** Routes where all but administrators have access to a part only. */
-const partialRefusal = (route: ClusterRoute): string =>
-  route.access === 'viewer' && route.problems.includes('permission_denied') ? ', or 403 `permission_denied`' : '';
 
 /** What a narrowing must contain for a service account that has one. */
 function narrowingCell(route: ClusterRoute): string {
@@ -80,16 +77,16 @@ function narrowingCell(route: ClusterRoute): string {
 
 function clusterRow(route: ClusterRoute): string[] {
   const verdicts = clusterVerdictsOf(route);
-  const { viewer, member } = verdicts;
-  const accounts = [verdicts.viewerAccount, verdicts.memberAccount, verdicts.adminAccount];
   return [
     `\`${route.method.toUpperCase()} ${route.path}\``,
     clusterCell(route, verdicts.anonymous),
     clusterCell(route, verdicts.stranger),
-    clusterCell(route, viewer) + (viewer === 'served' ? partialRefusal(route) : ''),
-    clusterCell(route, member) + (member === 'served' ? partialRefusal(route) : ''),
-    clusterCell(route, verdicts.admin),
-    ...accounts.map((verdict) => clusterCell(route, verdict)),
+    clusterCell(route, verdicts.viewer, 'viewer'),
+    clusterCell(route, verdicts.member, 'member'),
+    clusterCell(route, verdicts.admin, 'admin'),
+    clusterCell(route, verdicts.viewerAccount, 'viewer'),
+    clusterCell(route, verdicts.memberAccount, 'member'),
+    clusterCell(route, verdicts.adminAccount, 'admin'),
     narrowingCell(route),
   ];
 }
@@ -153,6 +150,7 @@ clusters. Otherwise the answer is 403 \`permission_denied\`. Lists of clusters a
 
 Routes without a team in their path show the caller’s own data. Members see and revoke their own DNS tokens, and get 404 for those of
 others; administrators see all of the team. A viewer or a member may leave the team, but not remove others.
+Viewers get kubeconfigs with the scope \`viewer\` only.
 
 ## DNS record API
 

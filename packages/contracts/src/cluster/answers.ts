@@ -34,6 +34,7 @@ import {
   apiVersion,
   clusterPhases,
   connectionPhases,
+  kubeconfigScopes,
   migrationPhases,
   operationErrorCodes,
   operationKinds,
@@ -247,9 +248,12 @@ export const clusterAnswerSchemas = {
   operation: operationSchema,
   operationList: list(operationSchema),
   kubeconfig: exactly({
-    kubeconfig: { ...filled, description: 'A secret: a credential for the whole cluster.' },
+    kubeconfig: { ...filled, description: 'A secret: a credential for the cluster.' },
     expiresAt: time,
-    scope: { const: 'cluster-admin', description: 'Full access to this cluster, and to nothing else.' },
+    scope: {
+      enum: kubeconfigScopes.map((scope) => `cluster-${scope}` as const),
+      description: '`cluster-admin`: full access to this cluster. `cluster-viewer`: reads it, except Secrets.',
+    },
   }),
   kubeconfigIssueList: exactly({
     items: {

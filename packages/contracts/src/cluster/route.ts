@@ -19,6 +19,8 @@ export interface ClusterRoute {
   readonly path: string;
   readonly summary: string;
   readonly access: RouteAccess;
+  /** Roles that have access to a part only, which the summary or the body describes. */
+  readonly partialFor?: readonly Role[];
   /** Closed to service accounts. Routes for any session always are. */
   readonly people?: true;
   /**

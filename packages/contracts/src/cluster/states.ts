@@ -109,6 +109,9 @@ export const serverKindOf = {
   onprem: 'onprem',
 } as const satisfies Record<Exclude<PoolSource, 'managed'>, ServerKind>;
 
+/** Rights of a kubeconfig: all, or reading everything except Secrets. */
+export const kubeconfigScopes = ['admin', 'viewer'] as const;
+export type KubeconfigScope = (typeof kubeconfigScopes)[number];
 export const plans = ['payg', 'monthly', 'annual'] as const;
 export const providers = ['hcloud'] as const;
 /** From most to least rights: each role may do everything that the roles after it may do. */

@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { clusterLimits, defaultNetwork, nodeCidrs } from '../limits.js';
 import { compared } from '../schema-parts.js';
-import { apiVersion, plans, poolSources, providers, roles } from '../states.js';
+import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources, providers, roles } from '../states.js';
 
 /*
  * Request bodies, parsed strictly: unknown fields are rejected, absent ones take the defaults given here, and null
@@ -228,6 +228,12 @@ export const kubeconfigRequestSchema = {
       maximum: clusterLimits.kubeconfigSecondsMax,
       default: clusterLimits.kubeconfigSecondsDefault,
     },
+    scope: {
+      enum: kubeconfigScopes,
+      default: 'admin',
+      description:
+        '`admin`: full access. `viewer`: reads everything except Secrets. Viewers of the team get only `viewer`.',
+    },
   },
 } as const satisfies JSONSchema;
 
@@ -304,7 +310,9 @@ export function parseNodePoolPut(body: unknown): { spec: NodePoolSpecInput } {
 export const parseConnectionPost = strictParserFor<{ spec: ConnectionSpecInput & { token: string } }>(
   connectionPostSchema,
 );
-export const parseKubeconfigRequest = strictParserFor<{ ttlSeconds: number }>(kubeconfigRequestSchema);
+export const parseKubeconfigRequest = strictParserFor<{ ttlSeconds: number; scope: KubeconfigScope }>(
+  kubeconfigRequestSchema,
+);
 export const parseDevSignIn = strictParserFor<{ email: string }>(devSignInSchema);
 
 const clusterName = new RegExp(clusterNameSchema.pattern);

@@ -38,7 +38,10 @@ export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
       value: { spec: { name: 'own', source: 'pooled', machineType: 'cx22', minimum: 2, maximum: 3 } },
     },
   },
-  issueKubeconfig: one('For ten minutes', { ttlSeconds: 600 }),
+  issueKubeconfig: {
+    short: { summary: 'For ten minutes', value: { ttlSeconds: 600 } },
+    viewer: { summary: 'For reading', value: { scope: 'viewer' } },
+  },
   createConnection: one('A project', { spec: project }),
   putConnection: {
     create: { summary: 'A project, at a ref of the team’s choice', value: { spec: project } },

@@ -124,6 +124,7 @@ export const teamRoutes = [
     summary: 'Remove a member with their own DNS tokens; members may remove themselves',
     access: 'viewer',
     people: true,
+    partialFor: ['viewer', 'member'],
     answers: { 200: 'memberRemoval' },
     problems: ['permission_denied', 'last_admin', 'precondition_failed'],
     query: [
