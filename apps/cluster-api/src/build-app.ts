@@ -1,4 +1,4 @@
-import { loadSession, type UseRecorder } from '@corral/auth';
+import { type AccountVerifier, loadCaller, type UseRecorder } from '@corral/auth';
 import {
   type ClusterOperationId,
   type ClusterRoute,
@@ -21,6 +21,7 @@ import { type Buckets, systemClock } from '@corral/rate-limit';
 import type { Health, Log, Metrics, TrustProxy } from '@corral/service';
 import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
+import { buildAccountHandlers } from './accounts/handlers.js';
 import { apiAudit } from './audit/api-entries.js';
 import { dnsAudit } from './audit/dns-entries.js';
 import { auditLog } from './audit/log.js';
@@ -78,6 +79,8 @@ export interface AppDeps
   /** For changes. `connections`: the maximum number of concurrent changes. */
   readonly changes: { readonly prisma: Prisma; readonly connections: number };
   readonly sessionUse: Pick<UseRecorder, 'note'>;
+  readonly accounts: AccountVerifier;
+  readonly accountUse: Pick<UseRecorder, 'note'>;
   readonly garden: GardenOfApi;
   /** Unix time in ms, for the expiry of sign-in attempts and the age of the catalogue. */
   readonly now: () => number;
@@ -89,7 +92,7 @@ export interface AppDeps
 
 /** Wires the cluster API, in the order in which requests pass its parts. */
 export function buildApp(deps: AppDeps): Express {
-  const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
+  const { config, sessions, sessionUse, accounts, accountUse, buckets, health, metrics, log } = deps;
   const errors = problemShape(config.publicUrl);
   const limits = requestLimits(buckets, config.limits);
   const flights = flightBound({
@@ -108,7 +111,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
   app.use(['/auth/login', '/auth/callback'], limits.signInPerAddress);
-  app.use(loadSession({ sessions, onUse: sessionUse.note }));
+  app.use(loadCaller({ sessions, onUse: sessionUse.note, accounts, onTokenUse: accountUse.note }));
   app.use(flights.countAs(flightOwnerOf));
   app.use(limits.forgiveAddress);
   app.use(refuseCrossSite(config.publicUrl));
@@ -149,7 +152,7 @@ const noStore: RequestHandler = (_req, res, next) => {
 const before =
   (refuseHeld: RequestHandler) =>
   (row: ClusterRoute): RequestHandler[] => [
-    admit(row.access),
+    admit(row),
     checkQuery(row),
     ...(isRefusedWhileHeld(row) ? [refuseHeld] : []),
     ...(row.idempotent ? [] : [refuseIdempotencyKey]),
@@ -189,6 +192,7 @@ function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, Reques
     ...auditRoutes({ log: auditLog({ api: apiAudit(app.prisma), dns: dnsAudit(app.prisma) }) }),
     ...usageRoutes({ store: usageStore(app.prisma), now: app.now }),
     ...buildTeamHandlers(deps),
+    ...buildAccountHandlers(deps),
     ...buildEventHandlers(deps),
   };
 }

@@ -113,7 +113,7 @@ export const clusterApiConfig = {
   LIMIT_PER_SESSION: integer({
     default: clusterLimits.requestsPerSessionPerMinute,
     min: 1,
-    desc: 'Requests per session and minute.',
+    desc: 'Requests per session, or per service account, and minute.',
   }),
   LIMIT_SIGN_IN: integer({
     default: clusterLimits.signInRequestsPerAddressPerMinute,

@@ -1,4 +1,4 @@
-import { sessionStore, sessionUseRecorder } from '@corral/auth';
+import { accountTokenUseRecorder, accountVerifier, sessionStore, sessionUseRecorder } from '@corral/auth';
 import { connectPool, registerProcess } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectProjects, verifyToken } from '@corral/hcloud';
@@ -60,6 +60,7 @@ await startOrExit(SERVICE, async () => {
   poolMetrics(metrics, { reads: pool, changes: changes.pool });
   const times = { idleMs: config.SESSION_IDLE_MS, absoluteMs: config.SESSION_MAX_MS };
   const sessionUse = sessionUseRecorder(pool, times, report('use of sessions not recorded'));
+  const accountUse = accountTokenUseRecorder(pool, report('use of tokens not recorded'));
   const queue = connectQueue({ redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL, log });
   const garden = connectGarden({
     kubeconfigPath: config.GARDEN_KUBECONFIG,
@@ -143,6 +144,8 @@ await startOrExit(SERVICE, async () => {
     prisma,
     changes,
     sessionUse,
+    accounts: accountVerifier(pool),
+    accountUse,
     queue,
     garden,
     buckets,
@@ -172,6 +175,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'server', close: server.close },
     { name: 'notifications of live changes', close: eventNotifications.close },
     { name: 'use of sessions', close: sessionUse.close },
+    { name: 'use of tokens', close: accountUse.close },
     { name: 'request limits', close: buckets.close },
     { name: 'upstream budget', close: budgets.close },
     { name: 'queue', close: queue.close },

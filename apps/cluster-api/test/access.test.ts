@@ -4,12 +4,13 @@ import {
   clusterRoutes,
   clusterVerdictsOf,
   problemCodes,
+  roles,
   type Verdict,
 } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Test } from 'supertest';
 import { oidcClient } from '../src/people/oidc-client.js';
-import type { TestUser } from './support/checked-client.js';
+import type { Requests, TestUser } from './support/checked-client.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 import {
   ABSENT_TEAM,
@@ -22,11 +23,14 @@ import {
 } from './support/tenancy/how-to-call.js';
 
 /*
- * Calls every row of the route table without a session, as a stranger, as a member and as an administrator, and
- * compares the answers with the table of docs/access.md.
+ * Calls every row of the route table without a session, as a stranger and in each role, as a person and as a service
+ * account, and compares the answers with the table of docs/access.md.
  */
 
 let test: TestClusterApi;
+let viewer: TestUser;
+/** Of service accounts, by role, and of one of another team. */
+const tokens = { viewer: '', member: '', admin: '', stranger: '' };
 /** Numbers of the existing teams, by slug. */
 let numbers: ReadonlyMap<string, string>;
 beforeAll(async () => {
@@ -34,24 +38,33 @@ beforeAll(async () => {
   const oidc = oidcClient({ issuer: 'http://127.0.0.1:9', clientId: 'c', clientSecret: undefined, scopes: 'openid' });
   const billingSecrets = ['a-secret-of-the-billing-system'];
   test = await startClusterApi({ config: { devSignIn: true, billingSecrets }, deps: { oidc } });
+  viewer = await test.createUser('viewer@acme.test', [{ team: test.acme, role: 'viewer' }]);
+  for (const role of roles) tokens[role] = await test.createAccount(test.acme, `as-${role}`, { role });
+  tokens.stranger = await test.createAccount(test.globex, 'foreign', { role: 'admin' });
   const teams = await test.db.team.findMany();
   numbers = new Map(teams.map(({ slug, number }) => [slug, String(number)]));
 });
 afterAll(() => test.close());
 
-const call = (route: ClusterRoute, team: string, user: TestUser | null): Test => {
-  const client = user === null ? test.api : test.api.as(user);
+const call = (route: ClusterRoute, team: string, client: Requests): Test => {
   const number = numbers.get(team) ?? ABSENT_TEAM.number;
   const sent = client[route.method](pathOf(route, { slug: team, number })).set(headersOf(route));
   const body = bodyOf(route);
   return body === null ? sent : sent.send(body);
 };
 
-const callers: Record<keyof ClusterVerdicts, () => Promise<TestUser | null>> = {
-  anonymous: async () => null,
-  stranger: async () => test.globex.admin,
-  member: async () => test.acme.member,
-  admin: async () => test.acme.admin,
+/** A new session for each call, because some routes end the caller's sessions. */
+const inSession = async (user: TestUser): Promise<Requests> => test.api.as({ cookie: await test.signIn(user) });
+
+const callers: Record<keyof ClusterVerdicts, () => Promise<Requests>> = {
+  anonymous: async () => test.api,
+  stranger: () => inSession(test.globex.admin),
+  viewer: () => inSession(viewer),
+  member: () => inSession(test.acme.member),
+  admin: () => inSession(test.acme.admin),
+  viewerAccount: async () => test.api.withToken(tokens.viewer),
+  memberAccount: async () => test.api.withToken(tokens.member),
+  adminAccount: async () => test.api.withToken(tokens.admin),
 };
 
 /** Asserts a denial, or for an allowed call any answer that is not a denial. */
@@ -66,25 +79,24 @@ function expectVerdict(route: ClusterRoute, verdict: Verdict, { status, body }: 
 }
 type Answer = Pick<Awaited<Test>, 'status' | 'body'>;
 
-/** A new session for each call, because some routes end the caller's sessions. */
-const withOwnSession = async (user: TestUser | null): Promise<TestUser | null> =>
-  user === null ? null : { ...user, cookie: await test.signIn(user) };
-
 describe.each(
   (clusterRoutes as readonly ClusterRoute[]).map((route) => [`${route.method} ${route.path}`, route] as const),
 )('%s', (_row, route) => {
   it.each(Object.entries(clusterVerdictsOf(route)) as [keyof ClusterVerdicts, Verdict][])(
     'is for %s: %s',
     async (caller, verdict) => {
-      const user = await withOwnSession(await callers[caller]());
+      const client = await callers[caller]();
 
-      expectVerdict(route, verdict, await call(route, 'acme', user));
+      expectVerdict(route, verdict, await call(route, 'acme', client));
     },
   );
 
   if (namesTeam(route)) {
-    it('answers a stranger the same for existing and absent teams', async () => {
-      const stranger = await withOwnSession(test.globex.admin);
+    it.each([
+      ['person', () => callers.stranger()],
+      ['service account', async () => test.api.withToken(tokens.stranger)],
+    ])('answers a foreign %s the same for existing and absent teams', async (_kind, find) => {
+      const stranger = await find();
       const foreign = await call(route, 'acme', stranger).expect(404);
       const absent = await call(route, 'no-such-team', stranger).expect(404);
 

@@ -1,3 +1,6 @@
+export { type AccountVerifier, accountVerifier, type CallingAccount } from './accounts/account-verifier.js';
+export { accountOf, type LoadCallerOptions, loadCaller, sendsBearer, sendsSession } from './accounts/middleware.js';
+export { hashAccountToken, mintAccountToken } from './accounts/token.js';
 export { DNS_SCOPE, type DnsCaller } from './dns/caller.js';
 export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';
 export { countRequests, type RequestCounter, requestCounter } from './dns/request-counter.js';
@@ -28,11 +31,11 @@ export {
 } from './dns/token-store.js';
 export { type DnsTokenVerifier, dnsTokenVerifier } from './dns/token-verifier.js';
 export type { UseRecorder } from './last-used.js';
-export { lastUsedRecorder, sessionUseRecorder } from './last-used.js';
+export { accountTokenUseRecorder, lastUsedRecorder, sessionUseRecorder } from './last-used.js';
 export { type EndedMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
 export { type IdentityRecord, IdentityRefused, type IdentityStore, identityStore } from './people/identity-store.js';
-export { roleCovers, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
+export { type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
 export { type MemberRecord, type UserRecord, type UserStore, userStore } from './people/user-store.js';
 export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './sessions/cookie.js';
 export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from './sessions/middleware.js';

@@ -5,7 +5,7 @@ import type { SessionTimes } from './sessions/store.js';
  * SQL for what was used and when, by the database's clock. Rows are locked in order of id, to avoid deadlocks with
  * other batches.
  */
-const batchOf = (table: 'dns_token' | 'session') => `
+const batchOf = (table: TokenTable | 'session') => `
   batch AS (
     SELECT used.id, (now() - age_ms * interval '1 ms')::timestamptz(3) AS at
     FROM unnest($1::uuid[], $2::float8[]) AS used(id, age_ms)
@@ -13,11 +13,20 @@ const batchOf = (table: 'dns_token' | 'session') => `
     SELECT id FROM ${table} WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
   )`;
 
+type TokenTable = 'dns_token' | 'service_account_token';
+
 /** Records when each DNS token was last used. */
-export function lastUsedRecorder(pool: Pool, onError: (error: Error) => void): UseRecorder {
-  const text = `WITH ${batchOf('dns_token')}
-                UPDATE dns_token SET last_used_at = GREATEST(last_used_at, batch.at)
-                FROM held JOIN batch USING (id) WHERE dns_token.id = held.id`;
+export const lastUsedRecorder = (pool: Pool, onError: (error: Error) => void): UseRecorder =>
+  tokenUseRecorder('dns_token', pool, onError);
+
+/** Records when each token of a service account was last used. */
+export const accountTokenUseRecorder = (pool: Pool, onError: (error: Error) => void): UseRecorder =>
+  tokenUseRecorder('service_account_token', pool, onError);
+
+function tokenUseRecorder(table: TokenTable, pool: Pool, onError: (error: Error) => void): UseRecorder {
+  const text = `WITH ${batchOf(table)}
+                UPDATE ${table} SET last_used_at = GREATEST(last_used_at, batch.at)
+                FROM held JOIN batch USING (id) WHERE ${table}.id = held.id`;
   return useRecorder((ids, agesMs) => pool.query(text, [ids, agesMs]), onError);
 }
 

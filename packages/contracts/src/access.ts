@@ -1,5 +1,7 @@
+import { accountActionOf, clusterParameterOf, isForPeople } from './cluster/accounts/account-access.js';
 import { problemCodes } from './cluster/problem-codes.js';
-import { type ClusterRoute, clusterRoutes, type RouteAccess } from './cluster/routes.js';
+import { type ClusterRoute, clusterRoutes } from './cluster/routes.js';
+import { type Role, roleCovers } from './cluster/states.js';
 import { type DnsRoute, dnsRoutes } from './dns/routes.js';
 
 /*
@@ -13,18 +15,36 @@ export interface ClusterVerdicts {
   readonly anonymous: Verdict;
   /** Signed in, but not in the team of the path. */
   readonly stranger: Verdict;
+  readonly viewer: Verdict;
   readonly member: Verdict;
   readonly admin: Verdict;
+  /** Service accounts of the team, by role, without a narrowing. */
+  readonly viewerAccount: Verdict;
+  readonly memberAccount: Verdict;
+  readonly adminAccount: Verdict;
 }
 
-const verdicts: Readonly<Record<RouteAccess, ClusterVerdicts>> = {
-  public: { anonymous: 'served', stranger: 'served', member: 'served', admin: 'served' },
-  session: { anonymous: 'authentication_required', stranger: 'served', member: 'served', admin: 'served' },
-  member: { anonymous: 'authentication_required', stranger: 'not_found', member: 'served', admin: 'served' },
-  admin: { anonymous: 'authentication_required', stranger: 'not_found', member: 'permission_denied', admin: 'served' },
-};
+const outsiders = {
+  public: { anonymous: 'served', stranger: 'served' },
+  session: { anonymous: 'authentication_required', stranger: 'served' },
+  team: { anonymous: 'authentication_required', stranger: 'not_found' },
+} as const;
 
-export const clusterVerdictsOf = ({ access }: Pick<ClusterRoute, 'access'>): ClusterVerdicts => verdicts[access];
+export function clusterVerdictsOf(route: Pick<ClusterRoute, 'access' | 'people'>): ClusterVerdicts {
+  const { access } = route;
+  const isOpen = access === 'public' || access === 'session';
+  const ofPerson = (role: Role): Verdict => (isOpen || roleCovers(role, access) ? 'served' : 'permission_denied');
+  const ofAccount = (role: Role): Verdict => (isForPeople(route) ? 'permission_denied' : ofPerson(role));
+  return {
+    ...outsiders[isOpen ? access : 'team'],
+    viewer: ofPerson('viewer'),
+    member: ofPerson('member'),
+    admin: ofPerson('admin'),
+    viewerAccount: ofAccount('viewer'),
+    memberAccount: ofAccount('member'),
+    adminAccount: ofAccount('admin'),
+  };
+}
 
 /**
  * The answer to a valid token of another team. `hidden`: as for a missing resource. `forbidden`: the name belongs to
@@ -41,23 +61,33 @@ export function dnsStrangerVerdictOf({ path, kind }: Pick<DnsRoute, 'path' | 'ki
 
 const successesOf = (route: ClusterRoute): string => Object.keys(route.answers).join(', ');
 
-function clusterCell(route: ClusterRoute, verdict: Verdict): string {
+function clusterCell(route: ClusterRoute, verdict: Verdict, role: Role | null = null): string {
   if (verdict !== 'served') return `${problemCodes[verdict].status} \`${verdict}\``;
-  return successesOf(route);
+  const isPartial = role !== null && route.partialFor?.includes(role) === true;
+  return successesOf(route) + (isPartial ? ', or 403 `permission_denied`' : '');
 }
 
-/** Routes where members have access to a part only. */
-const partialRefusal = (route: ClusterRoute): string =>
-  route.access === 'member' && route.problems.includes('permission_denied') ? ', or 403 `permission_denied`' : '';
+/** What a narrowing must contain for a service account that has one. */
+function narrowingCell(route: ClusterRoute): string {
+  if (route.access === 'public' || isForPeople(route)) return '';
+  const names = clusterParameterOf(route) !== null;
+  const clusters = names ? ', the cluster' : route.ofClusters === undefined ? ', all clusters' : '';
+  return `${accountActionOf(route)}${clusters}`;
+}
 
 function clusterRow(route: ClusterRoute): string[] {
-  const { anonymous, stranger, member, admin } = clusterVerdictsOf(route);
+  const verdicts = clusterVerdictsOf(route);
   return [
     `\`${route.method.toUpperCase()} ${route.path}\``,
-    clusterCell(route, anonymous),
-    clusterCell(route, stranger),
-    clusterCell(route, member) + (member === 'served' ? partialRefusal(route) : ''),
-    clusterCell(route, admin),
+    clusterCell(route, verdicts.anonymous),
+    clusterCell(route, verdicts.stranger),
+    clusterCell(route, verdicts.viewer, 'viewer'),
+    clusterCell(route, verdicts.member, 'member'),
+    clusterCell(route, verdicts.admin, 'admin'),
+    clusterCell(route, verdicts.viewerAccount, 'viewer'),
+    clusterCell(route, verdicts.memberAccount, 'member'),
+    clusterCell(route, verdicts.adminAccount, 'admin'),
+    narrowingCell(route),
   ];
 }
 
@@ -84,6 +114,19 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
+const clusterHead = [
+  'route',
+  'no session or token',
+  'foreign team',
+  'viewer',
+  'member',
+  'administrator',
+  'account: viewer',
+  'account: member',
+  'account: administrator',
+  'narrowing',
+];
+
 /** Renders docs/access.md. */
 export function renderAccess(): string {
   return `# Access by route
@@ -99,10 +142,15 @@ and \`/docs/\` list for the route.
 A foreign team is answered like a team that does not exist: the same answer except for \`instance\`. Access is checked before the query
 and the body.
 
-${markdownTable(['route', 'no session', 'foreign team', 'member', 'administrator'], clusterRoutes.map(clusterRow))}
+${markdownTable(clusterHead, clusterRoutes.map(clusterRow))}
+
+The last column is what the narrowing of a service account must contain: the kind of action, and the cluster of the path or all
+clusters. Otherwise the answer is 403 \`permission_denied\`. Lists of clusters and operations contain only what the narrowing covers.
+
 
 Routes without a team in their path show the caller’s own data. Members see and revoke their own DNS tokens, and get 404 for those of
-others; administrators see all of the team. A member may leave the team, but not remove others.
+others; administrators see all of the team. A viewer or a member may leave the team, but not remove others.
+Viewers get kubeconfigs with the scope \`viewer\` only.
 
 ## DNS record API
 

@@ -22,6 +22,7 @@ it('lists all routes whose answers contain a secret', () => {
   const ofDns = dnsRoutes.filter(({ answer }) => answer !== null && holdsSecret(dnsAnswerSchemas[answer]));
 
   expect([...ofDns, ...ofClusters].map(({ operationId }) => operationId as string).sort()).toEqual([
+    'createAccountToken',
     'createDemo',
     'createDnsToken',
     'issueJoinCommand',

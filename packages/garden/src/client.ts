@@ -198,6 +198,8 @@ export interface GardenClient {
    * @throws GardenError `refused` while the control plane has no address
    */
   adminKubeconfig(request: Named & { expirationSeconds: number }, signal?: AbortSignal): Promise<AdminKubeconfig>;
+  /** The same for reading everything except Secrets. */
+  viewerKubeconfig(request: Named & { expirationSeconds: number }, signal?: AbortSignal): Promise<AdminKubeconfig>;
   /**
    * Lists the nodes of a Shoot through its own API server, with a kubeconfig that can read everything but Secrets.
    *

@@ -66,6 +66,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     },
     readCloudProfile: (signal) => readCloudProfile(deps, cloudProfileName, signal),
     adminKubeconfig: (request, signal) => issueKubeconfig(deps, 'admin', request, signal),
+    viewerKubeconfig: (request, signal) => issueKubeconfig(deps, 'viewer', request, signal),
     listNodes: (shoot, signal) => listNodes(views, shoot, signal),
     ping: (signal) => ping(deps, cloudProfileName, signal),
     nodes: shootNodes(deps, accesses),

@@ -1,6 +1,7 @@
 import { type AuditOutcome, type FieldChange, normalEmail } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { AuditQuery, AuditRecord, ReadLog } from './log.js';
+import type { AuditedAccount } from './record-audit.js';
 
 interface Row {
   readonly id: bigint;
@@ -9,6 +10,7 @@ interface Row {
   readonly outcome: AuditOutcome;
   readonly userNumber: number | null;
   readonly email: string | null;
+  readonly account: AuditedAccount | null;
   readonly targetKind: string;
   readonly targetId: string;
   readonly targetName: string;
@@ -30,7 +32,7 @@ export const apiAudit =
 function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery): Promise<Row[]> {
   const { kind, action, outcome, name, actor, from, to } = filters;
   return prisma.$queryRaw<Row[]>`
-    SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email,
+    SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email, account,
            target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName",
            request_id AS "requestId", detail, changes
     FROM (
@@ -51,7 +53,8 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
       AND (${name}::text IS NULL OR target_name = ${name}::text)
       AND CASE WHEN ${actor}::text IS NULL THEN true
                WHEN ${actor}::text = 'user' THEN entry.user_id IS NOT NULL
-               WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL
+               WHEN ${actor}::text = 'account' THEN entry.account IS NOT NULL
+               WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL AND entry.account IS NULL
                ELSE email = ${actor === null ? null : normalEmail(actor)}::text END
     ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${limit}`;
 }
@@ -64,14 +67,20 @@ function recordOf({ id, createdAt, action, outcome, requestId, detail, changes, 
     action,
     outcome,
     requestId,
-    detail,
+    // Of which credential: the log is what is left of it.
+    detail: of.account === null ? detail : { ...detail, credential: credentialOf(of.account) },
     changes,
     dns: null,
     kind: action.split('.')[0] as string,
-    actor:
-      of.userNumber === null
-        ? { kind: 'service', id: null, name: null }
-        : { kind: 'user', id: String(of.userNumber), name: of.email },
+    actor: actorOf(of),
     target: { kind: of.targetKind, id: of.targetId, name: of.targetName },
   };
 }
+
+function actorOf({ userNumber, email, account }: Pick<Row, 'userNumber' | 'email' | 'account'>): AuditRecord['actor'] {
+  if (userNumber !== null) return { kind: 'user', id: String(userNumber), name: email };
+  if (account !== null) return { kind: 'account', id: account.id, name: account.name };
+  return { kind: 'service', id: null, name: null };
+}
+
+const credentialOf = ({ tokenId, issuer, subject }: AuditedAccount) => ({ tokenId, issuer, subject });

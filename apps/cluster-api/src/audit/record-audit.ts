@@ -1,11 +1,29 @@
+import type { CallingAccount } from '@corral/auth';
 import type { AuditAction, FieldChange, TeamId, UserId } from '@corral/contracts';
 import type { Transaction } from '../changes/team-changes.js';
 
-/** Who acted in which team. Without a user it was the service or a trusted system. */
+/** Who acted in which team. Without a user or an account it was the service or a trusted system. */
 export interface AuditActor {
   readonly userId: UserId | null;
+  readonly account?: CallingAccount | null;
   readonly team: { readonly id: TeamId };
   readonly requestId: string;
+}
+
+/** What the log keeps of a service account, which may be deleted later. */
+export interface AuditedAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly tokenId: string;
+  /** Of the token that was exchanged; null for a token that a person created. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+}
+
+export function auditedAccountOf({ account }: Pick<AuditActor, 'account'>): AuditedAccount | null {
+  if (account == null) return null;
+  const { id, name, tokenId, issuer, subject } = account;
+  return { id, name, tokenId, issuer, subject };
 }
 
 export interface AuditedChange {
@@ -23,11 +41,13 @@ export async function recordAudit(
   caller: AuditActor,
   { action, target, changes = null, detail = {} }: AuditedChange,
 ): Promise<bigint> {
+  const account = auditedAccountOf(caller);
   const { id } = await tx.auditEntry.create({
     select: { id: true },
     data: {
       teamId: caller.team.id,
       userId: caller.userId,
+      ...(account === null ? {} : { account: { ...account } }),
       action,
       targetKind: target.kind,
       targetId: target.id,

@@ -1,4 +1,5 @@
-import type { Role, TeamId, UserId } from '@corral/contracts';
+import type { CallingAccount } from '@corral/auth';
+import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corral/contracts';
 
 /** One request. */
 export interface RequestContext {
@@ -27,12 +28,25 @@ export async function whileSetAside<T>(
   }
 }
 
-/** The user of a request and their team. Store functions take the team from here, and every query filters by it. */
+/** Who makes a request, and in which team. Store functions take the team from here, and every query filters by it. */
 export interface Caller extends RequestContext {
-  readonly userId: UserId;
+  /** Null for a service account. */
+  readonly userId: UserId | null;
+  /** Null for a person. */
+  readonly account: CallingAccount | null;
   readonly team: { readonly id: TeamId; readonly slug: string };
   readonly role: Role;
 }
+
+/** The caller on routes for people only. */
+export interface PersonCaller extends Caller {
+  readonly userId: UserId;
+  readonly account: null;
+}
+
+/** The clusters that the caller may see: patterns of their names; null for all. */
+export const clustersOf = ({ account }: Pick<Caller, 'account'>): readonly string[] | null =>
+  account !== null && isNarrowedToClusters(account) ? account.clusters : null;
 
 /** A request with an idempotency key: repetitions must take effect once. */
 export interface KeyedRequest {

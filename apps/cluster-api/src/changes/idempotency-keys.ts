@@ -2,6 +2,15 @@ import { Problem } from '../problem.js';
 import type { Caller, KeyedRequest } from './caller.js';
 import type { Transaction } from './team-changes.js';
 
+/** Keys of each person and service account are separate. */
+type KeyOwner = Pick<Caller, 'team' | 'userId'> & Partial<Pick<Caller, 'account'>>;
+
+function ownerIdOf({ userId, account }: KeyOwner): string {
+  const id = userId ?? account?.id;
+  if (id === undefined) throw new Error('Only people and service accounts have idempotency keys');
+  return id;
+}
+
 /**
  * Stores, in the transaction of a change, which resource it creates, so that a repeated request finds it. A concurrent
  * request with the same key waits here until the first one has ended.
@@ -12,12 +21,12 @@ import type { Transaction } from './team-changes.js';
  */
 export async function registerKey<Id extends string>(
   tx: Transaction,
-  caller: Pick<Caller, 'team' | 'userId'>,
+  caller: KeyOwner,
   request: KeyedRequest | null,
   resourceId: Id,
 ): Promise<Id | null> {
   if (request === null) return null;
-  const id = { teamId: caller.team.id, userId: caller.userId, key: request.key };
+  const id = { teamId: caller.team.id, userId: ownerIdOf(caller), key: request.key };
   const requestHash = new Uint8Array(request.requestHash);
   const { count } = await tx.idempotencyKey.createMany({
     data: [{ ...id, requestHash, resourceId }],
@@ -36,8 +45,8 @@ export async function registerKey<Id extends string>(
  * @returns null when there is none
  * @throws Problem `idempotency_key_reused`
  */
-export async function findKey(db: Transaction, caller: Caller, request: KeyedRequest): Promise<string | null> {
-  const id = { teamId: caller.team.id, userId: caller.userId, key: request.key };
+export async function findKey(db: Transaction, caller: KeyOwner, request: KeyedRequest): Promise<string | null> {
+  const id = { teamId: caller.team.id, userId: ownerIdOf(caller), key: request.key };
   const first = await db.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
   return first === null ? null : resourceIdOf(first, request);
 }

@@ -39,7 +39,7 @@ export interface ClusterHandlerDeps {
   readonly prisma: Prisma;
   readonly changeTeam: ChangeTeam;
   readonly queue: Pick<Queue, 'nudge'>;
-  readonly garden: Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig'>;
+  readonly garden: Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig' | 'viewerKubeconfig'>;
   /** Unix time in ms, for the age of the catalogue. */
   readonly now: () => number;
   readonly log: Log;
@@ -76,7 +76,7 @@ export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden
   const clusters = clusterService({ changeSpec, store, wake, wakeServer, newId: newOperationId });
   const kubeconfigs = kubeconfigService({
     store: kubeconfigStore(prisma, changeTeam),
-    issue: (request) => garden.adminKubeconfig(request),
+    issue: (scope, request) => (scope === 'admin' ? garden.adminKubeconfig(request) : garden.viewerKubeconfig(request)),
     perHour: clusterLimits.kubeconfigsPerClusterPerHour,
   });
   return {

@@ -2,6 +2,7 @@ import { costDifferenceOf, costOf } from '@corral/cluster-data';
 import { type ClusterOperationId, type ClusterPhase, isClusterName } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
+import { clustersOf } from '../changes/caller.js';
 import { entityTagOf } from '../changes/entity-tag.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
@@ -56,7 +57,8 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
 
   return {
     async listClusters(req, res) {
-      const { team } = callerOf(res);
+      const caller = callerOf(res);
+      const { team } = caller;
       const { limit, after } = parsePaging(req, 1);
       const query = queryOf(req);
       const rows = await store.list(team.id, {
@@ -64,6 +66,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
         after: after?.[0] ?? null,
         phases: query.getAll('phase') as ClusterPhase[],
         connection: query.get('connection'),
+        within: clustersOf(caller),
       });
       const { items, next } = pageOf(rows, limit, ({ name }) => [name]);
       res.json({ items: items.map((cluster) => clusterBody(cluster, team)), next });

@@ -60,13 +60,18 @@ export interface ClusterQuery {
   readonly phases: readonly ClusterPhase[];
   /** Reference of the connection. */
   readonly connection: string | null;
+  /** Patterns of the names; null for all clusters. */
+  readonly within: readonly string[] | null;
 }
+
+/** Patterns contain letters, digits, hyphens and `*` only, so nothing needs to be escaped. */
+const likeOf = (pattern: string): string => pattern.replaceAll('*', '%');
 
 /** Lists clusters of a team in the order of their names. */
 export async function listClusters(
   db: Db,
   teamId: TeamId,
-  { limit, after, phases, connection }: ClusterQuery,
+  { limit, after, phases, connection, within }: ClusterQuery,
 ): Promise<ClusterRecord[]> {
   const rows = await db.$queryRaw<ClusterRow[]>`
     ${wholeClusters}
@@ -75,6 +80,7 @@ export async function listClusters(
       AND (${connection}::text IS NULL OR EXISTS (
         SELECT FROM connection WHERE connection.id = cluster.connection_id AND connection.team_id = cluster.team_id
           AND connection.ref = ${connection}::text))
+      AND (${within === null} OR cluster.name LIKE ANY (${(within ?? []).map(likeOf)}::text[]))
     ORDER BY cluster.name LIMIT ${limit}`;
   return rows.map(clusterOf);
 }

@@ -1,7 +1,7 @@
 import type { DnsSession, DnsSessionOwner } from '@corral/auth';
 import type { ClusterOperationId, DnsSessionBody } from '@corral/contracts';
 import type { RequestHandler } from 'express';
-import { callerOf, signedInOf } from '../http/caller.js';
+import { personCallerOf, signedInOf } from '../http/caller.js';
 import { notFound, Problem } from '../problem.js';
 
 interface DnsSessionRoutesDeps {
@@ -23,7 +23,7 @@ export function dnsSessionRoutes({ start, dnsApi }: DnsSessionRoutesDeps) {
   return {
     async startDnsSession(_req, res) {
       if (dnsApi === null) throw notFound();
-      const { team, userId } = callerOf(res);
+      const { team, userId } = personCallerOf(res);
       const session = await start({ sessionId: signedInOf(res).id, userId, teamId: team.id });
       if (session === null) {
         throw new Problem('authentication_required', 'The session has ended. Sign in and try again.');

@@ -2,7 +2,7 @@ import { type ClusterOperationId, type DnsTokenState, parseDnsTokenPost } from '
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
 import { bodyOf } from '../http/body.js';
-import { callerOf } from '../http/caller.js';
+import { personCallerOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
 import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
@@ -19,7 +19,7 @@ export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
   return {
     async listDnsTokens(req, res) {
       const { limit, after } = parsePaging(req, 2);
-      const rows = await store.list(callerOf(res), {
+      const rows = await store.list(personCallerOf(res), {
         limit: limit + 1,
         after: after && positionOf(after),
         state: queryOf(req).get('state') as DnsTokenState | null,
@@ -30,13 +30,13 @@ export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
     },
 
     async getDnsToken(req, res) {
-      const token = await store.find(callerOf(res), tokenIdOf(req));
+      const token = await store.find(personCallerOf(res), tokenIdOf(req));
       if (token === null) throw notFound();
       res.json(dnsTokenBody(token, await store.clock()));
     },
 
     async createDnsToken(req, res) {
-      const caller = callerOf(res);
+      const caller = personCallerOf(res);
       const wish = parseDnsTokenPost(bodyOf(req));
       const { record, token } = await tokens.create(caller, wish, idempotencyKeyOf(req));
       res.status(201).location(`/api/v1/teams/${caller.team.slug}/dns-tokens/${record.id}/`);
@@ -44,7 +44,7 @@ export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
     },
 
     async revokeDnsToken(req, res) {
-      await tokens.revoke(callerOf(res), tokenIdOf(req));
+      await tokens.revoke(personCallerOf(res), tokenIdOf(req));
       res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

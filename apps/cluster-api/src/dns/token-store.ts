@@ -1,7 +1,7 @@
 import { dnsTokenRecordOf, inForce, isKept, issueDnsToken, revokeDnsToken, shownOfDnsToken } from '@corral/auth';
-import type { DnsTokenState } from '@corral/contracts';
+import { type DnsTokenState, roleCovers } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
-import type { Caller } from '../changes/caller.js';
+import type { PersonCaller } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
 import { isBehind, newestFirst } from '../paging.js';
@@ -31,11 +31,12 @@ export const dnsTokenStore = (prisma: Prisma, changeTeam: ChangeTeam): DnsTokenS
       // A member who was removed since the request was authorized must not leave a new token behind.
       const key = { teamId: caller.team.id, userId: caller.userId };
       const membership = await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } });
-      return membership && work(transactionOf(tx, { ...caller, ...membership }));
+      if (membership === null || !roleCovers(membership.role, 'member')) return null;
+      return work(transactionOf(tx, { ...caller, ...membership }));
     }),
 });
 
-function transactionOf(tx: Transaction, caller: Caller): DnsTokenTransaction {
+function transactionOf(tx: Transaction, caller: PersonCaller): DnsTokenTransaction {
   return {
     find: (id) => find(tx, caller, id),
     issue: (id, wanted) => issueDnsToken(tx, caller.team, { ...wanted, id }, caller),
@@ -46,12 +47,12 @@ function transactionOf(tx: Transaction, caller: Caller): DnsTokenTransaction {
   };
 }
 
-async function find(db: Pick<Transaction, 'dnsToken'>, caller: Caller, id: string) {
+async function find(db: Pick<Transaction, 'dnsToken'>, caller: PersonCaller, id: string) {
   const row = await db.dnsToken.findFirst({ where: { ...visibleTo(caller), id }, select: shownOfDnsToken });
   return row && dnsTokenRecordOf(row);
 }
 
-const visibleTo = ({ team, role, userId }: Caller) => ({
+const visibleTo = ({ team, role, userId }: PersonCaller) => ({
   teamId: team.id,
   ...isKept,
   ...(role === 'admin' ? {} : { createdById: userId }),

@@ -1,6 +1,6 @@
 import { type DnsTokenRecord, DnsTokenRefused, type NewDnsToken } from '@corral/auth';
 import { type DnsTokenBody, type DnsTokenState, type DnsTokenWish, parseTime } from '@corral/contracts';
-import type { Caller, KeyedRequest } from '../changes/caller.js';
+import type { KeyedRequest, PersonCaller } from '../changes/caller.js';
 import type { Position } from '../paging.js';
 import { invalidField, notFound, Problem } from '../problem.js';
 
@@ -31,12 +31,12 @@ export interface DnsTokenTransaction {
 /** Members see the tokens that they created, administrators all tokens of the team. */
 export interface DnsTokenStore {
   /** Newest first. */
-  list(caller: Caller, query: DnsTokenQuery): Promise<DnsTokenRecord[]>;
-  find(caller: Caller, id: string): Promise<DnsTokenRecord | null>;
+  list(caller: PersonCaller, query: DnsTokenQuery): Promise<DnsTokenRecord[]>;
+  find(caller: PersonCaller, id: string): Promise<DnsTokenRecord | null>;
   /** The database's clock, which decides when tokens expire. */
   clock(): Promise<Date>;
-  /** Runs with the caller's current role. @returns null when the caller is no longer a member */
-  change<T>(caller: Caller, work: (tx: DnsTokenTransaction) => Promise<T>): Promise<T | null>;
+  /** Runs with the caller's current role. @returns null when the caller is no longer a member, or a viewer now */
+  change<T>(caller: PersonCaller, work: (tx: DnsTokenTransaction) => Promise<T>): Promise<T | null>;
 }
 
 export type DnsTokenService = ReturnType<typeof dnsTokenService>;
@@ -47,7 +47,7 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
    *
    * @throws Problem `validation_failed`, `quota_exceeded`, `idempotency_key_reused`
    */
-  async create(caller: Caller, requested: DnsTokenWish, request: KeyedRequest | null): Promise<IssuedDnsToken> {
+  async create(caller: PersonCaller, requested: DnsTokenWish, request: KeyedRequest | null): Promise<IssuedDnsToken> {
     const wanted = { ...requested, expiresAt: expiryOf(requested) };
     try {
       const issued = await store.change(caller, async (tx) => {
@@ -70,7 +70,7 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
    *
    * @throws Problem `not_found`
    */
-  async revoke(caller: Caller, id: string): Promise<void> {
+  async revoke(caller: PersonCaller, id: string): Promise<void> {
     const done = await store.change(caller, async (tx) => {
       const token = await tx.find(id);
       if (token === null) throw notFound();

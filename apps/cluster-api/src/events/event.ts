@@ -1,6 +1,6 @@
-import { roleCovers } from '@corral/auth';
 import {
   type Role,
+  roleCovers,
   type TeamEvent,
   type TeamEventChange,
   type TeamEventKind,

@@ -2,7 +2,7 @@ import { type Session, sessionCookieOf, sessionOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import { setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
-import { callerOf } from '../http/caller.js';
+import { personCallerOf } from '../http/caller.js';
 import { type ConcurrencyLimits, concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { invalidField } from '../problem.js';
 import { type EventPosition, parsePosition } from './event-position.js';
@@ -23,7 +23,7 @@ export function eventRoutes({ live, limits }: EventRoutesDeps) {
   const ofSession = concurrencyLimit(limits.perSession, 'Streams of events of this session');
   return {
     async streamTeamEvents(req, res) {
-      const { team, userId, role } = callerOf(res);
+      const { team, userId, role } = personCallerOf(res);
       const { id: sessionId } = sessionOf(res) as Session;
       const secret = sessionCookieOf(req) as string;
       const after = lastEventIdOf(req);

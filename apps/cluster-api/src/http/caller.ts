@@ -1,8 +1,25 @@
-import { type Membership, roleCovers, type Session, sessionCookieOf, sessionOf } from '@corral/auth';
-import type { RouteAccess } from '@corral/contracts';
+import {
+  accountOf,
+  bearerToken,
+  type CallingAccount,
+  type Membership,
+  type Session,
+  sendsBearer,
+  sendsSession,
+  sessionCookieOf,
+  sessionOf,
+} from '@corral/auth';
+import {
+  type AccountRefusal,
+  type ClusterRoute,
+  clusterParameterOf,
+  type Role,
+  refusalOfAccount,
+  roleCovers,
+} from '@corral/contracts';
 import { clientGone, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Caller, RequestContext } from '../changes/caller.js';
+import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
 
 /** The context of the request, for use cases, which do not know Express. */
@@ -14,32 +31,73 @@ export function requestContextOf(res: Response): RequestContext {
  * Admits the callers that the route table allows. A team that the caller does not belong to is answered exactly like a
  * team that does not exist.
  */
-export function admit(access: RouteAccess): RequestHandler {
+export function admit(route: ClusterRoute): RequestHandler {
   return (req, res, next) => {
-    if (access === 'public') return next();
-    const session = sessionOf(res);
-    if (session === null) {
-      throw new Problem('authentication_required', 'There is no session, or it has expired. Sign in and try again.');
+    if (route.access === 'public') return next();
+    const account = accountOf(res);
+    const caller = account === null ? personIn(route, req, res) : admitted(account, route, req);
+    if (caller !== null) {
+      res.locals.team = caller.team.slug;
+      res.locals.caller = { ...caller, ...requestContextOf(res) } satisfies Caller;
     }
-    if (access === 'session') return next();
-    const membership = session.memberships.find(isNamedBy(req.params));
-    if (membership === undefined) throw notFound();
-    if (!roleCovers(membership.role, access)) {
-      throw new Problem('permission_denied', 'Only administrators of the team can do this. Ask one of them.');
-    }
-    res.locals.team = membership.slug;
-    res.locals.caller = {
-      userId: session.userId,
-      team: { id: membership.teamId, slug: membership.slug },
-      role: membership.role,
-      ...requestContextOf(res),
-    } satisfies Caller;
     next();
   };
 }
 
+type Admitted = Omit<Caller, keyof RequestContext>;
+
+/** @returns null on routes without a team */
+function personIn({ access }: ClusterRoute, req: Request, res: Response): Admitted | null {
+  const session = sessionOf(res);
+  if (session === null) throw unauthenticated(req);
+  if (access === 'public' || access === 'session') return null;
+  const membership = session.memberships.find(isNamedBy(req.params));
+  if (membership === undefined) throw notFound();
+  if (!roleCovers(membership.role, access)) throw new Problem('permission_denied', roleNeeded[access]);
+  const { teamId, slug, role } = membership;
+  return { userId: session.userId, account: null, team: { id: teamId, slug }, role };
+}
+
+function unauthenticated(req: Request): Problem {
+  const detail = sendsBearer(req)
+    ? sendsSession(req)
+      ? 'Send either a session cookie or a bearer token, not both.'
+      : 'The token is not valid, has expired or is revoked. Use another one.'
+    : 'There is no session, or it has expired. Sign in and try again.';
+  return new Problem('authentication_required', detail);
+}
+
+function admitted(account: CallingAccount, route: ClusterRoute, req: Request): Admitted {
+  const { team, role } = account;
+  if (route.access !== 'session' && !isNamedBy(req.params)({ slug: team.slug, teamNumber: team.number })) {
+    throw notFound();
+  }
+  const parameter = clusterParameterOf(route);
+  const cluster = parameter === null ? null : (req.params[parameter] as string);
+  const refusal = refusalOfAccount(account, route, cluster);
+  if (refusal !== null) throw new Problem('permission_denied', accountRefusals[refusal]);
+  return { userId: null, account, team: { id: team.id, slug: team.slug }, role };
+}
+
+const accountRefusals: Readonly<Record<AccountRefusal, string>> = {
+  people: 'Only people can do this. Sign in instead of using a service account.',
+  role: 'The role of the service account does not allow the request. Ask an administrator of the team.',
+  action: 'The service account is narrowed to other kinds of actions. Ask an administrator of the team.',
+  cluster: 'The service account is narrowed to other clusters. Ask an administrator of the team.',
+};
+
+const roleNeeded: Readonly<Record<Role, string>> = {
+  admin: 'Only administrators of the team can do this. Ask one of them.',
+  member: 'Viewers of the team can only read. Ask an administrator for the role member.',
+  viewer: 'Only people of the team can do this.',
+};
+
 /** Paths name a team by its slug, or by its number in canonical form. */
-function isNamedBy({ team, team_slug, team_id }: Request['params']): (membership: Membership) => boolean {
+function isNamedBy({
+  team,
+  team_slug,
+  team_id,
+}: Request['params']): (team: Pick<Membership, 'slug' | 'teamNumber'>) => boolean {
   if (team_id !== undefined) return ({ teamNumber }) => String(teamNumber) === team_id;
   return ({ slug }) => slug === (team ?? team_slug);
 }
@@ -58,15 +116,23 @@ export function callerOf(res: Response): Caller {
   return caller;
 }
 
+/** The caller of a route for people only. @throws Error on routes that are open to service accounts */
+export function personCallerOf(res: Response): PersonCaller {
+  const caller = callerOf(res);
+  const { userId, account } = caller;
+  if (userId === null || account !== null) throw new Error('The route is open to service accounts');
+  return { ...caller, userId, account };
+}
+
 const harmless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Refuses changes that a page of another origin requests with the cookie of its visitor. Browsers state the origin of a
- * request. Other clients, such as curl, send cookies only on purpose.
+ * request. Other clients, such as curl, send cookies only on purpose. Browsers never add a bearer token by themselves.
  */
 export function refuseCrossSite(publicUrl: () => string): RequestHandler {
   return (req, _res, next) => {
-    if (harmless.has(req.method)) return next();
+    if (harmless.has(req.method) || (sendsBearer(req) && !sendsSession(req))) return next();
     const { origin, 'sec-fetch-site': site } = req.headers;
     const foreignOrigin = origin !== undefined && origin !== new URL(publicUrl()).origin;
     const foreignSite = site !== undefined && site !== 'same-origin' && site !== 'none';
@@ -80,14 +146,16 @@ export function refuseCrossSite(publicUrl: () => string): RequestHandler {
   };
 }
 
-/** The sender of a request before its session is looked up: the cookie, and the team in the path. */
+/** The sender of a request before it is looked up: the cookie or the token, and the team in the path. */
 export function unverifiedFlightOwnerOf(req: Request): string | null {
-  const cookie = sessionCookieOf(req);
+  const cookie = sessionCookieOf(req) ?? bearerToken(req.rawHeaders);
   return cookie === null ? null : `${cookie} ${teamIn(req) ?? ''}`;
 }
 
-/** The owner of a request once its session is looked up: the team in the path for its members, otherwise the user. */
+/** The owner of a request once its caller is looked up: the team in the path for its members, otherwise the user. */
 export function flightOwnerOf(req: Request, res: Response): string | null {
+  const account = accountOf(res);
+  if (account !== null) return `team ${account.team.id}`;
   const session = sessionOf(res);
   if (session === null) return null;
   const named = teamIn(req);

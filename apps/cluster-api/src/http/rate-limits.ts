@@ -1,6 +1,6 @@
-import { sessionOf } from '@corral/auth';
+import { accountOf, sessionOf } from '@corral/auth';
 import { addressLimiter, addressOf, type Buckets, requestLimiter } from '@corral/rate-limit';
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { Problem } from '../problem.js';
 
 export interface RateLimits {
@@ -20,9 +20,10 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
   const perSession = requestLimiter(buckets, {
     name: 'cluster-api/session',
     perMinute: limits.perSessionPerMinute,
-    skip: (_req, res) => sessionOf(res) === null,
-    keyOf: (_req, res) => `${sessionOf(res)?.id}`,
-    refuse: refusal('Too many requests from this session. Try again after the time in Retry-After.'),
+    skip: (_req, res) => !isKnown(res),
+    // All tokens of an account share its limit.
+    keyOf: (_req, res) => accountOf(res)?.id ?? `${sessionOf(res)?.id}`,
+    refuse: refusal('Too many requests from this session or service account. Try again after the time in Retry-After.'),
   });
   const signInPerAddress = requestLimiter(buckets, {
     name: 'cluster-api/sign-in',
@@ -35,15 +36,17 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     perAddress: perAddress.check,
     /** In addition to the first, because each of these requests may call the identity provider. */
     signInPerAddress: signInPerAddress.check,
-    /** Runs once the session is looked up. A request with a session counts against the session only. */
+    /** Runs once the caller is looked up. A request with a session or a token counts against that only. */
     forgiveAddress: ((_req, res, next) => {
-      if (sessionOf(res) !== null) perAddress.giveBack(res);
+      if (isKnown(res)) perAddress.giveBack(res);
       next();
     }) satisfies RequestHandler,
-    /** Of requests that have a session. */
+    /** Of requests that have a session or the token of a service account. */
     perSession: perSession.check,
   };
 }
+
+const isKnown = (res: Response): boolean => sessionOf(res) !== null || accountOf(res) !== null;
 
 const refusal = (sentence: string) => (retryAfterSeconds: number) =>
   new Problem('rate_limit_exceeded', sentence, { retryAfterSeconds });

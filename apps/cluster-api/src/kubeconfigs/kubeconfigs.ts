@@ -1,5 +1,5 @@
 import type { CreatorRow } from '@corral/cluster-data';
-import { clusterLimits } from '@corral/contracts';
+import { clusterLimits, type KubeconfigScope, roleCovers } from '@corral/contracts';
 import { GardenError, nameContexts } from '@corral/garden';
 import { type Caller, whileSetAside } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
@@ -14,13 +14,19 @@ export interface ShootAddress {
   readonly name: string;
 }
 
+/** Within the limits of the contract. */
+export interface KubeconfigWish {
+  readonly ttlSeconds: number;
+  readonly scope: KubeconfigScope;
+}
+
 /** What an issue needs from the store. The team's changes are locked meanwhile. */
 export interface KubeconfigTransaction extends Issues {
   readonly cluster: ClusterRecord | null;
   /** Null until the team has a namespace on the garden. */
   readonly shoot: ShootAddress | null;
   /** Records who is about to get a credential. @returns the id of the audit entry */
-  recordIssue(issue: { readonly ttlSeconds: number }): Promise<bigint>;
+  recordIssue(issue: KubeconfigWish): Promise<bigint>;
 }
 
 /** A credential that was requested, and to whom it was issued. */
@@ -44,8 +50,11 @@ export interface KubeconfigStore {
 
 interface KubeconfigDeps {
   readonly store: KubeconfigStore;
-  /** Requests a client certificate with administrator rights on the cluster. @throws GardenError */
-  readonly issue: (shoot: ShootAddress & { expirationSeconds: number }) => Promise<IssuedKubeconfig>;
+  /** Requests a client certificate for the cluster. @throws GardenError */
+  readonly issue: (
+    scope: KubeconfigScope,
+    shoot: ShootAddress & { expirationSeconds: number },
+  ) => Promise<IssuedKubeconfig>;
   readonly perHour: number;
 }
 
@@ -71,15 +80,16 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
       return issues;
     },
 
-    /** @param ttlSeconds an integer within the limits of the contract */
+    /** @throws Problem `not_found`, `permission_denied`, `cluster_not_ready`, `rate_limit_exceeded`, `upstream_unavailable` */
     async issue(
       caller: Caller,
       name: string,
-      { ttlSeconds }: { readonly ttlSeconds: number },
+      wish: KubeconfigWish,
       preconditions: Preconditions,
     ): Promise<IssuedKubeconfig> {
       const { entryId, shoot } = await store.withCluster(caller, name, async (tx) => {
         if (tx.cluster === null) throw notFound();
+        checkScope(caller, wish);
         checkPreconditions(preconditions, entityTagOf(tx.cluster));
         const address = reachableShoot(tx, tx.cluster);
         await checkPerHour(
@@ -87,11 +97,11 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
           perHour,
           `The limit is ${perHour} kubeconfigs per cluster and hour. Use one that is still valid, or wait.`,
         );
-        return { entryId: await tx.recordIssue({ ttlSeconds }), shoot: address };
+        return { entryId: await tx.recordIssue(wish), shoot: address };
       });
       let issued: IssuedKubeconfig;
       try {
-        issued = await whileSetAside(caller, () => issue({ ...shoot, expirationSeconds: ttlSeconds }));
+        issued = await whileSetAside(caller, () => issue(wish.scope, { ...shoot, expirationSeconds: wish.ttlSeconds }));
       } catch (error) {
         if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
         throw problemOf(error);
@@ -100,6 +110,15 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
       return { ...issued, kubeconfig: nameContexts(issued.kubeconfig, `${caller.team.slug}/${name}`) };
     },
   };
+}
+
+/** Viewers change nothing, so they get no credential that could. @throws Problem `permission_denied` */
+function checkScope({ role }: Pick<Caller, 'role'>, { scope }: KubeconfigWish): void {
+  if (scope === 'viewer' || roleCovers(role, 'member')) return;
+  throw new Problem(
+    'permission_denied',
+    'Viewers get kubeconfigs for reading only. Ask for one with the scope viewer.',
+  );
 }
 
 /** @throws Problem `cluster_deleting` or `cluster_not_ready` */

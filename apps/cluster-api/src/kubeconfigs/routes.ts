@@ -24,7 +24,7 @@ export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: Kubeco
         kubeconfigs.issue(caller, clusterNameOf(req), request, preconditionsOf(req)),
       );
       res.set('Cache-Control', 'no-store');
-      res.json({ kubeconfig, expiresAt: expiresAt.toISOString(), scope: 'cluster-admin' });
+      res.json({ kubeconfig, expiresAt: expiresAt.toISOString(), scope: `cluster-${request.scope}` });
     },
     async listKubeconfigIssues(req, res) {
       const issues = await kubeconfigs.listIssues(callerOf(res), clusterNameOf(req));

@@ -105,10 +105,10 @@ async function transactionOf(
     shoot,
     now,
     listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: cluster?.id ?? null, since, limit }),
-    recordIssue({ ttlSeconds }) {
+    recordIssue({ ttlSeconds, scope }) {
       if (cluster === null) throw new Error('A kubeconfig cannot be issued for a cluster that does not exist');
       const target = { kind: 'Cluster', id: cluster.id, name: cluster.name };
-      return recordAudit(tx, caller, { action, target, detail: { ttlSeconds } });
+      return recordAudit(tx, caller, { action, target, detail: { ttlSeconds, scope } });
     },
   };
 }

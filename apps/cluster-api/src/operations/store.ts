@@ -11,7 +11,7 @@ import {
 import type { OperationId, OperationKind, OperationState, TeamId } from '@corral/contracts';
 import { type Prisma, sqlText } from '@corral/database';
 import { currentTraceparent } from '@corral/tracing';
-import type { AuditActor, AuditedChange } from '../audit/record-audit.js';
+import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
 import type { Transaction } from '../changes/team-changes.js';
 import { isBehind, isId, newestFirst, type Position } from '../paging.js';
 
@@ -24,6 +24,8 @@ interface OperationQuery {
   /** Any of them; none: all. */
   readonly states: readonly OperationState[];
   readonly kinds: readonly OperationKind[];
+  /** Patterns of names of clusters; null for operations of all targets. */
+  readonly clusters: readonly string[] | null;
 }
 
 export type OperationStore = ReturnType<typeof operationStore>;
@@ -36,13 +38,16 @@ export const operationStore = (prisma: Prisma) => ({
   },
 
   /** Newest first. */
-  async list(teamId: TeamId, { limit, after, target, states, kinds }: OperationQuery): Promise<OperationRecord[]> {
+  async list(
+    teamId: TeamId,
+    { limit, after, target, states, kinds, clusters }: OperationQuery,
+  ): Promise<OperationRecord[]> {
     const rows = await prisma.operation.findMany({
       where: {
         teamId,
         ...(states.length === 0 ? {} : { state: { in: [...states] } }),
         ...(kinds.length === 0 ? {} : { kind: { in: [...kinds] } }),
-        AND: [targetIs(target), ...(after === null ? [] : [isBehind(after)])],
+        AND: [targetIs(target), targetWithin(clusters), ...(after === null ? [] : [isBehind(after)])],
       },
       orderBy: newestFirst,
       take: limit,
@@ -55,6 +60,20 @@ export const operationStore = (prisma: Prisma) => ({
 function targetIs(target: string | null) {
   if (target === null) return {};
   return { OR: [{ targetName: target }, ...(isId(target) ? [{ targetId: target }] : [])] };
+}
+
+function targetWithin(clusters: readonly string[] | null) {
+  if (clusters === null) return {};
+  return { targetKind: 'Cluster', OR: clusters.map((pattern) => ({ targetName: nameLike(pattern) })) };
+}
+
+/** A pattern has a `*` only at its start and its end. */
+function nameLike(pattern: string) {
+  const text = pattern.replaceAll('*', '');
+  const [openStart, openEnd] = [pattern.startsWith('*'), pattern.endsWith('*')];
+  if (openStart && openEnd) return { contains: text };
+  if (openStart) return { endsWith: text };
+  return openEnd ? { startsWith: text } : { equals: text };
 }
 
 interface BegunOperation {
@@ -78,6 +97,7 @@ export async function beginOperation(
 ): Promise<OperationRecord> {
   const teamId = caller.team.id;
   const [state, progress, finishedAt] = isDone ? (['succeeded', 100, now] as const) : (['queued', 0, null] as const);
+  const account = auditedAccountOf(caller);
   const auditDetail = JSON.stringify({ ...detail, operationId: id, generation });
   const auditChanges = changes === null ? null : JSON.stringify(changes);
   const [row] = await tx.$queryRaw<OperationRow[]>`
@@ -87,9 +107,10 @@ export async function beginOperation(
         AND ${sqlText(isOpenIn('operation'))}
     ), noted AS (
       INSERT INTO audit_entry (team_id, user_id, action, target_kind, target_id, target_name, request_id, detail,
-                               changes, created_at)
+                               changes, account, created_at)
       VALUES (${teamId}::uuid, ${caller.userId}::uuid, ${action}, ${target.kind}, ${target.id}::uuid, ${target.name},
-              ${caller.requestId}, ${auditDetail}::jsonb, ${auditChanges}::jsonb, ${now}::timestamptz)
+              ${caller.requestId}, ${auditDetail}::jsonb, ${auditChanges}::jsonb, ${account === null ? null : JSON.stringify(account)}::jsonb,
+              ${now}::timestamptz)
     )
     INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
                            desired_hash, created_by, traceparent, created_at, updated_at, finished_at)

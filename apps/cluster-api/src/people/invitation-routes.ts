@@ -1,7 +1,7 @@
 import { type ClusterOperationId, parseInvitationPost } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { bodyOf } from '../http/body.js';
-import { callerOf, requestContextOf, signedInOf } from '../http/caller.js';
+import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
 import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
@@ -19,7 +19,7 @@ export function invitationRoutes({ invitations, store }: InvitationRoutesDeps) {
   return {
     async listInvitations(req, res) {
       const { limit, after } = parsePaging(req, 2);
-      const { team } = callerOf(res);
+      const { team } = personCallerOf(res);
       const { number } = await store.find(team);
       const rows = await store.listInvitations(team, { limit: limit + 1, after: after && positionOf(after) });
       const { items, next } = pageOf(rows, limit, cursorAt);
@@ -27,19 +27,23 @@ export function invitationRoutes({ invitations, store }: InvitationRoutesDeps) {
     },
 
     async createInvitation(req, res) {
-      const caller = callerOf(res);
+      const caller = personCallerOf(res);
       const wish = parseInvitationPost(bodyOf(req));
       const { team, invitation } = await invitations.invite(caller, wish, idempotencyKeyOf(req));
       res.status(201).json(invitationBody(team, invitation));
     },
 
     async renewInvitation(req, res) {
-      const { team, invitation } = await invitations.renew(callerOf(res), invitationIdOf(req), idempotencyKeyOf(req));
+      const { team, invitation } = await invitations.renew(
+        personCallerOf(res),
+        invitationIdOf(req),
+        idempotencyKeyOf(req),
+      );
       res.json(invitationBody(team, invitation));
     },
 
     async revokeInvitation(req, res) {
-      await invitations.revoke(callerOf(res), invitationIdOf(req));
+      await invitations.revoke(personCallerOf(res), invitationIdOf(req));
       res.status(204).end();
     },
 

@@ -123,6 +123,8 @@ describe('an acceptance', () => {
     ['by a new person gives the role', 'member', null, 'member'],
     ['by a member gives them the higher invited role', 'admin', 'member', 'admin'],
     ['by an administrator keeps their role', 'member', 'admin', 'admin'],
+    ['by a viewer gives them the higher invited role', 'member', 'viewer', 'member'],
+    ['to view, by a member, keeps their role', 'viewer', 'member', 'member'],
   ])('%s', (_what, invited, present, role) => {
     expect(accept(open, invited, present)).toEqual({ kind: 'accept', role });
   });

@@ -1,4 +1,4 @@
-import { clusterLimits, type Role } from '@corral/contracts';
+import { clusterLimits, type Role, roleCovers } from '@corral/contracts';
 import { invalidField, notFound, Problem } from '../problem.js';
 import type { InvitationRecord } from '../teams/record.js';
 
@@ -122,7 +122,10 @@ export function decideAcceptance(
         'The invitation has expired. Ask an administrator of the team to renew it.',
       );
     case 'open':
-      return { kind: 'accept', role: present === 'admin' ? 'admin' : invitation.role };
+      return {
+        kind: 'accept',
+        role: present !== null && roleCovers(present, invitation.role) ? present : invitation.role,
+      };
   }
 }
 

@@ -1,6 +1,6 @@
 import type { TeamNames } from '@corral/cluster-data';
 import { asUserId, clusterLimits, type InvitationWish, normalEmail, type UserId } from '@corral/contracts';
-import type { Caller, KeyedRequest, RequestContext } from '../changes/caller.js';
+import type { KeyedRequest, PersonCaller, RequestContext } from '../changes/caller.js';
 import { notFound } from '../problem.js';
 import { requireAdmin } from '../teams/member-rules.js';
 import type { InvitationRecord, ReceivedInvitation } from '../teams/record.js';
@@ -40,7 +40,7 @@ export type InvitationService = ReturnType<typeof invitationService>;
 /** The changes of invitations. Each is one transaction. The row is the outbox of its mail. */
 export const invitationService = ({ store, wakeMail, newId }: InvitationServiceDeps) => {
   const changeAndMail = async (
-    caller: Caller,
+    caller: PersonCaller,
     work: (tx: TeamTransaction) => Promise<InvitationRecord>,
   ): Promise<SentInvitation> => {
     const sent = await store.change(caller, async (tx) => {
@@ -52,11 +52,11 @@ export const invitationService = ({ store, wakeMail, newId }: InvitationServiceD
   };
   return {
     /** @throws Problem `already_member`, `quota_exceeded`, `rate_limit_exceeded`, `validation_failed` */
-    invite: (caller: Caller, requested: InvitationWish, request: KeyedRequest | null): Promise<SentInvitation> =>
+    invite: (caller: PersonCaller, requested: InvitationWish, request: KeyedRequest | null): Promise<SentInvitation> =>
       changeAndMail(caller, (tx) => inviteOnce(tx, requested, request, newId())),
 
     /** @throws Problem `not_found`, `quota_exceeded`, `rate_limit_exceeded` */
-    renew: (caller: Caller, id: string, request: KeyedRequest | null): Promise<SentInvitation> =>
+    renew: (caller: PersonCaller, id: string, request: KeyedRequest | null): Promise<SentInvitation> =>
       changeAndMail(caller, async (tx) => {
         const present = await tx.findInvitation({ id });
         if (present === null) throw notFound();
@@ -70,7 +70,7 @@ export const invitationService = ({ store, wakeMail, newId }: InvitationServiceD
      *
      * @throws Problem `not_found`, also for an accepted invitation: remove the member instead
      */
-    revoke: (caller: Caller, id: string): Promise<void> =>
+    revoke: (caller: PersonCaller, id: string): Promise<void> =>
       store.change(caller, async (tx) => {
         requireAdmin(tx.members, caller.userId);
         const present = await tx.findInvitation({ id });

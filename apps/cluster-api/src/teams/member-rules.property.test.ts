@@ -19,6 +19,7 @@ describe('a change of a member', () => {
     ['the current role', team, 'u1', 3, to('admin'), 'unchanged'],
     ['the current role of the only administrator', oneAdmin, 'u1', 1, to('admin'), 'unchanged'],
     ['a removal', oneAdmin, 'u1', 2, remove, 'remove'],
+    ['a member who becomes a viewer', team, 'u1', 2, to('viewer'), 'change'],
     ['a member who leaves', oneAdmin, 'u2', 2, remove, 'remove'],
     ['one of two administrators who leaves', team, 'u1', 1, remove, 'remove'],
     ['a removal with tokens handed over', oneAdmin, 'u1', 2, handOver, 'remove'],
@@ -44,7 +45,7 @@ describe('a change of a member', () => {
   });
 
   it('always leaves the team an administrator', () => {
-    const role = fc.constantFrom<Role>('admin', 'member');
+    const role = fc.constantFrom<Role>('admin', 'member', 'viewer');
     const change = fc.oneof(fc.constantFrom(remove, handOver), role.map(to));
     const asked = fc.tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), change);
     fc.assert(

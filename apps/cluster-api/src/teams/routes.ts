@@ -9,7 +9,7 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
 import { quoted } from '../changes/entity-tag.js';
 import { bodyOf } from '../http/body.js';
-import { callerOf, signedInOf } from '../http/caller.js';
+import { personCallerOf, signedInOf } from '../http/caller.js';
 import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
 import { parsePaging } from '../http/query.js';
 import { pageOf } from '../paging.js';
@@ -41,39 +41,47 @@ export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
     },
 
     async getTeam(req, res) {
-      const { team, role } = callerOf(res);
+      const { team, role } = personCallerOf(res);
       const [found, view] = [await store.find(team), viewOf(role)];
       sendTagged(req, res, teamTagOf(found, view), teamBody(found, view));
     },
 
     async putTeam(req, res) {
-      const team = await service.rename(callerOf(res), parseTeamPut(bodyOf(req)), preconditionsOf(req));
+      const team = await service.rename(personCallerOf(res), parseTeamPut(bodyOf(req)), preconditionsOf(req));
       const view = viewOf('admin');
       res.set('ETag', quoted(teamTagOf(team, view))).json(teamBody(team, view));
     },
 
     async listMembers(req, res) {
       const { limit, after } = parsePaging(req, 1);
-      const rows = await store.listMembers(callerOf(res).team, { limit: limit + 1, after: after && numberIn(after) });
+      const rows = await store.listMembers(personCallerOf(res).team, {
+        limit: limit + 1,
+        after: after && numberIn(after),
+      });
       const { items, next } = pageOf(rows, limit, ({ number }) => [String(number)]);
       res.json({ items: items.map(memberBody), next });
     },
 
     async getMember(req, res) {
-      const member = await store.findMember(callerOf(res).team, memberNumberOf(req));
+      const member = await store.findMember(personCallerOf(res).team, memberNumberOf(req));
       if (member === null) throw notFound();
       sendTagged(req, res, memberTagOf(member), memberBody(member));
     },
 
     async putMember(req, res) {
       const put = parseMemberPut(bodyOf(req));
-      const member = await service.setRole(callerOf(res), memberNumberOf(req), put, preconditionsOf(req));
+      const member = await service.setRole(personCallerOf(res), memberNumberOf(req), put, preconditionsOf(req));
       res.set('ETag', quoted(memberTagOf(member))).json(memberBody(member));
     },
 
     async deleteMember(req, res) {
       const handling = (queryOf(req).get('dns_tokens') ?? dnsTokenHandlings[0]) as DnsTokenHandling;
-      const removal = await service.removeMember(callerOf(res), memberNumberOf(req), handling, preconditionsOf(req));
+      const removal = await service.removeMember(
+        personCallerOf(res),
+        memberNumberOf(req),
+        handling,
+        preconditionsOf(req),
+      );
       res.json(memberRemovalBody(removal));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -1,7 +1,7 @@
 import type { FormerMemberDnsToken } from '@corral/auth';
 import type { DnsTokenHandling, MemberPut, TeamPut } from '@corral/contracts';
 import canonicalize from 'canonicalize';
-import type { Caller } from '../changes/caller.js';
+import type { PersonCaller } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
 import { invalidField } from '../problem.js';
 import { type DashboardUrlOf, memberBody, memberTagOf, teamBody, teamTagOf } from './body.js';
@@ -23,7 +23,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
    *
    * @throws Problem `precondition_failed`, `immutable_field` for any other changed field
    */
-  rename: (caller: Caller, put: TeamPut, preconditions: Preconditions): Promise<TeamRecord> =>
+  rename: (caller: PersonCaller, put: TeamPut, preconditions: Preconditions): Promise<TeamRecord> =>
     store.change(caller, async (tx) => {
       requireAdmin(tx.members, caller.userId);
       const { slug, name } = tx.team;
@@ -49,9 +49,13 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       return { ...present, name: put.name };
     }),
 
-  /** @throws Problem `not_found`, `permission_denied`, `precondition_failed`, `last_admin`, `immutable_field` */
+  /**
+   * Changes the role of a member. The DNS tokens of a member who becomes a viewer are revoked.
+   *
+   * @throws Problem `not_found`, `permission_denied`, `precondition_failed`, `last_admin`, `immutable_field`
+   */
   setRole: (
-    caller: Caller,
+    caller: PersonCaller,
     memberNumber: number,
     put: MemberPut,
     preconditions: Preconditions,
@@ -62,9 +66,12 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       checkPreconditions(preconditions, memberTagOf(member));
       refuseReadOnlyChanges(put, memberBody(member), ['role']);
       if (kind === 'unchanged') return member;
+      // Viewers change nothing, and with their DNS tokens they could.
+      const revoked = role === 'viewer' ? await tx.revokeOrHandOverDnsTokens(member, 'revoke') : [];
       await tx.setRole(member, role);
       await tx.audit('member.change', targetOf(member), {
         changes: [{ pointer: '/role', from: member.role, to: role }],
+        ...(revoked.length === 0 ? {} : { detail: { dnsTokensRevoked: namesOf(revoked) } }),
       });
       return { ...member, role };
     }),
@@ -76,7 +83,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
    * @throws Problem `not_found`, `permission_denied`, `precondition_failed`, `last_admin`
    */
   removeMember: (
-    caller: Caller,
+    caller: PersonCaller,
     memberNumber: number,
     dnsTokens: DnsTokenHandling,
     preconditions: Preconditions,

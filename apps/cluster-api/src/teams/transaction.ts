@@ -2,12 +2,12 @@ import type { FormerMemberDnsToken } from '@corral/auth';
 import type { TeamNames } from '@corral/cluster-data';
 import type { AuditAction, DnsTokenHandling, Role, TeamId, UserId } from '@corral/contracts';
 import type { AuditedChange } from '../audit/record-audit.js';
-import type { Caller, KeyedRequest } from '../changes/caller.js';
+import type { KeyedRequest, PersonCaller } from '../changes/caller.js';
 import type { Position } from '../paging.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamRecord } from './record.js';
 
 /** The user who changes a team: a member or an invited person, possibly a new user. */
-export type TeamActor = Pick<Caller, 'userId' | 'team' | 'requestId' | 'gone' | 'setAside'>;
+export type TeamActor = Pick<PersonCaller, 'userId' | 'team' | 'requestId' | 'gone' | 'setAside'>;
 
 export interface InvitationTerms {
   readonly email: string;

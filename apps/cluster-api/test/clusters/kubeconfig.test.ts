@@ -37,6 +37,29 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     garden.adminKubeconfig = grant;
   });
 
+  it('issues a credential for reading, which is all that viewers of the team get', async () => {
+    await t.clusters.running(name);
+    const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { name } });
+    const viewer = await t.createUser(`viewer@${name}.test`, [{ team: t.acme, role: 'viewer' }]);
+    const asViewer = (body: object) =>
+      t.api
+        .as(viewer)
+        .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
+        .send(body);
+    const forReading = { kubeconfig: `kubeconfig for reading ${shootName}`, scope: 'cluster-viewer' };
+
+    expect((await issue({ scope: 'viewer' }).expect(200)).body).toMatchObject(forReading);
+    expect((await asViewer({ scope: 'viewer' }).expect(200)).body).toMatchObject(forReading);
+    for (const body of [{}, { scope: 'admin' }]) {
+      expect((await asViewer(body).expect(403)).body.code).toBe('permission_denied');
+    }
+
+    expect((await entries()).map(({ detail }) => detail)).toEqual([
+      expect.objectContaining({ scope: 'viewer' }),
+      expect.objectContaining({ scope: 'viewer' }),
+    ]);
+  });
+
   it('answers a credential for an hour that must not be cached', async () => {
     await t.clusters.running(name);
     const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { name } });
@@ -153,7 +176,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
         userId: t.acme.member.id,
         targetKind: 'Cluster',
         requestId: headers['x-correlation-id'],
-        detail: { ttlSeconds: 900 },
+        detail: { ttlSeconds: 900, scope: 'admin' },
       },
     ]);
     expect(await entries()).toHaveLength(1);

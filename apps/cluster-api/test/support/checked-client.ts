@@ -24,6 +24,8 @@ export type Requests = Readonly<Record<Method, (path: string) => Test>>;
 export interface ApiClient extends Requests {
   /** The same requests with a user's session. */
   as(user: Pick<TestUser, 'cookie'>): Requests;
+  /** The same requests with the token of a service account. */
+  withToken(token: string): Requests;
 }
 
 const methods = ['get', 'head', 'post', 'put', 'delete', 'patch', 'options'] as const;
@@ -33,20 +35,23 @@ const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   deleteCluster: 'deletionDryRun',
 };
 
-/** A client that fails the test for any answer outside the contract. Without `as`, requests have no session. */
+/** A client that fails the test for any answer outside the contract. Without `as` or `withToken`, requests have no credential. */
 export function checkedClient(app: Express, publicUrl: string): ApiClient {
-  const requests = (cookie: string | null) =>
+  const requests = (credential: Readonly<Record<string, string>>) =>
     Object.fromEntries(
       methods.map((method) => [
         method,
         (path: string) => {
           const sent = request(app)[method](path);
-          if (cookie !== null) sent.set('Cookie', cookie);
-          return sent.expect((answer) => checkAnswer(answer, method, path, publicUrl));
+          return sent.set(credential).expect((answer) => checkAnswer(answer, method, path, publicUrl));
         },
       ]),
     ) as Requests;
-  return { ...requests(null), as: ({ cookie }) => requests(cookie) };
+  return {
+    ...requests({}),
+    as: ({ cookie }) => requests({ Cookie: cookie }),
+    withToken: (token) => requests({ Authorization: `Bearer ${token}` }),
+  };
 }
 
 /** Asserts that an answer matches the route table and the schemas. */

@@ -53,6 +53,10 @@ export function fakeGarden(): FakeGarden {
         garden.joinTokens.delete(nodeName);
       },
     },
+    async viewerKubeconfig(request) {
+      const { expiresAt } = await garden.adminKubeconfig(request);
+      return { kubeconfig: `kubeconfig for reading ${request.name}`, expiresAt };
+    },
     async adminKubeconfig(request) {
       if (garden.failure !== null) throw garden.failure;
       garden.issued.push(request);

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { sessionStore, sessionUseRecorder, type TeamRecord, teamStore, userStore } from '@corral/auth';
-import type { Role } from '@corral/contracts';
+import {
+  accountTokenUseRecorder,
+  accountVerifier,
+  sessionStore,
+  sessionUseRecorder,
+  type TeamRecord,
+  teamStore,
+  userStore,
+} from '@corral/auth';
+import type { AccountNarrowing, Role } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import { connectProjects } from '@corral/hcloud';
 import type { JobName } from '@corral/queue';
@@ -58,6 +66,8 @@ export interface TestClusterApi {
   createUser(email: string, memberships?: readonly { team: TeamRecord; role: Role }[]): Promise<TestUser>;
   /** Starts a new session. @returns its `Cookie` header */
   signIn(user: Pick<TestUser, 'id'>): Promise<string>;
+  /** Creates a service account with a token that is valid for a day. @returns the token */
+  createAccount(team: TestTeam, name: string, spec: Partial<AccountNarrowing> & { role: Role }): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -91,6 +101,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
   const times = { idleMs: options.idleMs ?? 12 * HOUR_MS, absoluteMs: options.absoluteMs ?? 168 * HOUR_MS };
   const sessions = sessionStore(pool, times);
   const sessionUse = sessionUseRecorder(pool, times, () => undefined);
+  const accountUse = accountTokenUseRecorder(pool, () => undefined);
   const wakeups: Wakeup[] = [];
   const secrets = new KeyRing([{ id: 'test', bytes: randomBytes(32) }]);
   const deps: AppDeps = {
@@ -124,6 +135,8 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     changes,
     sessions,
     sessionUse,
+    accounts: accountVerifier(pool),
+    accountUse,
     log,
     oidc: null,
     now: Date.now,
@@ -141,6 +154,8 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     ...options.deps,
   };
   const app = buildApp(deps);
+
+  const api = checkedClient(app, PUBLIC_URL);
 
   const teams = teamStore(db);
   const users = userStore(db);
@@ -172,11 +187,18 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     createTeam,
     createUser,
     signIn,
-    api: checkedClient(app, PUBLIC_URL),
+    async createAccount(team, name, { role, ...narrowing }) {
+      const path = team.path(`/service-accounts/${name}/`);
+      const admin = api.as(team.admin);
+      await admin.put(path).send({ spec: { role, narrowing } });
+      return (await admin.post(`${path}tokens/`).send({ expiresInDays: 1 })).body.token;
+    },
+    api,
     acme: await createTeam('acme'),
     globex: await createTeam('globex'),
     async close() {
       await sessionUse.close();
+      await accountUse.close();
       await connected.close();
       await database.drop();
     },

@@ -77,6 +77,22 @@ describe('PUT …/members/{id}/', () => {
     ]);
   });
 
+  it('makes a member a viewer, who only reads and has no DNS token any more', async () => {
+    const own = [await makeToken(team.member, 'ci')];
+    const others = [await makeToken(team.admin, 'monitor')];
+    await test.api.as(team.member).post(team.path('/dns-session/')).expect(201);
+
+    expect(await setRole(team.member, { role: 'viewer' })).toMatchObject({ status: 200, body: { role: 'viewer' } });
+
+    await test.api.as(team.member).get(team.path('/clusters/')).expect(200);
+    const refused = await test.api.as(team.member).post(team.path('/dns-tokens/')).send({ name: 'again' }).expect(403);
+    expect(refused.body.code).toBe('permission_denied');
+    expect(await inForce([...own, ...others])).toEqual(others);
+    const { id: createdById } = team.member;
+    expect(await test.db.dnsToken.count({ where: { teamId: team.id, createdById, revokedAt: null } })).toBe(0);
+    expect((await audits()).at(-1)).toMatchObject({ action: 'member.change', detail: { dnsTokensRevoked: 'ci' } });
+  });
+
   it('accepts the body of a GET and writes nothing for an unchanged role', async () => {
     const { body: list } = await test.api.as(team.admin).get(path());
 

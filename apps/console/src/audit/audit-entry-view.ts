@@ -9,6 +9,8 @@ export function actorOf({ actor }: Pick<AuditEntryBody, 'actor'>): string {
       return actor.name ?? `user ${actor.id}`;
     case 'token':
       return `token ${actor.name ?? actor.id}`;
+    case 'account':
+      return `service account ${actor.name ?? actor.id}`;
     case 'service':
       return 'Corral';
     case 'upstream':

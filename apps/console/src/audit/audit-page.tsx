@@ -33,6 +33,7 @@ const kinds = [
   'invitation',
   'subscription',
   'session',
+  'service_account',
 ] as const satisfies typeof auditKinds;
 const outcomes = [
   'pending',

@@ -1,3 +1,4 @@
+import { roleNames } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
@@ -28,8 +29,8 @@ export function InvitationPage() {
           {({ team_name: name, team_slug: slug, role, invited_by: by, expires_at: until, is_accepted: isAccepted }) => (
             <>
               <p>
-                {by} invites you to the team <strong>{name}</strong> ({slug}) as{' '}
-                {role === 'admin' ? 'an administrator' : 'a member'}. Valid until <Expiry at={until} />.
+                {by} invites you to the team <strong>{name}</strong> ({slug}) as {roleNames[role]}. Valid until{' '}
+                <Expiry at={until} />.
               </p>
               <div>
                 {isAccepted ? (

@@ -1,4 +1,4 @@
-import type { SentInvitationBody, TeamMemberBody } from '@corral/contracts';
+import { roles, type SentInvitationBody, type TeamMemberBody } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -66,7 +66,7 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
           <NativeSelect
             label="Role"
             value={draft.role}
-            data={['member', 'admin']}
+            data={shownRoles}
             onChange={(event) => setDraft({ ...draft, role: event.currentTarget.value })}
           />
           <Button type="submit" variant="filled" loading={invite.isPending}>
@@ -82,6 +82,7 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
   );
 }
 
+const shownRoles = [...roles].reverse();
 const emptyInvitation = { email: '', role: 'member' };
 
 function Members({ team, members }: { readonly team: TeamContext; readonly members: readonly TeamMemberBody[] }) {
@@ -143,7 +144,7 @@ function Role({ team, member }: { readonly team: TeamContext; readonly member: T
         aria-label={`Role of ${member.display_name}`}
         w="8rem"
         value={save.isPending ? save.variables : member.role}
-        data={['member', 'admin']}
+        data={shownRoles}
         onChange={(event) => save.mutate(event.currentTarget.value)}
       />
       {save.error !== null && <Failed error={save.error} />}

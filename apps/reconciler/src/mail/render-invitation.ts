@@ -1,9 +1,11 @@
+import { type Role, roleNames } from '@corral/contracts';
+
 /** Content of an invitation mail. */
 export interface InvitationMail {
   readonly id: string;
   /** The recipient. */
   readonly email: string;
-  readonly role: string;
+  readonly role: Role;
   readonly teamName: string;
   /** Name and address of the inviter. */
   readonly inviterName: string;
@@ -51,7 +53,7 @@ export function renderInvitation(invitation: InvitationMail, place: Place): Rend
   const teamName = oneLine(invitation.teamName);
   const inviter = callerOf(invitation);
   const howTo = place.kind === 'console' ? acceptInConsole(invitation, place) : acceptOverApi(invitation, place);
-  const role = invitation.role === 'admin' ? 'an administrator' : 'a member';
+  const role = roleNames[invitation.role];
   const until = dayOf(expiresAt);
   const why = `You received this mail because someone entered the address ${email}. If you did not expect it, ignore it.`;
   return {

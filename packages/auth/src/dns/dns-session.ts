@@ -23,7 +23,7 @@ const NAME = 'session';
  * 15 minutes, and no later than its session does without further use. Does not count among the team's active tokens.
  * When a session has more than ten of them in a team, the oldest is revoked.
  *
- * @returns null when the session or the membership has ended
+ * @returns null when the session or the membership has ended, and for viewers
  */
 export async function startDnsSession(
   prisma: Pick<Prisma, '$queryRaw'>,
@@ -39,7 +39,8 @@ export async function startDnsSession(
                    session.expires_at, session.idle_expires_at) AS ends_at
       FROM session JOIN membership ON membership.user_id = session.user_id
       WHERE session.id = ${sessionId}::uuid AND session.user_id = ${userId}::uuid AND membership.team_id = ${teamId}::uuid
-        AND session.revoked_at IS NULL AND least(session.expires_at, session.idle_expires_at) > ${sqlText(rowClock)}
+        AND membership.role <> 'viewer' AND session.revoked_at IS NULL
+        AND least(session.expires_at, session.idle_expires_at) > ${sqlText(rowClock)}
       FOR SHARE OF session, membership
     ), replaced AS (
       UPDATE dns_token SET revoked_at = clock_timestamp()

@@ -1,10 +1,5 @@
-import { asTeamId, isTeamSlug, type Role, type TeamId } from '@corral/contracts';
+import { asTeamId, isTeamSlug, type TeamId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-
-/** Whether a role in a team includes another: an administrator may do everything a member may. */
-export function roleCovers(role: Role, needed: Role): boolean {
-  return role === 'admin' || needed === 'member';
-}
 
 export interface TeamRecord {
   readonly id: TeamId;

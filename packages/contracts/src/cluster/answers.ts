@@ -1,6 +1,12 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
+import {
+  accountTokenListSchema,
+  createdAccountTokenSchema,
+  serviceAccountListSchema,
+  serviceAccountSchema,
+} from './accounts/service-account.js';
 import { catalogueSchema } from './clusters/catalogue.js';
 import { costDifferenceSchema, costSchema } from './clusters/cost.js';
 import { effectsSchema } from './clusters/effects.js';
@@ -28,6 +34,7 @@ import {
   apiVersion,
   clusterPhases,
   connectionPhases,
+  kubeconfigScopes,
   migrationPhases,
   operationErrorCodes,
   operationKinds,
@@ -241,9 +248,12 @@ export const clusterAnswerSchemas = {
   operation: operationSchema,
   operationList: list(operationSchema),
   kubeconfig: exactly({
-    kubeconfig: { ...filled, description: 'A secret: a credential for the whole cluster.' },
+    kubeconfig: { ...filled, description: 'A secret: a credential for the cluster.' },
     expiresAt: time,
-    scope: { const: 'cluster-admin', description: 'Full access to this cluster, and to nothing else.' },
+    scope: {
+      enum: kubeconfigScopes.map((scope) => `cluster-${scope}` as const),
+      description: '`cluster-admin`: full access to this cluster. `cluster-viewer`: reads it, except Secrets.',
+    },
   }),
   kubeconfigIssueList: exactly({
     items: {
@@ -291,6 +301,10 @@ export const clusterAnswerSchemas = {
     dnsTokenSchema,
     teamMemberSchema,
   ]),
+  serviceAccount: serviceAccountSchema,
+  serviceAccountList: serviceAccountListSchema,
+  accountTokenList: accountTokenListSchema,
+  createdAccountToken: createdAccountTokenSchema,
   teamList: list(membershipSchema),
   team: teamSchema,
   teamDetailList: list(teamSchema),

@@ -59,6 +59,14 @@ export const clusterLimits = {
   /** Validity of the token in a join command. */
   joinCommandSeconds: 900,
 
+  serviceAccountsPerTeam: 20,
+  /** Active tokens of a service account: two, so that one can replace the other. Tokens by exchange do not count. */
+  accountTokensActive: 2,
+  accountTokenDays: 365,
+  /** Tokens of a service account that are kept after their end, for the list. */
+  accountTokensEndedKept: 20,
+  accountClusterPatterns: 10,
+
   invitationDays: 14,
   /** Maximum age of a billing event's signature, or lead over our clock. */
   billingSignatureSeconds: 300,

@@ -1,11 +1,12 @@
 import type { ClusterAnswer } from './answers.js';
 import type { ProblemCode } from './problem-codes.js';
+import type { Role } from './states.js';
 
 /**
- * The callers that have access to a route. `session`: any signed-in user. `member`, `admin`: at least that role in the
- * team of the path; for other users the team does not exist.
+ * The callers that have access to a route. `session`: any signed-in user. A role: at least that role in the team of the
+ * path; for other users the team does not exist.
  */
-export type RouteAccess = 'public' | 'session' | 'member' | 'admin';
+export type RouteAccess = 'public' | 'session' | Role;
 
 /**
  * One row of the cluster API. The service mounts exactly these rows; OpenAPI and the access tests are generated from
@@ -18,6 +19,15 @@ export interface ClusterRoute {
   readonly path: string;
   readonly summary: string;
   readonly access: RouteAccess;
+  /** Roles that have access to a part only, which the summary or the body describes. */
+  readonly partialFor?: readonly Role[];
+  /** Closed to service accounts. Routes for any session always are. */
+  readonly people?: true;
+  /**
+   * How a service account that is narrowed to clusters sees a route without a cluster in its path: `filtered`, or
+   * `shared` for what is the same for all. Without it, such an account has no access.
+   */
+  readonly ofClusters?: 'filtered' | 'shared';
   /** The answer schema by success status; `null` for no body. 302 and 303 have a `Location`. */
   readonly answers: Readonly<Record<number, ClusterAnswer | null>>;
   /** The answer is a stream of these documents, one per line (`application/x-ndjson`). */

@@ -1,3 +1,4 @@
+import { accountRoutes } from './accounts/account-routes.js';
 import {
   clusterPutSchema,
   connectionPostSchema,
@@ -68,7 +69,8 @@ export const clusterRoutes = [
     method: 'get',
     path: `${team}/clusters/`,
     summary: 'List the team’s clusters, by name',
-    access: 'member',
+    access: 'viewer',
+    ofClusters: 'filtered',
     answers: { 200: 'clusterList' },
     problems: [],
     query: [
@@ -100,7 +102,7 @@ export const clusterRoutes = [
     method: 'get',
     path: cluster,
     summary: 'Show one cluster',
-    access: 'member',
+    access: 'viewer',
     answers: { 200: 'cluster', 304: null },
     problems: [],
   },
@@ -152,10 +154,17 @@ export const clusterRoutes = [
     operationId: 'issueKubeconfig',
     method: 'post',
     path: `${cluster}kubeconfig/`,
-    summary: 'Issue a short-lived kubeconfig with administrator access to the cluster',
-    access: 'member',
+    summary: 'Issue a short-lived kubeconfig, for administration of the cluster or for reading it',
+    access: 'viewer',
+    partialFor: ['viewer'],
     answers: { 200: 'kubeconfig' },
-    problems: ['cluster_not_ready', 'cluster_deleting', 'upstream_unavailable', 'precondition_failed'],
+    problems: [
+      'cluster_not_ready',
+      'cluster_deleting',
+      'upstream_unavailable',
+      'precondition_failed',
+      'permission_denied',
+    ],
     body: kubeconfigRequestSchema,
     bodyOptional: true,
     conditional: true,
@@ -165,7 +174,7 @@ export const clusterRoutes = [
     method: 'get',
     path: `${cluster}kubeconfig/`,
     summary: 'List to whom kubeconfigs of the cluster were issued, newest first',
-    access: 'member',
+    access: 'viewer',
     answers: { 200: 'kubeconfigIssueList' },
     problems: [],
   },
@@ -174,7 +183,7 @@ export const clusterRoutes = [
     method: 'get',
     path: pools,
     summary: 'List the node pools of a cluster',
-    access: 'member',
+    access: 'viewer',
     answers: { 200: 'nodePoolList' },
     problems: [],
     query: paging,
@@ -196,7 +205,7 @@ export const clusterRoutes = [
     method: 'get',
     path: `${pools}{pool}/`,
     summary: 'Show one node pool',
-    access: 'member',
+    access: 'viewer',
     answers: { 200: 'nodePool' },
     problems: [],
   },
@@ -215,7 +224,8 @@ export const clusterRoutes = [
     method: 'get',
     path: `${team}/operations/`,
     summary: 'List operations, newest first',
-    access: 'member',
+    access: 'viewer',
+    ofClusters: 'filtered',
     answers: { 200: 'operationList' },
     problems: [],
     query: [
@@ -242,7 +252,8 @@ export const clusterRoutes = [
     method: 'get',
     path: `${team}/operations/{id}/`,
     summary: 'Show one operation',
-    access: 'member',
+    access: 'viewer',
+    ofClusters: 'filtered',
     answers: { 200: 'operation' },
     problems: [],
   },
@@ -251,7 +262,7 @@ export const clusterRoutes = [
     method: 'get',
     path: `${team}/connections/`,
     summary: 'List the team’s connections to cloud projects',
-    access: 'member',
+    access: 'viewer',
     answers: { 200: 'connectionList' },
     problems: [],
     query: [{ name: 'phase', type: 'string', description: 'State of the connection.', values: connectionPhases }],
@@ -283,7 +294,7 @@ export const clusterRoutes = [
     method: 'get',
     path: connection,
     summary: 'Show one connection, without its token',
-    access: 'member',
+    access: 'viewer',
     answers: { 200: 'connection', 304: null },
     problems: [],
   },
@@ -313,7 +324,8 @@ export const clusterRoutes = [
     method: 'get',
     path: `${team}/catalogue/`,
     summary: 'Show what the team may declare now: regions, versions, machine types with prices, images and limits',
-    access: 'member',
+    access: 'viewer',
+    ofClusters: 'shared',
     answers: { 200: 'catalogue' },
     problems: ['upstream_unavailable'],
     query: [
@@ -329,7 +341,8 @@ export const clusterRoutes = [
     method: 'get',
     path: `${team}/events/`,
     summary: 'Stream live changes of the team as Server-Sent Events',
-    access: 'member',
+    access: 'viewer',
+    people: true,
     answers: { 200: 'teamEvent' },
     events: true,
     problems: [],
@@ -337,6 +350,7 @@ export const clusterRoutes = [
   ...usageRoutes,
   ...teamDnsRoutes,
   ...teamRoutes,
+  ...accountRoutes,
   ...signInRoutes,
 ] as const satisfies readonly ClusterRoute[];
 
@@ -344,11 +358,12 @@ export type ClusterOperationId = (typeof clusterRoutes)[number]['operationId'];
 
 /** All problems of a route: its own and those that follow from its properties. */
 export function problemsOf(route: ClusterRoute): ProblemCode[] {
-  const teamPath = route.access === 'member' || route.access === 'admin';
+  const teamPath = route.access !== 'public' && route.access !== 'session';
   const codes: ProblemCode[] = [
     ...(route.access === 'public' ? [] : (['authentication_required'] as const)),
     ...(teamPath ? (['not_found'] as const) : []),
-    ...(route.access === 'admin' ? (['permission_denied'] as const) : []),
+    // The role of a person, or the narrowing of a service account.
+    ...(route.access === 'public' ? [] : (['permission_denied'] as const)),
     ...(route.method === 'get' ? [] : (['cross_site_request'] as const)),
     ...(route.body === undefined ? [] : (['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const)),
     ...(route.idempotent ? (['idempotency_key_reused'] as const) : []),

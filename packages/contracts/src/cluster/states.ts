@@ -109,10 +109,22 @@ export const serverKindOf = {
   onprem: 'onprem',
 } as const satisfies Record<Exclude<PoolSource, 'managed'>, ServerKind>;
 
+/** Rights of a kubeconfig: all, or reading everything except Secrets. */
+export const kubeconfigScopes = ['admin', 'viewer'] as const;
+export type KubeconfigScope = (typeof kubeconfigScopes)[number];
 export const plans = ['payg', 'monthly', 'annual'] as const;
 export const providers = ['hcloud'] as const;
-export const roles = ['admin', 'member'] as const;
+/** From most to least rights: each role may do everything that the roles after it may do. */
+export const roles = ['admin', 'member', 'viewer'] as const;
 export type Role = (typeof roles)[number];
+/** Whether a role in a team includes another: an administrator may do everything that a member or a viewer may do. */
+export const roleCovers = (role: Role, needed: Role): boolean => roles.indexOf(role) <= roles.indexOf(needed);
+/** For sentences that say as what somebody joins a team. */
+export const roleNames: Readonly<Record<Role, string>> = {
+  admin: 'an administrator',
+  member: 'a member',
+  viewer: 'a viewer',
+};
 
 /**
  * Reasons why an operation failed, as in `error.code`. `fault`: the team can fix `user` itself, `platform` is ours.

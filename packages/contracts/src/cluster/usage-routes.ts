@@ -9,7 +9,7 @@ export const usageRoutes = [
     method: 'get',
     path: `${team}/usage/`,
     summary: 'Show the team’s usage over time, in hours or days',
-    access: 'member',
+    access: 'viewer',
     answers: { 200: 'usage' },
     problems: [],
     query: [

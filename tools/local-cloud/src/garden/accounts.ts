@@ -34,7 +34,7 @@ export const accounts: Readonly<Record<AccountName, Account>> = {
     rules: [
       { apiGroups: [core], resources: ['cloudprofiles'], verbs: ['get'] },
       { apiGroups: [core], resources: ['shoots'], verbs: ['get'] },
-      { apiGroups: [core], resources: ['shoots/adminkubeconfig'], verbs: ['create'] },
+      { apiGroups: [core], resources: ['shoots/adminkubeconfig', 'shoots/viewerkubeconfig'], verbs: ['create'] },
     ],
   },
   reconciler: {

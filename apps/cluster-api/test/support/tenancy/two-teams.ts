@@ -34,6 +34,7 @@ export async function furnish(t: TestClusterApi, team: TestTeam): Promise<Furnis
   await t.db.invitation.create({
     data: { teamId: team.id, ...invited, expiresAt: new Date(Date.now() + FORTNIGHT_MS) },
   });
+  await t.createAccount(team, `${slug}-ci`, { role: 'member' });
   const spare = await t.createUser(`spare@${slug}.test`, [{ team, role: 'member' }]);
   const serverId = randomInt(1, 1_000_000_000);
   await t.pool.query(
@@ -91,6 +92,7 @@ async function handlesOf(
     cluster: names,
     pool: await read('SELECT DISTINCT name AS handle FROM node_pool WHERE team_id = $1'),
     ref: refs,
+    account: await read('SELECT name AS handle FROM service_account WHERE team_id = $1'),
     id: [...(await idsOf({ pool }, team)), ...members.map(({ number }) => String(number))],
     text: [...names, ...refs, team.admin.email, 'user', 'token'],
   };

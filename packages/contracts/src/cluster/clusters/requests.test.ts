@@ -116,12 +116,12 @@ describe('parseClusterPut', () => {
 
 describe('parseKubeconfigRequest', () => {
   it('defaults to one hour', () => {
-    expect(parseKubeconfigRequest({})).toEqual({ ttlSeconds: 3600 });
-    expect(parseKubeconfigRequest({ ttlSeconds: null })).toEqual({ ttlSeconds: 3600 });
+    expect(parseKubeconfigRequest({})).toEqual({ ttlSeconds: 3600, scope: 'admin' });
+    expect(parseKubeconfigRequest({ ttlSeconds: null })).toEqual({ ttlSeconds: 3600, scope: 'admin' });
   });
 
   it.each([600, 28_800])('accepts %s seconds', (ttlSeconds) => {
-    expect(parseKubeconfigRequest({ ttlSeconds })).toEqual({ ttlSeconds });
+    expect(parseKubeconfigRequest({ ttlSeconds })).toEqual({ ttlSeconds, scope: 'admin' });
   });
 
   it.each([0, 599, 28_801, -1, 1e9, 700.5, '1h', [600]])('rejects %p', (ttlSeconds) => {

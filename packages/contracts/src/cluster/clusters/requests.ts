@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { clusterLimits, defaultNetwork, nodeCidrs } from '../limits.js';
 import { compared } from '../schema-parts.js';
-import { apiVersion, plans, poolSources, providers, roles } from '../states.js';
+import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources, providers, roles } from '../states.js';
 
 /*
  * Request bodies, parsed strictly: unknown fields are rejected, absent ones take the defaults given here, and null
@@ -182,7 +182,7 @@ export const connectionSpecSchema = {
   },
 } as const;
 
-const specOf = <S extends object, M extends object>(spec: S, more: M) =>
+export const specOf = <S extends object, M extends object>(spec: S, more: M) =>
   ({ type: 'object', additionalProperties: false, required: ['spec'], properties: { spec, ...more } }) as const;
 
 /**
@@ -190,7 +190,7 @@ const specOf = <S extends object, M extends object>(spec: S, more: M) =>
  *
  * @param named the member of `metadata` that must match the path
  */
-const asRead = (kind: string, named: 'name' | 'ref') => ({
+export const asRead = (kind: string, named: 'name' | 'ref') => ({
   apiVersion: { enum: [apiVersion] },
   kind: { enum: [kind] },
   metadata: {
@@ -227,6 +227,12 @@ export const kubeconfigRequestSchema = {
       minimum: clusterLimits.kubeconfigSecondsMin,
       maximum: clusterLimits.kubeconfigSecondsMax,
       default: clusterLimits.kubeconfigSecondsDefault,
+    },
+    scope: {
+      enum: kubeconfigScopes,
+      default: 'admin',
+      description:
+        '`admin`: full access. `viewer`: reads everything except Secrets. Viewers of the team get only `viewer`.',
     },
   },
 } as const satisfies JSONSchema;
@@ -304,7 +310,9 @@ export function parseNodePoolPut(body: unknown): { spec: NodePoolSpecInput } {
 export const parseConnectionPost = strictParserFor<{ spec: ConnectionSpecInput & { token: string } }>(
   connectionPostSchema,
 );
-export const parseKubeconfigRequest = strictParserFor<{ ttlSeconds: number }>(kubeconfigRequestSchema);
+export const parseKubeconfigRequest = strictParserFor<{ ttlSeconds: number; scope: KubeconfigScope }>(
+  kubeconfigRequestSchema,
+);
 export const parseDevSignIn = strictParserFor<{ email: string }>(devSignInSchema);
 
 const clusterName = new RegExp(clusterNameSchema.pattern);

@@ -16,6 +16,7 @@ export const auditKinds = [
   'invitation',
   'subscription',
   'session',
+  'service_account',
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
 /** Dotted, such as `connection.replace`. */
@@ -29,8 +30,8 @@ export type AuditAction = `${AuditKind}.${string}`;
 export const auditOutcomes = ['pending', 'completed', 'refused', 'unsent', 'settled', 'observed'] as const;
 export type AuditOutcome = (typeof auditOutcomes)[number];
 
-/** `service`: Corral itself or its operators. `upstream`: a change made outside Corral. `course`: a course code. */
-export const auditActorKinds = ['user', 'token', 'service', 'upstream', 'course'] as const;
+/** `service`: Corral itself or its operators. `upstream`: a change made outside Corral. `course`: a course code. `account`: a service account. */
+export const auditActorKinds = ['user', 'token', 'service', 'upstream', 'course', 'account'] as const;
 export type AuditActorKind = (typeof auditActorKinds)[number];
 
 const optionalText = { type: ['string', 'null'] } as const;
@@ -93,8 +94,8 @@ export const auditEntrySchema = exactly({
   outcome: { enum: auditOutcomes },
   actor: exactly({
     kind: { enum: auditActorKinds },
-    id: { ...optionalText, description: 'Id of the token, or number of the user.' },
-    name: { ...optionalText, description: 'The token’s name; the user’s e-mail address.' },
+    id: { ...optionalText, description: 'Id of the token or service account, or number of the user.' },
+    name: { ...optionalText, description: 'The name of the token or service account; the user’s e-mail address.' },
   }),
   target: exactly({ kind: filled, id: filled, name: text }),
   requestId: { ...optionalText, description: 'The same as `X-Correlation-Id` of the answer.' },

@@ -1,4 +1,5 @@
 import type { Examples } from '../../openapi-parts.js';
+import { accountRequestExamples } from './account-examples.js';
 import { peopleRequestExamples } from './people-examples.js';
 
 const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
@@ -9,6 +10,7 @@ const project = { name: 'Production', provider: 'hcloud', token: 'the-token-of-a
 /** Examples of request bodies, by operation. */
 export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
   ...peopleRequestExamples,
+  ...accountRequestExamples,
   putCluster: {
     small: { summary: 'One pool, everything else by default', value: { spec: { ...cluster, nodePools: [pool] } } },
     draft: { summary: 'Without pools: a draft, which starts with its first one', value: { spec: cluster } },
@@ -36,7 +38,10 @@ export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
       value: { spec: { name: 'own', source: 'pooled', machineType: 'cx22', minimum: 2, maximum: 3 } },
     },
   },
-  issueKubeconfig: one('For ten minutes', { ttlSeconds: 600 }),
+  issueKubeconfig: {
+    short: { summary: 'For ten minutes', value: { ttlSeconds: 600 } },
+    viewer: { summary: 'For reading', value: { scope: 'viewer' } },
+  },
   createConnection: one('A project', { spec: project }),
   putConnection: {
     create: { summary: 'A project, at a ref of the team’s choice', value: { spec: project } },

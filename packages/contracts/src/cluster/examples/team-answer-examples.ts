@@ -1,6 +1,7 @@
 import type { Examples } from '../../openapi-parts.js';
 import { catalogueExample } from '../clusters/catalogue.js';
 import { apiVersion } from '../states.js';
+import { accountAnswerExamples } from './account-examples.js';
 import { clusterThingExamples } from './answer-examples.js';
 import { peopleAnswerExamples } from './people-examples.js';
 
@@ -92,6 +93,7 @@ const dnsWrite = {
 export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
   ...clusterThingExamples,
   ...peopleAnswerExamples,
+  ...accountAnswerExamples,
   adoptedServer: one('A server that is a node', adoptedServer),
   joinCommand: one('For a machine that will be the node `dedicated-321`', {
     joinCommand: "bash -s <<'END-OF-COMMAND'\n…\nEND-OF-COMMAND\n",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { isForPeople } from '../accounts/account-access.js';
 import { problemCodes } from '../problem-codes.js';
 import { type ClusterRoute, clusterRoutes, problemsOf } from '../routes.js';
 import { clusterOpenApi, problemsBeforeRouting } from './openapi.js';
@@ -54,11 +55,11 @@ describe('the OpenAPI document of the cluster API', () => {
     for (const code of unused) expect(document.info.description).toContain(`\`${code}\``);
   });
 
-  it('requires a session where the route does', () => {
+  it('requires a session where the route does, and admits tokens only where service accounts have access', () => {
     for (const route of routes) {
       expect([route.operationId, operationOf(route).security]).toEqual([
         route.operationId,
-        route.access === 'public' ? [] : undefined,
+        route.access === 'public' ? [] : isForPeople(route) ? [{ session: [] }] : undefined,
       ]);
     }
   });

@@ -1,5 +1,6 @@
 import { answerHeaders, byStatus, type Examples, headersOf, pathParametersOf, refTo } from '../../openapi-parts.js';
 import { admitsNull } from '../../parser-for.js';
+import { isForPeople } from '../accounts/account-access.js';
 import { clusterAnswerSchemas, problemSchema } from '../answers.js';
 import { problemExamples } from '../examples/problem-examples.js';
 import { clusterRequestExamples } from '../examples/request-examples.js';
@@ -44,11 +45,16 @@ export function clusterOpenApi(serverUrl: string): object {
     info: { title: 'Cluster-management API', version: '1', description },
     servers: [{ url: serverUrl, description: 'This installation' }],
     tags: clusterTags.filter(({ name }) => used.has(name)),
-    security: [{ session: [] }],
+    security: [{ session: [] }, { account: [] }],
     paths,
     components: {
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'sessionid', description: 'Set by signing in.' },
+        account: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'Token of a service account. Never together with a session.',
+        },
       },
       schemas: { ...clusterAnswerSchemas, problem: problemSchema },
       headers: { ...answerHeaders, ...successHeaders },
@@ -60,7 +66,8 @@ export function clusterOpenApi(serverUrl: string): object {
 const accessDescriptions: Readonly<Record<RouteAccess, string>> = {
   public: 'No authentication required.',
   session: 'Requires a session.',
-  member: 'For members and administrators of the team. Other callers get 404.',
+  viewer: 'For everybody in the team. Other callers get 404.',
+  member: 'For members and administrators of the team. Callers who are not in the team get 404.',
   admin: 'For administrators of the team. Callers who are not in the team get 404.',
 };
 
@@ -70,7 +77,7 @@ function operationOf(route: ClusterRoute): object {
     tags: [tagOf(route.path)],
     summary: route.summary,
     description: accessDescriptions[route.access],
-    ...(route.access === 'public' ? { security: [] } : {}),
+    ...(route.access === 'public' ? { security: [] } : isForPeople(route) ? { security: [{ session: [] }] } : {}),
     parameters: [
       ...pathParametersOf(route.path).map((name) => ({
         name,

@@ -24,6 +24,7 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
   team_id: { description: 'Number of a team of the caller.', schema: number, example: 3 },
   name: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
   cluster: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
+  account: { description: 'Name of a service account of the team.', schema: clusterNameSchema, example: 'ci' },
   pool: { description: 'Name of a node pool of the cluster.', schema: poolNameSchema, example: 'general' },
   ref: { description: 'Ref of a connection of the team.', schema: refSchema, example: 'main' },
   id: {

@@ -24,6 +24,7 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   'dns-session': dns,
   'dns-usage': dns,
   usage: { name: 'Usage', description: 'Usage of a team over time.' },
+  'service-accounts': { name: 'Service accounts', description: 'Access of programs, and their tokens.' },
   audit: { name: 'Audit', description: 'Audit log of both APIs.' },
   events: { name: 'Events', description: 'Live changes.' },
   billing,

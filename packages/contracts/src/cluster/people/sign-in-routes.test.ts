@@ -24,7 +24,7 @@ describe('sign-in routes in the OpenAPI document', () => {
       paths['/auth/logout/everywhere/']?.post,
     ]) {
       expect(operation?.responses).toHaveProperty('401');
-      expect(operation).not.toHaveProperty('security');
+      expect(operation).toHaveProperty('security', [{ session: [] }]);
     }
   });
 });

@@ -1,0 +1,51 @@
+import type { AccountAction, AccountRights, TeamId } from '@corral/contracts';
+import { type Pool, rowClock } from '@corral/database';
+import { hashAccountToken, isWellFormedAccountToken } from './token.js';
+
+/** A service account that makes a request, read for every request. */
+export interface CallingAccount extends AccountRights {
+  readonly id: string;
+  readonly name: string;
+  readonly tokenId: string;
+  /** Of the token that was exchanged; null for a token that a person created. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  /** `number`: the id of the team in some paths. */
+  readonly team: { readonly id: TeamId; readonly slug: string; readonly number: number };
+}
+
+export interface AccountVerifier {
+  /** @returns null for a token that is malformed, unknown, revoked or expired */
+  find(token: string): Promise<CallingAccount | null>;
+}
+
+type Row = Omit<CallingAccount, 'team' | 'actions'> & {
+  readonly actions: readonly AccountAction[];
+  readonly teamId: TeamId;
+  readonly slug: string;
+  readonly teamNumber: number;
+};
+
+/** One indexed look-up per request without a cache, so a revocation or another role applies immediately everywhere. */
+const findAccount = {
+  name: 'service-account-by-token',
+  text: `SELECT account.id, account.name, account.role::text AS role, account.clusters, account.actions,
+                token.id AS "tokenId", trusted.issuer, token.subject, team.id AS "teamId", team.slug,
+                team.number AS "teamNumber"
+         FROM service_account_token token
+         JOIN service_account account ON account.id = token.account_id
+         JOIN team ON team.id = account.team_id
+         LEFT JOIN trusted_issuer trusted ON trusted.id = token.issuer_id
+         WHERE token.hash = $1 AND token.revoked_at IS NULL AND token.expires_at > ${rowClock}`,
+};
+
+/** Tokens of service accounts in Postgres. Only Postgres' clock is used. */
+export const accountVerifier = (pool: Pick<Pool, 'query'>): AccountVerifier => ({
+  async find(token) {
+    if (!isWellFormedAccountToken(token)) return null;
+    const { rows } = await pool.query<Row>({ ...findAccount, values: [hashAccountToken(token)] });
+    if (rows[0] === undefined) return null;
+    const { teamId, slug, teamNumber, ...account } = rows[0];
+    return { ...account, team: { id: teamId, slug, number: teamNumber } };
+  },
+});

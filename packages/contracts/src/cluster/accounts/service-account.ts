@@ -1,0 +1,122 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { strictParserFor } from '../../parser-for.js';
+import { asRead, clusterNameSchema, roleSchema, specOf } from '../clusters/requests.js';
+import { clusterLimits } from '../limits.js';
+import { exactly, filled, person, time, uuid } from '../schema-parts.js';
+import { apiVersion, type Role } from '../states.js';
+
+/** Kinds of actions that a service account can be narrowed to. */
+export const accountActions = ['read', 'change', 'kubeconfig'] as const;
+export type AccountAction = (typeof accountActions)[number];
+
+const clusters = {
+  type: 'array',
+  minItems: 1,
+  maxItems: clusterLimits.accountClusterPatterns,
+  uniqueItems: true,
+  items: {
+    type: 'string',
+    minLength: 1,
+    maxLength: clusterLimits.clusterNameCharacters,
+    pattern: '^\\*?[a-z0-9-]*\\*?$',
+  },
+  default: ['*'],
+  description:
+    'Names of the clusters that the account may use. A `*` at the start or the end stands for any characters: ' +
+    '`ci-*`. The clusters need not exist.',
+} as const satisfies JSONSchema;
+
+const actions = {
+  type: 'array',
+  minItems: 1,
+  maxItems: accountActions.length,
+  uniqueItems: true,
+  items: { enum: accountActions },
+  default: [...accountActions],
+  description: '`read`: GET requests. `kubeconfig`: issue kubeconfigs. `change`: all other requests.',
+} as const satisfies JSONSchema;
+
+const specSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['role'],
+  properties: {
+    role: {
+      ...roleSchema,
+      description: 'What the account may do, as for people. Routes for people only are closed to it.',
+    },
+    narrowing: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { clusters, actions },
+      default: {},
+      description: 'Limits the account further. By default it is limited by its role only.',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const serviceAccountPutSchema = specOf(specSchema, asRead('ServiceAccount', 'name'));
+
+/** Names follow the same rule as names of clusters. */
+export const accountNameSchema = clusterNameSchema;
+
+export const accountTokenPostSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['expiresInDays'],
+  properties: {
+    expiresInDays: { type: 'integer', minimum: 1, maximum: clusterLimits.accountTokenDays },
+  },
+} as const satisfies JSONSchema;
+
+export const serviceAccountSchema = exactly({
+  apiVersion: { const: apiVersion },
+  kind: { const: 'ServiceAccount' },
+  metadata: exactly({ name: filled, id: uuid, team: filled, createdAt: time, updatedAt: time }),
+  spec: exactly({ role: roleSchema, narrowing: exactly({ clusters, actions }) }),
+});
+
+export const serviceAccountListSchema = exactly({
+  items: { type: 'array', maxItems: clusterLimits.serviceAccountsPerTeam, items: serviceAccountSchema },
+});
+
+const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
+
+export const accountTokenListSchema = exactly({
+  items: {
+    type: 'array',
+    items: exactly({
+      id: uuid,
+      createdAt: time,
+      createdBy: { anyOf: [person, { type: 'null' }], description: 'Null for a person whose account is deleted.' },
+      expiresAt: time,
+      lastUsedAt: { ...optionalTime, description: 'Accurate to about 10 s.' },
+      revokedAt: optionalTime,
+    }),
+  },
+});
+
+export const createdAccountTokenSchema = exactly({
+  id: uuid,
+  token: { type: 'string', pattern: '^corral_[\\w-]{43}$', description: 'Shown only once, and not stored.' },
+  expiresAt: time,
+});
+
+export interface AccountNarrowing {
+  readonly clusters: readonly string[];
+  readonly actions: readonly AccountAction[];
+}
+/** The requested account, with defaults. */
+export interface ServiceAccountSpec {
+  readonly role: Role;
+  readonly narrowing: AccountNarrowing;
+}
+export type ServiceAccountBody = FromSchema<typeof serviceAccountSchema>;
+export type AccountTokenListBody = FromSchema<typeof accountTokenListSchema>;
+export type CreatedAccountTokenBody = FromSchema<typeof createdAccountTokenSchema>;
+
+export const parseServiceAccountPut = strictParserFor<{
+  readonly spec: ServiceAccountSpec;
+  readonly metadata?: { readonly name?: unknown };
+}>(serviceAccountPutSchema);
+export const parseAccountTokenPost = strictParserFor<{ readonly expiresInDays: number }>(accountTokenPostSchema);
