@@ -29,6 +29,7 @@ export const ownTables = [
   'membership',
   'node_pool',
   'operation',
+  'operator_act',
   'price_list',
   'service_process',
   'session',

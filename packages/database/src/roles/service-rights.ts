@@ -98,6 +98,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       membership: 'select',
       node_pool: 'select',
       operation: 'select update delete',
+      operator_act: 'select delete lock',
       price_list: 'select insert update',
       session: 'select delete lock',
       team: 'select update',

@@ -29,8 +29,8 @@ export type AuditAction = `${AuditKind}.${string}`;
 export const auditOutcomes = ['pending', 'completed', 'refused', 'unsent', 'settled', 'observed'] as const;
 export type AuditOutcome = (typeof auditOutcomes)[number];
 
-/** `service`: Corral itself or its operators. `upstream`: a change made outside Corral. `course`: a course code. */
-export const auditActorKinds = ['user', 'token', 'service', 'upstream', 'course'] as const;
+/** `service`: Corral itself. `operator`: an operator of the installation. `upstream`: a change made outside Corral. `course`: a course code. */
+export const auditActorKinds = ['user', 'token', 'service', 'operator', 'upstream', 'course'] as const;
 export type AuditActorKind = (typeof auditActorKinds)[number];
 
 const optionalText = { type: ['string', 'null'] } as const;
@@ -94,7 +94,7 @@ export const auditEntrySchema = exactly({
   actor: exactly({
     kind: { enum: auditActorKinds },
     id: { ...optionalText, description: 'Id of the token, or number of the user.' },
-    name: { ...optionalText, description: 'The token’s name; the user’s e-mail address.' },
+    name: { ...optionalText, description: 'The token’s name; the user’s e-mail address; the name of the operator.' },
   }),
   target: exactly({ kind: filled, id: filled, name: text }),
   requestId: { ...optionalText, description: 'The same as `X-Correlation-Id` of the answer.' },
