@@ -9,6 +9,7 @@ interface Row {
   readonly outcome: AuditOutcome;
   readonly userNumber: number | null;
   readonly email: string | null;
+  readonly operator: string | null;
   readonly targetKind: string;
   readonly targetId: string;
   readonly targetName: string;
@@ -30,7 +31,7 @@ export const apiAudit =
 function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery): Promise<Row[]> {
   const { kind, action, outcome, name, actor, from, to } = filters;
   return prisma.$queryRaw<Row[]>`
-    SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email,
+    SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email, operator,
            target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName",
            request_id AS "requestId", detail, changes
     FROM (
@@ -51,7 +52,8 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
       AND (${name}::text IS NULL OR target_name = ${name}::text)
       AND CASE WHEN ${actor}::text IS NULL THEN true
                WHEN ${actor}::text = 'user' THEN entry.user_id IS NOT NULL
-               WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL
+               WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL AND entry.operator IS NULL
+               WHEN ${actor}::text = 'operator' THEN entry.operator IS NOT NULL
                ELSE email = ${actor === null ? null : normalEmail(actor)}::text END
     ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${limit}`;
 }
@@ -68,10 +70,16 @@ function recordOf({ id, createdAt, action, outcome, requestId, detail, changes, 
     changes,
     dns: null,
     kind: action.split('.')[0] as string,
-    actor:
-      of.userNumber === null
-        ? { kind: 'service', id: null, name: null }
-        : { kind: 'user', id: String(of.userNumber), name: of.email },
+    actor: actorOf(of),
     target: { kind: of.targetKind, id: of.targetId, name: of.targetName },
   };
+}
+
+function actorOf({
+  userNumber,
+  email,
+  operator,
+}: Pick<Row, 'userNumber' | 'email' | 'operator'>): AuditRecord['actor'] {
+  if (userNumber !== null) return { kind: 'user', id: String(userNumber), name: email };
+  return { kind: operator === null ? 'service' : 'operator', id: null, name: operator };
 }

@@ -11,6 +11,8 @@ export function actorOf({ actor }: Pick<AuditEntryBody, 'actor'>): string {
       return `token ${actor.name ?? actor.id}`;
     case 'service':
       return 'Corral';
+    case 'operator':
+      return actor.name === null ? 'operator' : `operator ${actor.name}`;
     case 'upstream':
       return 'changed at the provider';
     case 'course':
