@@ -150,11 +150,18 @@ describe('a restore', () => {
       .toString()
       .split('\n');
     const manifest = JSON.parse((lines[0] as string).slice(1));
-    // The newest migration adds columns that no row of this backup uses.
+    // What the newest migration adds: two columns, and a table with a section of its own.
     manifest.migrations.pop();
-    const columns = /,"(before|after)_(body|bytes|sha256)":?(null)?|,"changes":?(null)?/g;
-    const rest = lines.slice(1).map((line) => (line.startsWith('T') ? line.replace(columns, '') : line));
-    await writeFile(older, gzipSync([`M${JSON.stringify(manifest)}`, ...rest].join('\n')));
+    manifest.tables = manifest.tables.filter((table: string) => table !== 'operator_act');
+    manifest.sequences = manifest.sequences.filter(({ name }: { name: string }) => name !== 'operator_act_id_seq');
+    const added = /^T\{"table":"operator_act".*\n(R.*\n)*E.*\n/m;
+    const rest = lines
+      .slice(1)
+      .map((line) => (line.startsWith('T') ? line.replace(/,"(dns_records_max|operator)"/, '') : line))
+      .join('\n')
+      .replace(added, '')
+      .replace(/^C.*$/m, `C${JSON.stringify({ tables: manifest.tables.length })}`);
+    await writeFile(older, gzipSync(`M${JSON.stringify(manifest)}\n${rest}`));
 
     expect(await restore(older)).toMatchObject({ code: 0 });
     expect((await pool.query('SELECT before_body FROM dns_audit_entry')).rowCount).toBe(1);
