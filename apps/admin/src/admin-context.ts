@@ -8,8 +8,10 @@ import {
   type UserStore,
   userStore,
 } from '@corral/auth';
-import { connectPrisma, type Prisma } from '@corral/database';
+import { connectPrisma, connectReadingPrisma, type Prisma, type Transaction } from '@corral/database';
 import { OperatorError } from './operator-error.js';
+import { operatorName } from './operators/operator-name.js';
+import { type Act, type ActOfInstallation, recordAct } from './operators/record-acts.js';
 import { readSettings, type Settings } from './settings.js';
 
 /** Wraps the action of a command with a context. Arguments and options are passed on from commander. */
@@ -33,10 +35,23 @@ export interface AdminIo {
 export interface AdminContext {
   readonly io: AdminIo;
   readonly settings: Settings;
+  /** Who acts, for the audit log. */
+  readonly operator: string;
+  /** For reading. Postgres refuses changes by it and by the three stores. */
   readonly prisma: Prisma;
-  readonly teams: TeamStore;
-  readonly users: UserStore;
-  readonly tokens: DnsTokenStore;
+  readonly teams: Pick<TeamStore, 'findTeam' | 'listTeams'>;
+  readonly users: Pick<UserStore, 'findUser' | 'listMembers'>;
+  readonly tokens: Pick<DnsTokenStore, 'listTokens' | 'countActive'>;
+  /**
+   * Runs `work` in one transaction together with the entries of the operator's act: none is there without the other.
+   *
+   * @param actOf the act, or `writtenByWork` when `work` writes the entries itself, with the operator's name
+   */
+  change<T>(actOf: ((result: T) => Act) | typeof writtenByWork, work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * Runs work that cannot be one transaction. Its act is noted before, so that nothing is done without an entry.
+   */
+  perform<T>(act: ActOfInstallation, work: (prisma: Prisma) => Promise<T>): Promise<T>;
   /** @throws OperatorError when the team does not exist */
   getTeam(slug: string): Promise<TeamRecord>;
   /** @throws OperatorError when no user has the address */
@@ -49,24 +64,45 @@ export interface AdminContext {
   progress(text: string): void;
 }
 
+/** Says that the work of a change writes its own entries. */
+export const writtenByWork = Symbol('written by the work');
+
+/** A change of all rows of one owner takes longer than Prisma's default of 5 s. */
+const bounds = { maxWait: 10_000, timeout: 60_000 };
+
 /** Runs a command with connections that are opened on first use and closed at its end. */
 export async function withContext<T>(
   io: AdminIo,
-  { json }: { json: boolean },
+  { json, as }: { json: boolean; as?: string | undefined },
   work: (context: AdminContext) => Promise<T>,
 ): Promise<T> {
   const settings = readSettings(io.env, io.folder);
-  const prisma = connectPrisma(settings.databaseUrl);
+  const operator = operatorName(as, io.env);
+  const prisma = connectReadingPrisma(settings.databaseUrl);
+  const changing = connectPrisma(settings.databaseUrl, bounds);
+  const record = (db: Transaction, act: Act): Promise<void> =>
+    recordAct((text, values) => db.$executeRawUnsafe(text, ...values), operator, act);
   const teams = teamStore(prisma);
   const users = userStore(prisma);
   try {
     return await work({
       io,
       settings,
+      operator,
       prisma,
       teams,
       users,
       tokens: dnsTokenStore(prisma),
+      change: (actOf, work) =>
+        changing.$transaction(async (tx) => {
+          const result = await work(tx);
+          if (actOf !== writtenByWork) await record(tx, actOf(result));
+          return result;
+        }),
+      async perform(act, work) {
+        await record(changing, act);
+        return work(changing);
+      },
       async getTeam(slug) {
         const team = await teams.findTeam(slug);
         if (team !== null) return team;
@@ -85,6 +121,6 @@ export async function withContext<T>(
       progress: (text) => (json ? undefined : io.err(text)),
     });
   } finally {
-    await prisma.$disconnect();
+    await Promise.all([prisma.$disconnect(), changing.$disconnect()]);
   }
 }

@@ -5,9 +5,12 @@ import { backupCommand, restoreCommand } from './commands/backup.js';
 import { courseCommand } from './commands/course.js';
 import { holdCommand, resumeCommand } from './commands/hold.js';
 import { migrateCommand } from './commands/migrate.js';
+import { operatorsCommand } from './commands/operators.js';
+import { retentionCommand } from './commands/retention.js';
 import { secretsCommand } from './commands/secrets.js';
 import { teamCommand } from './commands/team.js';
 import { tokenCommand } from './commands/token.js';
+import { upstreamCommand } from './commands/upstream.js';
 import { usageCommand } from './commands/usage.js';
 import { userCommand } from './commands/user.js';
 import { zoneCommand } from './commands/zone.js';
@@ -26,6 +29,10 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
   const program = new Command('admin')
     .description('Administration of a Corral installation.')
     .option('--json', 'print results as JSON')
+    .option(
+      '--as <name>',
+      'name of the operator in the audit log (default: CORRAL_OPERATOR, else the user of the system)',
+    )
     .helpOption('-h, --help', 'show help')
     .addHelpText(
       'after',
@@ -36,7 +43,9 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
   const withIo: WithContext =
     (action) =>
     (...args) =>
-      withContext(io, { json: program.opts().json === true }, (context) => action(context, ...args));
+      withContext(io, { json: program.opts().json === true, as: program.opts().as }, (context) =>
+        action(context, ...args),
+      );
   for (const command of [
     teamCommand(withIo),
     userCommand(withIo),
@@ -51,6 +60,9 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
     restoreCommand(withIo),
     holdCommand(withIo),
     resumeCommand(withIo),
+    operatorsCommand(withIo),
+    retentionCommand(withIo),
+    upstreamCommand(withIo),
   ]) {
     program.addCommand(inherit(command, program));
   }

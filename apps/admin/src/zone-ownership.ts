@@ -3,6 +3,8 @@ import type { Prisma } from '@corral/database';
 
 interface TeamShare {
   readonly team: string;
+  /** Records that the team may have. */
+  readonly quota: number;
   readonly rrsets: number;
   readonly records: number;
   readonly isOverQuota: boolean;
@@ -33,19 +35,19 @@ export async function readOwnership(
   prisma: Prisma,
   { zoneName, demoZoneName, recordsPerTeam }: OwnershipQuery,
 ): Promise<Ownership> {
-  const shares = await prisma.$queryRaw<{ team: string; rrsets: number; records: number }[]>`
-    SELECT team.slug AS team, count(rrset.name)::int AS rrsets, coalesce(sum(rrset.record_count), 0)::int AS records
+  const shares = await prisma.$queryRaw<{ team: string; quota: number; rrsets: number; records: number }[]>`
+    SELECT team.slug AS team, coalesce(team.dns_records_max, ${recordsPerTeam}::int) AS quota, count(rrset.name)::int AS rrsets, coalesce(sum(rrset.record_count), 0)::int AS records
     FROM team
     LEFT JOIN (dns_rrset AS rrset JOIN dns_zone AS zone ON zone.id = rrset.zone_id AND zone.name = ${zoneName})
       ON rrset.owner_label = team.slug
-    GROUP BY team.slug ORDER BY team.slug`;
+    GROUP BY team.id ORDER BY team.slug`;
   const ownerless = await prisma.$queryRaw<Omit<OwnerlessRrset, 'why'>[]>`
     SELECT rrset.name, rrset.type, rrset.record_count AS records
     FROM dns_rrset AS rrset JOIN dns_zone AS zone ON zone.id = rrset.zone_id AND zone.name = ${zoneName}
     WHERE NOT EXISTS (SELECT 1 FROM team WHERE team.slug = rrset.owner_label)
     ORDER BY rrset.owner_label, rrset.name, rrset.type`;
   return {
-    teams: shares.map((share) => ({ ...share, isOverQuota: share.records > recordsPerTeam })),
+    teams: shares.map((share) => ({ ...share, isOverQuota: share.records > share.quota })),
     ownerlessRrsets: ownerless.length,
     ownerless: ownerless.map((rrset) => ({ ...rrset, why: whyOwnerless(rrset.name, zoneName, demoZoneName) })),
   };

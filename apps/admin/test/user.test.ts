@@ -99,6 +99,8 @@ describe('user end', () => {
        JOIN team ON team.id = team_id WHERE slug = 'globex' AND user_id IS NULL ORDER BY audit_entry.id`,
     );
     expect(rows).toEqual([
+      { action: 'team.create', target_name: 'globex', tokens: null },
+      { action: 'member.add', target_name: 'bob@acme.test', tokens: null },
       { action: 'dns_token.create', target_name: 'backup', tokens: null },
       { action: 'dns_token.revoke', target_name: 'backup', tokens: null },
       { action: 'member.remove', target_name: 'bob@acme.test', tokens: 'backup' },

@@ -149,8 +149,8 @@ describe('zone import', () => {
     expect(report).toMatchObject({
       added: 8,
       teams: [
-        { team: 'acme', rrsets: 1, records: 2, isOverQuota: false },
-        { team: 'big', rrsets: 5, records: 250, isOverQuota: true },
+        { team: 'acme', quota: 200, rrsets: 1, records: 2, isOverQuota: false },
+        { team: 'big', quota: 200, rrsets: 5, records: 250, isOverQuota: true },
       ],
       ownerless: [
         { name: 'x.later', type: 'A', records: 1, why: 'no team yet' },

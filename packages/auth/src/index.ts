@@ -34,7 +34,13 @@ export type { UseRecorder } from './last-used.js';
 export { accountTokenUseRecorder, lastUsedRecorder, sessionUseRecorder } from './last-used.js';
 export { type EndedMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
-export { type IdentityRecord, IdentityRefused, type IdentityStore, identityStore } from './people/identity-store.js';
+export {
+  type IdentityRecord,
+  IdentityRefused,
+  type IdentityStore,
+  identityStore,
+  unlinkIdentity,
+} from './people/identity-store.js';
 export { type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
 export { type MemberRecord, type UserRecord, type UserStore, userStore } from './people/user-store.js';
 export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './sessions/cookie.js';

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type IdentityClaims, type IdentityStore, identityStore, sessionStore, userStore } from '../src/index.js';
+import {
+  type IdentityClaims,
+  type IdentityStore,
+  identityStore,
+  sessionStore,
+  unlinkIdentity,
+  userStore,
+} from '../src/index.js';
 import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
 
 let database: AuthDatabase;
@@ -70,9 +77,9 @@ describe('a sign-in', () => {
     const sessions = sessionStore(database.pool, { idleMs: 60_000, absoluteMs: 60_000 });
     const { secret } = await sessions.start(first.id, null);
     expect(await identities.listIdentities(first)).toEqual([expect.objectContaining(known)]);
-    expect(await identities.unlink(first, { ...known, subject: 'bob' })).toBe(false);
+    expect(await unlinkIdentity(database.prisma, first, { ...known, subject: 'bob' })).toBe(false);
     expect(await sessions.find(secret)).not.toBeNull();
-    expect(await identities.unlink(first, known)).toBe(true);
+    expect(await unlinkIdentity(database.prisma, first, known)).toBe(true);
 
     expect(await sessions.find(secret)).toBeNull();
     expect((await handedOn()).id).toBe(first.id);

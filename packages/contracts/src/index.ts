@@ -41,4 +41,5 @@ export { writeZoneFile } from './dns/zone-file/write-zone-file.js';
 export * from './ids.js';
 export { InvalidBody, type InvalidField } from './parser-for.js';
 export * from './retention.js';
+export * from './team-quotas.js';
 export { parseTime } from './time.js';

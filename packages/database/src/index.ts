@@ -12,6 +12,7 @@ export {
 } from './pool.js';
 export {
   connectPrisma,
+  connectReadingPrisma,
   noJson,
   type Prisma,
   readClock,
@@ -22,6 +23,8 @@ export {
   type Transaction,
 } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
+export { type RetentionRule, retentionCount, retentionRules, retentionStatement } from './retention/retention-rules.js';
+export { type SweepRetentionDeps, type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { type GrantOptions, grantServiceRights, roleOf } from './roles/grant-rights.js';
 export { type DatabaseService, databaseServices, serviceRights } from './roles/service-rights.js';
 export { lockChangesOfTeams, lockTeamChanges, teamRowLock } from './team-locks.js';

@@ -25,9 +25,14 @@ export interface PoolOptions {
   readonly lockTimeoutMs?: number;
   /** Longest pause between two statements of a transaction in ms. */
   readonly idleInTransactionMs?: number;
+  /** Whether Postgres refuses every change. Default: no. */
+  readonly isReadOnly?: boolean;
   /** Called when an idle connection breaks. The pool replaces it. */
   readonly onIdleError: (error: Error) => void;
 }
+
+/** Sent when a connection begins: transactions that do not say otherwise change nothing. */
+export const readOnlyOption = '-c default_transaction_read_only=on';
 
 /** Creates the pool for hot paths and transactions. Connects lazily and reconnects after outages. */
 export function connectPool(options: PoolOptions): Pool {
@@ -41,6 +46,7 @@ export function connectPool(options: PoolOptions): Pool {
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 10_000,
+    ...(options.isReadOnly === true && { options: readOnlyOption }),
     keepAlive: true,
     // Sends statements of one connection without waiting for earlier results. Transactions benefit most.
     pipeline: true,

@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma as Generated, PrismaClient } from './generated/client.js';
-import type { Pool } from './pool.js';
+import { type Pool, readOnlyOption } from './pool.js';
 
 export type Prisma = PrismaClient;
 /** Writes SQL NULL into a JSON column, where `null` would be ambiguous. */
@@ -26,7 +26,14 @@ interface TransactionBounds {
  * @param transactions default bounds of transactions; Prisma's own are 2 s and 5 s
  */
 export function connectPrisma(database: string | Pool, transactions?: TransactionBounds): Prisma {
-  const source = typeof database === 'string' ? { connectionString: database } : database;
+  return prismaOn(typeof database === 'string' ? { connectionString: database } : database, transactions);
+}
+
+/** Like `connectPrisma`, but Postgres refuses every change. */
+export const connectReadingPrisma = (databaseUrl: string): Prisma =>
+  prismaOn({ connectionString: databaseUrl, options: readOnlyOption });
+
+function prismaOn(source: ConstructorParameters<typeof PrismaPg>[0], transactions?: TransactionBounds): Prisma {
   return new PrismaClient({
     adapter: new PrismaPg(source),
     ...(transactions === undefined ? {} : { transactionOptions: transactions }),

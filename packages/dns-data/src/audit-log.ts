@@ -56,6 +56,8 @@ export interface DnsUsage {
   /** Reserved for pending writes. */
   readonly reservedRecords: number;
   readonly rrsets: number;
+  /** The team's own quota of records; null for that of the installation. */
+  readonly recordsMax: number | null;
 }
 
 /** Audit log and usage of a team, read through Prisma because neither is on a hot path. */
@@ -87,7 +89,7 @@ export const auditLog = (prisma: Prisma) => ({
   },
 
   async readUsage(team: { id: string; slug: string }): Promise<DnsUsage> {
-    const [mirrored, reserved] = await Promise.all([
+    const [mirrored, reserved, own] = await Promise.all([
       prisma.dnsRrset.aggregate({
         where: { ownerLabel: team.slug, zone: { ofDemos: false } },
         _sum: { recordCount: true },
@@ -97,11 +99,13 @@ export const auditLog = (prisma: Prisma) => ({
         where: { teamId: team.id, demoId: null, state: 'pending' },
         _sum: { reservedRecords: true },
       }),
+      prisma.team.findUnique({ where: { id: team.id }, select: { dnsRecordsMax: true } }),
     ]);
     return {
       records: mirrored._sum.recordCount ?? 0,
       reservedRecords: reserved._sum.reservedRecords ?? 0,
       rrsets: mirrored._count,
+      recordsMax: own?.dnsRecordsMax ?? null,
     };
   },
 });

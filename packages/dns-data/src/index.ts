@@ -17,7 +17,15 @@ export {
   type UnfinishedAction,
 } from './actions/poll-turns.js';
 export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
-export { type CourseRecord, type CourseStore, courseStore, isCourseCode, type LiveDemo } from './demos/course-code.js';
+export {
+  type CourseRecord,
+  type CourseStore,
+  courseStore,
+  endCourse,
+  endDemosOfTeam,
+  isCourseCode,
+  type LiveDemo,
+} from './demos/course-code.js';
 export { type DeleteRemainingDeps, type Deletion, deleteRemaining } from './demos/delete-remaining.js';
 export { type DemoEnds, demoEnds, type RemainingRrset } from './demos/demo-ends.js';
 export type { DemoAsking, DemoRecord } from './demos/demo-rows.js';

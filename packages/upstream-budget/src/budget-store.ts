@@ -1,5 +1,13 @@
 import { fullJitterMs, sleep } from '@corral/wire';
-import { type BudgetReading, type BudgetState, readingOf, refillUntil, stateForm } from './account/budget-state.js';
+import {
+  type BudgetReading,
+  type BudgetState,
+  type FlowReading,
+  flowsOf,
+  readingOf,
+  refillUntil,
+  stateForm,
+} from './account/budget-state.js';
 
 /** A pure function from one state to the next; `now` is the store's clock. It may be called more than once. */
 export type Change<T> = (state: BudgetState | null, now: number) => { state: BudgetState; answer: T };
@@ -8,6 +16,8 @@ export type Change<T> = (state: BudgetState | null, now: number) => { state: Bud
 export interface KeptReading extends BudgetReading {
   /** When a process last brought the account up to date, on the store's clock. */
   readonly observedAt: Date;
+  /** Who waits, owes or has a promise. Owed calls are as of now, the others as of `observedAt`. */
+  readonly flows: readonly FlowReading[];
 }
 
 /** Where processes that share an upstream project keep their account of its budget. */
@@ -68,10 +78,10 @@ function readingsOf(texts: Record<string, string>, now: number): Record<string, 
   return Object.fromEntries(readings);
 }
 
-const keptReading = (state: BudgetState, now: number): KeptReading => ({
-  ...readingOf(refillUntil(state, now)),
-  observedAt: new Date(state.at),
-});
+function keptReading(state: BudgetState, now: number): KeptReading {
+  const refilled = refillUntil(state, now);
+  return { ...readingOf(refilled), flows: flowsOf(refilled), observedAt: new Date(state.at) };
+}
 
 /** A text that cannot be read counts as lost: a new account is opened. */
 function parseState(text: string | null): BudgetState | null {

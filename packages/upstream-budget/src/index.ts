@@ -1,4 +1,4 @@
-export type { BudgetReading, BudgetState, PromisedTurn } from './account/budget-state.js';
+export type { BudgetReading, BudgetState, FlowReading, PromisedTurn } from './account/budget-state.js';
 export { type CallClass, flowOf } from './account/call-class.js';
 export { parseStatement, type RateLimitHeaders, retryAfterMs } from './account/observe.js';
 export type { UsedUp } from './account/promise-turns.js';

@@ -1,14 +1,15 @@
 import { rename, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { applyMigrations } from '@corral/database';
 import { Command } from 'commander';
-import type { WithContext } from '../admin-context.js';
+import type { AdminContext, WithContext } from '../admin-context.js';
 import { ArchiveDamaged } from '../backup/archive-format.js';
 import { requireEmpty, requireKnownMigrations } from '../backup/check-target.js';
 import { loadArchive } from '../backup/load-archive.js';
 import { readArchive } from '../backup/read-archive.js';
 import { writeArchive } from '../backup/write-archive.js';
 import { OperatorError } from '../operator-error.js';
-import { withOwnerPool } from '../owner-pool.js';
+import { readByPool, withPool } from '../owner-pool.js';
 import { migrateInstallation } from './migrate.js';
 
 const notContained =
@@ -23,8 +24,9 @@ export function backupCommand(withContext: WithContext): Command {
         await requireAbsent(file);
         const partial = `${file}.partial`;
         await requireAbsent(partial);
-        const { manifest, rows } = await withOwnerPool(context, ofBackup, (pool) => writeArchive(pool, partial));
+        const { manifest, rows } = await readByPool(context, ofBackup, (pool) => writeArchive(pool, partial));
         await rename(partial, file);
+        await noteBackup(context, file);
         const { takenAt, tables } = manifest;
         const said = `Backup of ${takenAt}: ${rows} rows of ${tables.length} tables.\n${notContained}\n`;
         context.print({ file, takenAt, tables: tables.length, rows, containsSecretKeys: false }, said);
@@ -49,7 +51,7 @@ export function restoreCommand(withContext: WithContext): Command {
           );
           return;
         }
-        await withOwnerPool(context, ofBackup, async (pool) => {
+        await withPool(context, ofBackup, async (pool) => {
           await requireEmpty(pool);
           context.progress('The file is complete. Creating tables …\n');
           await applyMigrations({
@@ -61,6 +63,8 @@ export function restoreCommand(withContext: WithContext): Command {
           await loadArchive(pool, file, manifest);
         });
         await migrateInstallation(context);
+        const target = { kind: 'Database', name: basename(file) };
+        await context.perform({ team: null, action: 'database.restore', target }, async () => undefined);
         const next =
           'A hold is in force: nothing changes upstream, in the garden or at providers. Empty Redis, start the services with the\n' +
           'same SECRET_KEYS, then read `hold report`.\n';
@@ -70,6 +74,14 @@ export function restoreCommand(withContext: WithContext): Command {
         );
       }),
     );
+}
+
+/** A backup is also taken before `migrate`, of a database that has no table of acts yet. */
+async function noteBackup({ prisma, perform }: AdminContext, file: string): Promise<void> {
+  const [row] = await prisma.$queryRaw<{ known: boolean }[]>`SELECT to_regclass('operator_act') IS NOT NULL AS known`;
+  if (row?.known !== true) return;
+  const target = { kind: 'Database', name: basename(file) };
+  await perform({ team: null, action: 'database.backup', target }, async () => undefined);
 }
 
 async function verify(file: string) {

@@ -1,8 +1,9 @@
 import { dnsLimits } from '@corral/contracts';
-import { type CourseRecord, courseStore, isCourseCode, type LiveDemo } from '@corral/dns-data';
+import { type CourseRecord, courseStore, endCourse, isCourseCode, type LiveDemo } from '@corral/dns-data';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
+import type { ActOfInstallation } from '../operators/record-acts.js';
 import { wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 
@@ -30,17 +31,19 @@ export function courseCommand(withContext: WithContext): Command {
       dnsLimits.demosPerAddress,
     )
     .action(
-      withContext(async ({ prisma, print }, code: string, { limit, perAddress }: CreateOptions) => {
+      withContext(async ({ change, print }, code: string, { limit, perAddress }: CreateOptions) => {
         if (!isCourseCode(code)) {
           throw new OperatorError(
             `"${code}" is not a valid course code: use 6 to ${dnsLimits.courseCodeCharacters} letters, digits, dots, hyphens and underscores.`,
           );
         }
-        if (!(await courseStore(prisma).createCourse(code, limit, perAddress))) {
+        const act = actOn('create', code, { limit, perAddress });
+        await change(act, async (tx) => {
+          if (await courseStore(tx).createCourse(code, limit, perAddress)) return;
           throw new OperatorError(
             `The course code "${code}" already exists. \`course list\` shows whether it is active.`,
           );
-        }
+        });
         print(
           { code, limit, perAddress },
           `Course code ${code} is active. Live demos: at most ${limit}${perAddress < limit ? `, and ${perAddress} per address (--per-address)` : ''}.\n`,
@@ -61,10 +64,11 @@ export function courseCommand(withContext: WithContext): Command {
     .command('deactivate <code>')
     .description('deactivate a course code; its live demos continue')
     .action(
-      withContext(async ({ prisma, print }, code: string) => {
-        if (!(await courseStore(prisma).deactivateCourse(code))) {
+      withContext(async ({ change, print }, code: string) => {
+        await change(actOn('deactivate', code), async (tx) => {
+          if (await courseStore(tx).deactivateCourse(code)) return;
           throw new OperatorError(`There is no active course code "${code}". \`course list\` shows all codes.`);
-        }
+        });
         print({ code, active: false }, `Course code ${code} is deactivated.\n`);
       }),
     );
@@ -73,19 +77,25 @@ export function courseCommand(withContext: WithContext): Command {
     .description('list the live demos of a course code; with --yes, deactivate the code and end them')
     .option('--yes', 'act, instead of listing what would end')
     .action(
-      withContext(async ({ prisma, print }, code: string, { yes }: EndOptions) => {
-        const courses = courseStore(prisma);
+      withContext(async ({ prisma, change, print }, code: string, { yes }: EndOptions) => {
         if (yes !== true) {
-          const demos = orUnknown(code, await courses.listLiveDemos(code));
+          const demos = orUnknown(code, await courseStore(prisma).listLiveDemos(code));
           print({ code, dryRun: true, demos }, dryRunText(code, demos));
           return;
         }
-        const ended = orUnknown(code, await courses.endCourse(code));
+        const ended = await change(
+          (demos: number) => actOn('end', code, { demos })(),
+          async (tx) => orUnknown(code, await endCourse(tx, code)),
+        );
         print({ code, active: false, ended }, `Course code ${code} is deactivated. Live demos ended: ${ended}.\n`);
       }),
     );
   return command;
 }
+
+const actOn =
+  (what: 'create' | 'deactivate' | 'end', code: string, detail: ActOfInstallation['detail'] = {}) =>
+  (): ActOfInstallation => ({ team: null, action: `course.${what}`, target: { kind: 'Course', name: code }, detail });
 
 /** @throws OperatorError when the store did not find the code */
 function orUnknown<T>(code: string, found: T | null): T {
@@ -93,14 +103,16 @@ function orUnknown<T>(code: string, found: T | null): T {
   throw new OperatorError(`There is no course code "${code}". \`course list\` shows all codes.`);
 }
 
-function dryRunText(code: string, demos: readonly LiveDemo[]): string {
-  const table = renderTable(demos, {
+export const demoTable = (demos: readonly LiveDemo[]): string =>
+  renderTable(demos, {
     DEMO: ({ name }) => name,
     CREATED: ({ createdAt }) => createdAt.toISOString(),
     EXPIRES: ({ expiresAt }) => expiresAt.toISOString(),
   });
+
+function dryRunText(code: string, demos: readonly LiveDemo[]): string {
   const act = `Nothing has changed. To deactivate ${code} and end its live demos (${demos.length}), add --yes.\n`;
-  return demos.length === 0 ? act : `${table}\n${act}`;
+  return demos.length === 0 ? act : `${demoTable(demos)}\n${act}`;
 }
 
 function courseTable(courses: readonly CourseRecord[]): string {

@@ -1,12 +1,13 @@
-import { findHold, type Hold, inTransaction, type Pool } from '@corral/database';
+import { findHold, type Hold } from '@corral/database';
 import { Command } from 'commander';
-import type { AdminContext, WithContext } from '../admin-context.js';
+import type { WithContext } from '../admin-context.js';
 import { beginHold, beginHoldOfRestored } from '../hold/begin-hold.js';
-import { endHold } from '../hold/end-hold.js';
+import { type Ended, endHold } from '../hold/end-hold.js';
 import { type HoldReport, readHoldReport } from '../hold/hold-report.js';
 import { OperatorError } from '../operator-error.js';
+import type { Act, ActOfInstallation } from '../operators/record-acts.js';
 import { timeOption } from '../option-parsers.js';
-import { withOwnerPool } from '../owner-pool.js';
+import { changeByPool, readByPool } from '../owner-pool.js';
 import { renderTable } from '../table.js';
 
 export function holdCommand(withContext: WithContext): Command {
@@ -17,13 +18,10 @@ export function holdCommand(withContext: WithContext): Command {
     .option('--restored-from <time>', 'the database was restored otherwise, from a backup of this time', timeOption)
     .action(
       withContext(async (context, { restoredFrom }: { restoredFrom?: Date }) => {
-        const hold = await withPool(context, async (pool) => {
-          await inTransaction(pool, async (tx) => {
-            if ((await findHold(tx)) !== null)
-              throw new OperatorError('A hold is in force already. See `hold status`.');
-            await (restoredFrom === undefined ? beginHold(tx) : beginHoldOfRestored(tx, restoredFrom));
-          });
-          return getHold(pool);
+        const hold = await changeByPool(context, poolOptions, actOn('begin'), async (tx) => {
+          if ((await findHold(tx)) !== null) throw new OperatorError('A hold is in force already. See `hold status`.');
+          await (restoredFrom === undefined ? beginHold(tx) : beginHoldOfRestored(tx, restoredFrom));
+          return getHold(tx);
         });
         context.print(hold, `The hold ${hold.id} has begun. \`hold report\` shows what is found.\n`);
       }),
@@ -33,7 +31,7 @@ export function holdCommand(withContext: WithContext): Command {
     .description('show whether a hold is in force')
     .action(
       withContext(async (context) => {
-        const hold = await withPool(context, findHold);
+        const hold = await readByPool(context, poolOptions, findHold);
         context.print({ hold }, hold === null ? 'No hold is in force.\n' : statusText(hold));
       }),
     );
@@ -42,7 +40,9 @@ export function holdCommand(withContext: WithContext): Command {
     .description('show what was found during the hold, and what is not read yet')
     .action(
       withContext(async (context) => {
-        const report = await withPool(context, async (pool) => readHoldReport(pool, await getHold(pool)));
+        const report = await readByPool(context, poolOptions, async (pool) =>
+          readHoldReport(pool, await getHold(pool)),
+        );
         context.print({ ...report, isComplete: report.missing.length === 0 }, reportText(report));
       }),
     );
@@ -53,12 +53,21 @@ export function holdCommand(withContext: WithContext): Command {
     .description('let passes apply the restored declaration of a cluster that was kept as it is')
     .action(
       withContext(async (context, slug: string, name: string) => {
-        const { id: teamId } = await context.getTeam(slug);
-        const { count } = await context.prisma.cluster.updateMany({
-          where: { teamId, name, keptGeneration: { not: null } },
-          data: { keptGeneration: null, dueAt: new Date() },
+        const team = await context.getTeam(slug);
+        const act = ({ id }: { id: string }): Act => ({
+          team,
+          action: 'cluster.release',
+          target: { kind: 'Cluster', id, name },
         });
-        if (count === 0) throw new OperatorError(`No cluster "${name}" of the team ${slug} is kept as it is.`);
+        await context.change(act, async (tx) => {
+          const [released] = await tx.cluster.updateManyAndReturn({
+            where: { teamId: team.id, name, keptGeneration: { not: null } },
+            data: { keptGeneration: null, dueAt: new Date() },
+            select: { id: true },
+          });
+          if (released !== undefined) return released;
+          throw new OperatorError(`No cluster "${name}" of the team ${slug} is kept as it is.`);
+        });
         context.print({ team: slug, cluster: name }, `The declaration of ${slug}/${name} is applied.\n`);
       }),
     );
@@ -75,17 +84,19 @@ export function resumeCommand(withContext: WithContext): Command {
     )
     .action(
       withContext(async (context, id: string, { incomplete }: { incomplete?: boolean }) => {
-        const ended = await withPool(context, (pool) =>
-          inTransaction(pool, async (tx) => {
-            const hold = await getHold(tx);
-            if (hold.id !== id) throw new OperatorError(`The hold in force is ${hold.id}. Read \`hold report\` first.`);
-            const { missing } = await readHoldReport(tx, hold);
-            if (missing.length > 0 && incomplete !== true) {
-              throw new OperatorError(`The report is incomplete. ${missing.join(' ')} Or add --incomplete.`);
-            }
-            return endHold(tx, hold);
-          }),
-        );
+        const act = (of: Ended): Act => ({
+          ...actOn('end')({ id }),
+          detail: { ...of, incomplete: incomplete === true },
+        });
+        const ended = await changeByPool(context, poolOptions, act, async (tx) => {
+          const hold = await getHold(tx);
+          if (hold.id !== id) throw new OperatorError(`The hold in force is ${hold.id}. Read \`hold report\` first.`);
+          const { missing } = await readHoldReport(tx, hold);
+          if (missing.length > 0 && incomplete !== true) {
+            throw new OperatorError(`The report is incomplete. ${missing.join(' ')} Or add --incomplete.`);
+          }
+          return endHold(tx, hold);
+        });
         const { keptClusters, failedServers, unreadServers } = ended;
         context.print(
           ended,
@@ -144,5 +155,12 @@ const findingsTable = (findings: HoldReport['findings']): string =>
 const broughtBackText = ({ dnsTokens, invitations, members }: HoldReport['broughtBack']): string =>
   `Valid again, also if they ended after the backup: ${dnsTokens} DNS tokens, ${invitations} invitations, ${members} memberships.\nRevoke what should have ended (\`token revoke\`, \`user end\`).\n`;
 
-const withPool = <T>(context: AdminContext, work: (pool: Pool) => Promise<T>): Promise<T> =>
-  withOwnerPool(context, { purpose: 'hold', connectionsMax: 1, statementTimeoutMs: 60_000 }, work);
+const poolOptions = { purpose: 'hold', connectionsMax: 1, statementTimeoutMs: 60_000 } as const;
+
+const actOn =
+  (what: 'begin' | 'end') =>
+  ({ id }: Pick<Hold, 'id'>): ActOfInstallation => ({
+    team: null,
+    action: `hold.${what}`,
+    target: { kind: 'Hold', name: id },
+  });

@@ -11,6 +11,9 @@ export function migrateCommand(withContext: WithContext): Command {
     .action(
       withContext(async (context) => {
         const { applied, roles } = await migrateInstallation(context);
+        const target = { kind: 'Database', name: applied.at(-1) ?? '' };
+        const detail = { applied: applied.length };
+        await context.perform({ team: null, action: 'database.migrate', target, detail }, async () => undefined);
         const text =
           applied.length === 0
             ? 'The database is already up to date.'

@@ -28,9 +28,13 @@ export function secretsCommand(withContext: WithContext): Command {
   return command;
 }
 
-async function rotate({ io, prisma, print, progress }: AdminContext, batchSize: number): Promise<void> {
+async function rotate({ io, perform, print, progress }: AdminContext, batchSize: number): Promise<void> {
   const onBatch = (rotated: number) => progress(`${rotated} re-encrypted …\n`);
-  const outcome = await rotateSecrets(prisma, ringOf(io.env), { batchSize, onBatch });
+  const ring = ringOf(io.env);
+  const target = { kind: 'Keys', name: ring.keyIds[0] as string };
+  const outcome = await perform({ team: null, action: 'secrets.rotate', target }, (prisma) =>
+    rotateSecrets(prisma, ring, { batchSize, onBatch }),
+  );
   print(outcome, `${tableOf(outcome.keys)}\n${sentencesOf(outcome).join('\n')}\n`);
 }
 

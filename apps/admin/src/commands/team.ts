@@ -1,9 +1,12 @@
-import type { MemberRecord, TeamRecord } from '@corral/auth';
+import { type MemberRecord, type TeamRecord, teamStore, userStore } from '@corral/auth';
 import { type Role, roles } from '@corral/contracts';
-import { auditLog } from '@corral/dns-data';
+import { auditLog, courseStore, endDemosOfTeam } from '@corral/dns-data';
 import { Command, Option } from 'commander';
 import type { WithContext } from '../admin-context.js';
+import type { Act } from '../operators/record-acts.js';
 import { renderTable } from '../table.js';
+import { demoTable } from './course.js';
+import { addQuotaCommands } from './quotas.js';
 
 export function teamCommand(withContext: WithContext): Command {
   const command = new Command('team').description('create and list teams and their members');
@@ -11,8 +14,8 @@ export function teamCommand(withContext: WithContext): Command {
     .command('create <slug>')
     .description('create a team; it owns the name <slug> in the zone and all names below it')
     .action(
-      withContext(async ({ teams, prisma, print }, slug: string) => {
-        const team = await teams.createTeam(slug);
+      withContext(async ({ change, prisma, print }, slug: string) => {
+        const team = await change(createdAct, (tx) => teamStore(tx).createTeam(slug));
         const { rrsets, records } = await auditLog(prisma).readUsage(team);
         const owned =
           rrsets === 0 ? '' : ` It owns existing data of the zone: record sets ${rrsets}, records ${records}.`;
@@ -37,11 +40,17 @@ export function teamCommand(withContext: WithContext): Command {
     .description('add a user to a team, or change the role of a member')
     .addOption(new Option('--role <role>', 'role of the user in the team').choices(roles).default('member'))
     .action(
-      withContext(async ({ users, getTeam, getUser, print }, slug: string, email: string, { role }: { role: Role }) => {
-        const [team, user] = [await getTeam(slug), await getUser(email)];
-        await users.saveMember(team, user, role);
-        print({ team: slug, email: user.email, role }, `User ${user.email} is ${role} of team ${slug}.\n`);
-      }),
+      withContext(
+        async ({ change, getTeam, getUser, print }, slug: string, email: string, { role }: { role: Role }) => {
+          const [team, user] = [await getTeam(slug), await getUser(email)];
+          const target = { kind: 'Member', id: user.id, name: user.email };
+          await change(
+            () => ({ team, action: 'member.add', target, detail: { role } }),
+            (tx) => userStore(tx).saveMember(team, user, role),
+          );
+          print({ team: slug, email: user.email, role }, `User ${user.email} is ${role} of team ${slug}.\n`);
+        },
+      ),
     );
   command
     .command('members <slug>')
@@ -53,8 +62,36 @@ export function teamCommand(withContext: WithContext): Command {
         print(members, members.length === 0 ? none : memberTable(members));
       }),
     );
+  addQuotaCommands(command, withContext);
+  command
+    .command('end-demos <slug>')
+    .description('list the live demos of a team; with --yes, end them')
+    .option('--yes', 'act, instead of listing what would end')
+    .action(
+      withContext(async ({ change, getTeam, prisma, print }, slug: string, { yes }: { yes?: true }) => {
+        const team = await getTeam(slug);
+        if (yes !== true) {
+          const demos = await courseStore(prisma).listLiveDemosOfTeam(team.id);
+          const act = `Nothing has changed. To end the live demos of ${slug} (${demos.length}), add --yes.\n`;
+          print({ team: slug, dryRun: true, demos }, demos.length === 0 ? act : `${demoTable(demos)}\n${act}`);
+          return;
+        }
+        const target = { kind: 'Team', id: team.id, name: slug };
+        const ended = await change(
+          (demos: number) => ({ team, action: 'team.end_demos', target, detail: { demos } }),
+          (tx) => endDemosOfTeam(tx, team.id),
+        );
+        print({ team: slug, dryRun: false, ended }, `Live demos of team ${slug} ended: ${ended}.\n`);
+      }),
+    );
   return command;
 }
+
+const createdAct = (team: TeamRecord): Act => ({
+  team,
+  action: 'team.create',
+  target: { kind: 'Team', id: team.id, name: team.slug },
+});
 
 function teamTable(teams: readonly TeamRecord[]): string {
   return renderTable(teams, {

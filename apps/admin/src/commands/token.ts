@@ -1,6 +1,7 @@
-import type { DnsTokenRecord } from '@corral/auth';
+import { type DnsTokenRecord, issueDnsToken, revokeDnsToken } from '@corral/auth';
+import { lockTeamChanges } from '@corral/database';
 import { Command, InvalidArgumentError } from 'commander';
-import type { WithContext } from '../admin-context.js';
+import { type WithContext, writtenByWork } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
 import { parseExpiry } from '../option-parsers.js';
 import { renderTable } from '../table.js';
@@ -33,10 +34,13 @@ export function tokenCommand(withContext: WithContext): Command {
       listOption,
     )
     .action(
-      withContext(async ({ getTeam, tokens, print }, slug: string, options: IssueOptions) => {
+      withContext(async ({ getTeam, change, operator, print }, slug: string, options: IssueOptions) => {
         const { name, expires, within, types } = options;
         const wanted = { name, expiresAt: expires, withinName: within, withinTypes: types };
-        const { token, record } = await tokens.issueToken(await getTeam(slug), wanted);
+        const team = await getTeam(slug);
+        const { token, record } = await change(writtenByWork, (tx) =>
+          issueDnsToken(tx, team, wanted, { userId: null, requestId: null, operator }),
+        );
         print({ token, ...record }, issuedText(slug, token, record));
       }),
     );
@@ -53,13 +57,16 @@ export function tokenCommand(withContext: WithContext): Command {
     .command('revoke <team> <token-id>')
     .description('revoke a token permanently; requests with it fail from then on')
     .action(
-      withContext(async ({ getTeam, tokens, print }, slug: string, tokenId: string) => {
+      withContext(async ({ getTeam, change, operator, print }, slug: string, tokenId: string) => {
         const team = await getTeam(slug);
-        if (!uuidPattern.test(tokenId) || !(await tokens.revokeToken(team, tokenId))) {
+        await change(writtenByWork, async (tx) => {
+          await lockTeamChanges(tx, team.id);
+          const by = { userId: null, requestId: null, operator };
+          if (uuidPattern.test(tokenId) && (await revokeDnsToken(tx, team, tokenId, by))) return;
           throw new OperatorError(
             `Team "${slug}" has no token ${tokenId}, or it is already revoked. \`token list ${slug}\` shows the IDs.`,
           );
-        }
+        });
         print({ id: tokenId, revoked: true }, `Token ${tokenId} of team ${slug} is revoked.\n`);
       }),
     );

@@ -12,8 +12,9 @@ export function usageCommand(withContext: WithContext): Command {
       withContext(async ({ getTeam, prisma, print, settings, tokens }, slug: string) => {
         const team = await getTeam(slug);
         const [held, activeTokens] = await Promise.all([auditLog(prisma).readUsage(team), tokens.countActive(team)]);
-        const usage = { ...held, activeTokens };
-        const limits = { records: settings.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };
+        const { recordsMax, ...current } = held;
+        const usage = { ...current, activeTokens };
+        const limits = { records: recordsMax ?? settings.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };
         const rows: [string, number, number | null][] = [
           ['records', usage.records, limits.records],
           ['records reserved by running writes', usage.reservedRecords, null],

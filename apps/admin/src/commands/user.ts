@@ -1,7 +1,17 @@
-import { type EndedMembership, endUser, type IdentityRecord, identityStore, type UserEnd } from '@corral/auth';
+import {
+  type EndedMembership,
+  endUser,
+  type IdentityRecord,
+  identityStore,
+  type UserEnd,
+  type UserRecord,
+  unlinkIdentity,
+  userStore,
+} from '@corral/auth';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
+import type { ActOfInstallation } from '../operators/record-acts.js';
 import { renderTable } from '../table.js';
 
 export function userCommand(withContext: WithContext): Command {
@@ -11,8 +21,8 @@ export function userCommand(withContext: WithContext): Command {
     .description('create a user who signs in with this e-mail address')
     .option('--name <text>', 'name of the user', '')
     .action(
-      withContext(async ({ users, print }, email: string, { name }: { name: string }) => {
-        const user = await users.createUser({ email, displayName: name });
+      withContext(async ({ change, print }, email: string, { name }: { name: string }) => {
+        const user = await change(actOn('create'), (tx) => userStore(tx).createUser({ email, displayName: name }));
         print(
           user,
           `User ${user.email} is created. To add the user to a team, run \`team add-member <team> ${user.email}\`.\n`,
@@ -38,14 +48,18 @@ export function userCommand(withContext: WithContext): Command {
     .requiredOption('--issuer <url>', 'as shown by `user identities`')
     .requiredOption('--subject <text>', 'as shown by `user identities`')
     .action(
-      withContext(async ({ prisma, getUser, print }, email: string, identity: { issuer: string; subject: string }) => {
+      withContext(async ({ change, getUser, print }, email: string, identity: { issuer: string; subject: string }) => {
         const user = await getUser(email);
         const { issuer, subject } = identity;
-        if (!(await identityStore(prisma).unlink(user, { issuer, subject }))) {
-          throw new OperatorError(
-            `User "${user.email}" has no such identity. \`user identities ${user.email}\` shows all identities of the user.`,
-          );
-        }
+        await change(
+          () => ({ ...actOn('unlink')(user), detail: { issuer, subject } }),
+          async (tx) => {
+            if (await unlinkIdentity(tx, user, { issuer, subject })) return;
+            throw new OperatorError(
+              `User "${user.email}" has no such identity. \`user identities ${user.email}\` shows all identities of the user.`,
+            );
+          },
+        );
         print(
           { email: user.email, issuer, subject, linked: false },
           `Identity ${subject} of ${issuer} is unlinked from user ${user.email}, and all sessions of the user are ended.\n`,
@@ -58,14 +72,25 @@ export function userCommand(withContext: WithContext): Command {
       'end all sessions, memberships and invitations of a user, revoke the DNS tokens and unlink every identity',
     )
     .action(
-      withContext(async ({ prisma, getUser, print }, email: string) => {
+      withContext(async ({ change, operator, getUser, print }, email: string) => {
         const user = await getUser(email);
-        const end = await endUser(prisma, user);
+        const end = await change(
+          () => actOn('end')(user),
+          (tx) => endUser(tx, user, operator),
+        );
         print({ email: user.email, ...end }, endText(user.email, end));
       }),
     );
   return command;
 }
+
+const actOn =
+  (what: 'create' | 'unlink' | 'end') =>
+  ({ email }: Pick<UserRecord, 'email'>): ActOfInstallation => ({
+    team: null,
+    action: `user.${what}`,
+    target: { kind: 'User', name: email },
+  });
 
 function identityTable(identities: readonly IdentityRecord[]): string {
   return renderTable(identities, {

@@ -13,7 +13,7 @@ function runText(zoneName: string, { rrsetsSeen, added, changed, removed, skippe
   return `Zone ${zoneName}: ${rrsetsSeen} record sets upstream; in the mirror ${difference}.${later}\n`;
 }
 
-function ownershipText({ teams, ownerless }: Ownership, recordsPerTeam: number): string {
+function ownershipText({ teams, ownerless }: Ownership): string {
   const shares =
     teams.length === 0
       ? 'There are no teams yet.\n'
@@ -21,7 +21,7 @@ function ownershipText({ teams, ownerless }: Ownership, recordsPerTeam: number):
           TEAM: ({ team }) => team,
           'RECORD SETS': ({ rrsets }) => rrsets,
           RECORDS: ({ records }) => records,
-          QUOTA: ({ isOverQuota }) => (isOverQuota ? `over ${recordsPerTeam}: can only remove` : 'within'),
+          QUOTA: ({ isOverQuota, quota }) => (isOverQuota ? `over ${quota}: can only remove` : 'within'),
         });
   if (ownerless.length === 0) return `${shares}\nEvery record set belongs to a team.\n`;
   const orphans = renderTable(ownerless, {
@@ -60,18 +60,25 @@ export function zoneCommand(withContext: WithContext): Command {
         const { recordsPerTeam, demoZoneName = null } = settings;
         const ownership = await readOwnership(prisma, { zoneName: zone, demoZoneName, recordsPerTeam });
         const value = { runId: request.runId, zone, ...countsOf(run), ...ownership };
-        context.print(value, `${runText(zone, run)}\n${ownershipText(ownership, recordsPerTeam)}`);
+        context.print(value, `${runText(zone, run)}\n${ownershipText(ownership)}`);
       }),
     );
   return command;
 }
 
 /** Requests a sync from the reconcilers and follows it, since this command has no upstream token. */
-async function syncZone({ io, settings, prisma, progress }: AdminContext, zone: string, request: RequestedRun) {
+async function syncZone(
+  { io, settings, prisma, perform, progress }: AdminContext,
+  zone: string,
+  request: RequestedRun,
+) {
   const { redisUrl, databaseUrl } = settings;
   const queue = connectQueue({ redisUrl, databaseUrl, log: silentLog });
   try {
-    await queue.send('zone-sync', { reason: 'request', runId: request.runId });
+    const { runId } = request;
+    await perform({ team: null, action: 'zone.sync', target: { kind: 'Zone', name: zone }, detail: { runId } }, () =>
+      queue.send('zone-sync', { reason: 'request', runId }),
+    );
   } finally {
     await queue.close();
   }

@@ -11,6 +11,7 @@ interface Row {
   readonly userNumber: number | null;
   readonly email: string | null;
   readonly account: AuditedAccount | null;
+  readonly operator: string | null;
   readonly targetKind: string;
   readonly targetId: string;
   readonly targetName: string;
@@ -32,7 +33,7 @@ export const apiAudit =
 function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery): Promise<Row[]> {
   const { kind, action, outcome, name, actor, from, to } = filters;
   return prisma.$queryRaw<Row[]>`
-    SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email, account,
+    SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email, account, operator,
            target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName",
            request_id AS "requestId", detail, changes
     FROM (
@@ -54,7 +55,8 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
       AND CASE WHEN ${actor}::text IS NULL THEN true
                WHEN ${actor}::text = 'user' THEN entry.user_id IS NOT NULL
                WHEN ${actor}::text = 'account' THEN entry.account IS NOT NULL
-               WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL AND entry.account IS NULL
+               WHEN ${actor}::text = 'operator' THEN entry.operator IS NOT NULL
+               WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL AND entry.account IS NULL AND entry.operator IS NULL
                ELSE email = ${actor === null ? null : normalEmail(actor)}::text END
     ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${limit}`;
 }
@@ -77,10 +79,15 @@ function recordOf({ id, createdAt, action, outcome, requestId, detail, changes, 
   };
 }
 
-function actorOf({ userNumber, email, account }: Pick<Row, 'userNumber' | 'email' | 'account'>): AuditRecord['actor'] {
+function actorOf({
+  userNumber,
+  email,
+  account,
+  operator,
+}: Pick<Row, 'userNumber' | 'email' | 'account' | 'operator'>): AuditRecord['actor'] {
   if (userNumber !== null) return { kind: 'user', id: String(userNumber), name: email };
   if (account !== null) return { kind: 'account', id: account.id, name: account.name };
-  return { kind: 'service', id: null, name: null };
+  return { kind: operator === null ? 'service' : 'operator', id: null, name: operator };
 }
 
 const credentialOf = ({ tokenId, issuer, subject }: AuditedAccount) => ({ tokenId, issuer, subject });

@@ -29,7 +29,6 @@ export function auditedAccountOf({ account }: Pick<AuditActor, 'account'>): Audi
 export interface AuditedChange {
   readonly action: AuditAction;
   readonly target: { readonly kind: string; readonly id: string; readonly name: string };
-  /** Must not contain secrets. */
   /** What the action changed. Must not contain secrets. */
   readonly changes?: readonly FieldChange[] | null;
   readonly detail?: Readonly<Record<string, string | number | boolean | null>>;

@@ -9,6 +9,7 @@ const reading = (remaining: number, minute: number): KeptReading => ({
   remaining,
   resetAt: at(59),
   waiting,
+  flows: [],
   observedAt: at(minute),
 });
 const unknown = { limit: null, remaining: null, resetAt: null, observedAt: null };

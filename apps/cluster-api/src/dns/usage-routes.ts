@@ -9,6 +9,8 @@ interface DnsUse {
   readonly records: number;
   /** Reserved by running writes. */
   readonly reservedRecords: number;
+  /** The team's own quota; null for that of the installation. */
+  readonly recordsMax: number | null;
   readonly activeTokens: number;
   readonly requestsLastHour: number;
 }
@@ -24,7 +26,7 @@ export function dnsUsageRoutes({ readUse, readUpstream, limits }: DnsUsageRoutes
     async getDnsUsage(_req, res) {
       const [use, upstream] = await Promise.all([readUse(callerOf(res).team), readUpstream()]);
       res.json({
-        records: { used: use.records, reserved: use.reservedRecords, limit: limits.records },
+        records: { used: use.records, reserved: use.reservedRecords, limit: use.recordsMax ?? limits.records },
         tokens: { active: use.activeTokens, limit: limits.activeTokens },
         requests: { lastHour: use.requestsLastHour, limitPerMinute: limits.requestsPerMinute },
         upstream: {

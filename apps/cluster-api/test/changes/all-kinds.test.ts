@@ -197,7 +197,8 @@ describe('concurrent changes of all kinds in two processes, together with passes
         const memberships = teams.map((team) => ({ team, role: 'member' as const }));
         const user = await t.createUser(`ends-${Math.random()}@acme.test`, memberships);
         for (const team of teams) await t.api.as(user).post(team.path('/dns-tokens/')).send({ name: 'own' });
-        await endUser(t.db, (await userStore(t.db).findUser(user.email)) ?? user).catch(note('end of a user'));
+        const found = (await userStore(t.db).findUser(user.email)) ?? user;
+        await t.db.$transaction((tx) => endUser(tx, found, 'ada')).catch(note('end of a user'));
       }),
     ];
     await Promise.all(clients).finally(() => {

@@ -13,6 +13,8 @@ export function actorOf({ actor }: Pick<AuditEntryBody, 'actor'>): string {
       return `service account ${actor.name ?? actor.id}`;
     case 'service':
       return 'Corral';
+    case 'operator':
+      return actor.name === null ? 'operator' : `operator ${actor.name}`;
     case 'upstream':
       return 'changed at the provider';
     case 'course':

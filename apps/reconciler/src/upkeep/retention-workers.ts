@@ -1,11 +1,9 @@
-import type { Pool } from '@corral/database';
+import { type Pool, retentionRules, type Swept, sweepRetention } from '@corral/database';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { oneAtATime } from '../loop/run-bounds.js';
 import { countOperations, operationEndMetrics } from './count-operations.js';
 import { openOperationMetrics } from './open-operations.js';
-import { retentionRules } from './retention-rules.js';
-import { type Swept, sweepRetention } from './sweep-retention.js';
 import { tableSizeMetrics, tableSizes } from './table-sizes.js';
 
 export interface RetentionWorkerDeps {

@@ -30,6 +30,7 @@ export const ownTables = [
   'node_pool',
   'operation',
   'operation_total',
+  'operator_act',
   'price_list',
   'service_account',
   'service_account_token',

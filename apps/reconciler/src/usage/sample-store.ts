@@ -83,7 +83,12 @@ export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
     return byTeam;
   },
 
-  /** Writes samples into their hours. A late sample does not replace a newer one. @returns the number of teams */
+  /**
+   * Writes samples into their hours. A late sample does not replace a newer one.
+   *
+   * @param recordsLimit the quota of teams without one of their own
+   * @returns the number of teams
+   */
   async write(samples: readonly Sample[], recordsLimit: number): Promise<number> {
     const columnOf = <T>(of: (sample: Sample) => T): T[] => samples.map(of);
     const { rowCount } = await pool.query({
@@ -91,7 +96,7 @@ export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
       text: `
         INSERT INTO usage_hour AS known (team_id, hour, sampled_at, records_limit, records, dns_tokens, clusters, nodes,
                                          cost_minimum, cost_maximum, cost_currency)
-        SELECT team.id, date_trunc('hour', sampled_at, 'UTC'), sampled_at, $2::int, records, dns_tokens, clusters, nodes,
+        SELECT team.id, date_trunc('hour', sampled_at, 'UTC'), sampled_at, coalesce(team.dns_records_max, $2::int), records, dns_tokens, clusters, nodes,
                cost_minimum, cost_maximum, cost_currency
         FROM unnest($1::uuid[], $3::timestamptz[], $4::int[], $5::int[], $6::int[], $7::int[], $8::text[], $9::text[],
                     $10::text[])

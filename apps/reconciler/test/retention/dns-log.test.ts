@@ -1,6 +1,6 @@
+import { retentionRules } from '@corral/database';
 import { deleteRows } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { retentionRules } from '../../src/upkeep/retention-rules.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import { oldRows, smallSteps, sweep } from './support.js';
 

@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { retentionLimits } from '@corral/contracts';
 import type { Pool } from '@corral/database';
+import { type RetentionRule, retentionRules, sweepRetention } from '@corral/database';
 import { silentLog } from '@corral/service';
-import { type RetentionRule, retentionRules } from '../../src/upkeep/retention-rules.js';
-import { sweepRetention } from '../../src/upkeep/sweep-retention.js';
 
 export const ZONE_ID = 7001;
 

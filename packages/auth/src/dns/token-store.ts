@@ -23,10 +23,12 @@ export interface DnsTokenActor {
   /** Null for an operator. */
   readonly userId: UserId | null;
   readonly requestId: string | null;
+  /** Name of an operator. */
+  readonly operator?: string | undefined;
 }
 
-/** The only actor without a signed-in user: an operator with access to the database. */
-const operator: DnsTokenActor = { userId: null, requestId: null };
+/** Tests and development installations. */
+const nobody: DnsTokenActor = { userId: null, requestId: null };
 
 type Team = Pick<TeamRecord, 'id' | 'slug'>;
 
@@ -177,14 +179,16 @@ interface TokenChange {
 async function recordAudit(
   tx: Transaction,
   { id: teamId }: Pick<Team, 'id'>,
-  { userId, requestId }: DnsTokenActor,
+  { userId, requestId, operator }: DnsTokenActor,
   { action, token, detail }: TokenChange,
 ): Promise<void> {
   const target = { targetKind: 'DnsToken', targetId: token.id, targetName: token.name };
-  await tx.auditEntry.create({ data: { teamId, userId, requestId, action, detail, ...target } });
+  await tx.auditEntry.create({
+    data: { teamId, userId, requestId, operator: operator ?? null, action, detail, ...target },
+  });
 }
 
-/** Token operations for operators. */
+/** Token operations of the installation itself. Those of a person or an operator have an actor. */
 export const dnsTokenStore = (prisma: Prisma) => ({
   /**
    * Issues a token. Its text is only in the result.
@@ -192,7 +196,7 @@ export const dnsTokenStore = (prisma: Prisma) => ({
    * @throws DnsTokenRefused when the team has 5 active tokens, or the narrowing lies outside the team's names
    */
   issueToken: (team: Team, wanted: NewDnsToken): Promise<{ token: string; record: DnsTokenRecord }> =>
-    prisma.$transaction((tx) => issueDnsToken(tx, team, wanted, operator)),
+    prisma.$transaction((tx) => issueDnsToken(tx, team, wanted, nobody)),
 
   async listTokens(team: Team): Promise<DnsTokenRecord[]> {
     const where = { teamId: team.id, ...isKept };
@@ -218,7 +222,7 @@ export const dnsTokenStore = (prisma: Prisma) => ({
   revokeToken: (team: Team, tokenId: string): Promise<boolean> =>
     prisma.$transaction(async (tx) => {
       await lockTeamChanges(tx, team.id);
-      return revokeDnsToken(tx, team, tokenId, operator);
+      return revokeDnsToken(tx, team, tokenId, nobody);
     }),
 });
 export type DnsTokenStore = ReturnType<typeof dnsTokenStore>;

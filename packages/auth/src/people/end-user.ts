@@ -1,5 +1,5 @@
 import { asTeamId, type UserId } from '@corral/contracts';
-import { lockChangesOfTeams, type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockChangesOfTeams, readClock, type Transaction } from '@corral/database';
 import { revokeOrHandOverDnsTokens } from '../dns/token-store.js';
 import { endSessions } from '../sessions/store.js';
 import type { TeamRecord } from './team-store.js';
@@ -22,35 +22,35 @@ export interface UserEnd {
   readonly teams: readonly EndedMembership[];
 }
 
-/** Only operators remove a person. */
-const operator = { userId: null, requestId: null };
-
 /**
  * Removes all access of a person: sessions, identities, memberships, invitations, and the DNS tokens that they created,
- * for any team. Their name stays in the audit log.
+ * for any team. Their name stays in the audit log, where each team gets an entry that names the operator.
  */
-export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>): Promise<UserEnd> =>
-  prisma.$transaction(async (tx) => {
-    await lockTeamsOf(tx, user.id);
-    // Blocks new rows that refer to the person until the end: no session, membership or token.
-    await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
-    const { id: userId, email } = user;
-    // All tokens in one statement, in order of id across teams, to avoid deadlocks.
-    await tx.$queryRaw`
+export async function endUser(
+  tx: Transaction,
+  user: Pick<UserRecord, 'id' | 'email'>,
+  operator: string,
+): Promise<UserEnd> {
+  await lockTeamsOf(tx, user.id);
+  // Blocks new rows that refer to the person until the end: no session, membership or token.
+  await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
+  const { id: userId, email } = user;
+  // All tokens in one statement, in order of id across teams, to avoid deadlocks.
+  await tx.$queryRaw`
       SELECT id FROM dns_token WHERE created_by = ${userId}::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE`;
-    const now = await readClock(tx);
-    const sessions = await endSessions(tx, userId);
-    const identities = await tx.userIdentity.deleteMany({ where: { userId } });
-    await tx.invitation.updateMany({ where: { email, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
-    const teams = await tx.team.findMany({
-      where: concerning(userId),
-      orderBy: { slug: 'asc' },
-      select: { id: true, slug: true },
-    });
-    const left: EndedMembership[] = [];
-    for (const { id, slug } of teams) left.push(await takeOut(tx, { id: asTeamId(id), slug }, user));
-    return { sessions, identities: identities.count, teams: left };
+  const now = await readClock(tx);
+  const sessions = await endSessions(tx, userId);
+  const identities = await tx.userIdentity.deleteMany({ where: { userId } });
+  await tx.invitation.updateMany({ where: { email, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
+  const teams = await tx.team.findMany({
+    where: concerning(userId),
+    orderBy: { slug: 'asc' },
+    select: { id: true, slug: true },
   });
+  const left: EndedMembership[] = [];
+  for (const { id, slug } of teams) left.push(await takeOut(tx, { id: asTeamId(id), slug }, user, operator));
+  return { sessions, identities: identities.count, teams: left };
+}
 
 const concerning = (userId: UserId) => ({
   OR: [{ memberships: { some: { userId } } }, { dnsTokens: { some: { createdById: userId, revokedAt: null } } }],
@@ -69,14 +69,19 @@ async function takeOut(
   tx: Transaction,
   { id: teamId, slug }: Pick<TeamRecord, 'id' | 'slug'>,
   { id: userId, email }: Pick<UserRecord, 'id' | 'email'>,
+  operator: string,
 ): Promise<EndedMembership> {
-  const tokens = await revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, 'revoke', operator);
+  const tokens = await revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, 'revoke', {
+    userId: null,
+    requestId: null,
+    operator,
+  });
   const dnsTokensRevoked = tokens.map(({ name }) => name);
   const { count } = await tx.membership.deleteMany({ where: { teamId, userId } });
   if (count === 1) {
     const detail = { dnsTokensRevoked: dnsTokensRevoked.join(', '), dnsTokensHandedOver: '' };
     const target = { targetKind: 'Member', targetId: userId, targetName: email };
-    await tx.auditEntry.create({ data: { teamId, ...operator, action: 'member.remove', ...target, detail } });
+    await tx.auditEntry.create({ data: { teamId, operator, action: 'member.remove', ...target, detail } });
   }
   const admins = await tx.membership.count({ where: { teamId, role: 'admin' } });
   return { team: slug, wasMember: count === 1, dnsTokensRevoked, lacksAdmin: admins === 0 };

@@ -53,26 +53,25 @@ export const identityStore = (prisma: Prisma) => ({
     const select = { issuer: true, subject: true, createdAt: true };
     return prisma.userIdentity.findMany({ where: { userId }, orderBy: { createdAt: 'asc' }, select });
   },
-
-  /**
-   * Removes an identity from a person and ends the person's sessions. The next identity with the verified address is
-   * linked instead.
-   *
-   * @returns false when the person does not have this identity
-   */
-  unlink(
-    { id: userId }: Pick<UserRecord, 'id'>,
-    { issuer, subject }: Pick<IdentityRecord, 'issuer' | 'subject'>,
-  ): Promise<boolean> {
-    return prisma.$transaction(async (tx) => {
-      const { count } = await tx.userIdentity.deleteMany({ where: { userId, issuer, subject } });
-      if (count === 0) return false;
-      await endSessions(tx, userId);
-      return true;
-    });
-  },
 });
 export type IdentityStore = ReturnType<typeof identityStore>;
+
+/**
+ * Removes an identity from a person and ends the person's sessions. The next identity with the verified address is
+ * linked instead.
+ *
+ * @returns false when the person does not have this identity
+ */
+export async function unlinkIdentity(
+  tx: Transaction,
+  { id: userId }: Pick<UserRecord, 'id'>,
+  { issuer, subject }: Pick<IdentityRecord, 'issuer' | 'subject'>,
+): Promise<boolean> {
+  const { count } = await tx.userIdentity.deleteMany({ where: { userId, issuer, subject } });
+  if (count === 0) return false;
+  await endSessions(tx, userId);
+  return true;
+}
 
 async function apply(tx: Transaction, claims: IdentityClaims): Promise<Person> {
   const { issuer, subject } = claims;

@@ -1,5 +1,5 @@
 import { asTeamId, isTeamSlug, type TeamId } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import type { Transaction } from '@corral/database';
 
 export interface TeamRecord {
   readonly id: TeamId;
@@ -12,7 +12,7 @@ export class TeamRuleError extends Error {
   override readonly name = 'TeamRuleError';
 }
 
-export const teamStore = (prisma: Prisma) => ({
+export const teamStore = (prisma: Transaction) => ({
   /** @throws TeamRuleError when the slug is malformed, reserved or taken */
   async createTeam(slug: string): Promise<TeamRecord> {
     if (!isTeamSlug(slug)) {

@@ -1,5 +1,5 @@
 import { asUserId, isEmail, normalEmail, type Role, type UserId } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import type { Transaction } from '@corral/database';
 import { type TeamRecord, TeamRuleError } from './team-store.js';
 
 export interface UserRecord {
@@ -26,7 +26,7 @@ export interface MemberRecord {
 const shown = { id: true, email: true, displayName: true, createdAt: true } as const;
 
 /** People, identified by e-mail address, and their team memberships. */
-export const userStore = (prisma: Prisma) => ({
+export const userStore = (prisma: Transaction) => ({
   async findUser(email: string): Promise<UserRecord | null> {
     const row = await prisma.user.findUnique({ where: { email: normalEmail(email) }, select: shown });
     return row && { ...row, id: asUserId(row.id) };

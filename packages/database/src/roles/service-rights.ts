@@ -102,6 +102,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       node_pool: 'select',
       operation: 'select update delete',
       operation_total: 'select insert update',
+      operator_act: 'select delete lock',
       price_list: 'select insert update',
       session: 'select delete lock',
       team: 'select update',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { dnsLimits } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { dnsLimits, type TeamId } from '@corral/contracts';
+import { type Transaction, teamRowLock } from '@corral/database';
 import { isLive, noteDemo, revokeTokens } from './demo-rows.js';
 
 export interface CourseRecord {
@@ -37,7 +37,7 @@ export interface LiveDemo {
 }
 
 /** Operator actions on course codes. */
-export const courseStore = (prisma: Prisma) => ({
+export const courseStore = (prisma: Transaction) => ({
   /** @returns false when the code already exists, active or not */
   async createCourse(
     code: string,
@@ -84,36 +84,51 @@ export const courseStore = (prisma: Prisma) => ({
   async listLiveDemos(code: string): Promise<LiveDemo[] | null> {
     const course = await prisma.courseCode.findUnique({ where: { code }, select: { id: true } });
     if (course === null) return null;
-    return prisma.$queryRawUnsafe<LiveDemo[]>(liveDemosOfCourse, course.id);
+    return prisma.$queryRawUnsafe<LiveDemo[]>(liveDemosOf('course_code_id'), course.id);
   },
 
-  /**
-   * Ends a course: no new demo can be created with its code, and its live demos end now. Their tokens are refused; the
-   * reconciler deletes their records.
-   *
-   * @returns the number of demos ended; null when the code does not exist, active or not
-   */
-  endCourse: (code: string): Promise<number | null> =>
-    prisma.$transaction(async (tx) => {
-      // Creating a demo locks this row, so after the update no creation is in flight.
-      const [course] = await tx.$queryRaw<{ id: string }[]>`
-        UPDATE course_code SET deactivated_at = coalesce(deactivated_at, clock_timestamp())
-        WHERE code = ${code} RETURNING id`;
-      if (course === undefined) return null;
-      const [row] = await tx.$queryRawUnsafe<{ ended: number }[]>(endDemosOfCourse, course.id);
-      return row?.ended ?? 0;
-    }),
+  /** The live demos of a team, oldest first. */
+  listLiveDemosOfTeam: (teamId: TeamId): Promise<LiveDemo[]> =>
+    prisma.$queryRawUnsafe<LiveDemo[]>(liveDemosOf('team_id'), teamId),
 });
 
-const liveDemosOfCourse = `
+/**
+ * Ends a course: no new demo can be created with its code, and its live demos end now. Their tokens are refused; the
+ * reconciler deletes their records.
+ *
+ * @returns the number of demos ended; null when the code does not exist, active or not
+ */
+export async function endCourse(tx: Transaction, code: string): Promise<number | null> {
+  // Creating a demo locks this row, so after the update no creation is in flight.
+  const [course] = await tx.$queryRaw<{ id: string }[]>`
+    UPDATE course_code SET deactivated_at = coalesce(deactivated_at, clock_timestamp())
+    WHERE code = ${code} RETURNING id`;
+  return course === undefined ? null : endDemos(tx, 'course_code_id', course.id);
+}
+
+/** Ends the live demos of a team now, as `endCourse` does. @returns their number */
+export async function endDemosOfTeam(tx: Transaction, teamId: TeamId): Promise<number> {
+  // Creating a demo locks this row too.
+  await tx.$queryRawUnsafe(teamRowLock, teamId);
+  return endDemos(tx, 'team_id', teamId);
+}
+
+async function endDemos(tx: Transaction, owner: DemoOwner, id: string): Promise<number> {
+  const [row] = await tx.$queryRawUnsafe<{ ended: number }[]>(endDemosOf(owner), id);
+  return row?.ended ?? 0;
+}
+
+type DemoOwner = 'course_code_id' | 'team_id';
+
+const liveDemosOf = (owner: DemoOwner): string => `
   SELECT demo.label || '.' || dns_zone.name AS name, demo.created_at AS "createdAt", demo.expires_at AS "expiresAt"
   FROM demo JOIN dns_zone ON dns_zone.id = demo.zone_id
-  WHERE demo.course_code_id = $1::uuid AND ${isLive} ORDER BY demo.created_at, demo.label`;
+  WHERE demo.${owner} = $1::uuid AND ${isLive} ORDER BY demo.created_at, demo.label`;
 
-const endDemosOfCourse = `
+const endDemosOf = (owner: DemoOwner): string => `
   WITH ended AS (
     UPDATE demo SET ended_at = clock_timestamp(), clear_at = clock_timestamp(), made_from = NULL
-    WHERE course_code_id = $1::uuid AND ${isLive} RETURNING id, team_id, zone_id, label, ended_at
+    WHERE ${owner} = $1::uuid AND ${isLive} RETURNING id, team_id, zone_id, label, ended_at
   ), ${revokeTokens('ended')}, noted AS (
     ${noteDemo({ actor: `'service'`, tokenId: 'NULL', operation: `'delete'`, request: 'NULL', from: 'ended' })}
   )

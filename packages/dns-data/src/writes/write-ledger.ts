@@ -1,5 +1,5 @@
 import { type DnsErrorCode, ownerLabelOf } from '@corral/contracts';
-import { inTransaction, type Pool, rowClock, teamRowLock } from '@corral/database';
+import { inTransaction, type Pool, rowClock } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
 import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 import { type DeliveryCheck, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
@@ -79,7 +79,11 @@ interface QuotaSnapshot extends LatestWrite {
 }
 
 const lockOwner = {
-  team: { name: 'ledger-lock-team', text: teamRowLock },
+  // The quota is read under the lock, so a write that begins after a change of it is counted by the new one.
+  team: {
+    name: 'ledger-lock-team',
+    text: `SELECT true AS live, dns_records_max AS "recordsMax" FROM team WHERE id = $1 FOR NO KEY UPDATE`,
+  },
   // Ending a demo takes this lock too, so no write can begin after its end is committed.
   demo: {
     name: 'ledger-lock-demo',
@@ -183,7 +187,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
     return inTransaction<BeginOutcome>(pool, async (tx) => {
       // Sent together, executed in order: the second statement takes its snapshot while the lock is held.
       const [locked, { rows }] = await Promise.all([
-        tx.query<{ live: boolean }>({ ...lockOwner[owner.kind], values: [owner.id] }),
+        tx.query<{ live: boolean; recordsMax?: number | null }>({ ...lockOwner[owner.kind], values: [owner.id] }),
         tx.query<QuotaSnapshot>({
           ...readSnapshot,
           values: [key.zoneId, key.name, key.type, ownerLabelOf(key.name), requestHash, owner.id, replayMs],
@@ -197,7 +201,11 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
       }
       const replayed = replayOf(newWrite, snapshot, wasDelivered);
       if (replayed !== null) return replayed;
-      const { admission, reservedByActions } = admit(write, snapshot, quotaOf(owner, quota));
+      const { admission, reservedByActions } = admit(
+        write,
+        snapshot,
+        quotaOf(owner, quota, locked.rows[0]?.recordsMax),
+      );
       if (admission.kind === 'refused') return { ...admission, reservedByActions };
       const inserted = await tx.query<{ id: number }>({
         ...insertPending,
@@ -301,6 +309,8 @@ function ceilingOf({ recordsMax }: WriteLease, { rrset, action }: Extract<WriteE
   return action?.status === 'running' && recordsMax > recordCountOf(rrset) ? recordsMax : null;
 }
 
-function quotaOf({ kind }: RrsetOwner, quota: RecordQuota): OwnerQuota {
-  return { limit: kind === 'team' ? 'recordsPerTeam' : 'recordsPerDemo', quota };
+/** @param recordsMax the team's own quota; without it, that of the installation applies */
+function quotaOf({ kind }: RrsetOwner, quota: RecordQuota, recordsMax: number | null = null): OwnerQuota {
+  if (kind !== 'team') return { limit: 'recordsPerDemo', quota };
+  return { limit: 'recordsPerTeam', quota: { ...quota, recordsPerTeam: recordsMax ?? quota.recordsPerTeam } };
 }

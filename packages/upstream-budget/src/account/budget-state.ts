@@ -1,5 +1,5 @@
 import { type BucketName, bucketNames, bucketRules, type CallClass, callClasses } from './call-class.js';
-import { bucketOf, type DebtBucket, refill, setLevel } from './debt-bucket.js';
+import { bucketOf, type DebtBucket, debtOf, refill, setLevel } from './debt-bucket.js';
 
 /**
  * What all processes that use one upstream project share. Plain data, so that it can be kept as JSON; times are in
@@ -173,6 +173,45 @@ export function setLimit(state: BudgetState, limit: number): BudgetState {
 
 export function mapBuckets<T>(of: (name: BucketName) => T): Record<BucketName, T> {
   return Object.fromEntries(bucketNames.map((name) => [name, of(name)])) as Record<BucketName, T>;
+}
+
+/** What one flow waits for and owes: a team, or the service itself for a class of calls (`~poll`). */
+export interface FlowReading {
+  readonly flow: string;
+  /** Requests that wait for a turn. */
+  readonly waiting: number;
+  /** Since when the oldest of them waits; null if none does. */
+  readonly waitingSince: Date | null;
+  /** Calls that the flow made beyond its even share of the refill: the more, the later is its next turn. */
+  readonly owed: number;
+  /** When the turns begin that are kept for its refused requests, the earliest first. */
+  readonly promisedAt: readonly Date[];
+}
+
+/** The flows that wait, owe or have a promise: who waits longest first, then who owes most. */
+export function flowsOf({ buckets, promises, replicas }: BudgetState): FlowReading[] {
+  const demands = Object.values(replicas).flatMap(({ waiting }) => waiting);
+  const owing = Object.values(buckets).flatMap(({ paidAt }) => Object.keys(paidAt));
+  const names = new Set([...demands, ...promises].map(({ flow }) => flow).concat(owing));
+  return [...names]
+    .map((flow) => {
+      const own = demands.filter((demand) => demand.flow === flow && demand.count > 0);
+      const since = own.map((demand) => demand.since);
+      return {
+        flow,
+        waiting: own.reduce((sum, { count }) => sum + count, 0),
+        waitingSince: since.length === 0 ? null : new Date(Math.min(...since)),
+        owed: bucketNames.reduce((sum, name) => sum + debtOf(buckets[name], flow), 0),
+        promisedAt: promises.filter((promise) => promise.flow === flow).map(({ dueAt }) => new Date(dueAt)),
+      };
+    })
+    .sort(
+      (a, b) =>
+        (a.waitingSince?.getTime() ?? Number.POSITIVE_INFINITY) -
+          (b.waitingSince?.getTime() ?? Number.POSITIVE_INFINITY) ||
+        b.owed - a.owed ||
+        (a.flow < b.flow ? -1 : 1),
+    );
 }
 
 /** The budget as others may see it. */

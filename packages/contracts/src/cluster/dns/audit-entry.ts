@@ -30,8 +30,11 @@ export type AuditAction = `${AuditKind}.${string}`;
 export const auditOutcomes = ['pending', 'completed', 'refused', 'unsent', 'settled', 'observed'] as const;
 export type AuditOutcome = (typeof auditOutcomes)[number];
 
-/** `service`: Corral itself or its operators. `upstream`: a change made outside Corral. `course`: a course code. `account`: a service account. */
-export const auditActorKinds = ['user', 'token', 'service', 'upstream', 'course', 'account'] as const;
+/**
+ * `account`: a service account. `service`: Corral itself. `operator`: an operator of the installation. `upstream`: a change made outside Corral.
+ * `course`: a course code.
+ */
+export const auditActorKinds = ['user', 'token', 'account', 'service', 'operator', 'upstream', 'course'] as const;
 export type AuditActorKind = (typeof auditActorKinds)[number];
 
 const optionalText = { type: ['string', 'null'] } as const;
@@ -95,7 +98,10 @@ export const auditEntrySchema = exactly({
   actor: exactly({
     kind: { enum: auditActorKinds },
     id: { ...optionalText, description: 'Id of the token or service account, or number of the user.' },
-    name: { ...optionalText, description: 'The name of the token or service account; the user’s e-mail address.' },
+    name: {
+      ...optionalText,
+      description: 'The name of the token, service account or operator; the user’s e-mail address.',
+    },
   }),
   target: exactly({ kind: filled, id: filled, name: text }),
   requestId: { ...optionalText, description: 'The same as `X-Correlation-Id` of the answer.' },

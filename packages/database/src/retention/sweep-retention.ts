@@ -1,14 +1,17 @@
-import type { Pool } from '@corral/database';
-import type { Log } from '@corral/service';
-import type { RetentionRule } from './retention-rules.js';
-import { retentionStatement } from './retention-rules.js';
+import type { Pool } from '../pool.js';
+import { type RetentionRule, retentionStatement } from './retention-rules.js';
+
+interface SweepLog {
+  info(message: string, fields: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields: Readonly<Record<string, unknown>>): void;
+}
 
 export interface SweepRetentionDeps {
   readonly pool: Pick<Pool, 'query'>;
   readonly rules: readonly RetentionRule[];
   /** Called after each step, so that progress is visible during a sweep. */
   readonly onSwept: (rule: string, rows: number) => void;
-  readonly log: Log;
+  readonly log: SweepLog;
 }
 
 /** Number of rows per rule, without rules that matched none. */

@@ -128,6 +128,14 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     limit: 1_000,
   },
   {
+    name: 'operator_acts',
+    table: 'operator_act',
+    key: ['id'],
+    since: 'created_at',
+    days: auditDays,
+    limit: 1_000,
+  },
+  {
     name: 'audit_bodies',
     table: 'dns_audit_entry',
     key: ['id'],
@@ -188,6 +196,10 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
 ];
 
 const CUTOFF = `(now() - $1::float8 * interval '1 day')`;
+
+/** SQL: how many rows a rule matches now. `$1` is the rule's days. */
+export const retentionCount = ({ table, since, when = 'true' }: RetentionRule): string =>
+  `SELECT count(*)::float8 AS rows FROM ${table} WHERE ${since} < ${CUTOFF} AND ${when.replaceAll('$cutoff', CUTOFF)}`;
 
 /**
  * The statement of one step. `$1` is the rule's days, `$2` the maximum number of rows. Locked rows are skipped, so concurrent

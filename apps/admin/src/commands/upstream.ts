@@ -1,0 +1,72 @@
+import { connectBudgetStore, type KeptReading } from '@corral/upstream-budget';
+import { Command } from 'commander';
+import type { AdminContext, WithContext } from '../admin-context.js';
+import { readByPool } from '../owner-pool.js';
+import { renderTable } from '../table.js';
+
+interface ShownFlow extends Pick<KeptReading['flows'][number], 'waiting' | 'waitingSince' | 'owed' | 'promisedAt'> {
+  /** Slug of a team; null for calls of the service itself. */
+  readonly team: string | null;
+  /** Slug of the team, or the class of the calls of the service, such as `poll`. */
+  readonly name: string;
+}
+
+interface ShownBudget extends Pick<KeptReading, 'limit' | 'remaining' | 'resetAt' | 'observedAt'> {
+  /** Names the upstream project by a digest of its token. */
+  readonly project: string;
+  readonly flows: readonly ShownFlow[];
+}
+
+export function upstreamCommand(withContext: WithContext): Command {
+  const command = new Command('upstream').description('show the budget of calls to the upstream');
+  command
+    .command('show')
+    .description('show what is left of the budget, who waits for a turn and since when, and what each team owes')
+    .action(
+      withContext(async (context) => {
+        const projects = await readBudgets(context);
+        const none = 'No process has called the upstream within the last two hours.\n';
+        context.print({ projects }, projects.length === 0 ? none : projects.map(textOf).join('\n'));
+      }),
+    );
+  return command;
+}
+
+function readBudgets(context: AdminContext): Promise<ShownBudget[]> {
+  const options = { purpose: 'upstream', connectionsMax: 1, statementTimeoutMs: 10_000 };
+  return readByPool(context, options, async (pool) => {
+    const { redisUrl } = context.settings;
+    const store = connectBudgetStore({ redisUrl, run: (statement) => pool.query(statement), onError: () => undefined });
+    try {
+      const slugs = new Map((await context.teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
+      return Object.entries(await store.readAll()).map(([project, reading]) => shown(project, reading, slugs));
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+function shown(project: string, reading: KeptReading, slugs: ReadonlyMap<string, string>): ShownBudget {
+  const { limit, remaining, resetAt, observedAt, flows } = reading;
+  const named = flows.map(({ flow, owed, ...of }) => {
+    const team = slugs.get(flow) ?? null;
+    return { team, name: team ?? flow.replace(/^~/, ''), owed: Math.round(owed * 10) / 10, ...of };
+  });
+  return { project, limit, remaining, resetAt, observedAt, flows: named };
+}
+
+function textOf({ project, limit, remaining, observedAt, flows }: ShownBudget): string {
+  const left =
+    limit === null ? 'The upstream has not stated a limit yet' : `${remaining} of ${limit} calls per hour are left`;
+  const head = `Project ${project}: ${left}, as of ${observedAt.toISOString()}.\n`;
+  if (flows.length === 0) return `${head}Nobody waits or owes.\n`;
+  const table = renderTable(flows, {
+    FOR: ({ team, name }) => (team === null ? `(${name})` : team),
+    WAITING: ({ waiting }) => waiting,
+    SINCE: ({ waitingSince }) => waitingSince?.toISOString() ?? null,
+    OWES: ({ owed }) => owed,
+    'NEXT PROMISED': ({ promisedAt }) => promisedAt[0]?.toISOString() ?? null,
+    PROMISED: ({ promisedAt }) => promisedAt.length,
+  });
+  return `${head}\n${table}`;
+}

@@ -1,0 +1,13 @@
+/**
+ * The quotas that operators set per team, with the largest value. The smallest is 0: nothing new may be made, and what is
+ * there stays. Beyond the maximum a list, a page or a statement of the team would no longer be bounded in practice.
+ */
+export const teamQuotaMax = {
+  clusters: 1_000,
+  poolsPerCluster: 100,
+  nodesPerCluster: 1_000,
+  adoptedServers: 1_000,
+  dnsRecords: 100_000,
+} as const;
+export type TeamQuota = keyof typeof teamQuotaMax;
+export const teamQuotas = Object.keys(teamQuotaMax) as readonly TeamQuota[];
