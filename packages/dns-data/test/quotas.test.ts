@@ -52,6 +52,30 @@ describe('the records of a team', () => {
     expect(await recordsOfTeam(team)).toBe(200);
   });
 
+  it('are counted against the quota of the team, if it has one', async () => {
+    const team = await given.database.createTeam('generous');
+    const setQuota = (max: number | null) =>
+      given.database.pool.query('UPDATE team SET dns_records_max = $2 WHERE slug = $1', [team.slug, max]);
+    const beginOne = async () => {
+      const outcome = await given.ledger.begin(newWrite(team, `more.${team.slug}`, addOf(1)), neverDelivered);
+      if (outcome.kind === 'begun')
+        await given.ledger.finish(outcome.lease, keyOf(`more.${team.slug}`), {
+          state: 'unsent',
+          code: 'rate_limit_exceeded',
+        });
+      return outcome;
+    };
+    await holding(team, 200);
+
+    expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
+    await setQuota(201);
+    expect(await beginOne()).toMatchObject({ kind: 'begun' });
+    await setQuota(10);
+    expect(await beginOne()).toMatchObject({ kind: 'refused', limit: 'recordsPerTeam', max: 10 });
+    await setQuota(null);
+    expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
+  });
+
   it('are reserved for a write whose outcome is unknown, until it is known', async () => {
     const team = await given.database.createTeam('uncertain');
     await holding(team, 195);

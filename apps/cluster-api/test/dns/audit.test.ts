@@ -166,6 +166,16 @@ describe('an audit entry', () => {
     expect((await list()).items).toMatchObject([{ actor: { kind: 'service', id: null, name: null } }]);
   });
 
+  it('by an operator names the operator, and is not one of the service', async () => {
+    const id = await givenApiEntry(test, team, { action: 'team.set_quota' });
+    await test.db.auditEntry.update({ where: { id: BigInt(id.replace('api-', '')) }, data: { operator: 'ada' } });
+
+    expect((await list('actor=operator')).items).toMatchObject([
+      { id, actor: { kind: 'operator', id: null, name: 'ada' } },
+    ]);
+    expect((await list('actor=service')).items).toEqual([]);
+  });
+
   it.each([
     [{}, 'pending'],
     [{ issued: true }, 'completed'],

@@ -1,6 +1,6 @@
 import type { AuditEntryBody } from '@corral/contracts';
 import { describe, expect, test } from '@jest/globals';
-import { fieldTextsOf, rrsetChangeOf } from './audit-entry-view.js';
+import { actorOf, fieldTextsOf, rrsetChangeOf } from './audit-entry-view.js';
 
 const body = (value: string) => ({ ttl: 300, records: [{ value }], labels: {} });
 const content = (value: string) => ({ ttl: 300, records: [{ value, comment: null }], labels: {} });
@@ -10,6 +10,13 @@ const entry = (outcome: AuditEntryBody['outcome'], dns: Partial<NonNullable<Audi
     changes: null,
     dns: { beforeBody: null, afterBody: null, foundBody: null, foundApplied: null, ...dns },
   }) as unknown as AuditEntryBody;
+
+describe('who acted', () => {
+  test('an operator is named as such, also without a name', () => {
+    expect(actorOf({ actor: { kind: 'operator', id: null, name: 'ada' } })).toBe('operator ada');
+    expect(actorOf({ actor: { kind: 'operator', id: null, name: null } })).toBe('operator');
+  });
+});
 
 describe('the record set before and after', () => {
   test.each<[string, AuditEntryBody, ReturnType<typeof rrsetChangeOf>]>([
