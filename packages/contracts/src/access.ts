@@ -147,7 +147,6 @@ ${markdownTable(clusterHead, clusterRoutes.map(clusterRow))}
 The last column is what the narrowing of a service account must contain: the kind of action, and the cluster of the path or all
 clusters. Otherwise the answer is 403 \`permission_denied\`. Lists of clusters and operations contain only what the narrowing covers.
 
-
 Routes without a team in their path show the caller’s own data. Members see and revoke their own DNS tokens, and get 404 for those of
 others; administrators see all of the team. A viewer or a member may leave the team, but not remove others.
 Viewers get kubeconfigs with the scope \`viewer\` only.
