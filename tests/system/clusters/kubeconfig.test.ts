@@ -81,7 +81,7 @@ describe('the audit log', () => {
     const refused = await member.send({ method: 'POST', path, body: known });
 
     expect([refused.status, refused.json.code]).toEqual([502, 'upstream_unavailable']);
-    expect((await entries())[0]?.detail).toEqual({ ...known, issued: false });
+    expect((await entries())[0]?.detail).toEqual({ ...known, scope: 'admin', issued: false });
   });
 
   it('leaves open whether there is one if the answer of the garden was lost', async () => {
