@@ -5,7 +5,7 @@ import { dnsAnswerSchemas } from './dns/answers.js';
 import { dnsRoutes } from './dns/routes.js';
 
 /** Member names that indicate a secret. */
-const secret = /^(token|kubeconfig|join_?command|secret|password|private_?key)$/i;
+const secret = /^(token|access_token|kubeconfig|join_?command|secret|password|private_?key)$/i;
 
 function holdsSecret(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
@@ -25,6 +25,7 @@ it('lists all routes whose answers contain a secret', () => {
     'createAccountToken',
     'createDemo',
     'createDnsToken',
+    'exchangeToken',
     'issueJoinCommand',
     'issueKubeconfig',
     'startDnsSession',

@@ -93,10 +93,14 @@ function operationOf(route: ClusterRoute): object {
   };
 }
 
-function requestBodyOf({ operationId, body, bodyOptional }: ClusterRoute): object {
+function requestBodyOf({ operationId, body, bodyOptional, form }: ClusterRoute): object {
   if (body === undefined) return {};
-  const content = { schema: withNulls(body), ...withExamples(clusterRequestExamples[operationId]) };
-  return { requestBody: { required: bodyOptional !== true, content: { 'application/json': content } } };
+  const examples = withExamples(clusterRequestExamples[operationId]);
+  const content = {
+    ...(form === 'only' ? {} : { 'application/json': { schema: withNulls(body), ...examples } }),
+    ...(form === undefined ? {} : { 'application/x-www-form-urlencoded': { schema: body, ...examples } }),
+  };
+  return { requestBody: { required: bodyOptional !== true, content } };
 }
 
 interface BodySchema {
@@ -131,13 +135,14 @@ function orNull(schema: BodySchema): BodySchema {
 
 const withExamples = (examples: Examples | undefined): object => (examples === undefined ? {} : { examples });
 
-function queryParameter({ name, description: about, type, values, isRepeatable }: ClusterQueryParameter): object {
+function queryParameter(parameter: ClusterQueryParameter): object {
+  const { name, description: about, type, values, isRepeatable, isRequired = false } = parameter;
   const { schema: narrower = {}, ...note } = queryNotes[name] ?? {};
   const one = { ...queryTypes[type], ...narrower, ...(values ? { enum: values } : {}) };
   const schema = isRepeatable
     ? { type: 'array', items: one, uniqueItems: true, minItems: 1, ...(values ? { maxItems: values.length } : {}) }
     : one;
-  return { name, in: 'query', required: false, description: about, schema, ...note };
+  return { name, in: 'query', required: isRequired, description: about, schema, ...note };
 }
 
 const createsByPut = ['putCluster', 'putNodePool', 'putConnection'];
@@ -170,11 +175,19 @@ function successes(route: ClusterRoute): Record<string, object> {
       {
         description: descriptionOf(route, Number(status)),
         headers: headersOf(Number(status), successHeadersOf(route, Number(status))),
+        ...(route.page && status === '200' ? { content: pageContent } : {}),
         ...(answer === null ? {} : { content: contentOf(route, status, answer) }),
       },
     ]),
   );
 }
+
+const pageContent = {
+  'text/html': {
+    schema: { type: 'string' },
+    examples: { example: { summary: 'A page with a form', value: '<!doctype html>…' } },
+  },
+};
 
 function contentOf(route: ClusterRoute, status: string, answer: string): object {
   const dryRun = status === '200' ? dryRuns[route.operationId] : undefined;
