@@ -4,10 +4,12 @@ import { clientGone, setAside } from '@corral/http-api';
 import {
   addressLimiter,
   type Buckets,
+  type Budget,
   type Clock,
   inOrder,
   type KeyedSemaphore,
   patientLimiter,
+  reportedBudget,
   requestLimiter,
   waitingLines,
 } from '@corral/rate-limit';
@@ -75,6 +77,8 @@ export interface RequestLimits {
   deadlineOf(res: Response): number;
   /** Undoes every charge of a request that was of no effect. */
   giveBack(res: Response): void;
+  /** What is left to the caller after a request that both limits were charged for. */
+  leftOf(res: Response): { readonly token: Budget; readonly team: Budget };
 }
 
 /** The request limits, in the order in which a request meets them. */
@@ -139,7 +143,14 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
       for (const limiter of [perAddress, perToken, perTeam, patience.write.limiter, patience.rrset.limiter])
         limiter.giveBack(res);
     },
+    leftOf: (res) => ({ token: chargedTo(res, tokenLimit.name), team: chargedTo(res, teamLimit.name) }),
   };
+}
+
+function chargedTo(res: Response, name: string): Budget {
+  const budget = reportedBudget(res, name);
+  if (budget === null) throw new Error(`The limit of the ${name} was not charged for this request`);
+  return budget;
 }
 
 const refusal = (whose: string) => (retryAfterSeconds: number) =>
