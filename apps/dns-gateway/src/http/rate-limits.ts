@@ -50,6 +50,7 @@ function kindOf({ operationId, kind, path }: DnsRoute): RequestKind {
 
 export interface RateLimits {
   readonly perAddressPerMinute: number;
+  /** Of tokens and teams without limits of their own. */
   readonly perTokenPerMinute: number;
   readonly perTeamPerMinute: number;
 }
@@ -92,13 +93,13 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   });
   const tokenLimit = {
     name: 'token',
-    perMinute: limits.perTokenPerMinute,
+    perMinute: (res: Response) => dnsCallerOf(res).tokenRequestsMax ?? limits.perTokenPerMinute,
     keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).tokenId,
     refuse: refusal('with this token'),
   };
   const teamLimit = {
     name: 'team',
-    perMinute: limits.perTeamPerMinute,
+    perMinute: (res: Response) => dnsCallerOf(res).teamRequestsMax ?? limits.perTeamPerMinute,
     keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).accountId,
     refuse: refusal('of this team'),
   };
