@@ -51,7 +51,7 @@ export async function goProgram(name: string, source = '.', tags = ''): Promise<
   const key = createHash('sha256').update(`${source} ${tags}`).digest('hex').slice(0, 4);
   return made(`${name}-${key}-${await hashOf(folder, sources)}`, { file: 'program', needed }, async (copy) => {
     await cp(folder, copy, { recursive: true });
-    return attempt(['go', 'build', '-trimpath', '-tags', tags, '-o', 'program', source], copy);
+    return attempt(['go', 'build', '-tags', tags, '-o', 'program', source], copy);
   });
 }
 
