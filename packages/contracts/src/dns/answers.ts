@@ -9,7 +9,7 @@ import { dnsLimits } from './limits.js';
  */
 
 const idSchema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const satisfies JSONSchema;
-const timeSchema = { type: 'string', minLength: 1 } as const satisfies JSONSchema;
+const timeSchema = { type: 'string', format: 'date-time', minLength: 1 } as const satisfies JSONSchema;
 const stringMapSchema = { type: 'object', additionalProperties: { type: 'string' } } as const satisfies JSONSchema;
 
 export const zoneSchema = {
@@ -41,7 +41,7 @@ export const zoneSchema = {
       properties: {
         assigned: { type: 'array', items: { type: 'string' } },
         delegated: { type: 'array', items: { type: 'string' } },
-        delegation_last_check: { type: ['string', 'null'], minLength: 1 },
+        delegation_last_check: { ...timeSchema, type: ['string', 'null'] },
         delegation_status: { type: 'string' },
       },
     },
@@ -72,16 +72,17 @@ export const rrsetSchema = {
   },
 } as const satisfies JSONSchema;
 
+export const actionStatuses = ['running', 'success', 'error'] as const;
 export const actionSchema = {
   type: 'object',
   required: ['id', 'command', 'status', 'progress', 'started', 'finished', 'resources', 'error'],
   properties: {
     id: idSchema,
     command: { type: 'string' },
-    status: { enum: ['running', 'success', 'error'] },
+    status: { enum: actionStatuses },
     progress: { type: 'integer', minimum: 0, maximum: 100 },
     started: timeSchema,
-    finished: { type: ['string', 'null'], minLength: 1 },
+    finished: { ...timeSchema, type: ['string', 'null'] },
     resources: {
       type: 'array',
       items: { type: 'object', required: ['id', 'type'], properties: { id: idSchema, type: { type: 'string' } } },
@@ -128,7 +129,7 @@ export const demoSchema = {
   },
 } as const satisfies JSONSchema;
 
-const metaSchema = {
+export const metaSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['pagination'],
