@@ -38,7 +38,6 @@ import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import { refuseWhileHeld } from './http/refuse-while-held.js';
 
 export interface AppConfig extends HandlerConfig {
-  readonly publicUrl: string;
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
@@ -102,7 +101,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use('/v1', mountRoutes(dnsZoneRoutes, zones, { before }));
   if (demos !== null) app.use('/v1', mountRoutes(dnsDemoRoutes, demos, { before }));
   app.use(healthRoutes(health));
-  app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl, served), assetsDir: absolutePath() }));
+  app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl ?? '/v1', served), assetsDir: absolutePath() }));
   app.use(unknownPath);
   app.use(errorHandler(dnsErrors, log));
   return app;
@@ -127,14 +126,18 @@ function tokenCheck({ verifier, lastUsed, requests }: Pick<AppDeps, 'verifier' |
     lastUsed.note(tokenId);
     if (teamId !== null) requests.note(teamId);
   };
-  return requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic });
+  return requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic, isForAnyScope });
 }
 
+/** A request below `/v1` to a row without parameters. */
+const isTo =
+  (rows: readonly DnsRoute[]) =>
+  ({ method, path }: Request): boolean =>
+    rows.some((row) => row.method.toUpperCase() === (method === 'HEAD' ? 'GET' : method) && row.path === path);
+
 /** Whether demos are served or not: the paths are no others than unknown ones while they are not. */
-function isPublic({ method, path }: Request): boolean {
-  const routes: readonly DnsRoute[] = dnsDemoRoutes;
-  return routes.some((row) => row.tokenless && row.method.toUpperCase() === method && row.path === path);
-}
+const isPublic = isTo((dnsDemoRoutes as readonly DnsRoute[]).filter(({ tokenless }) => tokenless));
+const isForAnyScope = isTo((dnsZoneRoutes as readonly DnsRoute[]).filter(({ anyScope }) => anyScope));
 
 function refuseToken(why: TokenRefusal): DnsError {
   switch (why) {

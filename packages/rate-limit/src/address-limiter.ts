@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import type { Buckets } from './buckets.js';
-import { inOrder, type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
+import { inOrder, type RequestLimiter, requestLimiter } from './request-limiter.js';
 
 /** Prefix length of one IPv6 client: a host or household gets a /64, which has 2^64 addresses. */
 const HOST_BITS = 64;
@@ -16,7 +16,8 @@ export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_
 /** The same for a request. */
 export const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', HOST_BITS);
 
-export interface AddressLimit extends Pick<RequestLimit, 'perMinute'> {
+export interface AddressLimit {
+  readonly perMinute: number;
   /** Prefix of the limits' names. */
   readonly prefix: string;
   /** Creates the API's error for an address or its /48. */

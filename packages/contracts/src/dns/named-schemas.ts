@@ -8,6 +8,7 @@ import {
   metaSchema,
   paginationSchema,
   rrsetSchema,
+  tokenSchema,
   zoneSchema,
 } from './answers.js';
 import {
@@ -34,6 +35,7 @@ const answerNames: Readonly<Record<DnsAnswer, string>> = {
   demo: 'DemoAnswer',
   createdDemo: 'DemoCreated',
   demoList: 'DemoList',
+  token: 'TokenAnswer',
   error: 'Error',
 };
 
@@ -50,6 +52,8 @@ export const dnsNamedSchemas: NamedSchemas = {
     ActionError: { ...actionSchema.properties.error, type: 'object' },
     ActionResource: actionSchema.properties.resources.items,
     Demo: demoSchema,
+    Token: tokenSchema,
+    RequestLimit: tokenSchema.properties.requests.properties.per_token,
     Meta: metaSchema,
     Pagination: paginationSchema,
     ErrorBody: dnsAnswerSchemas.error.properties.error,

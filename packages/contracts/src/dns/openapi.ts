@@ -15,6 +15,7 @@ const tags = [
     description: 'The team’s DNS records. A write returns an action; poll it until it is finished.',
   },
   { name: 'Actions', description: 'Progress of writes.' },
+  { name: 'Token', description: 'The token of the request.' },
   { name: 'Demos', description: 'Short-lived names in a separate zone.' },
 ] as const;
 
@@ -55,6 +56,7 @@ export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): obje
 
 function tagOf({ path }: DnsRoute): (typeof tags)[number]['name'] {
   if (path.startsWith('/demos')) return 'Demos';
+  if (path === '/token') return 'Token';
   if (/^(\/zones)?\/actions/.test(path)) return 'Actions';
   return path.includes('/rrsets') ? 'Record sets' : 'Zones';
 }

@@ -24,6 +24,8 @@ export interface DnsRoute {
   readonly answer: DnsAnswer | null;
   /** Requests accepted without a token. Default: none. */
   readonly tokenless?: 'with a course code';
+  /** Served to every valid token. Default: to those with the scope `dns`. */
+  readonly anyScope?: true;
   readonly query?: readonly DnsQueryParameter[];
   readonly body?: object;
 }
@@ -70,7 +72,7 @@ const actionFilters = [
 ] as const;
 const rrsetPath = '/zones/{zone}/rrsets/{name}/{type}';
 
-/** Zones, record sets and actions. */
+/** Zones, record sets, actions, and the token of the request. */
 export const dnsZoneRoutes = [
   {
     operationId: 'listZones',
@@ -231,6 +233,16 @@ export const dnsZoneRoutes = [
         answer: 'action',
       }) as const,
   ),
+  {
+    operationId: 'getToken',
+    method: 'get',
+    path: '/token',
+    summary: 'Get the token of the request: whose it is, what it may write, and what is left of its limits',
+    kind: 'read',
+    status: 200,
+    answer: 'token',
+    anyScope: true,
+  },
 ] as const satisfies readonly DnsRoute[];
 
 const demoPath = '/demos/{label}';
