@@ -17,7 +17,7 @@ import type {
 import { type ClientOptions, createTransport, type Transport } from './transport.js';
 import { type Operation, type ReadOperation, type WaitOptions, waitUntilEnded } from './wait-for-operation.js';
 
-/** The bodies of the cluster API by name, such as `ClusterSchemas['cluster']`. */
+/** The bodies of the cluster API by name, such as `ClusterSchemas['Cluster']`. */
 export type ClusterSchemas = components['schemas'];
 export type OperationId = CallableId<operations>;
 

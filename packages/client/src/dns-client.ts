@@ -8,7 +8,7 @@ import { type ClientOptions, createTransport, type Transport } from './transport
 /** The bodies of the DNS API by name. */
 export type DnsSchemas = components['schemas'];
 export type DnsOperationId = CallableId<operations>;
-export type DnsAction = DnsSchemas['action']['action'];
+export type DnsAction = DnsSchemas['Action'];
 
 type OkBody<Id extends DnsOperationId> = Extract<AnswerOf<operations[Id]>, Answer<200>>['body'];
 type ListedOf<B> = B extends { meta?: unknown } ? Exclude<B[Exclude<keyof B, 'meta'>], undefined> : never;
@@ -88,7 +88,7 @@ async function untilEnded(
   for (;;) {
     const limits = { signal, timeoutMs: endsAt - performance.now() };
     const { body } = await call(transport, dnsOperations, 'getAction', { id }, limits);
-    const { action } = body as DnsSchemas['action'];
+    const { action } = body as { action: DnsAction };
     if (action.status !== 'running') return action;
     if (performance.now() + POLL_MS >= endsAt) {
       const detail = 'The action has not ended in time. It goes on.';

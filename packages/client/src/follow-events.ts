@@ -7,7 +7,7 @@ import { clusterOperations } from './generated/cluster-operations.js';
 import type { TimeLimit } from './time-limit.js';
 import type { Transport } from './transport.js';
 
-export type TeamEvent = components['schemas']['teamEvent'];
+export type TeamEvent = components['schemas']['TeamEvent'];
 
 export type StreamMessage =
   | { readonly type: 'event'; readonly event: TeamEvent }

@@ -2,7 +2,7 @@ import { CorralError, isCorralError } from './corral-error.js';
 import type { components } from './generated/cluster-api.js';
 import type { OperationRef } from './operation-types.js';
 
-export type Operation = components['schemas']['operation'];
+export type Operation = components['schemas']['Operation'];
 
 export interface WaitOptions {
   /** How long to wait, in ms. Default: one hour. */

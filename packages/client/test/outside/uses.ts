@@ -21,7 +21,7 @@ const spec = { connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.34',
 
 export async function clusters(): Promise<void> {
   const { body: cluster, etag } = await corral.getCluster(web);
-  isTrue<Same<typeof cluster, ClusterSchemas['cluster']>>();
+  isTrue<Same<typeof cluster, ClusterSchemas['Cluster']>>();
 
   const accepted = await corral.putCluster(web, {
     body: { spec },
@@ -43,9 +43,9 @@ export async function clusters(): Promise<void> {
     isTrue<Same<typeof each, typeof cluster>>();
   }
   const connections = await corral.listAll('listConnections', { team: 'acme' });
-  isTrue<Same<(typeof connections)[number], ClusterSchemas['connection']>>();
+  isTrue<Same<(typeof connections)[number], ClusterSchemas['Connection']>>();
   for await (const entry of corral.lines('exportAudit', { team: 'acme' }, { query: { kind: 'cluster' } })) {
-    isTrue<Same<typeof entry, ClusterSchemas['auditEntry']>>();
+    isTrue<Same<typeof entry, ClusterSchemas['AuditEntry']>>();
   }
 
   const removed = await corral.deleteCluster(web);
