@@ -63,7 +63,7 @@ async function play({ slug, token }: Team, parallelism: number): Promise<Play> {
   const stopped = new AbortController();
   const challenges = keepChallenging({ slug, token }, stopped.signal);
   const run = async (phases: string) => {
-    const args = [ZONE, slug, 'terraform', String(SETS), String(parallelism), phases];
+    const args = ['terraform', ZONE, slug, String(SETS), String(parallelism), phases];
     const settings = { HCLOUD_ENDPOINT: system.url, HCLOUD_TOKEN: token };
     return (await walk(go, args, settings, { timeoutMs: PLAY_MS })) as unknown as Record<string, Phase>;
   };

@@ -1,10 +1,18 @@
-import { clusterLimits, type FieldChange, type TeamQuota, teamQuotas } from '@corral/contracts';
+import {
+  clusterLimits,
+  dnsLimits,
+  type FieldChange,
+  type TeamLimit,
+  type TeamQuota,
+  teamLimits,
+  teamQuotas,
+} from '@corral/contracts';
 import type { Prisma, Transaction } from '@corral/database';
 
-/** The quota of a team: a number, or null for the default of the installation. */
-export type TeamQuotas = Readonly<Record<TeamQuota, number | null>>;
+/** Numbers of a team by name: each a number, or null for the default of the installation. */
+export type OwnNumbers<Name extends string> = Readonly<Record<Name, number | null>>;
 
-const columns = {
+const quotaColumns = {
   clusters: 'clustersMax',
   poolsPerCluster: 'poolsPerClusterMax',
   nodesPerCluster: 'nodesPerClusterMax',
@@ -12,18 +20,54 @@ const columns = {
   dnsRecords: 'dnsRecordsMax',
 } as const satisfies Record<TeamQuota, string>;
 
-const select = {
-  clustersMax: true,
-  poolsPerClusterMax: true,
-  nodesPerClusterMax: true,
-  adoptedServersMax: true,
-  dnsRecordsMax: true,
-} as const;
+const limitColumns = {
+  dnsRequests: 'dnsRequestsMax',
+  dnsTokenRequests: 'dnsTokenRequestsMax',
+  accountRequests: 'accountRequestsMax',
+} as const satisfies Record<TeamLimit, string>;
 
-type Row = Readonly<Record<(typeof columns)[TeamQuota], number | null>>;
+type Column = (typeof quotaColumns)[TeamQuota] | (typeof limitColumns)[TeamLimit];
 
-const quotasOfRow = (row: Row): TeamQuotas =>
-  Object.fromEntries(teamQuotas.map((quota) => [quota, row[columns[quota]]])) as unknown as TeamQuotas;
+const select = Object.fromEntries(
+  [...Object.values(quotaColumns), ...Object.values(limitColumns)].map((column) => [column, true]),
+) as Record<Column, true>;
+
+/** Numbers that operators set per team, in the columns of its row. */
+export interface TeamNumbers<Name extends string> {
+  readonly names: readonly Name[];
+  read(db: Pick<Prisma, 'team'>, id: string): Promise<OwnNumbers<Name>>;
+  write(tx: Transaction, id: string, wanted: Partial<OwnNumbers<Name>>): Promise<void>;
+  /** What would change, as the audit log shows it; empty if nothing does. */
+  changes(before: OwnNumbers<Name>, wanted: Partial<OwnNumbers<Name>>): FieldChange[];
+}
+
+function teamNumbers<Name extends string>(
+  pointer: string,
+  names: readonly Name[],
+  columns: Readonly<Record<Name, Column>>,
+): TeamNumbers<Name> {
+  return {
+    names,
+    async read(db, id) {
+      const row = await db.team.findUniqueOrThrow({ where: { id }, select });
+      return Object.fromEntries(names.map((name) => [name, row[columns[name]]])) as OwnNumbers<Name>;
+    },
+    async write(tx, id, wanted) {
+      const data = Object.fromEntries(names.flatMap((name) => (name in wanted ? [[columns[name], wanted[name]]] : [])));
+      await tx.team.update({ where: { id }, data });
+    },
+    changes: (before, wanted) =>
+      names.flatMap((name) => {
+        const to = wanted[name];
+        return to === undefined || to === before[name]
+          ? []
+          : [{ pointer: `${pointer}/${name}`, from: before[name], to }];
+      }),
+  };
+}
+
+export const quotaNumbers = teamNumbers('/quotas', teamQuotas, quotaColumns);
+export const limitNumbers = teamNumbers('/limits', teamLimits, limitColumns);
 
 /** The defaults of quotas that have no setting of their own in the environment of the command. */
 export const quotaDefaults = (dnsRecords: number): Readonly<Record<TeamQuota, number>> => ({
@@ -34,23 +78,12 @@ export const quotaDefaults = (dnsRecords: number): Readonly<Record<TeamQuota, nu
   dnsRecords,
 });
 
-export async function readQuotas(db: Pick<Prisma, 'team'>, id: string): Promise<TeamQuotas> {
-  return quotasOfRow(await db.team.findUniqueOrThrow({ where: { id }, select }));
-}
-
-export async function writeQuotas(tx: Transaction, id: string, wanted: Partial<TeamQuotas>): Promise<void> {
-  const data = Object.fromEntries(
-    teamQuotas.flatMap((quota) => (quota in wanted ? [[columns[quota], wanted[quota]]] : [])),
-  );
-  await tx.team.update({ where: { id }, data });
-}
-
-/** What would change, as the audit log shows it; empty if nothing does. */
-export const quotaChanges = (before: TeamQuotas, wanted: Partial<TeamQuotas>): FieldChange[] =>
-  teamQuotas.flatMap((quota) => {
-    const to = wanted[quota];
-    return to === undefined || to === before[quota] ? [] : [{ pointer: `/quotas/${quota}`, from: before[quota], to }];
-  });
+/** Those of request limits, per minute, in an installation that has not changed them. */
+export const limitDefaults: Readonly<Record<TeamLimit, number>> = {
+  dnsRequests: dnsLimits.requestsPerTeamPerMinute,
+  dnsTokenRequests: dnsLimits.requestsPerTokenPerMinute,
+  accountRequests: clusterLimits.requestsPerSessionPerMinute,
+};
 
 /** What a team has of each quota. Pools and nodes are those of its largest cluster; nodes are counted by the maximums. */
 export async function readUsed(

@@ -29,6 +29,11 @@ describe('every act of an operator', () => {
       { action: 'member.add', team: 'acme', targetName: 'ann@acme.test', detail: { role: 'admin' } },
     ],
     ['team set-quota', ['team', 'set-quota', 'acme', '--clusters', '3'], { action: 'team.set_quota', team: 'acme' }],
+    [
+      'team set-limit',
+      ['team', 'set-limit', 'acme', '--dns-requests', '9'],
+      { action: 'team.set_limit', team: 'acme' },
+    ],
     ['team end-demos', ['team', 'end-demos', 'acme', '--yes'], { action: 'team.end_demos', detail: { demos: 0 } }],
     ['user create', ['user', 'create', 'bob@acme.test'], { action: 'user.create', team: null }],
     [
@@ -68,6 +73,7 @@ describe('every act of an operator', () => {
       ['course', 'end', 'COURSE-1'],
       ['team', 'end-demos', 'acme'],
       ['team', 'set-quota', 'acme', '--clusters', '3', '--dry-run'],
+      ['team', 'set-limit', 'acme', '--dns-requests', '9', '--dry-run'],
       ['token', 'revoke', 'acme', '11111111-1111-4111-8111-111111111111'],
       ['retention', 'run'],
       ['team', 'show', 'acme'],

@@ -95,6 +95,50 @@ describe('the quotas of a team', () => {
   });
 });
 
+describe('the limits of requests of a team', () => {
+  interface Limits {
+    readonly limits: readonly { limit: string; perMinute: number; isDefault: boolean }[];
+    readonly changed: readonly string[];
+  }
+  const setLimit = (...options: string[]) => admin.json<Limits>('team', 'set-limit', 'acme', ...options);
+  const shown = async () => (await admin.json<Limits>('team', 'show', 'acme')).limits;
+
+  it('are those of the installation until an operator sets them, and again afterwards', async () => {
+    const defaults = [
+      { limit: 'dnsRequests', perMinute: 600, isDefault: true },
+      { limit: 'dnsTokenRequests', perMinute: 120, isDefault: true },
+      { limit: 'accountRequests', perMinute: 600, isDefault: true },
+    ];
+    expect(await shown()).toEqual(defaults);
+
+    const { changed } = await setLimit('--dns-requests', '1200', '--dns-token-requests', '300');
+    expect(changed).toEqual(['dnsRequests', 'dnsTokenRequests']);
+    expect((await shown()).map(({ perMinute, isDefault }) => [perMinute, isDefault])).toEqual([
+      [1200, false],
+      [300, false],
+      [600, true],
+    ]);
+    const { out } = await admin.run('team', 'show', 'acme');
+    expect(out).toMatch(/requests with one DNS token +300 +team\n/);
+
+    await setLimit('--dns-requests', 'default', '--dns-token-requests', 'default');
+    expect(await shown()).toEqual(defaults);
+    const { rows } = await admin.pool.query(
+      `SELECT changes FROM audit_entry WHERE action = 'team.set_limit' ORDER BY created_at LIMIT 1`,
+    );
+    expect(rows[0].changes).toContainEqual({ pointer: '/limits/dnsRequests', from: null, to: 1200 });
+  });
+
+  it.each([
+    ['to none', ['--dns-requests', '0'], 2],
+    ['beyond the bound', ['--account-requests', '60001'], 2],
+    ['without any limit', [], 1],
+  ])('are not set %s', async (_what, options, code) => {
+    expect((await admin.run('team', 'set-limit', 'acme', ...options)).code).toBe(code);
+    expect((await shown()).every(({ isDefault }) => isDefault)).toBe(true);
+  });
+});
+
 describe('team end-demos', () => {
   const givenDemos = () =>
     admin.pool.query(

@@ -90,11 +90,11 @@ export const dnsGatewayConfig = {
   LIMIT_PER_TOKEN: integer({
     default: dnsLimits.requestsPerTokenPerMinute,
     min: 1,
-    desc: 'Requests per token and minute.',
+    desc: 'Requests per token and minute, for teams without a limit of their own.',
   }),
   LIMIT_PER_TEAM: integer({
     default: dnsLimits.requestsPerTeamPerMinute,
     min: 1,
-    desc: 'Requests per team and minute.',
+    desc: 'Requests per team and minute, for teams without a limit of their own.',
   }),
 };

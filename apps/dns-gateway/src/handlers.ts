@@ -12,9 +12,11 @@ import {
   mirrorStore,
   pollTurns,
   type ReadRrset,
+  type RecordQuota,
   refusedWrites,
   SETTLE_LEASE_MS,
   settlementStore,
+  tokenUseReader,
   upstreamReader,
   type WriteLedger,
   zoneSyncStore,
@@ -36,11 +38,15 @@ import { rrsetRoutes } from './rrsets/routes.js';
 import { rrsetWriter } from './rrsets/rrset-writer.js';
 import { lookAgain, settling } from './rrsets/settling.js';
 import { rrsetWriteRoutes } from './rrsets/write-routes.js';
+import { tokenRoutes } from './token/routes.js';
 import { zoneRoutes } from './zones/routes.js';
 import { type ZoneDirectory, zoneDirectory, zonesOf } from './zones/zone-directory.js';
 
 export interface HandlerConfig {
   readonly zoneName: string;
+  /** Base address of the API for its clients. Null when the operator has not stated it. */
+  readonly publicUrl: string | null;
+  readonly quota: RecordQuota;
   /** Null where demos are switched off. */
   readonly demos: DemoConfig | null;
   readonly settleAfterMs: number;
@@ -65,7 +71,7 @@ export interface HandlerDeps {
   readonly ledger: WriteLedger;
   readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone' | 'budget'>;
   readonly answered: AnsweredRecorder;
-  readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack'>;
+  readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack' | 'leftOf'>;
   readonly clock: Clock;
   /** Of a token's waiting writes. */
   readonly places: KeyedSemaphore;
@@ -86,7 +92,7 @@ const CLEAR_LEASE_MS = 10_000;
 /** Maximum wait of an answer that needs a second call. */
 const LOOK_MS_MAX = 1_000;
 
-/** Zones, record sets, actions and demos. */
+/** Zones, record sets, actions, the caller's token, and demos. */
 export function buildHandlers(deps: HandlerDeps): Handlers {
   const { config, pool, ledger, upstream, answered, limits, clock, places, draining, metrics, log } = deps;
   const writes = metrics.counter({
@@ -177,6 +183,13 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
       ...zoneRoutes({ zones, mirror }),
       ...rrsetRoutes({ zones, mirror }),
       ...rrsetWriteRoutes({ zones, mirror, writer, answered, noteRefused: note, limits, budget: upstream.budget }),
+      ...tokenRoutes({
+        zones,
+        readUse: tokenUseReader(pool),
+        leftOf: limits.leftOf,
+        quota: config.quota,
+        endpoint: config.publicUrl,
+      }),
       ...actionRoutes({ actions, store: following.store, zones, giveBack: limits.giveBack }),
     },
     demos: demoZone === null || config.demos === null ? null : buildDemos(demoZone, config.demos),

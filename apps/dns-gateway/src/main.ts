@@ -73,12 +73,13 @@ await startOrExit(SERVICE, async () => {
     onCall: upstreamCallMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => upstream.budget()),
   });
+  const quota = {
+    recordsPerTeam: config.DNS_RECORDS_PER_TEAM,
+    recordsPerDemo: dnsLimits.recordsPerDemo,
+    recordsPerRrset: dnsLimits.recordsPerRrset,
+  };
   const ledger = writeLedger(writePool, {
-    quota: {
-      recordsPerTeam: config.DNS_RECORDS_PER_TEAM,
-      recordsPerDemo: dnsLimits.recordsPerDemo,
-      recordsPerRrset: dnsLimits.recordsPerRrset,
-    },
+    quota,
     leaseMs: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS,
     replayMs: REPLAY_MS,
   });
@@ -119,7 +120,8 @@ await startOrExit(SERVICE, async () => {
     config: {
       zoneName: config.DNS_ZONE_NAME,
       demos,
-      publicUrl: config.PUBLIC_URL ?? '/v1',
+      quota,
+      publicUrl: config.PUBLIC_URL ?? null,
       trustProxy: config.TRUST_PROXY,
       consoleOrigins: config.CONSOLE_ORIGINS,
       limits: {

@@ -156,6 +156,28 @@ describe('the limits count', () => {
     expect((await gateway.call('GET', LIST, { token: gateway.globex.token })).status).toBe(200);
   });
 
+  it('what an operator allows the team instead of the default, and other teams the default', async () => {
+    await start({ perTokenPerMinute: 5, perTeamPerMinute: 5 });
+    const team = await gateway.createTeam('allowed');
+    await gateway.pool.query('UPDATE team SET dns_token_requests_max = 2, dns_requests_max = 3 WHERE id = $1', [
+      team.id,
+    ]);
+    const second = await gateway.issueToken(team);
+    const call = ({ token }: { readonly token: string }) => gateway.call('GET', LIST, { token });
+
+    const allowed = [await call(team), await call(team)];
+    expectLimited(await call(team), 'this token');
+    allowed.push(await call(second));
+    expectLimited(await call(second), 'this team');
+
+    expect(allowed.map((answer) => budgetOf(answer).slice(0, 2))).toEqual([
+      [2, 1],
+      [2, 0],
+      [3, 0],
+    ]);
+    expect(budgetOf(await call(gateway.globex)).slice(0, 2)).toEqual([5, 4]);
+  });
+
   it('the token first and the team second, and a refusal by the one does not charge the other', async () => {
     const clock = await start({ perTokenPerMinute: 4, perTeamPerMinute: 2 });
     const call = () => gateway.call('GET', LIST);

@@ -34,7 +34,21 @@ describe('a DNS token', () => {
       withinName: 'api.known',
       withinTypes: ['TXT'],
       expiresAt,
+      tokenRequestsMax: null,
+      teamRequestsMax: null,
     });
+  });
+
+  it('yields the limits of requests that operators set for its team, also where it is of a demo of the team', async () => {
+    await start('limited');
+    await database.pool.query('UPDATE team SET dns_token_requests_max = 30, dns_requests_max = 90 WHERE id = $1', [
+      team.id,
+    ]);
+    const [issued, demo] = [await issue(), await issueDemo({ teamId: team.id })];
+
+    for (const { token } of [issued, demo]) {
+      expect(await open.verifier.verify(token)).toMatchObject({ tokenRequestsMax: 30, teamRequestsMax: 90 });
+    }
   });
 
   it('is looked up once while it is in use', async () => {

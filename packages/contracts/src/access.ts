@@ -101,7 +101,7 @@ const strangerCells: Readonly<Record<StrangerVerdict, (route: DnsRoute) => strin
 const dnsRow = (route: DnsRoute): string[] => [
   `\`${route.method.toUpperCase()} /v1${route.path}\``,
   route.tokenless === undefined ? '401 `unauthorized`' : `401 \`unauthorized\`; ${route.status} ${route.tokenless}`,
-  '403 `forbidden`',
+  route.anyScope ? `${route.status}, about itself only` : '403 `forbidden`',
   strangerCells[dnsStrangerVerdictOf(route)](route),
   String(route.status),
 ];

@@ -4,13 +4,17 @@ import { type ClusterRoute, clusterRoutes } from './cluster/routes.js';
 import { dnsAnswerSchemas } from './dns/answers.js';
 import { dnsRoutes } from './dns/routes.js';
 
-/** Member names that indicate a secret. */
+/** Names of members that indicate a secret if they are text. */
 const secret = /^(token|kubeconfig|join_?command|secret|password|private_?key)$/i;
+const isText = ({ type }: { type?: string | readonly string[] }): boolean => [type].flat().includes('string');
 
 function holdsSecret(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
-  const { properties } = schema as { properties?: object };
-  return Object.keys(properties ?? {}).some((name) => secret.test(name)) || Object.values(schema).some(holdsSecret);
+  const { properties = {} } = schema as { properties?: Record<string, Parameters<typeof isText>[0]> };
+  return (
+    Object.entries(properties).some(([name, member]) => secret.test(name) && isText(member)) ||
+    Object.values(schema).some(holdsSecret)
+  );
 }
 
 /* The tests of these routes check that the answer is not cached. A new route needs such a test too. */

@@ -58,6 +58,8 @@ export interface DnsUsage {
   readonly rrsets: number;
   /** The team's own quota of records; null for that of the installation. */
   readonly recordsMax: number | null;
+  /** The team's own limit of requests per minute; null for that of the installation. */
+  readonly requestsMax: number | null;
 }
 
 /** Audit log and usage of a team, read through Prisma because neither is on a hot path. */
@@ -99,13 +101,14 @@ export const auditLog = (prisma: Prisma) => ({
         where: { teamId: team.id, demoId: null, state: 'pending' },
         _sum: { reservedRecords: true },
       }),
-      prisma.team.findUnique({ where: { id: team.id }, select: { dnsRecordsMax: true } }),
+      prisma.team.findUnique({ where: { id: team.id }, select: { dnsRecordsMax: true, dnsRequestsMax: true } }),
     ]);
     return {
       records: mirrored._sum.recordCount ?? 0,
       reservedRecords: reserved._sum.reservedRecords ?? 0,
       rrsets: mirrored._count,
       recordsMax: own?.dnsRecordsMax ?? null,
+      requestsMax: own?.dnsRequestsMax ?? null,
     };
   },
 });

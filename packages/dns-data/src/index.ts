@@ -85,6 +85,7 @@ export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } fr
 export { type AnsweredRecorder, answeredRecorder } from './writes/answered-recorder.js';
 export { type CopyQuery, type CopyStore, copyStore, type DeliveryCheck, type FirstCopy } from './writes/copies.js';
 export { type PerformedWrite, type PerformWriteDeps, performWrite, type WriteSteps } from './writes/perform-write.js';
+export { type ReadTokenUse, type TokenOfOwner, type TokenUse, tokenUseReader } from './writes/records-held.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
   assertNever,

@@ -1,17 +1,18 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
-import { BucketStore } from './bucket-store.js';
+import { BucketStore, storeKey } from './bucket-store.js';
 import { memoryBuckets } from './buckets.js';
 
 const rule = { capacity: 3, periodMs: 60_000 };
+const key = storeKey(rule.capacity, 'key');
 
 /** express-rate-limit over a store, on a clock that the test advances. */
 function start(patienceMs = 0) {
   const clock = { now: 0 };
   const store = new BucketStore(
     memoryBuckets(() => clock.now),
-    rule,
+    rule.periodMs,
     'test:',
     patienceMs,
   );
@@ -21,7 +22,7 @@ function start(patienceMs = 0) {
     logger,
     windowMs: rule.periodMs,
     limit: rule.capacity,
-    keyGenerator: () => 'key',
+    keyGenerator: () => key,
     handler: (_req, _res, next) => next('refused'),
     standardHeaders: false,
     legacyHeaders: false,
@@ -60,7 +61,7 @@ describe('express-rate-limit over a bucket store', () => {
     const { store, request } = start();
     for (let time = 0; time < 3; time += 1) await request();
 
-    await store.decrement('key');
+    await store.decrement(key);
 
     expect([await request(), await request()]).toEqual(['served', 'refused']);
   });
@@ -69,7 +70,7 @@ describe('express-rate-limit over a bucket store', () => {
     const { limiter, request } = start();
     for (let time = 0; time < 4; time += 1) await request();
 
-    await limiter.resetKey('key');
+    await limiter.resetKey(key);
 
     expect([await request(), await request(), await request(), await request()]).toEqual([
       'served',
@@ -85,7 +86,7 @@ describe('a bucket store with patience', () => {
     const { store } = start(40_000);
 
     const answers = [];
-    for (let time = 0; time < 6; time += 1) answers.push(await store.increment('key'));
+    for (let time = 0; time < 6; time += 1) answers.push(await store.increment(key));
 
     expect(answers.map(({ totalHits }) => totalHits)).toEqual([1, 2, 3, 3, 3, 4]);
     expect(answers.map(({ resetTime }) => resetTime.waitMs)).toEqual([0, 0, 0, 20_000, 40_000, 0]);

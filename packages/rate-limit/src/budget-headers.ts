@@ -22,6 +22,9 @@ export function addBudget(res: Response, name: string, budget: Budget): void {
   state(res, budgets);
 }
 
+/** The state of a limit as reported last. Null for a limit that was not. */
+export const reportedBudget = (res: Response, name: string): Budget | null => reported.get(res)?.get(name) ?? null;
+
 /** Reports only the limit that refused the request. */
 export function setBudget(res: Response, name: string, budget: Budget): void {
   const budgets = new Map([[name, budget]]);

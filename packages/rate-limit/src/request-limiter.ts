@@ -1,13 +1,14 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
-import { BucketStore, type BucketTime } from './bucket-store.js';
+import { BucketStore, type BucketTime, storeKey } from './bucket-store.js';
 import type { Buckets } from './buckets.js';
 import { addBudget, type Budget, setBudget } from './budget-headers.js';
 
 export interface RequestLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */
   readonly name: string;
-  readonly perMinute: number;
+  /** A function where it depends on the caller. */
+  readonly perMinute: number | ((res: Response) => number);
   /** Whose bucket a request is charged to. */
   readonly keyOf: (req: Request, res: Response) => string;
   /** Requests that the limit does not concern. Default: none. */
@@ -42,8 +43,8 @@ export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLi
       const charge = takeBack(res);
       if (charge === null) return;
       // Does not wait for Redis: the bucket's state can be predicted.
-      const resetAt = new Date(charge.resetTime.getTime() - MINUTE_MS / limit.perMinute);
-      addBudget(res, limit.name, { limit: limit.perMinute, remaining: charge.remaining + 1, resetAt, isFree: true });
+      const resetAt = new Date(charge.resetTime.getTime() - MINUTE_MS / charge.limit);
+      addBudget(res, limit.name, { limit: charge.limit, remaining: charge.remaining + 1, resetAt, isFree: true });
     },
   };
 }
@@ -57,21 +58,18 @@ export interface BucketLimiter {
 
 /** @param patienceMs how long a request would wait for its token; its charge says how long it must. Default: 0 */
 export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs = 0): BucketLimiter {
-  const store = new BucketStore(
-    buckets,
-    { capacity: limit.perMinute, periodMs: MINUTE_MS },
-    `${limit.name}:`,
-    patienceMs,
-  );
+  const { perMinute } = limit;
+  const perMinuteOf = typeof perMinute === 'function' ? perMinute : () => perMinute;
+  const store = new BucketStore(buckets, MINUTE_MS, `${limit.name}:`, patienceMs);
   const charges = new WeakMap<Response, Charge>();
   const property = `limit:${limit.name}`;
   const chargeOf = (req: Request): Charge | undefined =>
     (req as Request & Record<string, Charge | undefined>)[property];
   const middleware = rateLimit({
     windowMs: MINUTE_MS,
-    limit: limit.perMinute,
+    limit: (_req, res) => perMinuteOf(res),
     store,
-    keyGenerator: limit.keyOf,
+    keyGenerator: (req, res) => storeKey(perMinuteOf(res), limit.keyOf(req, res)),
     skip: limit.skip ?? (() => false),
     requestPropertyName: property,
     // The headers follow the DNS API's upstream, which the library does not support: see `addBudget`.

@@ -1,10 +1,11 @@
-// Walks through everything that hcloud-go does with record sets, and prints one line of JSON for each step.
+// Uses hcloud-go as tools do that contain it. Each command prints lines of JSON.
 //
 // Without HCLOUD_ENDPOINT it asks the address that is built in.
 //
-//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team>
-//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> calls <n>
-//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> terraform <sets> <parallelism> [import,][apply,][ttl,][records,][refresh,][destroy]
+//	walk <zone> <team>              everything that hcloud-go does with record sets, a line for each step
+//	calls <zone> <count>            as many calls in a row
+//	terraform <zone> <team> <sets> <parallelism> [import,][apply,][ttl,][records,][refresh,][destroy]
+//	<parallelism> apply|held        see tests/clients/README.md
 package main
 
 import (
@@ -20,9 +21,39 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fail("usage: walk <zone> <team> [calls <n> | terraform <sets> <parallelism> <phases>]", nil)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	command, args := os.Args[1], os.Args[2:]
+	switch {
+	case command == "walk" && len(args) == 2:
+		client := hcloud.NewClient(options()...)
+		walk(ctx, client, findZone(ctx, client, args[0]), args[1])
+	case command == "calls" && len(args) == 2:
+		client := hcloud.NewClient(options()...)
+		callOften(ctx, client, findZone(ctx, client, args[0]), number(args[1]))
+	case command == "terraform" && len(args) == 5:
+		stack := newStack(args[0], args[1], number(args[2]), number(args[3]), options())
+		playTerraform(ctx, stack, strings.Split(args[4], ","))
+	case len(args) == 1 && args[0] == "apply":
+		newConfiguration(connect(), number(command)).apply(ctx)
+	case len(args) == 1 && args[0] == "held":
+		newConfiguration(connect(), number(command)).say()
+	default:
+		fail("usage", fmt.Errorf("there is no command %v", os.Args[1:]))
 	}
+}
+
+func connect() *hcloud.Client {
+	// snippet connect
+	client := hcloud.NewClient(
+		hcloud.WithEndpoint(os.Getenv("HCLOUD_ENDPOINT")), // https://dns.example.org/v1
+		hcloud.WithToken(os.Getenv("HCLOUD_TOKEN")),
+	)
+	// end of snippet
+	return client
+}
+
+func options() []hcloud.ClientOption {
 	options := []hcloud.ClientOption{
 		hcloud.WithToken(os.Getenv("HCLOUD_TOKEN")),
 		hcloud.WithApplication("corral-tests", "1"),
@@ -30,23 +61,15 @@ func main() {
 	if endpoint := os.Getenv("HCLOUD_ENDPOINT"); endpoint != "" {
 		options = append(options, hcloud.WithEndpoint(endpoint))
 	}
-	client := hcloud.NewClient(options...)
-	if len(os.Args) == 7 && os.Args[3] == "terraform" {
-		s := newStack(os.Args[1], os.Args[2], number(os.Args[4]), number(os.Args[5]), options)
-		playTerraform(context.Background(), s, strings.Split(os.Args[6], ","))
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	zone, _, err := client.Zone.GetByName(ctx, os.Args[1])
+	return options
+}
+
+func findZone(ctx context.Context, client *hcloud.Client, name string) *hcloud.Zone {
+	zone, _, err := client.Zone.GetByName(ctx, name)
 	if err != nil || zone == nil {
 		fail("zone", err)
 	}
-	if len(os.Args) == 5 && os.Args[3] == "calls" {
-		callOften(ctx, client, zone, number(os.Args[4]))
-		return
-	}
-	walk(ctx, client, zone, os.Args[2])
+	return zone
 }
 
 func walk(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, team string) {

@@ -34,14 +34,24 @@ export const hcloudGo = (): Promise<Client> => goProgram('hcloud-go');
 /** The program of `clients/lego`. */
 export const lego = (): Promise<Client> => goProgram('lego');
 
-async function goProgram(name: string): Promise<Client> {
+/** pebble, an ACME authority for tests. */
+export const pebble = (): Promise<Client> => goProgram('pebble', 'github.com/letsencrypt/pebble/v2/cmd/pebble');
+
+/**
+ * Builds a program of `clients/<name>`.
+ *
+ * @param source the package to build; the default is that of the folder
+ * @param tags build tags
+ */
+export async function goProgram(name: string, source = '.', tags = ''): Promise<Client> {
   const needed = { what: name, how: 'install Go, and let it reach a module proxy' };
   if (!(await works(['go', 'version']))) return missing(needed);
-  const source = builtFile(`tests/clients/${name}`);
-  const sources = (await readdir(source)).filter((file) => /\.(go|sum)$/.test(file)).sort();
-  return made(`${name}-${await hashOf(source, sources)}`, { file: 'walk', needed }, async (folder) => {
-    await cp(source, folder, { recursive: true });
-    return attempt(['go', 'build', '-o', 'walk', '.'], folder);
+  const folder = builtFile(`tests/clients/${name}`);
+  const sources = (await readdir(folder, { recursive: true })).filter((file) => /\.(go|mod|sum)$/.test(file)).sort();
+  const key = createHash('sha256').update(`${source} ${tags}`).digest('hex').slice(0, 4);
+  return made(`${name}-${key}-${await hashOf(folder, sources)}`, { file: 'program', needed }, async (copy) => {
+    await cp(folder, copy, { recursive: true });
+    return attempt(['go', 'build', '-tags', tags, '-o', 'program', source], copy);
   });
 }
 
@@ -58,13 +68,13 @@ export async function schemathesis(): Promise<Client> {
 }
 
 /** Returns the client with its library in its own environment. */
-async function pythonProgram(name: string): Promise<Client> {
+export async function pythonProgram(name: string, file = 'walk.py'): Promise<Client> {
   const python = await pythonEnvironment(name);
-  return python.kind === 'missing' ? python : found(...python.command, builtFile(`tests/clients/${name}/walk.py`));
+  return python.kind === 'missing' ? python : found(...python.command, builtFile(`tests/clients/${name}/${file}`));
 }
 
 /** Returns a Python with the packages of `clients/<name>/requirements.txt`. */
-async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, number] } = {}): Promise<Client> {
+export async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, number] } = {}): Promise<Client> {
   const check = `import ensurepip, venv, sys; sys.exit(sys.version_info < (${atLeast.join(', ')}))`;
   const version = atLeast[1] === 0 ? '3' : `${atLeast.join('.')} or newer`;
   const needed = { what: name, how: `install Python ${version} with venv, and let pip reach PyPI` };

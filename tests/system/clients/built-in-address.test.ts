@@ -125,7 +125,7 @@ describeNeeding(describe, missingCurl(), 'curl', () => {
 
 describeNeeding(describe, missingOf(go), 'hcloud-go at its default endpoint', () => {
   it('can do everything that it does with record sets', async () => {
-    const steps = await walk(go, [ZONE, 'acme'], builtIn());
+    const steps = await walk(go, ['walk', ZONE, 'acme'], builtIn());
 
     expect(steps).toMatchObject({
       create: { id: 'go.acme/A', values: ['192.0.2.1'] },

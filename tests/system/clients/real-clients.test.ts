@@ -9,11 +9,14 @@ import {
   missingOf,
   walk,
 } from '../../support/clients/client-programs.js';
+import { describeClient, provide } from '../../support/clients/matrix/describe-clients.js';
+import { clientRows } from '../../support/clients/matrix/rows.js';
 import { runCommand } from '../../support/clients/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
 import { shortWaits } from '../../support/system/system-parts.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
+const provided = await provide(clientRows.filter(({ isInGate }) => isInGate));
 
 /** The gateway with the default limits. */
 const LIMITED = 2;
@@ -24,7 +27,7 @@ beforeAll(async () => {
   const limits = { LIMIT_PER_ADDRESS: '300', LIMIT_PER_TOKEN: '120', LIMIT_PER_TEAM: '600', ...shortWaits };
   system = await startSystem({
     gateways: 2,
-    teams: ['acme', 'globex', 'initech', 'umbrella'],
+    teams: ['acme', 'globex', 'initech', 'umbrella', ...provided.map(({ row }) => row.name)],
     gatewayEnv: (index) => (index === LIMITED ? limits : {}),
   });
 });
@@ -36,7 +39,7 @@ const settings = (slug: string, url = system.url) => ({ HCLOUD_ENDPOINT: url, HC
 
 describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
   it('creates, changes, labels, lists and deletes record sets, and waits for each action', async () => {
-    const steps = await walk(go, [ZONE, 'acme'], settings('acme'));
+    const steps = await walk(go, ['walk', ZONE, 'acme'], settings('acme'));
 
     const id = 'go.acme/A';
     expect(steps).toMatchObject({
@@ -58,7 +61,7 @@ describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
   it(`makes ${calls} calls in a row under the default limits without an error`, async () => {
     const { url } = system.gateways[LIMITED - 1] as System['gateways'][number];
 
-    const steps = await walk(go, [ZONE, 'umbrella', 'calls', String(calls)], settings('umbrella', url));
+    const steps = await walk(go, ['calls', ZONE, String(calls)], settings('umbrella', url));
 
     expect(steps.calls).toMatchObject({ count: calls });
     expect(steps.calls?.seconds).toBeGreaterThan(((calls - 120) / 120) * 60 * 0.9); // the limit was reached
@@ -87,6 +90,8 @@ describeNeeding(describe, missingOf(python), 'hcloud-python', () => {
     });
   });
 });
+
+for (const each of provided) describeClient(each, () => ({ system, endpoint: ({ slug }) => settings(slug) }));
 
 describe('a written name', () => {
   const create = async (name: string, type: string, value: string): Promise<void> => {

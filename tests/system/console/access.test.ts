@@ -90,6 +90,25 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await closePage(page);
   });
 
+  it('says whose a token is that somebody found, and keeps it nowhere', async () => {
+    const page = await running.open('/teams/acme/dns/tokens');
+    const field = page.getByRole('textbox', { name: 'Token to examine' });
+    await field.fill('x'.repeat(64));
+    await page.keyboard.press('Enter');
+    await page.getByText('The token could not be examined.').waitFor();
+    const { dnsToken = '', slug } = running.dev.teams[1] ?? {};
+    await field.fill(dnsToken);
+    await page.keyboard.press('Enter');
+
+    await page.getByText(`team ${slug}`, { exact: true }).waitFor();
+    await page.getByLabel('Name to try').fill('www.acme');
+    await page.getByText(`The name does not belong to you. You can write ${slug}`).waitFor();
+    expect([await field.inputValue(), await storedIn(page)]).toEqual(['', expect.not.stringMatching(TOKEN)]);
+    expect(await page.content()).not.toContain(dnsToken);
+    await expectAccessible(page);
+    await closePage(page);
+  });
+
   it('keeps the form of a token over a reload', async () => {
     const page = await running.open('/teams/acme/dns/tokens/+');
     await page.getByLabel('Name', { exact: true }).fill('kept');

@@ -19,6 +19,7 @@ const MINUTES = { crash: 30, soak: 9 };
 const TIMES = {
   crash: 1,
   soak: 1,
+  clients: 1,
   orders: 3,
   images: 1,
   helm: 1,
@@ -48,6 +49,9 @@ export const usage = `Usage: npm run test:long -- <part> [options]
   soak [--minutes ${MINUTES.soak}] [--times ${TIMES.soak}]
           runs the DNS API under load, with fewer kills, and checks that the memory of a gateway does not grow. It takes --minutes,
           and up to 5 more.
+  clients [--times ${TIMES.clients}]
+          tries every client of tests/clients, also those that take long to build: under faults, near a quota, and once more without
+          an effect. It takes 15 minutes, and as many more the first time. CORRAL_CLIENTS=lego,certbot tries these only.
   orders [--times ${TIMES.orders}]
           runs all tests in a random order, several times. Each run takes 10 minutes on two cores, like \`npm test\`.
   images [--times ${TIMES.images}]
@@ -94,6 +98,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       refuseWords(words);
       return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
     }
+    case 'clients':
     case 'images':
     case 'helm':
     case 'dashboards':
@@ -105,6 +110,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const { words, times } = parse(args, { times: TIMES[part] });
       refuseWords(words);
       const file = {
+        clients: 'long/clients',
         images: 'long/image-builds',
         helm: 'system/installation/helm',
         dashboards: 'long/dashboards',

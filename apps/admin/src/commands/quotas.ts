@@ -1,20 +1,23 @@
-import { type TeamQuota, teamQuotaMax, teamQuotas } from '@corral/contracts';
+import { type TeamLimit, type TeamQuota, teamLimitMax, teamQuotaMax } from '@corral/contracts';
 import { lockTeamChanges } from '@corral/database';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
 import {
-  quotaChanges,
+  limitDefaults,
+  limitNumbers,
+  type OwnNumbers,
   quotaDefaults,
+  quotaNumbers,
   quotasExceeded,
-  readQuotas,
   readUsed,
-  type TeamQuotas,
-  writeQuotas,
+  type TeamNumbers,
 } from '../quotas.js';
 import { renderTable } from '../table.js';
 
-const texts: Readonly<Record<TeamQuota, { readonly option: string; readonly what: string }>> = {
+type Texts<Name extends string> = Readonly<Record<Name, { readonly option: string; readonly what: string }>>;
+
+const quotaTexts: Texts<TeamQuota> = {
   clusters: { option: 'clusters', what: 'clusters' },
   poolsPerCluster: { option: 'pools-per-cluster', what: 'node pools of one cluster' },
   nodesPerCluster: { option: 'nodes-per-cluster', what: 'nodes of one cluster, by the maximums of its pools' },
@@ -22,76 +25,117 @@ const texts: Readonly<Record<TeamQuota, { readonly option: string; readonly what
   dnsRecords: { option: 'dns-records', what: 'DNS records' },
 };
 
-type Wanted = { readonly [Q in TeamQuota]?: number | typeof DEFAULT } & { readonly dryRun?: true };
+const limitTexts: Texts<TeamLimit> = {
+  dnsRequests: { option: 'dns-requests', what: 'requests to the DNS API' },
+  dnsTokenRequests: { option: 'dns-token-requests', what: 'requests with one DNS token' },
+  accountRequests: { option: 'account-requests', what: 'requests of one service account' },
+};
+
+type Wanted<Name extends string> = { readonly [N in Name]?: number | typeof DEFAULT } & { readonly dryRun?: true };
 
 const DEFAULT = 'default';
 
-/** Adds `show` and `set-quota` to the commands of teams. */
+/** Adds `show`, `set-quota` and `set-limit` to the commands of teams. */
 export function addQuotaCommands(team: Command, withContext: WithContext): void {
   team
     .command('show <slug>')
-    .description('show the quotas of a team and what it uses')
+    .description('show the quotas of a team with what it uses, and its limits of requests')
     .action(
       withContext(async (context, slug: string) => {
         const { id } = await context.getTeam(slug);
-        const state = await stateOf(context, id, await readQuotas(context.prisma, id));
-        context.print({ team: slug, ...state }, tableOf(state));
+        const state = await quotaState(context, id, await quotaNumbers.read(context.prisma, id));
+        const limits = limitRows(await limitNumbers.read(context.prisma, id));
+        context.print({ team: slug, ...state, limits }, `${quotaTable(state)}\n${limitTable(limits)}`);
       }),
     );
-  const set = team
-    .command('set-quota <slug>')
-    .description('set quotas of a team; `default` is that of the installation');
-  for (const quota of teamQuotas) {
-    set.option(`--${texts[quota].option} <n>`, texts[quota].what, quotaOption(teamQuotaMax[quota]));
-  }
-  set.option('--dry-run', 'show the quotas as they would be, and change nothing').action(
-    withContext(async (context, slug: string, { dryRun, ...options }: Wanted) => {
-      const wanted = wantedOf(options);
+  addSetCommand(team, withContext, {
+    command: 'set-quota',
+    description: 'set quotas of a team; `default` is that of the installation',
+    action: 'team.set_quota',
+    numbers: quotaNumbers,
+    texts: quotaTexts,
+    range: (quota) => [0, teamQuotaMax[quota]],
+    async show(context, id, own) {
+      const state = await quotaState(context, id, own);
+      return { body: state, text: `${quotaTable(state)}${exceededText(state)}` };
+    },
+  });
+  addSetCommand(team, withContext, {
+    command: 'set-limit',
+    description: 'set limits of requests per minute of a team; `default` is that of the installation',
+    action: 'team.set_limit',
+    numbers: limitNumbers,
+    texts: limitTexts,
+    range: (limit) => [1, teamLimitMax[limit]],
+    async show(_context, _id, own) {
+      const limits = limitRows(own);
+      return { body: { limits }, text: limitTable(limits) };
+    },
+  });
+}
+
+interface SetCommand<Name extends string> {
+  readonly command: string;
+  readonly description: string;
+  readonly action: 'team.set_quota' | 'team.set_limit';
+  readonly numbers: TeamNumbers<Name>;
+  readonly texts: Texts<Name>;
+  readonly range: (name: Name) => readonly [least: number, most: number];
+  readonly show: (context: AdminContext, id: string, own: OwnNumbers<Name>) => Promise<{ body: object; text: string }>;
+}
+
+function addSetCommand<Name extends string>(team: Command, withContext: WithContext, what: SetCommand<Name>): void {
+  const { numbers, texts } = what;
+  const set = team.command(`${what.command} <slug>`).description(what.description);
+  for (const name of numbers.names)
+    set.option(`--${texts[name].option} <n>`, texts[name].what, numberOption(what.range(name)));
+  set.option('--dry-run', 'show what it would be, and change nothing').action(
+    withContext(async (context, slug: string, { dryRun, ...options }: Wanted<Name>) => {
+      const wanted = wantedOf<Name>(options);
       if (Object.keys(wanted).length === 0) {
-        const names = teamQuotas.map((quota) => `--${texts[quota].option}`);
-        throw new OperatorError(`Name at least one quota: ${names.join(', ')}.`);
+        throw new OperatorError(
+          `Name at least one: ${numbers.names.map((name) => `--${texts[name].option}`).join(', ')}.`,
+        );
       }
       const team = await context.getTeam(slug);
       const before =
-        dryRun === true ? await readQuotas(context.prisma, team.id) : await setQuotas(context, team, wanted);
-      const state = await stateOf(context, team.id, { ...before, ...wanted });
-      const changed = quotaChanges(before, wanted).map(({ pointer }) => pointer.split('/').at(-1) as TeamQuota);
+        dryRun === true ? await numbers.read(context.prisma, team.id) : await change(context, team, what, wanted);
+      const { body, text } = await what.show(context, team.id, { ...before, ...wanted });
+      const changed = numbers.changes(before, wanted).map(({ pointer }) => pointer.split('/').at(-1) as Name);
       const said =
         dryRun === true ? 'Nothing has changed; without --dry-run it would be:' : `Changed: ${changed.length}.`;
-      context.print(
-        { team: slug, dryRun: dryRun === true, changed, ...state },
-        `${said}\n\n${tableOf(state)}${exceededText(state)}`,
-      );
+      context.print({ team: slug, dryRun: dryRun === true, changed, ...body }, `${said}\n\n${text}`);
     }),
   );
 }
 
-const wantedOf = (options: Omit<Wanted, 'dryRun'>): Partial<TeamQuotas> =>
-  Object.fromEntries(Object.entries(options).map(([quota, value]) => [quota, value === DEFAULT ? null : value]));
+const wantedOf = <Name extends string>(options: object): Partial<OwnNumbers<Name>> =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [name, value === DEFAULT ? null : value]),
+  ) as Partial<OwnNumbers<Name>>;
 
-/** @returns the quotas before */
-function setQuotas({ change }: AdminContext, team: Parameters<typeof actOf>[0], wanted: Partial<TeamQuotas>) {
+/** @returns the numbers before */
+function change<Name extends string>(
+  { change }: AdminContext,
+  team: Awaited<ReturnType<AdminContext['getTeam']>>,
+  { numbers, action }: SetCommand<Name>,
+  wanted: Partial<OwnNumbers<Name>>,
+): Promise<OwnNumbers<Name>> {
   return change(
-    (before: TeamQuotas) => actOf(team, before, wanted),
+    (before: OwnNumbers<Name>) => ({
+      team,
+      action,
+      target: { kind: 'Team', id: team.id, name: team.slug },
+      changes: numbers.changes(before, wanted),
+    }),
     async (tx) => {
       await lockTeamChanges(tx, team.id);
-      const before = await readQuotas(tx, team.id);
-      await writeQuotas(tx, team.id, wanted);
+      const before = await numbers.read(tx, team.id);
+      await numbers.write(tx, team.id, wanted);
       return before;
     },
   );
 }
-
-const actOf = (
-  team: Awaited<ReturnType<AdminContext['getTeam']>>,
-  before: TeamQuotas,
-  wanted: Partial<TeamQuotas>,
-) => ({
-  team,
-  action: 'team.set_quota' as const,
-  target: { kind: 'Team', id: team.id, name: team.slug },
-  changes: quotaChanges(before, wanted),
-});
 
 interface QuotaState {
   readonly quotas: readonly {
@@ -104,10 +148,14 @@ interface QuotaState {
   readonly exceeded: readonly TeamQuota[];
 }
 
-async function stateOf({ prisma, settings }: AdminContext, id: string, own: TeamQuotas): Promise<QuotaState> {
+async function quotaState(
+  { prisma, settings }: AdminContext,
+  id: string,
+  own: OwnNumbers<TeamQuota>,
+): Promise<QuotaState> {
   const used = await readUsed(prisma, id);
   const defaults = quotaDefaults(settings.recordsPerTeam);
-  const rows = teamQuotas.map((quota) => {
+  const rows = quotaNumbers.names.map((quota) => {
     const limit = own[quota] ?? defaults[quota];
     return { quota, used: used[quota], limit, isDefault: own[quota] === null };
   });
@@ -115,22 +163,42 @@ async function stateOf({ prisma, settings }: AdminContext, id: string, own: Team
   return { quotas: rows, exceeded: quotasExceeded(limits, used) };
 }
 
-const tableOf = ({ quotas }: QuotaState): string =>
+const fromText = ({ isDefault }: { readonly isDefault: boolean }): string => (isDefault ? 'default' : 'team');
+
+const quotaTable = ({ quotas }: QuotaState): string =>
   renderTable(quotas, {
-    QUOTA: ({ quota }) => texts[quota].what,
+    QUOTA: ({ quota }) => quotaTexts[quota].what,
     USED: ({ used }) => used,
     LIMIT: ({ limit }) => limit,
-    FROM: ({ isDefault }) => (isDefault ? 'default' : 'team'),
+    FROM: fromText,
+  });
+
+const limitRows = (own: OwnNumbers<TeamLimit>) =>
+  limitNumbers.names.map((limit) => ({
+    limit,
+    perMinute: own[limit] ?? limitDefaults[limit],
+    isDefault: own[limit] === null,
+  }));
+
+const limitTable = (rows: ReturnType<typeof limitRows>): string =>
+  renderTable(rows, {
+    LIMIT: ({ limit }) => limitTexts[limit].what,
+    'PER MINUTE': ({ perMinute }) => perMinute,
+    FROM: fromText,
   });
 
 const exceededText = ({ exceeded }: QuotaState): string =>
   exceeded.length === 0
     ? ''
-    : `\nThe team has more than it may: ${exceeded.map((quota) => texts[quota].what).join('; ')}. It keeps that, and gets nothing more.\n`;
+    : `\nThe team has more than it may: ${exceeded.map((quota) => quotaTexts[quota].what).join('; ')}. It keeps that, and gets nothing more.\n`;
 
-const quotaOption = (max: number) => (text: string) => {
-  if (text === DEFAULT) return DEFAULT;
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
-  if (value < 0 || value > max) throw new InvalidArgumentError(`Use \`default\` or a whole number from 0 to ${max}.`);
-  return value;
-};
+const numberOption =
+  ([least, most]: readonly [number, number]) =>
+  (text: string) => {
+    if (text === DEFAULT) return DEFAULT;
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+    if (value < least || value > most) {
+      throw new InvalidArgumentError(`Use \`default\` or a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };

@@ -11,6 +11,8 @@ interface DnsUse {
   readonly reservedRecords: number;
   /** The team's own quota; null for that of the installation. */
   readonly recordsMax: number | null;
+  /** The team's own limit of requests per minute; null for that of the installation. */
+  readonly requestsMax: number | null;
   readonly activeTokens: number;
   readonly requestsLastHour: number;
 }
@@ -28,7 +30,7 @@ export function dnsUsageRoutes({ readUse, readUpstream, limits }: DnsUsageRoutes
       res.json({
         records: { used: use.records, reserved: use.reservedRecords, limit: use.recordsMax ?? limits.records },
         tokens: { active: use.activeTokens, limit: limits.activeTokens },
-        requests: { lastHour: use.requestsLastHour, limitPerMinute: limits.requestsPerMinute },
+        requests: { lastHour: use.requestsLastHour, limitPerMinute: use.requestsMax ?? limits.requestsPerMinute },
         upstream: {
           limit: upstream.limit,
           remaining: upstream.remaining,

@@ -19,7 +19,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
   });
   const perSession = requestLimiter(buckets, {
     name: 'cluster-api/session',
-    perMinute: limits.perSessionPerMinute,
+    perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perSessionPerMinute,
     skip: (_req, res) => !isKnown(res),
     // All tokens of an account share its limit.
     keyOf: (_req, res) => accountOf(res)?.id ?? `${sessionOf(res)?.id}`,

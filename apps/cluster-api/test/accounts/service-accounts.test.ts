@@ -281,7 +281,7 @@ describe('what a service account does', () => {
   });
 });
 
-it('limits the requests of an account over all its tokens, and not those of others', async () => {
+it('limits the requests of an account over all its tokens, and not those of others, as operators allow its team', async () => {
   const limited = await startClusterApi({
     config: {
       limits: { perAddressPerMinute: 1_000, perSessionPerMinute: 2, signInRequestsPerAddressPerMinute: 1_000 },
@@ -318,6 +318,11 @@ it('limits the requests of an account over all its tokens, and not those of othe
 
     expect((await get(one).expect(429)).body.code).toBe('rate_limit_exceeded');
     await get(other).expect(200);
+    await limited.db.team.update({ where: { id: teamId }, data: { accountRequestsMax: 3 } });
+    expect((await get(other).expect(200)).headers).toMatchObject({
+      'ratelimit-limit': '3',
+      'ratelimit-remaining': '0',
+    });
   } finally {
     await limited.close();
   }

@@ -79,6 +79,13 @@ describe('GET /dns-usage/', () => {
     expect((await usage(test.acme)).requests).toEqual({ lastHour: 2, limitPerMinute: 90 });
   });
 
+  it('has the limit of requests that operators set for the team', async () => {
+    await test.db.team.update({ where: { id: team.id }, data: { dnsRequestsMax: 1_200 } });
+
+    expect((await usage()).requests.limitPerMinute).toBe(1_200);
+    expect((await usage(test.acme)).requests.limitPerMinute).toBe(90);
+  });
+
   it('shows the upstream’s budget as its users store it', async () => {
     const budgetStore = connectBudgetStore({
       redisUrl: undefined,

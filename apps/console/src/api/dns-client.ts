@@ -1,4 +1,4 @@
-import type { Rrset } from '@corral/contracts';
+import type { Rrset, TokenBody } from '@corral/contracts';
 import type { Answer } from './client.js';
 import { change } from './client.js';
 import { isProblem, noAnswer, problemOf } from './problem.js';
@@ -113,8 +113,14 @@ interface RrsetPage {
   readonly meta: { readonly pagination: { readonly next_page: number | null } };
 }
 
+/** What a token says about itself. @throws ApiProblem with 401 for one that is not valid */
+export async function readToken(endpoint: string, token: string): Promise<TokenBody> {
+  const { body } = await send<{ token: TokenBody }>({ endpoint, zone: '', token }, 'GET', '/token', {});
+  return body.token;
+}
+
 async function send<T>(
-  { endpoint, zone, token }: DnsSession,
+  { endpoint, zone, token }: Omit<DnsSession, 'expiresAt'>,
   method: string,
   path: string,
   { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal },

@@ -1,5 +1,5 @@
 import type { AuditEntryBody } from '@corral/contracts';
-import { contentOf, type SetContent } from '../record-changes/plan.js';
+import { contentOf, type SetContent } from '@corral/record-changes';
 import type { Tone } from '../ui/status.js';
 
 /** Who acted, as people name them. */

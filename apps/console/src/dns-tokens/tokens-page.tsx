@@ -9,6 +9,7 @@ import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { type Column, Table } from '../ui/table.js';
 import { Expiry, Time } from '../ui/time.js';
+import { ExamineToken } from './examine-token.js';
 import { coverageText } from './token-draft.js';
 import { TokenStatus } from './token-status.js';
 
@@ -75,6 +76,7 @@ export function TokensPage() {
           );
         }}
       </Loaded>
+      <ExamineToken team={team} />
     </Page>
   );
 }

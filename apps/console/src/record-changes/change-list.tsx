@@ -1,8 +1,14 @@
+import {
+  hasSameLabels,
+  labelTexts,
+  type Outcomes,
+  type SetChange,
+  type SetContent,
+  type SetState,
+  ttlText,
+} from '@corral/record-changes';
 import { Status, type Tone } from '../ui/status.js';
-import type { Outcomes, SetState } from './apply.js';
 import styles from './changes.module.css';
-import { hasSameLabels, type SetChange, type SetContent } from './plan.js';
-import { labelTexts, ttlText } from './set-text.js';
 
 const tones: Readonly<Record<SetState, Tone>> = {
   waiting: 'idle',

@@ -1,9 +1,9 @@
+import type { ChangePlan } from '@corral/record-changes';
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { plural } from '../ui/plural.js';
 import { ChangeList } from './change-list.js';
 import styles from './changes.module.css';
-import type { ChangePlan } from './plan.js';
 
 interface PlanReviewProps {
   readonly plan: ChangePlan;

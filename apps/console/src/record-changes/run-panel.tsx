@@ -1,13 +1,12 @@
+import { type Outcomes, type SetChange, type WantedSet, wayBack } from '@corral/record-changes';
 import { Button } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { announce } from '../ui/announcer.js';
 import { download } from '../ui/download.js';
 import { plural } from '../ui/plural.js';
 import { Meter } from '../ui/status.js';
-import type { Outcomes } from './apply.js';
 import { ChangeList } from './change-list.js';
 import styles from './changes.module.css';
-import { type SetChange, type WantedSet, wayBack } from './plan.js';
 import type { ChangeRun } from './use-change-run.js';
 
 interface RunPanelProps {

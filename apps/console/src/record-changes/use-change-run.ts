@@ -1,10 +1,9 @@
+import { applyChanges, type ChangePlan, type Outcomes, type SetOutcome } from '@corral/record-changes';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery } from '../api/queries.js';
 import { useDraft } from '../ui/use-draft.js';
-import { applyChanges, type Outcomes, type SetOutcome } from './apply.js';
 import { classifyDnsFailure, dnsSetApi } from './dns-set-api.js';
-import type { ChangePlan } from './plan.js';
 
 /** A plan that is being applied. It is kept for this tab, so that a reload can resume it. */
 interface StoredRun {

@@ -1,9 +1,8 @@
 import { type Rrset, writableTypes } from '@corral/contracts';
+import { contentOf, keyOf, labelTexts, type WantedSet } from '@corral/record-changes';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState } from 'react';
-import { contentOf, keyOf, type WantedSet } from '../record-changes/plan.js';
-import { labelTexts } from '../record-changes/set-text.js';
 import { Empty } from '../ui/states.js';
 import styles from './records.module.css';
 import { RecordsGrid, type RecordsGridProps } from './records-grid.js';

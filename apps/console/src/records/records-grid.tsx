@@ -1,11 +1,9 @@
 import type { Rrset } from '@corral/contracts';
+import { keyOf, labelTexts, type Outcomes, ttlText, type WantedSet } from '@corral/record-changes';
 import { ActionIcon, Checkbox } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Copy, Pencil, Trash2 } from 'lucide-react';
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState } from 'react';
-import type { Outcomes } from '../record-changes/apply.js';
-import { keyOf, type WantedSet } from '../record-changes/plan.js';
-import { labelTexts, ttlText } from '../record-changes/set-text.js';
 import { Copyable } from '../ui/copy.js';
 import { Status } from '../ui/status.js';
 import table from '../ui/table.module.css';

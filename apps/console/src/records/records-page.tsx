@@ -1,8 +1,4 @@
 import type { Rrset } from '@corral/contracts';
-import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef, useState } from 'react';
-import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import {
   type ChangePlan,
   contentOf,
@@ -11,7 +7,11 @@ import {
   planChanges,
   type SetContent,
   type WantedSet,
-} from '../record-changes/plan.js';
+} from '@corral/record-changes';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
 import { type ChangeRun, useChangeRun } from '../record-changes/use-change-run.js';

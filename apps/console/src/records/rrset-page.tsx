@@ -1,4 +1,5 @@
 import type { Rrset } from '@corral/contracts';
+import { labelTexts } from '@corral/record-changes';
 import { Button } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -6,7 +7,6 @@ import { read } from '../api/client.js';
 import { rrsetsQuery, teamKey } from '../api/queries.js';
 import { actorOf, rrsetChangeOf, toneOf } from '../audit/audit-entry-view.js';
 import { Difference } from '../record-changes/change-list.js';
-import { labelTexts } from '../record-changes/set-text.js';
 import { useTeam } from '../shell/use-team.js';
 import { Copyable } from '../ui/copy.js';
 import { type Fact, Facts } from '../ui/facts.js';

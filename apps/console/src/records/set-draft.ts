@@ -1,7 +1,13 @@
 import type { Rrset } from '@corral/contracts';
+import {
+  contentOf,
+  labelTexts,
+  type PlanContext,
+  planChanges,
+  type SetContent,
+  type WantedSet,
+} from '@corral/record-changes';
 import { Address4, Address6 } from 'ip-address';
-import { contentOf, type PlanContext, planChanges, type SetContent, type WantedSet } from '../record-changes/plan.js';
-import { labelTexts } from '../record-changes/set-text.js';
 
 /** A record set while it is edited: all fields as typed. */
 export interface SetDraft {

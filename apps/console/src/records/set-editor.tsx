@@ -1,9 +1,9 @@
 import { type Rrset, writableTypes } from '@corral/contracts';
+import type { PlanContext, WantedSet } from '@corral/record-changes';
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
 import { Plus, X } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { Difference } from '../record-changes/change-list.js';
-import type { PlanContext, WantedSet } from '../record-changes/plan.js';
 import styles from './records.module.css';
 import { existingContent, isQuoted, quote, readDraft, type SetDraft, targetOf } from './set-draft.js';
 

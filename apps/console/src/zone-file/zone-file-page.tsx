@@ -1,17 +1,20 @@
+import { type DnsUsageBody, type ParsedZoneFile, parseZoneFile, type Rrset, zoneFileLimits } from '@corral/contracts';
 import {
-  type DnsUsageBody,
-  isWritableType,
-  type ParsedZoneFile,
-  parseZoneFile,
-  type Rrset,
-  zoneFileLimits,
-} from '@corral/contracts';
+  asJson,
+  asTerraform,
+  asZoneFile,
+  type ChangePlan,
+  type ExportedZone,
+  planChanges,
+  setsMissingIn,
+  setsOfZoneFile,
+  type WantedSet,
+} from '@corral/record-changes';
 import { Button, Checkbox, FileButton, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, useDeferredValue, useMemo, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import changes from '../record-changes/changes.module.css';
-import { type ChangePlan, keyOf, planChanges, type WantedSet } from '../record-changes/plan.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
 import { useChangeRun } from '../record-changes/use-change-run.js';
@@ -22,7 +25,6 @@ import { plural } from '../ui/plural.js';
 import { Loaded } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
-import { asJson, asTerraform, asZoneFile, type ExportedZone } from './export-formats.js';
 
 /** Changes many record sets by a zone file and its plan, and exports them. */
 export function ZoneFilePage() {
@@ -104,7 +106,7 @@ function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
     [parsedText, zone.name, zone.ttl],
   );
   const missing = useMemo(() => setsMissingIn(parsed, rrsets), [parsed, rrsets]);
-  const wanted = [...wantedOf(parsed), ...(alsoRemoves ? missing : [])];
+  const wanted = [...setsOfZoneFile(parsed), ...(alsoRemoves ? missing : [])];
   const plan = planChanges(rrsets, wanted, { zoneName: zone.name, ownerLabel: slug, records });
   return (
     <>
@@ -125,22 +127,6 @@ function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
       <Export zone={zone} rrsets={rrsets} />
     </>
   );
-}
-
-const wantedOf = ({ rrsets }: ParsedZoneFile): WantedSet[] =>
-  rrsets.map(({ name, type, ttl, records }) => ({
-    name,
-    type,
-    content: { ttl, records: records.map(({ value, comment }) => ({ value, comment })) },
-    source: `line ${records[0]?.line}`,
-  }));
-
-/** The removal of sets of the team that the file does not have. */
-function setsMissingIn(parsed: ParsedZoneFile, rrsets: readonly Rrset[]): WantedSet[] {
-  const named = new Set(parsed.rrsets.map(keyOf));
-  return rrsets
-    .filter((rrset) => isWritableType(rrset.type) && !named.has(keyOf(rrset)))
-    .map(({ name, type }) => ({ name, type, content: null }));
 }
 
 interface SourceProps {

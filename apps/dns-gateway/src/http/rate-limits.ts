@@ -4,10 +4,12 @@ import { clientGone, setAside } from '@corral/http-api';
 import {
   addressLimiter,
   type Buckets,
+  type Budget,
   type Clock,
   inOrder,
   type KeyedSemaphore,
   patientLimiter,
+  reportedBudget,
   requestLimiter,
   waitingLines,
 } from '@corral/rate-limit';
@@ -48,6 +50,7 @@ function kindOf({ operationId, kind, path }: DnsRoute): RequestKind {
 
 export interface RateLimits {
   readonly perAddressPerMinute: number;
+  /** Of tokens and teams without limits of their own. */
   readonly perTokenPerMinute: number;
   readonly perTeamPerMinute: number;
 }
@@ -74,6 +77,8 @@ export interface RequestLimits {
   deadlineOf(res: Response): number;
   /** Undoes every charge of a request that was of no effect. */
   giveBack(res: Response): void;
+  /** What is left to the caller after a request that both limits were charged for. */
+  leftOf(res: Response): { readonly token: Budget; readonly team: Budget };
 }
 
 /** The request limits, in the order in which a request meets them. */
@@ -88,13 +93,13 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   });
   const tokenLimit = {
     name: 'token',
-    perMinute: limits.perTokenPerMinute,
+    perMinute: (res: Response) => dnsCallerOf(res).tokenRequestsMax ?? limits.perTokenPerMinute,
     keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).tokenId,
     refuse: refusal('with this token'),
   };
   const teamLimit = {
     name: 'team',
-    perMinute: limits.perTeamPerMinute,
+    perMinute: (res: Response) => dnsCallerOf(res).teamRequestsMax ?? limits.perTeamPerMinute,
     keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).accountId,
     refuse: refusal('of this team'),
   };
@@ -138,7 +143,14 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
       for (const limiter of [perAddress, perToken, perTeam, patience.write.limiter, patience.rrset.limiter])
         limiter.giveBack(res);
     },
+    leftOf: (res) => ({ token: chargedTo(res, tokenLimit.name), team: chargedTo(res, teamLimit.name) }),
   };
+}
+
+function chargedTo(res: Response, name: string): Budget {
+  const budget = reportedBudget(res, name);
+  if (budget === null) throw new Error(`The limit of the ${name} was not charged for this request`);
+  return budget;
 }
 
 const refusal = (whose: string) => (retryAfterSeconds: number) =>

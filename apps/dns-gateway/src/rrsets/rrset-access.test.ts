@@ -17,6 +17,8 @@ const aCaller = (change: Partial<DnsCaller> = {}): DnsCaller => ({
   withinName: null,
   withinTypes: [],
   expiresAt: null,
+  tokenRequestsMax: null,
+  teamRequestsMax: null,
   ...change,
 });
 

@@ -11,6 +11,8 @@ export interface Zones {
 export interface ZoneDirectory {
   /** @throws DnsError `not_found` for any other zone, `unavailable` before the first zone sync */
   resolve(reference: string): Promise<ZoneRecord>;
+  /** The zone, with a body that may be old. @throws DnsError `unavailable` before the first zone sync */
+  identify(): Promise<ZoneRecord>;
   /** The zone as last reported by the upstream. */
   read(): Promise<ZoneRecord>;
 }
@@ -46,10 +48,13 @@ export function zoneDirectory({ zoneName, find }: ZoneDirectoryDeps): ZoneDirect
     return zone;
   };
 
+  const identify = async (): Promise<ZoneRecord> => known ?? (await read());
+
   return {
     read,
+    identify,
     async resolve(reference) {
-      const zone = known ?? (await read());
+      const zone = await identify();
       // Zone names always contain a dot, so digits alone are an id.
       if (reference !== zone.name && reference !== String(zone.id)) throw notFound('zone');
       return zone;

@@ -13,4 +13,6 @@ export const aCaller: DnsCaller = {
   withinName: null,
   withinTypes: [],
   expiresAt: null,
+  tokenRequestsMax: null,
+  teamRequestsMax: null,
 };

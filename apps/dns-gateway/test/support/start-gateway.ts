@@ -121,12 +121,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     applicationName: 'test',
     onListenError: () => undefined,
   });
+  const quota = {
+    recordsPerTeam: options.recordsPerTeam ?? dnsLimits.recordsPerTeam,
+    recordsPerDemo: dnsLimits.recordsPerDemo,
+    recordsPerRrset: dnsLimits.recordsPerRrset,
+  };
   const ledger = writeLedger(pool, {
-    quota: {
-      recordsPerTeam: options.recordsPerTeam ?? dnsLimits.recordsPerTeam,
-      recordsPerDemo: dnsLimits.recordsPerDemo,
-      recordsPerRrset: 50,
-    },
+    quota,
     leaseMs: 20_000,
     replayMs: 60_000,
   });
@@ -139,7 +140,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     config: {
       zoneName: ZONE,
       demos: { zoneName: DEMO_ZONE, perTeam: dnsLimits.demosPerTeam },
-      publicUrl: '/v1',
+      quota,
+      publicUrl: null,
       trustProxy: false,
       consoleOrigins: [],
       limits: { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 },

@@ -10,6 +10,8 @@ export interface CallingAccount extends AccountRights {
   /** Of the token that was exchanged; null for a token that a person created. */
   readonly issuer: string | null;
   readonly subject: string | null;
+  /** The team's own limit of requests per minute for each of its accounts. Null for the default. */
+  readonly requestsMax: number | null;
   /** `number`: the id of the team in some paths. */
   readonly team: { readonly id: TeamId; readonly slug: string; readonly number: number };
 }
@@ -31,7 +33,7 @@ const findAccount = {
   name: 'service-account-by-token',
   text: `SELECT account.id, account.name, account.role::text AS role, account.clusters, account.actions,
                 token.id AS "tokenId", trusted.issuer, token.subject, team.id AS "teamId", team.slug,
-                team.number AS "teamNumber"
+                team.number AS "teamNumber", team.account_requests_max AS "requestsMax"
          FROM service_account_token token
          JOIN service_account account ON account.id = token.account_id
          JOIN team ON team.id = account.team_id

@@ -16,4 +16,7 @@ export interface DnsCaller extends TokenCoverage {
   readonly accountId: string;
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
+  /** The team's own limits of requests per minute: of each of its tokens, and of all together. Null for the default. */
+  readonly tokenRequestsMax: number | null;
+  readonly teamRequestsMax: number | null;
 }

@@ -28,18 +28,20 @@ export interface RequireDnsTokenOptions {
   readonly refuse: (why: TokenRefusal) => Error;
   /** Requests that may come without a token. A token sent with one must still be valid. Default: none. */
   readonly isPublic?: (req: Request) => boolean;
+  /** Requests for which any valid token will do. Default: none. */
+  readonly isForAnyScope?: (req: Request) => boolean;
 }
 
-/** Requires a valid DNS token with the scope `dns`, and stores its caller for `dnsCallerOf`. */
+/** Requires a valid DNS token, in general with the scope `dns`, and stores its caller for `dnsCallerOf`. */
 export function requireDnsToken(options: RequireDnsTokenOptions): RequestHandler {
-  const { verifier, onUse, refuse, isPublic = () => false } = options;
+  const { verifier, onUse, refuse, isPublic = () => false, isForAnyScope = () => false } = options;
   return async (req, res, next) => {
     if (req.headers.authorization === undefined && isPublic(req)) return next();
     const token = bearerToken(req.rawHeaders);
     if (token === null) throw refuse('missing');
     const caller = await verifier.verify(token);
     if (caller === null) throw refuse('unknown');
-    if (!caller.scopes.includes(DNS_SCOPE)) throw refuse('scope');
+    if (!caller.scopes.includes(DNS_SCOPE) && !isForAnyScope(req)) throw refuse('scope');
     res.locals.caller = caller;
     if (caller.kind === 'team') res.locals.team = caller.ownerLabel;
     onUse(caller);

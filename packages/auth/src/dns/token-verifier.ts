@@ -34,14 +34,14 @@ const findCaller = {
   name: 'dns-token-by-hash',
   text: `SELECT token.id AS "tokenId", CASE WHEN demo.id IS NULL THEN 'team' ELSE 'demo' END AS kind,
                 coalesce(demo.id, team.id) AS "ownerId", coalesce(demo.label, team.slug) AS "ownerLabel",
-                coalesce(demo.team_id, team.id) AS "teamId",
-                coalesce(demo.team_id, demo.course_code_id, team.id) AS "accountId", token.scopes,
+                team.id AS "teamId", coalesce(team.id, demo.course_code_id) AS "accountId", token.scopes,
                 token.within_name AS "withinName", token.within_types AS "withinTypes",
-                ${ends} AS "expiresAt",
+                ${ends} AS "expiresAt", team.dns_token_requests_max AS "tokenRequestsMax",
+                team.dns_requests_max AS "teamRequestsMax",
                 (extract(epoch FROM ${ends} - ${rowClock}) * 1000)::float8 AS "leftMs"
          FROM dns_token token
-         LEFT JOIN team ON team.id = token.team_id
          LEFT JOIN demo ON demo.id = token.demo_id
+         LEFT JOIN team ON team.id = coalesce(token.team_id, demo.team_id)
          WHERE token.hash = $1 AND token.revoked_at IS NULL AND coalesce(${ends}, 'infinity') > ${rowClock}`,
 };
 

@@ -27,7 +27,19 @@ import {
   teamSchema,
 } from './people/team.js';
 import { problemCodes } from './problem-codes.js';
-import { count, exactly, fieldChangesSchema, filled, list, person, text, time, uuid } from './schema-parts.js';
+import {
+  count,
+  email,
+  exactly,
+  fieldChangesSchema,
+  filled,
+  list,
+  optionalTime,
+  person,
+  text,
+  time,
+  uuid,
+} from './schema-parts.js';
 import { adoptedServerSchema, joinCommandSchema, projectServerSchema } from './servers/adopted-server.js';
 import { connectionProjectSchema } from './servers/connection-standing.js';
 import {
@@ -121,7 +133,7 @@ export const clusterSchema = exactly({
     phase: { enum: clusterPhases },
     seedName: { type: ['string', 'null'] },
     conditions: { type: 'array', items: conditionSchema },
-    migrationPhase: { enum: [null, ...migrationPhases] },
+    migrationPhase: { anyOf: [{ enum: migrationPhases }, { type: 'null' }] },
     cost: costSchema,
     lastOperation: lastOperationSchema,
     ...seenOfCluster,
@@ -132,7 +144,7 @@ export const nodePoolSchema = exactly({
   name: poolNameSchema,
   source: { enum: poolSources },
   machineType: nodePoolSpecSchema.properties.machineType,
-  image: { type: 'object' },
+  image: nodePoolSpecSchema.properties.image,
   minimum: count,
   maximum: count,
   publicIP: { type: 'boolean' },
@@ -194,7 +206,7 @@ export const connectionSchema = exactly({
   spec: exactly({ name: text, provider: { enum: providers }, providerConfig: { type: 'object' } }),
   status: exactly({
     phase: { enum: connectionPhases },
-    verifiedAt: { type: ['string', 'null'] },
+    verifiedAt: optionalTime,
     message: text,
     project: connectionProjectSchema,
   }),
@@ -263,8 +275,7 @@ export const clusterAnswerSchemas = {
         issuedTo: { anyOf: [person, { type: 'null' }] },
         createdAt: time,
         expiresAt: {
-          type: ['string', 'null'],
-          pattern: time.pattern,
+          ...optionalTime,
           description: 'Null unless the outcome is `completed`.',
         },
         ttlSeconds: { type: 'integer', description: 'The requested lifetime.' },
@@ -321,7 +332,7 @@ export const clusterAnswerSchemas = {
     items: {
       type: 'array',
       items: exactly({
-        email: filled,
+        email,
         displayName: text,
         teams: { type: 'array', items: exactly({ slug: filled, role: roleSchema }) },
       }),
@@ -329,7 +340,7 @@ export const clusterAnswerSchemas = {
   }),
   me: exactly({
     id: count,
-    email: filled,
+    email,
     displayName: text,
     session: exactly({ createdAt: time, expiresAt: time, idleExpiresAt: time }),
     teams: { type: 'array', items: membershipSchema },

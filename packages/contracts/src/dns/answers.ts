@@ -9,7 +9,7 @@ import { dnsLimits } from './limits.js';
  */
 
 const idSchema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const satisfies JSONSchema;
-const timeSchema = { type: 'string', minLength: 1 } as const satisfies JSONSchema;
+const timeSchema = { type: 'string', format: 'date-time', minLength: 1 } as const satisfies JSONSchema;
 const stringMapSchema = { type: 'object', additionalProperties: { type: 'string' } } as const satisfies JSONSchema;
 
 export const zoneSchema = {
@@ -41,7 +41,7 @@ export const zoneSchema = {
       properties: {
         assigned: { type: 'array', items: { type: 'string' } },
         delegated: { type: 'array', items: { type: 'string' } },
-        delegation_last_check: { type: ['string', 'null'], minLength: 1 },
+        delegation_last_check: { ...timeSchema, type: ['string', 'null'] },
         delegation_status: { type: 'string' },
       },
     },
@@ -72,16 +72,17 @@ export const rrsetSchema = {
   },
 } as const satisfies JSONSchema;
 
+export const actionStatuses = ['running', 'success', 'error'] as const;
 export const actionSchema = {
   type: 'object',
   required: ['id', 'command', 'status', 'progress', 'started', 'finished', 'resources', 'error'],
   properties: {
     id: idSchema,
     command: { type: 'string' },
-    status: { enum: ['running', 'success', 'error'] },
+    status: { enum: actionStatuses },
     progress: { type: 'integer', minimum: 0, maximum: 100 },
     started: timeSchema,
-    finished: { type: ['string', 'null'], minLength: 1 },
+    finished: { ...timeSchema, type: ['string', 'null'] },
     resources: {
       type: 'array',
       items: { type: 'object', required: ['id', 'type'], properties: { id: idSchema, type: { type: 'string' } } },
@@ -128,7 +129,85 @@ export const demoSchema = {
   },
 } as const satisfies JSONSchema;
 
-const metaSchema = {
+const requestLimitSchema = {
+  type: 'object',
+  required: ['limit', 'remaining', 'reset_at'],
+  properties: {
+    limit: { type: 'integer', minimum: 1, description: 'Requests per minute.' },
+    remaining: { type: 'integer', minimum: 0, description: 'Requests left, after this one.' },
+    reset_at: { ...timeSchema, description: 'When all of them are available again, without further requests.' },
+  },
+} as const satisfies JSONSchema;
+
+/** Not part of the upstream's API: what a token says about itself. */
+export const tokenSchema = {
+  type: 'object',
+  required: [
+    'id',
+    'name',
+    'kind',
+    'scopes',
+    'created_at',
+    'expires_at',
+    'team',
+    'demo',
+    'endpoint',
+    'zone',
+    'names',
+    'types',
+    'requests',
+    'records',
+  ],
+  properties: {
+    id: { type: 'string', minLength: 1 },
+    name: { type: 'string', minLength: 1 },
+    kind: {
+      enum: ['team', 'session', 'demo'],
+      description: '`team`: issued by the team. `session`: of a signed-in person. `demo`: of a demo.',
+    },
+    scopes: { type: 'array', items: { type: 'string' }, description: 'Without `dns` the token can only read itself.' },
+    created_at: timeSchema,
+    expires_at: { ...timeSchema, type: ['string', 'null'], description: 'Null: valid until it is revoked.' },
+    team: { type: ['string', 'null'], minLength: 1, description: 'Null for the token of a demo.' },
+    demo: { type: ['string', 'null'], minLength: 1, description: 'Label of the demo.' },
+    endpoint: {
+      type: ['string', 'null'],
+      minLength: 1,
+      description: 'Base address of this API; null if the installation does not state it.',
+    },
+    zone: { type: 'object', required: ['id', 'name'], properties: { id: idSchema, name: { type: 'string' } } },
+    names: {
+      type: 'array',
+      items: { type: 'string', minLength: 1 },
+      description: 'The token reads and writes these names and all names below them, relative to the zone.',
+    },
+    types: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Record types that it writes. It reads all types.',
+    },
+    requests: {
+      type: 'object',
+      required: ['per_token', 'per_team'],
+      description: 'Request limits. A demo counts as its team or course.',
+      properties: { per_token: requestLimitSchema, per_team: requestLimitSchema },
+    },
+    records: {
+      type: ['object', 'null'],
+      required: ['used', 'reserved', 'limit', 'limit_per_rrset'],
+      description:
+        'Quota of the team or demo. Null without the scope `dns`. `reserved` counts records of writes whose outcome is open.',
+      properties: {
+        used: { type: 'integer', minimum: 0 },
+        reserved: { type: 'integer', minimum: 0 },
+        limit: { type: 'integer', minimum: 0 },
+        limit_per_rrset: { type: 'integer', minimum: 1 },
+      },
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const metaSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['pagination'],
@@ -158,6 +237,7 @@ export const dnsAnswerSchemas = {
     required: ['actions'],
     description: 'A request for actions by ID returns no `meta`.',
   },
+  token: atLeast({ token: tokenSchema }),
   demo: exactly({ demo: demoSchema }),
   createdDemo: exactly({ demo: demoSchema, token: { type: 'string', pattern: '^[A-Za-z0-9]{64}$' } }),
   demoList: exactly({ demos: { type: 'array', items: demoSchema }, meta: metaSchema }),
@@ -179,6 +259,7 @@ export type Pagination = FromSchema<typeof paginationSchema>;
 export type Action = FromSchema<typeof actionSchema>;
 export type Rrset = FromSchema<typeof rrsetSchema>;
 export type Zone = FromSchema<typeof zoneSchema>;
+export type TokenBody = FromSchema<typeof tokenSchema>;
 export type DemoBody = FromSchema<typeof demoSchema>;
 
 /** Throws `InvalidBody` when an answer does not match its schema. */

@@ -18,7 +18,7 @@ export function dnsErrorsOf(route: DnsRoute): DnsErrorCode[] {
   const codes: DnsErrorCode[] = [
     ...(writes || route.query !== undefined ? (['invalid_input'] as const) : []),
     'unauthorized',
-    'forbidden',
+    ...(route.anyScope ? [] : (['forbidden'] as const)),
     ...(increasesUsage.includes(route.operationId) ? (['resource_limit_exceeded'] as const) : []),
     ...(hasPathParameter(route) ? (['not_found'] as const) : []),
     'method_not_allowed',

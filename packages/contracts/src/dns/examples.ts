@@ -51,6 +51,25 @@ const demo = {
   max_expires_at: '2026-11-28T12:00:00Z',
   records: 1,
 };
+const token = {
+  id: '0b5c0a52-6a8f-4f0e-9b62-3c1f6f7f1c11',
+  name: 'certificates',
+  kind: 'team',
+  scopes: ['dns'],
+  created_at: at,
+  expires_at: '2027-06-30T00:00:00Z',
+  team: 'acme',
+  demo: null,
+  endpoint: 'https://dns.example.test/v1',
+  zone: { id: 7001, name: 'example.test' },
+  names: ['_acme-challenge.acme'],
+  types: ['TXT'],
+  requests: {
+    per_token: { limit: 120, remaining: 119, reset_at: '2026-11-21T12:00:01Z' },
+    per_team: { limit: 600, remaining: 588, reset_at: '2026-11-21T12:00:02Z' },
+  },
+  records: { used: 17, reserved: 0, limit: 200, limit_per_rrset: 50 },
+};
 const meta = {
   pagination: { page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 1 },
 };
@@ -72,6 +91,7 @@ export const dnsAnswerExamples: Readonly<Record<string, Examples>> = {
   },
   actionList: one('The requested actions that belong to the team', { actions: [done] }),
   actionPage: one('The team’s actions', { actions: [done], meta }),
+  token: one('A token for the certificates of a team', { token }),
   demo: one('A demo', { demo }),
   createdDemo: one('A demo with its token, shown only once', { demo: { ...demo, records: 0 }, token: 'x'.repeat(64) }),
   demoList: one('The team’s live demos', { demos: [demo], meta }),

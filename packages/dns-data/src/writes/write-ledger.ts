@@ -3,6 +3,7 @@ import { inTransaction, type Pool, rowClock } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
 import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 import { type DeliveryCheck, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
+import { ceilingsOf, heldByActions, mirroredRecords, reservedRecords } from './records-held.js';
 import { countUnsent } from './refused-writes.js';
 import type { RrsetKey, RrsetOwner, RrsetWrite } from './rrset-write.js';
 
@@ -99,21 +100,14 @@ const readSnapshot = {
   text: `
     SELECT ${latestColumns('$5', '$7')},
            (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
-           (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = $1 AND owner_label = $4) AS records,
-           (SELECT coalesce(sum(reserved_records), 0)::int FROM dns_audit_entry
-             WHERE coalesce(demo_id, team_id) = $6 AND state = 'pending') AS reserved,
+           ${mirroredRecords('$1', '$4')} AS records,
+           ${reservedRecords('$6')} AS reserved,
            holding.records AS reserved_by_actions, holding.ceiling
     FROM (SELECT 1) AS one
     CROSS JOIN LATERAL (
-      SELECT coalesce(sum(greatest(0, high.ceiling - coalesce(rrset.record_count, 0)
-                                      - coalesce(pending.reserved_records, 0))), 0)::int AS records,
+      SELECT ${heldByActions} AS records,
              max(high.ceiling) FILTER (WHERE zone_id = $1 AND name = $2 AND type = $3) AS ceiling
-      FROM (SELECT zone_id, name, type, max(records_ceiling) AS ceiling FROM dns_audit_entry
-            WHERE coalesce(demo_id, team_id) = $6 AND records_ceiling IS NOT NULL
-            GROUP BY zone_id, name, type) AS high
-      LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)
-      LEFT JOIN (SELECT zone_id, name, type, reserved_records FROM dns_audit_entry WHERE state = 'pending') AS pending
-        USING (zone_id, name, type)
+      FROM ${ceilingsOf('$6')}
     ) AS holding
     LEFT JOIN LATERAL (${latestWrite}) AS latest ON true`,
 };

@@ -240,6 +240,7 @@ export const kubeconfigRequestSchema = {
 /** Rejects only obvious mistakes. Signing in proves that an address works. */
 export const emailSchema = {
   type: 'string',
+  format: 'email',
   minLength: 3,
   maxLength: 254,
   pattern: '^[^@\\s]+@[^@\\s]+$',

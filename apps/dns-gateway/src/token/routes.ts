@@ -1,0 +1,69 @@
+import { DNS_SCOPE, type DnsCaller, dnsCallerOf } from '@corral/auth';
+import { coveredRoot, coversType, type TokenBody, writableTypes } from '@corral/contracts';
+import type { ReadTokenUse, RecordQuota, TokenUse } from '@corral/dns-data';
+import { sendJsonText } from '@corral/http-api';
+import type { Budget } from '@corral/rate-limit';
+import type { RequestHandler } from 'express';
+import { tokenUnknown } from '../dns-error.js';
+import type { RequestLimits } from '../http/rate-limits.js';
+import type { Zones } from '../zones/zone-directory.js';
+
+export interface TokenRoutesDeps {
+  readonly zones: Zones;
+  readonly readUse: ReadTokenUse;
+  readonly leftOf: RequestLimits['leftOf'];
+  readonly quota: RecordQuota;
+  /** Null when the operator has not stated it. */
+  readonly endpoint: string | null;
+}
+
+/** What a token says about itself. It knows its own team or demo and no other. */
+export function tokenRoutes(deps: TokenRoutesDeps): Record<'getToken', RequestHandler> {
+  const { zones, readUse, leftOf, quota, endpoint } = deps;
+  return {
+    async getToken(_req, res) {
+      const caller = dnsCallerOf(res);
+      const { id, name } = await zones.of(caller).identify();
+      const use = await readUse(caller, id);
+      if (use === null) throw tokenUnknown();
+      const { token, team } = leftOf(res);
+      const body: TokenBody = {
+        ...identityOf(caller, use),
+        endpoint,
+        zone: { id, name },
+        ...reachOf(caller),
+        requests: { per_token: leftBody(token), per_team: leftBody(team) },
+        records: hasScope(caller) ? quotaBody(caller, use, quota) : null,
+      };
+      sendJsonText(res, 200, JSON.stringify({ token: body }));
+    },
+  };
+}
+
+const hasScope = ({ scopes }: DnsCaller): boolean => scopes.includes(DNS_SCOPE);
+
+/** The team of a demo is not shown: its token is for people outside the team. */
+function identityOf({ tokenId, kind, ownerLabel, scopes, expiresAt }: DnsCaller, use: TokenUse) {
+  return {
+    id: tokenId,
+    name: use.name,
+    kind: use.isOfSession ? ('session' as const) : kind,
+    scopes: [...scopes],
+    created_at: use.createdAt.toISOString(),
+    expires_at: expiresAt?.toISOString() ?? null,
+    team: kind === 'team' ? ownerLabel : null,
+    demo: kind === 'demo' ? ownerLabel : null,
+  };
+}
+
+function reachOf(caller: DnsCaller): Pick<TokenBody, 'names' | 'types'> {
+  if (!hasScope(caller)) return { names: [], types: [] };
+  return { names: [coveredRoot(caller)], types: writableTypes.filter((type) => coversType(caller, type)) };
+}
+
+const leftBody = ({ limit, remaining, resetAt }: Budget) => ({ limit, remaining, reset_at: resetAt.toISOString() });
+
+function quotaBody({ kind }: DnsCaller, { used, reserved, recordsMax }: TokenUse, quota: RecordQuota) {
+  const limit = kind === 'demo' ? quota.recordsPerDemo : (recordsMax ?? quota.recordsPerTeam);
+  return { used, reserved, limit, limit_per_rrset: quota.recordsPerRrset };
+}

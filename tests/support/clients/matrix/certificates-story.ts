@@ -1,0 +1,101 @@
+import { expect } from '@jest/globals';
+import { ownerOf } from '../../crashes/upstream-history.js';
+import { DEMO_ZONE, ZONE } from '../../system/start-system.js';
+import type { Trouble } from './faults.js';
+import { apply, applyUntilDone, countWrites, held, type Stage, settledSets } from './stage.js';
+import type { Outcome } from './stories.js';
+import type { WantedSet } from './wanted.js';
+
+/** Names for which a client keeps one certificate each. */
+interface WantedCertificates {
+  readonly certificates: readonly (readonly string[])[];
+}
+
+const RUNS_MAX = 4;
+
+/**
+ * Gets a certificate, then one for more names. One of these names belongs to a zone that is not Corral's, whose
+ * `_acme-challenge` is an alias of a name of the team. Afterwards no challenge is left, and a second run changes nothing.
+ *
+ * @param trouble happens in each step
+ */
+export async function playCertificates(stage: Stage, trouble?: Trouble): Promise<Outcome> {
+  const { cloud } = stage.system;
+  const own = certificateOf(stage, `*.${stage.team.slug}.${ZONE}`);
+  const delegated = await delegatedName(stage);
+  let most = 0;
+  for (const wanted of [[own], [own, [delegated]]]) {
+    if (trouble !== undefined) await cloud.addFaults(...trouble.rules);
+    most = Math.max(most, await applyUntilDone(stage, { certificates: wanted }, { runsMax: RUNS_MAX }));
+    await cloud.clearFaults();
+    await expectCertificates(stage, { certificates: wanted });
+  }
+  return { runs: most === 1 ? 'first' : 'again' };
+}
+
+/** The quota has no room for a challenge. */
+export async function playCertificatesNearQuota(stage: Stage): Promise<Outcome> {
+  const wanted = { certificates: [certificateOf(stage)] };
+  await fillQuota(stage, 1);
+
+  const refused = await apply(stage, wanted);
+
+  expect({ ...refused, said: refused.said.slice(-4_000) }).toMatchObject({ ok: false });
+  expect(refused.said).toMatch(/quota|records/i);
+  expect(await challengesOf(stage)).toEqual([]);
+
+  await setQuota(stage, 2);
+  const runs = await applyUntilDone(stage, wanted, { runsMax: RUNS_MAX });
+  await expectCertificates(stage, wanted);
+  await removeFilling(stage);
+  await setQuota(stage, 'default');
+  return { runs: runs === 1 ? 'first' : 'again' };
+}
+
+const certificateOf = ({ team }: Stage, ...more: string[]): string[] => [`${team.slug}.${ZONE}`, ...more];
+
+/** @returns a name in a zone of another provider, whose challenges are delegated to the team */
+async function delegatedName({ system, team }: Stage): Promise<string> {
+  const name = `${team.slug}.shop`;
+  const alias = { records: [{ value: `shop.${team.slug}.${ZONE}.` }] };
+  await system.cloud.admin('PUT', `/rrsets/${DEMO_ZONE}/_acme-challenge.${name}/CNAME`, alias);
+  return `${name}.${DEMO_ZONE}`;
+}
+
+async function expectCertificates(stage: Stage, wanted: WantedCertificates): Promise<void> {
+  const names = (lists: readonly (readonly string[])[]) => lists.map((each) => [...each].sort().join(' ')).sort();
+  expect(names((await held(stage)).certificates)).toEqual(names(wanted.certificates));
+  expect(await challengesOf(stage)).toEqual([]);
+  const before = await countWrites(stage);
+  await applyUntilDone(stage, wanted, { runsMax: 1 });
+  expect((await countWrites(stage)) - before).toBe(0);
+}
+
+/** @returns what is left of challenges of the team, of which the mirror knows as much as the upstream */
+const challengesOf = async (stage: Stage): Promise<WantedSet[]> =>
+  (await settledSets(stage)).filter(({ type, name }) => type === 'TXT' && ownerOf(name) === stage.team.slug);
+
+const setQuota = ({ system, team }: Stage, records: number | 'default'): Promise<string> =>
+  system.admin('team', 'set-quota', team.slug, '--dns-records', String(records));
+
+const FILLING = 'filling';
+
+async function fillQuota(stage: Stage, records: number): Promise<void> {
+  await call(stage, 'POST', '/rrsets', {
+    name: `${FILLING}.${stage.team.slug}`,
+    type: 'A',
+    records: Array.from({ length: records }, (_, at) => ({ value: `192.0.2.${at + 1}` })),
+  });
+  await setQuota(stage, records);
+}
+
+const removeFilling = (stage: Stage): Promise<void> => call(stage, 'DELETE', `/rrsets/${FILLING}.${stage.team.slug}/A`);
+
+async function call({ system, team }: Stage, method: string, path: string, body?: object): Promise<void> {
+  const response = await fetch(`${system.url}/zones/${ZONE}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${team.token}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  expect(response.status).toBeLessThan(300);
+}

@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeNeeding } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { System, Team } from '../../system/start-system.js';
+import { type Env, ZONE } from '../../system/system-parts.js';
+import { type Client, missingOf, pebble } from '../client-programs.js';
+import { playCertificates, playCertificatesNearQuota } from './certificates-story.js';
+import { type Trouble, troubles } from './faults.js';
+import { NEAR_QUOTA, STORY } from './parts.js';
+import { GATE, LONG, pinnedVersion, recordedResult, recordResult } from './results.js';
+import type { ClientRow } from './rows.js';
+import { type Stage, setStage } from './stage.js';
+import { type Outcome, playRecords, playRecordsNearQuota } from './stories.js';
+import { wantedStates } from './wanted.js';
+
+/** A row with the command of the client, or why this machine has none. */
+export interface ProvidedRow {
+  readonly row: ClientRow;
+  readonly client: Client;
+}
+
+/** One after the other: each may take a compiler and all of the machine. */
+export async function provide(rows: readonly ClientRow[]): Promise<ProvidedRow[]> {
+  const provided: ProvidedRow[] = [];
+  for (const row of rows) {
+    const authority = row.story === 'certificates' ? await pebble() : null;
+    provided.push({ row, client: authority?.kind === 'missing' ? authority : await row.provide() });
+  }
+  return provided;
+}
+
+export interface Surroundings {
+  readonly system: System;
+  /** The settings of a client that takes an address. */
+  endpoint(team: Team): Env;
+  /** The settings of a client with a built-in address; nothing where no such client is tried. */
+  builtIn?(team: Team): Env;
+  /** The settings of a client that asks an authority for certificates. */
+  authority?(): Env;
+}
+
+type Play = (stage: Stage) => Promise<Outcome>;
+
+/** Plays the same parts with a client in its own team, whose slug is the name of the row, and records how each went. */
+export function describeClient({ row, client }: ProvidedRow, surroundings: () => Surroundings): void {
+  describeNeeding(describe, missingOf(client), row.title, () => {
+    const parts: Record<string, Outcome> = {};
+    let folder: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), `corral-${row.name}-`));
+    });
+    afterAll(async () => {
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const show = (name: string, title: string, play: Play): void =>
+      it(
+        title,
+        async () => {
+          const stage = await stageOf({ row, client }, surroundings(), join(folder, String(Object.keys(parts).length)));
+          parts[name] = await play(stage);
+        },
+        row.timeoutMs ?? 1_800_000,
+      );
+
+    const [story, nearQuota] = playsOf(row);
+    show(STORY, 'creates, changes and deletes, and a second run changes nothing', (stage) => story(stage));
+    for (const trouble of troubles)
+      show(trouble.name, `does so despite ${trouble.name} of the upstream`, (stage) => story(stage, trouble));
+    show(
+      NEAR_QUOTA,
+      'leaves nothing half made when the quota of the team is reached, and goes on when it is raised',
+      nearQuota,
+    );
+
+    it('did what the documentation says, with the pinned version', () => {
+      const version = pinnedVersion(row);
+      const result = { client: row.name, version, ran: row.isInGate ? GATE : LONG, parts };
+      if (process.env.CORRAL_WRITE_DOCS) recordResult(result);
+
+      expect(recordedResult(row)).toEqual(result);
+    });
+  });
+}
+
+type Story = (stage: Stage, trouble?: Trouble) => Promise<Outcome>;
+
+function playsOf(row: ClientRow): [Story, Play] {
+  if (row.story === 'certificates') return [playCertificates, playCertificatesNearQuota];
+  const play = (stage: Stage) => ({
+    stage,
+    states: wantedStates(stage.team.slug, { zone: ZONE, many: row.many ?? MANY }),
+    ...(row.additions && { additions: row.additions }),
+  });
+  return [(stage, trouble) => playRecords(play(stage), trouble), (stage) => playRecordsNearQuota(play(stage))];
+}
+
+/** Enough for more than one page of a list. */
+const MANY = 30;
+
+async function stageOf({ row, client }: ProvidedRow, around: Surroundings, folder: string): Promise<Stage> {
+  const team = around.system.teams.find(({ slug }) => slug === row.name);
+  if (team === undefined) throw new Error(`The system has no team for ${row.name}.`);
+  const command = client.kind === 'found' ? [...client.command, ...(row.args ?? [])] : [];
+  const address = row.address === 'endpoint' ? around.endpoint(team) : around.builtIn?.(team);
+  const authority = row.story === 'certificates' ? around.authority?.() : {};
+  const env = { ...address, ...authority, ...row.env };
+  return setStage({ system: around.system, team, folder, command, env }, row);
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { markdownTable } from '@corral/contracts';
+import { repository } from '../../system/program.js';
+import { partNames } from './parts.js';
+import { pinnedVersion, recordedResult } from './results.js';
+import { type ClientRow, clientRows } from './rows.js';
+
+const clients = join(repository, 'tests', 'clients');
+
+/** How to write the page anew. */
+export const HOW = 'CORRAL_WRITE_DOCS=1 npm test -- tests clients-page';
+
+/**
+ * Fills the marked regions of the page: `<!-- clients -->` with the results of the clients, `<!-- snippet: <file> -->` with a
+ * file of `tests/clients` that a test runs, or with a region of it (`<file>#<name>`). Each region ends with `<!-- end -->`.
+ */
+export function fillPage(page: string): string {
+  return page.replace(
+    /<!-- (clients|snippet: (\S+)) -->\n[\s\S]*?<!-- end -->/g,
+    (_, kind: string, source?: string) => {
+      const content = source === undefined ? resultsTable(clientRows) : snippet(source);
+      return `<!-- ${kind} -->\n\n${content}\n\n<!-- end -->`;
+    },
+  );
+}
+
+/** @returns the sources of the marked snippets of the page */
+export const snippetSources = (page: string): string[] =>
+  [...page.matchAll(/<!-- snippet: (\S+) -->/g)].map(([, source = '']) => source);
+
+function resultsTable(rows: readonly ClientRow[]): string {
+  const cells = rows.map((row) => {
+    const result = recordedResult(row);
+    const parts = partNames.map((name) => cellOf(result?.parts[name]?.runs));
+    return [row.title, pinnedVersion(row), ...parts, result === null ? '' : `\`${result.ran}\``, row.proves];
+  });
+  return markdownTable(['client', 'version', ...partNames, 'shown by', 'in particular'], cells);
+}
+
+const cellOf = (runs: 'first' | 'again' | undefined): string =>
+  runs === undefined ? 'not tried' : runs === 'first' ? 'yes' : 'in a second run';
+
+const LANGUAGES: Readonly<Record<string, string>> = {
+  '.go': 'go',
+  '.py': 'python',
+  '.rs': 'rust',
+  '.sh': 'sh',
+  '.yaml': 'yaml',
+  '.yml': 'yaml',
+  '.tf': 'hcl',
+  '.ini': 'ini',
+};
+
+function snippet(source: string): string {
+  const [file = '', region] = source.split('#');
+  const text = readFileSync(join(clients, file), 'utf8');
+  const shown = region === undefined ? text : regionOf(text, region, file);
+  return `\`\`\`${LANGUAGES[extname(file)] ?? ''}\n${withoutIndent(shown)}\n\`\`\``;
+}
+
+/** The lines between `snippet <name>` and `end of snippet`, which are comments in the language of the file. */
+function regionOf(text: string, name: string, file: string): string {
+  const found = new RegExp(`^[^\\n]*\\bsnippet ${name}\\n([\\s\\S]*?)\\n[^\\n]*\\bend of snippet`, 'm').exec(text)?.[1];
+  if (found === undefined) throw new Error(`tests/clients/${file} has no snippet ${name}.`);
+  return found;
+}
+
+function withoutIndent(text: string): string {
+  const lines = text.trimEnd().split('\n');
+  const filled = lines.filter((line) => line.trim() !== '');
+  const indent = Math.min(...filled.map((line) => line.length - line.trimStart().length));
+  return lines.map((line) => line.slice(indent).replaceAll('\t', '  ')).join('\n');
+}

@@ -1,0 +1,67 @@
+import type { Env } from '../../system/system-parts.js';
+import { type Client, hcloudGo } from '../client-programs.js';
+import type { Additions } from './stories.js';
+
+/**
+ * A client of other people, unchanged, in the folder `tests/clients/<folder>`. `tests/clients/README.md` says what the folder has
+ * to hold, and how a row is added.
+ */
+export interface ClientRow {
+  /** Also the slug of its team, so 3 to 24 lower-case letters, digits and hyphens. */
+  readonly name: string;
+  /** As its users call it; a heading of tests and a cell of the page. */
+  readonly title: string;
+  readonly folder: string;
+  /** The file of the folder that pins the version, and the package whose version it is. */
+  readonly pin: { readonly file: 'go.mod' | 'requirements.txt' | 'Cargo.lock' | 'package.json'; readonly of: string };
+  /** Finds or builds its command. */
+  readonly provide: () => Promise<Client>;
+  /** Files of the folder that the page shows. The client finds them in its own folder, with the names of the test in them. */
+  readonly snippets?: readonly string[];
+  /** What a machine needs in order to build it, as the page says it. */
+  readonly needs: string;
+  /** Arguments before the step. */
+  readonly args?: readonly string[];
+  readonly env?: Env;
+  readonly address: 'endpoint' | 'built-in';
+  /** Whether it keeps record sets, or gets certificates for names. */
+  readonly story: 'records' | 'certificates';
+  /** Whether `npm test` tries it, and not only `npm run test:long -- clients`. */
+  readonly isInGate: boolean;
+  /** The number of further record sets: the default is 30. */
+  readonly many?: number;
+  readonly additions?: Additions;
+  /** What its run shows in particular, as the page says it: a sentence. */
+  readonly proves: string;
+  readonly timeoutMs?: number;
+}
+
+export const clientRows: readonly ClientRow[] = [
+  {
+    name: 'hcloud-go',
+    title: 'hcloud-go, 10 at a time',
+    folder: 'hcloud-go',
+    pin: { file: 'go.mod', of: 'github.com/hetznercloud/hcloud-go/v2' },
+    provide: hcloudGo,
+    needs: 'Go',
+    args: ['10'],
+    address: 'endpoint',
+    story: 'records',
+    isInGate: true,
+    proves: 'The calls of the Terraform provider, with a state file like that of Terraform.',
+  },
+  {
+    name: 'hcloud-go-30',
+    title: 'hcloud-go, 30 at a time',
+    folder: 'hcloud-go',
+    pin: { file: 'go.mod', of: 'github.com/hetznercloud/hcloud-go/v2' },
+    provide: hcloudGo,
+    needs: 'Go',
+    args: ['30'],
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    many: 90,
+    proves: 'The same with `-parallelism=30`.',
+  },
+];

@@ -1,0 +1,85 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, startProcess } from '@corral/testing';
+import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
+import type { Env } from '../system/system-parts.js';
+import type { Client } from './client-programs.js';
+import { startResolver } from './resolver.js';
+
+/** An ACME authority that really looks challenges up. */
+export interface Pebble {
+  /** The settings of a client that asks it for certificates. */
+  readonly env: Env;
+  stop(): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Starts pebble, the ACME authority for tests of Let's Encrypt, with a certificate for `127.0.0.1`.
+ *
+ * @param client its command
+ * @param dnsPort the port of the name server for all zones
+ * @param trusted a file with the authorities that clients trust already; they get it together with that of pebble
+ */
+export async function startPebble(
+  client: Client,
+  { dnsPort, trusted }: { dnsPort: number; trusted: string },
+): Promise<Pebble> {
+  if (client.kind === 'missing') throw new Error(client.missing.how);
+  const folder = await mkdtemp(join(tmpdir(), 'corral-pebble-'));
+  const file = (name: string): string => join(folder, name);
+  const resolver = await startResolver(dnsPort);
+  const [port, managementPort] = [await freePort(), await freePort()];
+  const authority = await certify(folder);
+  await writeFile(file('bundle.pem'), `${await readFile(trusted, 'utf8')}\n${authority}`);
+  const pebble = {
+    listenAddress: `127.0.0.1:${port}`,
+    managementListenAddress: `127.0.0.1:${managementPort}`,
+    certificate: file('tls.crt'),
+    privateKey: file('tls.key'),
+    httpPort: 5002,
+    tlsPort: 5001,
+    ocspResponderURL: '',
+    externalAccountBindingRequired: false,
+    retryAfter: { authz: 1, order: 1 },
+    keyAlgorithm: 'ecdsa',
+  };
+  await writeFile(file('pebble.json'), JSON.stringify({ pebble }));
+  const directory = `https://127.0.0.1:${port}/dir`;
+  const running = await startProcess({
+    name: 'pebble',
+    command: client.command[0] as string,
+    args: ['-config', file('pebble.json'), '-dnsserver', `127.0.0.1:${resolver.port}`],
+    // Every name is looked up every time, and immediately. By default half of the names are taken as proved before.
+    env: { PEBBLE_VA_NOSLEEP: '1', PEBBLE_AUTHZREUSE: '0' },
+    readyLine: 'ACME directory available',
+  });
+  return {
+    env: {
+      CORRAL_ACME: directory,
+      CORRAL_RESOLVER: `127.0.0.1:${resolver.port}`,
+      SSL_CERT_FILE: file('bundle.pem'),
+      REQUESTS_CA_BUNDLE: file('bundle.pem'),
+      NO_PROXY: '127.0.0.1',
+      no_proxy: '127.0.0.1',
+    },
+    async stop() {
+      await running.stop();
+      await resolver.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** @returns the certificate of the authority of `tls.crt` */
+async function certify(folder: string): Promise<string> {
+  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+  const authority = await makeAuthority('pebble', validity);
+  const names = { dns: ['localhost'] as [string], ip: ['127.0.0.1'] };
+  const { certificate, key } = await issueServerCertificate(authority, names, validity);
+  await writeFile(join(folder, 'tls.crt'), certificate);
+  await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
+  return authority.certificate;
+}
