@@ -1,4 +1,3 @@
-import type { ClusterAnswerBody } from '@corral/contracts';
 import { Button, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -41,8 +40,6 @@ export function SignInForm({ returnTo, onSignedIn }: SignInFormProps) {
   );
 }
 
-type Me = ClusterAnswerBody<'me'>;
-
 function DevSignIn({ onSignedIn }: Pick<SignInFormProps, 'onSignedIn'>) {
   const [email, setEmail] = useState('');
   const cache = useQueryClient();
@@ -52,10 +49,7 @@ function DevSignIn({ onSignedIn }: Pick<SignInFormProps, 'onSignedIn'>) {
     retry: false,
   });
   const signIn = useMutation({
-    mutationFn: async (address: string): Promise<Me> => {
-      const { body } = await corral.devSignIn({}, { body: { email: address } });
-      return body;
-    },
+    mutationFn: (address: string) => bodyOf(corral.devSignIn({}, { body: { email: address } })),
     onSuccess: async (me) => {
       forgetDnsSessions();
       cache.setQueryData(['me'], me);
