@@ -86,7 +86,7 @@ export function createClient(options: ClientOptions): CorralClient {
     list: (id: ListId, params: Params, given: AnyOptions = {}) => itemsOf(transport, id, params, given),
     listAll: (id: ListId, params: Params, given: AnyOptions = {}) => allOf(itemsOf(transport, id, params, given)),
     lines: (id: LinesId, params: Params, given: AnyOptions = {}) => documentsOf(transport, id, params, given),
-    waitForOperation: (operation: OperationRef | string, given: WaitOptions = {}) =>
+    waitForOperation: async (operation: OperationRef | string, given: WaitOptions = {}) =>
       waitUntilEnded(operationReader(transport), transport.pause, refOf(operation), given),
     followEvents: (team: string, given?: FollowOptions) => followEvents(transport, team, given),
   };
@@ -153,6 +153,7 @@ function operationReader(transport: Transport): ReadOperation {
     );
     return {
       operation: bodyOf(text, { status: 200, operationId: 'getOperation' }) as Operation,
+      wasHeld: headers.has('Preference-Applied'),
       retryAfterMs: retryAfterMsOf(headers),
     };
   };
