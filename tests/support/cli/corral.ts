@@ -64,7 +64,7 @@ export async function corralCommand(env: Readonly<Record<string, string | undefi
     ...env,
   };
   const start: Corral['start'] = (args, { env: more = {}, input = '' } = {}) => {
-    const all = { ...process.env, ...own, ...more };
+    const all: Readonly<Record<string, string | undefined>> = { ...process.env, ...own, ...more };
     const child = spawn(process.execPath, [program, ...args], { env: all, stdio: ['pipe', 'pipe', 'pipe'] });
     const said = { out: '', err: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
