@@ -4,10 +4,10 @@ import json
 import os
 import time
 
-from cluster_management_api_client import Client
-from cluster_management_api_client.api.clusters import delete_cluster, get_cluster, put_cluster
-from cluster_management_api_client.api.operations import get_operation
-from cluster_management_api_client.models import (
+from cluster_client import Client
+from cluster_client.api.clusters import delete_cluster, get_cluster, put_cluster
+from cluster_client.api.operations import get_operation
+from cluster_client.models import (
     Cluster,
     ClusterAccepted,
     ClusterDeclaration,
