@@ -122,10 +122,18 @@ export function operationWaits({ limits, ending, ...deps }: OperationWaitsDeps):
 /** @returns a function that takes a place, and returns how to leave it; null when there is none */
 function roomFor({ perCaller, perTeam, perProcess }: OperationWaitLimits) {
   const ofTeamMax = Math.min(perTeam, Math.max(1, Math.floor(perProcess * SHARE_OF_TEAM)));
-  const [ofCaller, ofTeam, ofProcess] = [keyedSemaphore(perCaller), keyedSemaphore(ofTeamMax), keyedSemaphore(perProcess)];
+  const [ofCaller, ofTeam, ofProcess] = [
+    keyedSemaphore(perCaller),
+    keyedSemaphore(ofTeamMax),
+    keyedSemaphore(perProcess),
+  ];
   return (teamId: TeamId, caller: string): (() => void) | null => {
     const taken: (() => void)[] = [];
-    for (const [places, key] of [[ofCaller, caller], [ofTeam, teamId], [ofProcess, '']] as const) {
+    for (const [places, key] of [
+      [ofCaller, caller],
+      [ofTeam, teamId],
+      [ofProcess, ''],
+    ] as const) {
       const leave = places.tryAcquire(key);
       if (leave === null) {
         for (const each of taken) each();
