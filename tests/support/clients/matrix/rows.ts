@@ -1,5 +1,5 @@
 import type { Env } from '../../system/system-parts.js';
-import { type Client, hcloudGo } from '../client-programs.js';
+import { type Client, hcloudGo, pythonProgram } from '../client-programs.js';
 import type { Additions } from './stories.js';
 
 /**
@@ -13,7 +13,10 @@ export interface ClientRow {
   readonly title: string;
   readonly folder: string;
   /** The file of the folder that pins the version, and the package whose version it is. */
-  readonly pin: { readonly file: 'go.mod' | 'requirements.txt' | 'Cargo.lock' | 'package.json'; readonly of: string };
+  readonly pin: {
+    readonly file: 'go.mod' | 'requirements.txt' | 'collections.txt' | 'Cargo.lock' | 'package.json';
+    readonly of: string;
+  };
   /** Finds or builds its command. */
   readonly provide: () => Promise<Client>;
   /** Files of the folder that the page shows. The client finds them in its own folder, with the names of the test in them. */
@@ -35,6 +38,9 @@ export interface ClientRow {
   readonly proves: string;
   readonly timeoutMs?: number;
 }
+
+const ansible = (): Promise<Client> =>
+  pythonProgram('ansible', 'keep.py', { atLeast: [3, 11], completedBy: ['complete.py', 'collections.txt'] });
 
 export const clientRows: readonly ClientRow[] = [
   {
@@ -63,5 +69,84 @@ export const clientRows: readonly ClientRow[] = [
     isInGate: false,
     many: 90,
     proves: 'The same with `-parallelism=30`.',
+  },
+  {
+    name: 'hcloud-python',
+    title: 'hcloud-python',
+    folder: 'hcloud-python',
+    pin: { file: 'requirements.txt', of: 'hcloud' },
+    provide: () => pythonProgram('hcloud-python', 'keep.py'),
+    needs: 'Python 3 with venv',
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    proves: 'A program with a state file, which waits for every action.',
+  },
+  {
+    name: 'octodns',
+    title: 'octoDNS with octodns-hetzner',
+    folder: 'octodns',
+    pin: { file: 'requirements.txt', of: 'octodns-hetzner' },
+    provide: () => pythonProgram('octodns', 'keep.py'),
+    snippets: ['config.yaml'],
+    needs: 'Python 3 with venv',
+    address: 'built-in',
+    story: 'records',
+    isInGate: false,
+    proves: '`octodns-sync`, which does not wait for actions, and `octodns-dump`.',
+  },
+  {
+    name: 'lexicon',
+    title: 'lexicon',
+    folder: 'lexicon',
+    pin: { file: 'requirements.txt', of: 'dns-lexicon' },
+    provide: () => pythonProgram('lexicon', 'keep.py'),
+    needs: 'Python 3 with venv',
+    address: 'built-in',
+    story: 'records',
+    isInGate: false,
+    proves: 'Changes of single records, found by the zone’s SOA record.',
+  },
+  {
+    name: 'ansible-hcloud',
+    title: 'Ansible, hetzner.hcloud',
+    folder: 'ansible',
+    pin: { file: 'collections.txt', of: 'ansible' },
+    provide: ansible,
+    snippets: ['hetzner.hcloud.yaml'],
+    needs: 'Python 3 with venv',
+    args: ['hetzner.hcloud'],
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    many: 0,
+    proves: 'A playbook with `zone_rrset` and `zone_rrset_info`.',
+  },
+  {
+    name: 'ansible-community',
+    title: 'Ansible, community.dns',
+    folder: 'ansible',
+    pin: { file: 'collections.txt', of: 'ansible' },
+    provide: ansible,
+    snippets: ['community.dns.yaml'],
+    needs: 'Python 3 with venv',
+    args: ['community.dns'],
+    address: 'built-in',
+    story: 'records',
+    isInGate: false,
+    proves: 'A playbook with `hetzner_dns_record_sets`, which also prunes.',
+  },
+  {
+    name: 'certbot',
+    title: 'certbot with certbot-dns-hetzner-cloud',
+    folder: 'certbot',
+    pin: { file: 'requirements.txt', of: 'certbot-dns-hetzner-cloud' },
+    provide: () => pythonProgram('certbot', 'keep.py'),
+    snippets: ['cli.ini'],
+    needs: 'Python 3 with venv, and Go',
+    address: 'built-in',
+    story: 'certificates',
+    isInGate: false,
+    proves: 'Certificates of pebble, with a wildcard and with a challenge delegated by CNAME.',
   },
 ];
