@@ -132,6 +132,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       ...options.config,
     },
     prisma: db,
+    pool,
     changes,
     sessions,
     sessionUse,

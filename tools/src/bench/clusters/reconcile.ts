@@ -4,6 +4,7 @@ import { waitFor } from '@corral/testing';
 import { atRate, percentile } from '../load/load.js';
 import { say, table } from '../load/report.js';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
+import { costMeter, uncounted } from './cost-meter.js';
 
 export interface ReconcileBenchOptions {
   /** The duration of the latency measurement. */
@@ -88,16 +89,38 @@ async function measureThroughput(rig: ClusterRig): Promise<void> {
     await rig.stopReconcilers();
     const since = await databaseTime(rig);
     for (let index = 0; index < CHANGED_CLUSTERS; index += 1) await change(rig, index, 10 + round);
+    await rig.resetCalls();
     await rig.startReconcilers(workers);
+    const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
     await untilConverged(rig);
     const perSecond = await operationsPerSecond(rig, since);
+    const { statements, commits, cpu } = await readCost();
+    const calls = Object.values(await rig.gardenCalls()).reduce((sum, times) => sum + times, 0);
+    const perChange = (amount: number) => (amount / CHANGED_CLUSTERS).toFixed(1);
     rows.push([
       `${workers} ${workers === 1 ? 'worker' : 'workers'}`,
       perSecond.toFixed(0),
       (perSecond / bare).toFixed(2),
+      ...[statements, commits, calls].map(perChange),
+      ...['reconcilers', 'Postgres', 'garden'].map((part) => perChange((cpu[part] ?? 0) * 1_000)),
     ]);
   }
-  say(table([`${CHANGED_CLUSTERS} changes to convergence`, 'per second', 'ratio'], rows));
+  say(
+    table(
+      [
+        `${CHANGED_CLUSTERS} changes to convergence`,
+        'per second',
+        'ratio',
+        'per change: statements',
+        'commits',
+        'garden calls',
+        'CPU ms: workers',
+        'Postgres',
+        'garden',
+      ],
+      rows,
+    ),
+  );
 }
 
 /** Reconciles the same clusters directly on the garden and waits for each, which shows the limit of the garden itself. */
@@ -178,7 +201,8 @@ export async function untilConverged({ pool }: Pick<ClusterRig, 'pool'>, timeout
     'every cluster to converge',
     async () => {
       const { rows } = await pool.query<{ open: number }>(
-        'SELECT count(*)::int AS open FROM cluster WHERE observed_generation < generation OR due_at IS NOT NULL',
+        `SELECT count(*)::int AS open FROM cluster
+         WHERE observed_generation < generation OR due_at IS NOT NULL ${uncounted}`,
       );
       return rows[0]?.open === 0;
     },
