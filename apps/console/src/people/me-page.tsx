@@ -16,6 +16,8 @@ import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
 import { clearDrafts } from '../ui/use-draft.js';
 
+const methods = { oidc: 'identity provider', development: 'development', command_line: 'allowed by you' } as const;
+
 /** The person themselves: sessions and preferences. */
 export function MePage() {
   const me = useQuery(meQuery());
@@ -113,14 +115,14 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
         columns={[
           {
             id: 'agent',
-            label: 'Browser',
-            cell: ({ userAgent, current }) => (
+            label: 'Browser or program',
+            cell: ({ name, userAgent, current }) => (
               <>
-                {userAgent || 'unknown'} {current && <Status tone="good">this one</Status>}
+                {(name ?? userAgent) || 'unknown'} {current && <Status tone="good">this one</Status>}
               </>
             ),
           },
-          { id: 'method', label: 'Sign-in', cell: ({ method }) => (method === 'oidc' ? 'identity provider' : method) },
+          { id: 'method', label: 'Sign-in', cell: ({ method }) => methods[method] },
           { id: 'since', label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
           { id: 'used', label: 'Last used', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
           { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
@@ -128,10 +130,10 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
             id: 'actions',
             label: '',
             alignEnd: true,
-            cell: ({ id, current, userAgent }) =>
+            cell: ({ id, current, name, userAgent }) =>
               !current && (
                 <Button variant="subtle" color="bad" onClick={() => end.mutate(id)}>
-                  End session<span className="visually-hidden"> of {userAgent}</span>
+                  End session<span className="visually-hidden"> of {name ?? userAgent}</span>
                 </Button>
               ),
           },
