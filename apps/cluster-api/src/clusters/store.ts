@@ -16,6 +16,7 @@ import type { Caller } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { lockServers } from '../node-pools/server-claims-store.js';
+import { acceptChange, removeDraft } from './change-store.js';
 import {
   type ClusterRow,
   clusterOf,
@@ -26,7 +27,6 @@ import {
   wholeClusters,
 } from './rows.js';
 import type { ChangedCluster, ClusterStore, ClusterTransaction, UsableConnection } from './transaction.js';
-import { acceptChange, removeDraft } from './change-store.js';
 
 /** Attempts before a collision of generated names is reported. One collision is already unlikely. */
 const ATTEMPTS_MAX = 3;
