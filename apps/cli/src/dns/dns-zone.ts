@@ -1,4 +1,4 @@
-import { type CorralDnsClient, createDnsClient, type DnsSchemas } from '@corral/client';
+import { type CorralDnsClient, createDnsClient, type DnsSchemas, isCorralError } from '@corral/client';
 import { type Rrset, writableTypes, type Zone } from '@corral/contracts';
 import type { PlanContext } from '@corral/record-changes';
 import type { Cli } from '../cli.js';
@@ -57,12 +57,8 @@ export async function connectZone(cli: Cli): Promise<DnsZone> {
   const facts = (await client.getToken({}, { signal })).body.token;
   const zoneId = { zone: facts.zone.name };
   const { zone } = (await client.getZone(zoneId, { signal })).body;
-  const list = async (): Promise<Rrset[]> => {
-    const rrsets: Rrset[] = [];
-    for await (const rrset of client.list('listRrsets', zoneId, { signal })) rrsets.push(rrset as Rrset);
-    return rrsets;
-  };
-  return { client, facts, context: planContextOf(facts), zone: zone as Zone, list };
+  const list = (): Promise<Rrset[]> => client.listAll('listRrsets', zoneId, { signal });
+  return { client, facts, context: planContextOf(facts), zone, list };
 }
 
 export function planContextOf({ zone, team, demo, names, types, records }: DnsTokenFacts): PlanContext {
@@ -75,6 +71,19 @@ export function planContextOf({ zone, team, demo, names, types, records }: DnsTo
     withinTypes: types.length === writableTypes.length ? [] : types,
     records: records ?? { used: 0, reserved: 0, limit: 0 },
   };
+}
+
+/** @returns null when the set does not exist, or the token cannot read it */
+export async function readSet(
+  { client, zone }: DnsZone,
+  { name, type }: { readonly name: string; readonly type: string },
+): Promise<Rrset | null> {
+  try {
+    return (await client.getRrset({ zone: zone.name, name, type })).body.rrset;
+  } catch (error) {
+    if (isCorralError(error) && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /** A record set as it is printed. */

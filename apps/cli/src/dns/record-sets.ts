@@ -13,10 +13,9 @@ import type { Cli } from '../cli.js';
 import { CliError, usageError } from '../exit-codes.js';
 import { confirm } from '../output/ask.js';
 import { renderTable } from '../output/table.js';
-import { connectZone, type DnsZone, setBody } from './dns-zone.js';
+import { connectZone, type DnsZone, readSet, setBody } from './dns-zone.js';
 import { planBody, planText } from './plan-text.js';
 import { runPlan } from './run-plan.js';
-import { readSet } from './set-api.js';
 import { quotedText } from './text-value.js';
 
 export async function listSets(cli: Cli, name: string | undefined, options: { type?: string[] }): Promise<void> {

@@ -1,10 +1,16 @@
-import { applyChanges, type ChangePlan, type SetOutcome, type SetState } from '@corral/record-changes';
+import {
+  applyChanges,
+  type ChangePlan,
+  classifyFailure,
+  recordSetApi,
+  type SetOutcome,
+  type SetState,
+} from '@corral/record-changes';
 import type { Cli } from '../cli.js';
 import { CliExit, type ExitReason } from '../exit-codes.js';
 import { startProgress } from '../output/progress.js';
 import { printable } from '../output/table.js';
 import type { DnsZone } from './dns-zone.js';
-import { classify, setApiOf } from './set-api.js';
 
 /**
  * Carries out a plan and shows how it goes. What is left after a failure is done by running the command again.
@@ -20,8 +26,9 @@ export async function runPlan(cli: Cli, zone: DnsZone, { waves }: ChangePlan): P
   const stopped = await applyChanges({
     waves,
     outcomes: {},
-    api: setApiOf(zone),
-    classify,
+    // A write that was begun is not interrupted: it is waited for.
+    api: recordSetApi(async () => ({ client: zone.client, zone: zone.zone.name })),
+    classify: (error) => classifyFailure(error, 'The DNS token is not accepted any more.'),
     onOutcome(key, outcome) {
       outcomes[key] = outcome;
       const done = Object.values(outcomes).filter(({ state }) => state === 'done').length;
