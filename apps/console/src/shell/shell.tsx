@@ -3,7 +3,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-q
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { change, read } from '../api/client.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery } from '../api/queries.js';
 import { clockOf } from '../ui/relative-time.js';
@@ -95,7 +95,7 @@ function Person() {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const signOut = useMutation({
-    mutationFn: () => change('post', '/auth/logout/', {}),
+    mutationFn: () => corral.signOut({}),
     onSuccess: async () => {
       clearDrafts();
       forgetDnsSessions();
@@ -162,7 +162,7 @@ function SessionEndDialog() {
     // The page is that of one person: with a session of another it stays covered.
     return onSessionElsewhere(async () => {
       const before = cache.getQueryData(meQuery().queryKey);
-      const me = await read('/api/v1/me/', {}).catch(() => null);
+      const me = await bodyOf(corral.getMe({})).catch(() => null);
       if (me === null || me.id !== before?.id) return;
       noteSessionStart();
       await cache.invalidateQueries();

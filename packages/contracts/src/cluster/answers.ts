@@ -26,6 +26,7 @@ import {
   teamMemberSchema,
   teamSchema,
 } from './people/team.js';
+import { issuedTokenSchema, tokenErrors } from './people/token-request.js';
 import { problemCodes } from './problem-codes.js';
 import {
   count,
@@ -48,6 +49,7 @@ import {
   connectionPhases,
   kubeconfigScopes,
   migrationPhases,
+  type OperationErrorCode,
   operationErrorCodes,
   operationKinds,
   operationStates,
@@ -95,7 +97,7 @@ const operationErrorSchema = {
   additionalProperties: false,
   description: 'Empty unless the operation failed.',
   properties: {
-    code: { enum: Object.keys(operationErrorCodes) },
+    code: { enum: Object.keys(operationErrorCodes) as OperationErrorCode[] },
     message: filled,
     retryable: { type: 'boolean' },
     hint: filled,
@@ -328,6 +330,7 @@ export const clusterAnswerSchemas = {
   receivedInvitationList: list(receivedInvitationSchema),
   billingOutcome: billingOutcomeSchema,
   sessionList: list(sessionSchema),
+  issuedToken: issuedTokenSchema,
   devPeople: exactly({
     items: {
       type: 'array',
@@ -373,6 +376,11 @@ export const problemSchema = {
         detail: { ...filled, description: 'A complete sentence that says what to do.' },
       }),
     },
+    error: {
+      enum: tokenErrors,
+      description: 'Only in answers of `/auth/token/`: the code for OAuth clients (RFC 6749 section 5.2, RFC 8693).',
+    },
+    error_description: { ...filled, description: 'Only with `error`: `detail` in the characters of RFC 6749.' },
   },
 } as const;
 

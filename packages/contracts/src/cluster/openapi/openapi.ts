@@ -106,22 +106,27 @@ function operationOf(route: ClusterRoute, { request }: DocumentSchemas): object 
   };
 }
 
-function requestBodyOf({ operationId, body, bodyOptional }: ClusterRoute, render: (body: object) => object): object {
+function requestBodyOf(route: ClusterRoute, render: (body: object) => object): object {
+  const { operationId, body, bodyOptional, form } = route;
   if (body === undefined) return {};
-  const content = { schema: render(body), ...withExamples(clusterRequestExamples[operationId]) };
-  return { requestBody: { required: bodyOptional !== true, content: { 'application/json': content } } };
+  const examples = withExamples(clusterRequestExamples[operationId]);
+  const content = {
+    ...(form === 'only' ? {} : { 'application/json': { schema: render(body), ...examples } }),
+    ...(form === undefined ? {} : { 'application/x-www-form-urlencoded': { schema: render(body), ...examples } }),
+  };
+  return { requestBody: { required: bodyOptional !== true, content } };
 }
 
 const withExamples = (examples: Examples | undefined): object => (examples === undefined ? {} : { examples });
 
 function queryParameter(parameter: ClusterQueryParameter, render: (schema: object) => object): object {
-  const { name, description: about, type, values, isRepeatable } = parameter;
+  const { name, description: about, type, values, isRepeatable, isRequired = false } = parameter;
   const { schema: narrower = {}, ...note } = queryNotes[name] ?? {};
   const one = values ? render({ enum: values }) : { ...queryTypes[type], ...narrower };
   const schema = isRepeatable
     ? { type: 'array', items: one, uniqueItems: true, minItems: 1, ...(values ? { maxItems: values.length } : {}) }
     : one;
-  return { name, in: 'query', required: false, description: about, schema, ...note };
+  return { name, in: 'query', required: isRequired, description: about, schema, ...note };
 }
 
 const createsByPut = ['putCluster', 'putNodePool', 'putConnection'];
@@ -154,11 +159,19 @@ function successes(route: ClusterRoute): Record<string, object> {
       {
         description: descriptionOf(route, Number(status)),
         headers: headersOf(Number(status), successHeadersOf(route, Number(status))),
+        ...(route.page && status === '200' ? { content: pageContent } : {}),
         ...(answer === null ? {} : { content: contentOf(route, status, answer) }),
       },
     ]),
   );
 }
+
+const pageContent = {
+  'text/html': {
+    schema: { type: 'string' },
+    examples: { example: { summary: 'A page with a form', value: '<!doctype html>…' } },
+  },
+};
 
 function contentOf(route: ClusterRoute, status: string, answer: ClusterAnswer): object {
   const dryRun = status === '200' ? dryRuns[route.operationId] : undefined;
