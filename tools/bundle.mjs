@@ -35,6 +35,8 @@ const { metafile } = await build({
   // What is imported when it is needed stays apart until then.
   splitting: true,
   sourcemap: 'linked',
+  minifyWhitespace: true,
+  lineLimit: 200,
   define: { 'process.env.CORRAL_VERSION': JSON.stringify(app.version) },
   metafile: true,
   external: external.flatMap((name) => [name, `${name}/*`]),

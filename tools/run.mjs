@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NODE_VERSION_MIN = [20, 19];
 
@@ -25,9 +25,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const inRoot = (...path) => join(root, ...path);
 const say = (line) => process.stderr.write(`${line}\n`);
 
-/** What runs, and what has to be built for it; nothing named: everything. */
+/**
+ * What runs, and what has to be built for it; nothing named: everything. `isHere`: in this process, because it runs for
+ * hours, and a second process would take 40 MiB only to wait for it.
+ */
 const commands = {
-  start: { program: 'tools/dist/start/main.js', build: [] },
+  start: { program: 'tools/dist/start/main.js', build: [], isHere: true },
   test: { program: 'tools/dist/test/main.js', build: [] },
   'test:long': { program: 'tools/dist/long/main.js', build: [] },
   'test:database': { program: 'tools/dist/test/database.js', build: ['--filter=@corral/tools'] },
@@ -35,6 +38,7 @@ const commands = {
   bench: { program: 'tools/dist/bench/main.js', build: [] },
   screenshots: { program: 'tools/dist/screenshots/main.js', build: [] },
   admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
+  corral: { program: 'apps/cli/dist/main.js', build: ['--filter=@corral/cli'] },
 };
 
 const [name, ...args] = process.argv.slice(2);
@@ -42,11 +46,13 @@ checkNode();
 if (name === 'reset') {
   reset();
 } else if (Object.hasOwn(commands, name)) {
-  const { program, build: filters } = commands[name];
+  const { program, build: filters, isHere = false } = commands[name];
   if (name === 'start') refuseWhileStarted('`npm start` is already running in this folder');
   install();
   build(filters);
-  handOver(program);
+  refuseMissing(program);
+  if (isHere) await runHere(program);
+  else handOver(program);
 } else {
   fail(`Usage: node tools/run.mjs ${[...Object.keys(commands), 'reset'].join('|')} [arguments]`);
 }
@@ -119,27 +125,46 @@ function environment() {
   return env;
 }
 
+function refuseMissing(program) {
+  if (existsSync(inRoot(program))) return;
+  fail(`${program} is missing: \`npm run ${name}\` is not available in this version.`);
+}
+
+/** Runs `npm start`, which ends on SIGTERM. */
+async function runHere(program) {
+  const env = environment();
+  for (const variable of Object.keys(process.env)) if (!(variable in env)) delete process.env[variable];
+  Object.assign(process.env, env);
+  noteStarted();
+  process.on('exit', () => rmSync(startedFile(), { force: true }));
+  whenAbandoned(() => process.kill(process.pid, 'SIGTERM'));
+  await import(pathToFileURL(inRoot(program)).href);
+}
+
 function handOver(program) {
-  if (!existsSync(inRoot(program)))
-    fail(`${program} is missing: \`npm run ${name}\` is not available in this version.`);
   const child = spawn(process.execPath, ['--enable-source-maps', inRoot(program), ...args], {
     env: environment(),
     stdio: 'inherit',
   });
-  if (name === 'start') noteStarted(child.pid);
   // At a terminal Ctrl-C reaches the child without us, and a second one would mean "at once".
   const forwarded = process.stdin.isTTY ? ['SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => forwarded.includes(signal) && child.kill(signal));
   }
-  // npm and its shell end immediately on a signal, and neither passes it on.
-  const before = ancestors();
-  setInterval(() => ancestors() !== before && child.kill('SIGTERM'), 500).unref();
+  whenAbandoned(() => child.kill('SIGTERM'));
   child.on('error', (error) => fail(error.message));
-  child.on('exit', (code, signal) => {
-    if (name === 'start') rmSync(startedFile(), { force: true });
-    process.exit(code ?? 128 + constants.signals[signal]);
-  });
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+/** npm and its shell end immediately on a signal, and neither passes it on. */
+function whenAbandoned(act) {
+  const before = ancestors();
+  const timer = setInterval(() => {
+    if (ancestors() === before) return;
+    clearInterval(timer);
+    act();
+  }, 500);
+  timer.unref();
 }
 
 /** Those who wait for us: our parent and, when that is the shell of an npm script, npm. */
@@ -158,9 +183,9 @@ function startedFile() {
   return inRoot('.corral', 'start.pid');
 }
 
-function noteStarted(pid) {
+function noteStarted() {
   mkdirSync(inRoot('.corral'), { recursive: true, mode: 0o700 });
-  writeFileSync(startedFile(), String(pid));
+  writeFileSync(startedFile(), String(process.pid));
 }
 
 function refuseWhileStarted(reason) {
@@ -178,7 +203,7 @@ function isOurs(pid) {
     if (error.code !== 'EPERM') return false;
   }
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(commands.start.program);
+    return /run\.mjs\0start\0/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
   } catch {
     return true; // no Linux, or not ours to read: believe it
   }

@@ -36,6 +36,7 @@ import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './e
 import { admit, flightOwnerOf, refuseCrossSite, unverifiedFlightOwnerOf } from './http/caller.js';
 import { problemShape } from './http/error-shape.js';
 import { refuseIdempotencyKey } from './http/idempotency-key.js';
+import { oauthErrors } from './http/oauth-errors.js';
 import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
@@ -45,6 +46,7 @@ import { Problem } from './problem.js';
 import { isOtherProject } from './servers/cloud-project.js';
 import { buildServerHandlers, type ServerConfig, type ServerHandlerDeps } from './servers/handlers.js';
 import { buildTeamHandlers, type TeamConfig } from './teams/handlers.js';
+import { tokenRoutes } from './tokens/routes.js';
 import { usageRoutes } from './usage/routes.js';
 import { usageStore } from './usage/store.js';
 
@@ -68,7 +70,7 @@ export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignI
 export type GardenOfApi = ClusterHandlerDeps['garden'] & ServerHandlerDeps['garden'];
 
 export interface AppDeps
-  extends Pick<SignInHandlerDeps, 'sessions' | 'secrets' | 'oidc'>,
+  extends Pick<SignInHandlerDeps, 'sessions' | 'codes' | 'secrets' | 'oidc'>,
     Pick<ConnectionHandlerDeps, 'verifyToken' | 'queue'>,
     Pick<ServerHandlerDeps, 'projects'>,
     Pick<DnsHandlerDeps, 'budgets'>,
@@ -110,7 +112,8 @@ export function buildApp(deps: AppDeps): Express {
   app.use(limits.perAddress);
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
-  app.use(['/auth/login', '/auth/callback'], limits.signInPerAddress);
+  app.use(['/auth/login', '/auth/callback', '/auth/authorize'], limits.signInPerAddress);
+  app.use('/auth/token', limits.tokensPerAddress);
   app.use(loadCaller({ sessions, onUse: sessionUse.note, accounts, onTokenUse: accountUse.note }));
   app.use(flights.countAs(flightOwnerOf));
   app.use(limits.forgiveAddress);
@@ -125,6 +128,7 @@ export function buildApp(deps: AppDeps): Express {
     }),
   );
   app.use(unknownPath);
+  app.use('/auth/token', oauthErrors(errors));
   app.use(errorHandler(errors, log));
   return app;
 }
@@ -193,6 +197,7 @@ function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, Reques
     ...usageRoutes({ store: usageStore(app.prisma), now: app.now }),
     ...buildTeamHandlers(deps),
     ...buildAccountHandlers(deps),
+    ...tokenRoutes(app),
     ...buildEventHandlers(deps),
   };
 }

@@ -118,7 +118,7 @@ export const clusterApiConfig = {
   LIMIT_SIGN_IN: integer({
     default: clusterLimits.signInRequestsPerAddressPerMinute,
     min: 2,
-    desc: 'Sign-in requests per address and minute. One sign-in takes two requests.',
+    desc: 'Sign-in requests per address and minute; one sign-in takes two. Token requests have a limit of the same size.',
   }),
   EVENT_HEARTBEAT_MS: durationMs({
     default: eventDefaults.heartbeatMs,

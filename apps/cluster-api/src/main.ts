@@ -1,4 +1,10 @@
-import { accountTokenUseRecorder, accountVerifier, sessionStore, sessionUseRecorder } from '@corral/auth';
+import {
+  accountTokenUseRecorder,
+  accountVerifier,
+  sessionStore,
+  sessionUseRecorder,
+  signInCodeStore,
+} from '@corral/auth';
 import { connectPool, registerProcess } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectProjects, verifyToken } from '@corral/hcloud';
@@ -154,6 +160,7 @@ await startOrExit(SERVICE, async () => {
     metrics,
     log,
     sessions: sessionStore(pool, times),
+    codes: signInCodeStore(pool, times),
     secrets: config.SECRET_KEYS,
     eventNotifications: eventNotifications.subscribe,
     oidc: oidc === null ? null : oidcClient(oidc),

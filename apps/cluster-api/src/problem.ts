@@ -1,4 +1,4 @@
-import { type InvalidBody, type ProblemCode, problemCodes } from '@corral/contracts';
+import { type InvalidBody, type ProblemCode, problemCodes, type TokenError } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 
 /** An invalid field of a request. `message` continues a sentence after the field's name, without a full stop. */
@@ -20,6 +20,8 @@ export interface ProblemOptions {
   readonly retryAfterSeconds?: number;
   /** For the log only. */
   readonly cause?: unknown;
+  /** For OAuth clients, at the token endpoint only. */
+  readonly tokenError?: TokenError;
 }
 
 /** The only error class of this API (RFC 9457). `detail` explains to the caller what to do. */
@@ -28,11 +30,12 @@ export class Problem extends Error {
   readonly errors: readonly Required<InvalidPlace>[] | undefined;
   readonly operationId: string | null;
   readonly retryAfterSeconds: number | null;
+  readonly tokenError: TokenError | null;
 
   constructor(
     readonly code: ProblemCode,
     readonly detail: string,
-    { errors, operationId, retryAfterSeconds, cause }: ProblemOptions = {},
+    { errors, operationId, retryAfterSeconds, cause, tokenError }: ProblemOptions = {},
   ) {
     super(`${code}: ${detail}`, { cause });
     this.errors = errors?.map(
@@ -42,6 +45,19 @@ export class Problem extends Error {
     );
     this.operationId = operationId ?? null;
     this.retryAfterSeconds = retryAfterSeconds ?? null;
+    this.tokenError = tokenError ?? null;
+  }
+
+  /** The same problem, as OAuth clients read it. */
+  withTokenError(tokenError: TokenError): Problem {
+    const { code, detail, errors, operationId, retryAfterSeconds, cause } = this;
+    return new Problem(code, detail, {
+      tokenError,
+      ...(errors === undefined ? {} : { errors }),
+      ...(operationId === null ? {} : { operationId }),
+      ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+      ...(cause === undefined ? {} : { cause }),
+    });
   }
 
   get status(): number {

@@ -29,7 +29,7 @@ import {
 } from '@corral/http-api';
 import { type Buckets, type Clock, keyedSemaphore, systemClock } from '@corral/rate-limit';
 import type { Health, Metrics, TrustProxy } from '@corral/service';
-import type { Express, Request, RequestHandler } from 'express';
+import { type Express, type Request, type RequestHandler, Router } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { DnsError, tokenUnknown } from './dns-error.js';
 import { buildHandlers, type HandlerConfig, type HandlerDeps } from './handlers.js';
@@ -90,16 +90,16 @@ export function buildApp(deps: AppDeps): Express {
     answerHeaders: readableHeaders,
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights, crossOrigin });
-  app.use(['/v1', '/openapi.json', '/docs'], limits.perAddress);
-  app.use('/v1', tokenCheck(deps));
-  app.use(
-    '/v1',
-    flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null),
-  );
-  app.use('/v1', limits.perCaller);
+  app.use(['/openapi.json', '/docs'], limits.perAddress);
+  // A router of its own, because Express takes a prefix off the URL and puts it back for every handler below it.
+  const api = Router({ caseSensitive: true });
+  api.use(limits.perAddress, tokenCheck(deps));
+  api.use(flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null));
+  api.use(limits.perCaller);
   const before = beforeWrites(refuseWhileHeld(deps.pool));
-  app.use('/v1', mountRoutes(dnsZoneRoutes, zones, { before }));
-  if (demos !== null) app.use('/v1', mountRoutes(dnsDemoRoutes, demos, { before }));
+  api.use(mountRoutes(dnsZoneRoutes, zones, { before }));
+  if (demos !== null) api.use(mountRoutes(dnsDemoRoutes, demos, { before }));
+  app.use('/v1', api);
   app.use(healthRoutes(health));
   app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl ?? '/v1', served), assetsDir: absolutePath() }));
   app.use(unknownPath);

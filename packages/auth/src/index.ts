@@ -46,6 +46,12 @@ export { type MemberRecord, type UserRecord, type UserStore, userStore } from '.
 export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './sessions/cookie.js';
 export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from './sessions/middleware.js';
 export {
+  type RedeemedCode,
+  type SignInCodeStore,
+  type SignInRequest,
+  signInCodeStore,
+} from './sessions/sign-in-codes.js';
+export {
   type Membership,
   type Session,
   type SessionOrigin,

@@ -27,6 +27,11 @@ export const answerHeaders = {
   Allow: { description: 'The methods that the path supports.', schema: { type: 'string' } },
 } as const satisfies Record<string, AnswerHeader>;
 
+/** What clients of this version must expect from later ones. */
+export const mayBeAdded =
+  'Later releases may add members to answers, optional members and parameters to requests, headers, routes, error codes, and ' +
+  'values to the enumerations that say so. Clients must ignore what they do not know.';
+
 const always = ['X-Correlation-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
 export const refTo = (section: 'schemas' | 'headers' | 'examples', name: string) => ({

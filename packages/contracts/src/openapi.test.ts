@@ -51,7 +51,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   // Compiles each component once.
   ajv.addSchema({ $id: 'document', ...atDocument({ components: document.components }) });
-  const validators = new Map<object, ValidateFunction>();
+  const validators = new Map<string, ValidateFunction>();
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
   const bodiesOf = ({ operationId, requestBody, responses }: Operation): [string, Media][] => [
     ...Object.values(requestBody?.content ?? {}).map((media): [string, Media] => [`${operationId} takes`, media]),
@@ -61,8 +61,9 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
   ];
   /** The validation errors of a value; null when it is valid. */
   const wrongWith = (schema: object, value: unknown): unknown => {
-    const validate = validators.get(schema) ?? ajv.compile(atDocument(schema));
-    validators.set(schema, validate);
+    const key = JSON.stringify(schema);
+    const validate = validators.get(key) ?? ajv.compile(atDocument(schema));
+    validators.set(key, validate);
     return validate(value) ? null : validate.errors;
   };
   const shownBy = ({ $ref, value }: { $ref?: string; value?: unknown }): unknown =>
@@ -87,6 +88,44 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
       routes.map(({ operationId, method, path }) => `${operationId}: ${method} ${path}`).sort(),
     );
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  });
+
+  it('names every object that stands in several places', () => {
+    const places = new Map<string, string[]>();
+    const visit = (value: unknown, place: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { properties, description: _description, ...others } = value as Record<string, unknown>;
+      const isObject = typeof properties === 'object' && Object.keys(properties ?? {}).length > 1;
+      if (isObject) {
+        const key = JSON.stringify([properties, { ...others, type: 'object' }]);
+        places.set(key, [...(places.get(key) ?? []), place]);
+      }
+      for (const [name, part] of Object.entries(value)) visit(part, `${place}/${name}`);
+    };
+    visit({ schemas: document.components.schemas, paths: document.paths }, '');
+
+    expect([...places.values()].filter((same) => same.length > 1)).toEqual([]);
+  });
+
+  it('allows further members in answers', () => {
+    const closed = (value: unknown): boolean =>
+      typeof value === 'object' &&
+      value !== null &&
+      ((value as { additionalProperties?: unknown }).additionalProperties === false ||
+        Object.values(value).some(closed));
+    const schemas = document.components.schemas as Readonly<Record<string, object>>;
+    const reached = new Set<string>();
+    const reach = (value: unknown): void => {
+      for (const [, name] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+        if (reached.has(name as string)) continue;
+        reached.add(name as string);
+        reach(schemas[name as string]);
+      }
+    };
+    reach(operations.map(({ responses }) => responses));
+
+    expect(reached.size).toBeGreaterThan(10);
+    expect([...reached].filter((name) => closed(schemas[name]))).toEqual([]);
   });
 
   it('has a valid example for every request and answer body', () => {

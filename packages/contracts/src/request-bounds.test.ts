@@ -17,8 +17,12 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** Bodies that accept unlisted members because a third party defines them. Those members are not stored. */
-const open = new Set(['takeBillingEvent', ...dnsRoutes.map(({ operationId }) => operationId as string)]);
+/** Bodies that accept unlisted members because others define them. Those members are not stored. */
+const open = new Set([
+  'takeBillingEvent',
+  'exchangeToken',
+  ...dnsRoutes.map(({ operationId }) => operationId as string),
+]);
 
 /** The locations of a schema without an upper bound. */
 function unbounded(schema: Schema, mayBeOpen: boolean, at = ''): string[] {

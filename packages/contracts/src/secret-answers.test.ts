@@ -5,7 +5,7 @@ import { dnsAnswerSchemas } from './dns/answers.js';
 import { dnsRoutes } from './dns/routes.js';
 
 /** Names of members that indicate a secret if they are text. */
-const secret = /^(token|kubeconfig|join_?command|secret|password|private_?key)$/i;
+const secret = /^(token|access_token|kubeconfig|join_?command|secret|password|private_?key)$/i;
 const isText = ({ type }: { type?: string | readonly string[] }): boolean => [type].flat().includes('string');
 
 function holdsSecret(schema: unknown): boolean {
@@ -29,6 +29,7 @@ it('lists all routes whose answers contain a secret', () => {
     'createAccountToken',
     'createDemo',
     'createDnsToken',
+    'exchangeToken',
     'issueJoinCommand',
     'issueKubeconfig',
     'startDnsSession',

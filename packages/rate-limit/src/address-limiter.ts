@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
+import { LRUCache } from 'lru-cache';
 import type { Buckets } from './buckets.js';
 import { inOrder, type RequestLimiter, requestLimiter } from './request-limiter.js';
 
@@ -10,11 +11,26 @@ const SITE_BITS = 48;
 /** The limit of an IPv6 site in multiples of a single address's limit. */
 export const ADDRESSES_PER_SITE = 4;
 
+/** Parsing an address takes longer than finding it. Bounds memory. */
+const ADDRESSES_KEPT = 10_000;
+
+function prefixOf(bits: number): (address: string) => string {
+  const known = new LRUCache<string, string>({ max: ADDRESSES_KEPT });
+  return (address) => {
+    const found = known.get(address);
+    if (found !== undefined) return found;
+    const prefix = ipKeyGenerator(address, bits);
+    known.set(address, prefix);
+    return prefix;
+  };
+}
+
 /** A client's IPv4 address, or its /64 network for IPv6. */
-export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_BITS);
+export const peerOf = prefixOf(HOST_BITS);
+const networkOf = prefixOf(SITE_BITS);
 
 /** The same for a request. */
-export const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', HOST_BITS);
+export const addressOf = (req: Request): string => peerOf(req.ip ?? '');
 
 export interface AddressLimit {
   readonly perMinute: number;
@@ -52,4 +68,4 @@ export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: 
 }
 
 /** The client's /48, or its IPv4 address. */
-const siteOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', SITE_BITS);
+const siteOf = (req: Request): string => networkOf(req.ip ?? '');

@@ -1,10 +1,16 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseAllDocuments } from 'yaml';
+import type { Kinds } from './extract-kinds.js';
 
 const chart = fileURLToPath(new URL('../../../infra/helm/corral', import.meta.url));
+
+/** The sets of values that the chart is tested with, as paths in it. */
+export const valueSets = readdirSync(join(chart, 'ci')).map((name) => `ci/${name}`);
 
 interface EnvironmentVariable {
   readonly name: string;
@@ -43,15 +49,25 @@ export function runHelm(helm: string, ...args: string[]): string {
   return execFileSync(helm, args, { cwd: chart, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** @param settings arguments of `helm template`, such as `--set` and `database.host=db` */
+/**
+ * What `helm template` prints.
+ *
+ * @param settings its arguments, such as `--set` and `database.host=db`
+ */
+export function renderText(helm: string, valuesFile: string, ...settings: string[]): string {
+  return runHelm(helm, 'template', 'corral', '.', '--kube-version', '1.34.0', '--values', valuesFile, ...settings);
+}
+
+/** The objects of that. */
 export function renderChart(helm: string, valuesFile: string, ...settings: string[]): Rendered[] {
-  const args = ['template', 'corral', '.', '--kube-version', '1.34.0', '--values', valuesFile, ...settings];
-  return parseAllDocuments(runHelm(helm, ...args))
+  return parseAllDocuments(renderText(helm, valuesFile, ...settings))
     .map((document) => document.toJS() as Rendered | null)
     .filter((object) => object !== null);
 }
 
-const { kinds, $defs } = JSON.parse(readFileSync(new URL('kinds.schema.json', import.meta.url), 'utf8'));
+/** The schemas of the kinds that the chart may contain. */
+export const kindsFile = fileURLToPath(new URL('kinds.schema.json', import.meta.url));
+const { kinds, $defs } = JSON.parse(readFileSync(kindsFile, 'utf8')) as Kinds;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addSchema({ $id: 'kubernetes', $defs });
 
@@ -63,6 +79,32 @@ export function problemsOf({ apiVersion, kind, ...rest }: Rendered): string[] {
   if (check === undefined) throw new Error(`There is no ${known.$ref}.`);
   check({ apiVersion, kind, ...rest });
   return (check.errors ?? []).map((error) => `${kind} ${rest.metadata.name} ${error.instancePath} ${error.message}`);
+}
+
+/**
+ * Lets kubeconform validate objects against the schemas of their kinds.
+ *
+ * @param rendered YAML, as Helm prints it
+ * @throws Error with its output
+ */
+export function runKubeconform(kubeconform: string, rendered: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-kinds-'));
+  try {
+    for (const [name, { $ref }] of Object.entries(kinds)) {
+      const [kind = '', version = '', group] = name.split('/').reverse();
+      const suffix = group === undefined ? version : `${group.split('.')[0]}-${version}`;
+      writeFileSync(join(folder, `${kind.toLowerCase()}-${suffix}.json`), JSON.stringify({ $ref, $defs }));
+    }
+    const location = `${folder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
+    const { status, stdout, stderr } = spawnSync(kubeconform, ['-summary', '-schema-location', location, '-'], {
+      input: rendered,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`${stdout}${stderr}`);
+    return stdout;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** The pods of a Deployment, Job or Pod; null for other kinds. */

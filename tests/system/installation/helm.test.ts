@@ -16,15 +16,16 @@ import {
   type Rendered,
   renderChart,
   runHelm,
+  valueSets,
 } from '../../support/kubernetes/chart.js';
-import { findHelm, missingHelm } from '../../support/kubernetes/find-helm.js';
+import { findGoProgram, missingGoProgram } from '../../support/kubernetes/go-programs.js';
 import { startLocalCloud } from '../../support/system/local-cloud.js';
 import { builtFile, program } from '../../support/system/program.js';
 import { type Ends, UNLIMITED, undo, ZONE } from '../../support/system/system-parts.js';
 
-const found = findHelm();
+const found = findGoProgram('helm');
 const helm = found ?? '';
-const valueSets = readdirSync(builtFile('infra/helm/corral/ci')).map((name) => `ci/${name}`);
+const missingHelm = found === null ? missingGoProgram('helm') : null;
 
 const containersOf = (objects: readonly Rendered[]): Container[] =>
   objects.flatMap((object) => podOf(object)?.containers ?? []);
@@ -34,7 +35,7 @@ const containerOf = (objects: readonly Rendered[], name: string): Container => {
   return container;
 };
 
-describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () => {
+describeNeeding(describe, missingHelm, 'the chart', () => {
   it('has six sets of values', () => {
     expect(valueSets).toHaveLength(6);
   });
@@ -197,7 +198,10 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
   it('scales the reconciler on due work, on at least two replicas, with a fallback and a valid query', () => {
     const scaled = renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject');
 
-    expect(scaled?.spec).toMatchObject({ minReplicaCount: 2, fallback: { failureThreshold: 3, replicas: 3 } });
+    expect(scaled?.spec).toMatchObject({
+      minReplicaCount: 2,
+      fallback: { failureThreshold: 3, replicas: 3, behavior: 'currentReplicasIfHigher' },
+    });
     const query: string = scaled?.spec.triggers[0].metadata.query;
     expect(query).toContain('corral_reconcile_due{');
     const errors: number[] = [];
@@ -210,7 +214,7 @@ describeNeeding(describe, found === null ? missingHelm : null, 'the chart', () =
   });
 });
 
-describeNeeding(describe, found === null ? missingHelm : null, 'the environment of each container', () => {
+describeNeeding(describe, missingHelm, 'the environment of each container', () => {
   const ends: Ends = [];
   afterAll(() => undo(ends));
 

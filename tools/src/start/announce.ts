@@ -1,5 +1,4 @@
-import { UPSTREAM_NAME } from './dev-certificate.js';
-import type { DevFile, DevTeam } from './dev-file.js';
+import { type DevFile, type DevTeam, UPSTREAM_NAME } from './dev-file.js';
 
 export interface Running extends DevFile {
   /** Null if there are no demos. */

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
+import { UPSTREAM_NAME } from './dev-file.js';
 import type { StateFolder } from './state-folder.js';
 
 /** The certificate that the gateway presents to clients with the upstream address built in: files in PEM format. */
@@ -12,7 +13,6 @@ export interface DevCertificate {
   readonly keyFile: string;
 }
 
-export const UPSTREAM_NAME = 'api.hetzner.cloud';
 const NAMES = { dns: [UPSTREAM_NAME, 'localhost'], ip: ['127.0.0.1'] } as const;
 
 const DAY_MS = 86_400_000;

@@ -51,3 +51,10 @@ export interface DevPerson {
   /** The cookie of a session that is signed in. */
   readonly sessionid: string;
 }
+
+/** The slugs of the teams. */
+export const DEV_SLUGS = ['acme', 'globex'] as const;
+/** The code for creating demos without a token. */
+export const DEV_COURSE_CODE = 'WORKSHOP';
+/** What clients with a built-in address call. */
+export const UPSTREAM_NAME = 'api.hetzner.cloud';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { DEV_SLUGS } from './dev-teams.js';
+import { DEV_SLUGS } from './dev-file.js';
 import type { StateFolder } from './state-folder.js';
 
 /** Created at the first start and kept, so that secrets that were sealed with a key can be opened again. */

@@ -2,7 +2,7 @@ import { type DnsTokenStore, dnsTokenStore, type TeamRecord, teamStore, userStor
 import { dnsLimits } from '@corral/contracts';
 import { connectPrisma } from '@corral/database';
 import { courseStore } from '@corral/dns-data';
-import type { DevTeam } from './dev-file.js';
+import { DEV_COURSE_CODE, DEV_SLUGS, type DevTeam } from './dev-file.js';
 
 /** What a team has before the first sign-in. */
 export type DevTeamRows = Pick<DevTeam, 'slug' | 'dnsToken'> & {
@@ -10,19 +10,19 @@ export type DevTeamRows = Pick<DevTeam, 'slug' | 'dnsToken'> & {
   readonly memberEmail: string;
 };
 
-export const DEV_SLUGS = ['acme', 'globex'] as const;
-/** The code for creating demos without a token. */
-export const DEV_COURSE_CODE = 'WORKSHOP';
 const TOKEN_NAME = 'npm start';
 
 /**
  * Creates the two teams for trying things out, each with two people, and a course code. A token of the last run that is
  * still valid is kept.
  */
-export async function ensureDevTeams(
-  databaseUrl: string,
-  lastRun: readonly Pick<DevTeam, 'slug' | 'dnsToken'>[],
-): Promise<DevTeamRows[]> {
+export async function ensureDevTeams({
+  databaseUrl,
+  lastRun,
+}: {
+  databaseUrl: string;
+  lastRun: readonly Pick<DevTeam, 'slug' | 'dnsToken'>[];
+}): Promise<DevTeamRows[]> {
   const prisma = connectPrisma(databaseUrl);
   try {
     const teams = teamStore(prisma);

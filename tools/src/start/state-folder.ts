@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '@corral/testing';
 
 export interface StateFolder {
+  readonly root: string;
   path(...parts: string[]): string;
   read<T>(file: string): T | null;
   /** Mode 0600, as these files contain tokens. Readers see the old file or the new one, never a part of it. */
@@ -14,6 +15,7 @@ export interface StateFolder {
 export function stateFolder(root: string): StateFolder {
   mkdirSync(join(root, 'logs'), { recursive: true, mode: 0o700 });
   return {
+    root,
     path: (...parts) => join(root, ...parts),
     read(file) {
       try {

@@ -62,7 +62,7 @@ export function supervise(spec: ProgramSpec, say: (line: string) => void): Super
 
 function start({ file, env, logFile }: ProgramSpec): { child: ChildProcess; exited: Promise<string> } {
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, ['--enable-source-maps', file], {
+  const child = spawn(process.execPath, [file], {
     env: { ...process.env, ...env },
     detached: true, // Ctrl-C reaches us only: we end the programs in order
     stdio: ['ignore', log, log],

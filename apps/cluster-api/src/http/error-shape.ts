@@ -69,7 +69,7 @@ const databaseAway = (cause: unknown): Problem =>
 
 /** The document of a problem. All fields but `errors` are always present. */
 function problemBody(problem: Problem, publicUrl: string, requestId: string): ProblemBody {
-  const { code, status, detail, operationId, errors } = problem;
+  const { code, status, detail, operationId, errors, tokenError } = problem;
   return {
     type: `${publicUrl}/problems/${code}`,
     title: problemCodes[code].title,
@@ -79,5 +79,13 @@ function problemBody(problem: Problem, publicUrl: string, requestId: string): Pr
     instance: `urn:uuid:${requestId}`,
     operationId,
     ...(errors === undefined ? {} : { errors: errors.map((place) => ({ ...place })) }),
+    ...(tokenError === null ? {} : { error: tokenError, error_description: oauthTextOf(detail) }),
   };
 }
+
+/** In the characters that RFC 6749 section 5.2 allows. */
+const oauthTextOf = (text: string): string =>
+  text
+    .replaceAll('’', "'")
+    .replaceAll(/["\\]/g, "'")
+    .replaceAll(/[^\x20-\x7e]/g, '?');

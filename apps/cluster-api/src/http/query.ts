@@ -5,14 +5,17 @@ import { type Cursor, parseCursor } from '../paging.js';
 import { invalidField } from '../problem.js';
 
 /**
- * Refuses parameters that are unknown, repeated or of the wrong type. If a misspelt `dryRun` were ignored, the request
+ * Refuses parameters that are unknown, missing, repeated or of the wrong type. If a misspelt `dryRun` were ignored, the request
  * would make the change.
  */
 export function checkQuery(route: ClusterRoute): RequestHandler {
   if (route.anyQuery) return (_req, _res, next) => next();
   const known = new Map((route.query ?? []).map((parameter) => [parameter.name, parameter]));
+  const required = [...known.values()].filter(({ isRequired }) => isRequired).map(({ name }) => name);
   return (req, _res, next) => {
     const query = queryOf(req);
+    const missing = required.find((name) => !query.has(name));
+    if (missing !== undefined) throw invalidField('validation_failed', `/query/${missing}`, 'is required');
     for (const name of new Set(query.keys())) {
       const parameter = known.get(name);
       const wrong = parameter === undefined ? 'is not a known parameter' : problemOf(parameter, query.getAll(name));

@@ -25,17 +25,20 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     keyOf: (_req, res) => accountOf(res)?.id ?? `${sessionOf(res)?.id}`,
     refuse: refusal('Too many requests from this session or service account. Try again after the time in Retry-After.'),
   });
-  const signInPerAddress = requestLimiter(buckets, {
-    name: 'cluster-api/sign-in',
-    perMinute: limits.signInRequestsPerAddressPerMinute,
-    keyOf: addressOf,
-    refuse: refusal('Too many sign-ins from this address. Try again after the time in Retry-After.'),
-  });
+  const ofSignIns = (name: string, what: string) =>
+    requestLimiter(buckets, {
+      name: `cluster-api/${name}`,
+      perMinute: limits.signInRequestsPerAddressPerMinute,
+      keyOf: addressOf,
+      refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
+    });
   return {
     /** Runs before the session is looked up. Counts the requests without a session. */
     perAddress: perAddress.check,
     /** In addition to the first, because each of these requests may call the identity provider. */
-    signInPerAddress: signInPerAddress.check,
+    signInPerAddress: ofSignIns('sign-in', 'sign-ins').check,
+    /** Counted apart, so that a pipeline does not keep the people of its network from signing in. */
+    tokensPerAddress: ofSignIns('token', 'token requests').check,
     /** Runs once the caller is looked up. A request with a session or a token counts against that only. */
     forgiveAddress: ((_req, res, next) => {
       if (isKnown(res)) perAddress.giveBack(res);

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { identityStore, type SessionStore, userStore } from '@corral/auth';
+import { identityStore, type SessionStore, type SignInCodeStore, userStore } from '@corral/auth';
 import type { Prisma } from '@corral/database';
 import type { KeyRing } from '@corral/secrets';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import type { Turns } from '../changes/turns.js';
 import { teamStore } from '../teams/store.js';
+import { authorizationRoutes } from './authorization-routes.js';
 import { attemptCookies, sessionCookies } from './cookies.js';
 import { admitInvited } from './invitations.js';
 import type { OidcClient } from './oidc-client.js';
@@ -28,6 +29,7 @@ export interface SignInHandlerDeps {
   /** Schedules work that uses a connection for changes but changes no team. */
   readonly turns: Pick<Turns, 'take'>;
   readonly sessions: SessionStore;
+  readonly codes: SignInCodeStore;
   readonly secrets: KeyRing;
   /** Null when no OpenID Connect provider is configured. */
   readonly oidc: OidcClient | null;
@@ -43,6 +45,7 @@ export function buildSignInHandlers({
   changeTeam,
   turns,
   sessions,
+  codes,
   secrets,
   oidc,
   now,
@@ -51,14 +54,23 @@ export function buildSignInHandlers({
   // A sign-in completes even when the client disconnects.
   const always = new AbortController().signal;
   const cookies = sessionCookies(config.secureCookies);
+  const users = userStore(prisma);
   return {
     ...sessionRoutes({
       sessions,
-      users: userStore(prisma),
+      users,
       cookies,
       admitInvited: admitInvited({ store: teamStore(prisma, changeTeam), newId: randomUUID }),
     }),
     ...ownSessionRoutes({ sessions, cookies }),
+    ...authorizationRoutes({
+      codes,
+      users,
+      ring: secrets,
+      openIdConnect: oidc !== null,
+      devSignIn: config.devSignIn,
+      now,
+    }),
     ...signInRoutes({
       oidc,
       sessions,

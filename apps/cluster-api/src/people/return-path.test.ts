@@ -11,6 +11,7 @@ describe('the return path of a sign-in', () => {
     ['/search?next=https://elsewhere.test/'],
     ['/a%20b/'],
     ['/authors/'],
+    ['/auth/authorize/?client_id=corral-cli'],
   ])('may be %s', (path) => {
     expect(parseReturnPath(path)).toBe(path);
   });
@@ -45,6 +46,8 @@ describe('the return path of a sign-in', () => {
     ['invalid UTF-8 after decoding', '/%ff/'],
     ['a path of the sign-in itself', '/auth/login/'],
     ['an encoded path of the sign-in itself', '/%61uth/logout/'],
+    ['a path below that of the command line', '/auth/authorize/login/'],
+    ['a way out of that path', '/auth/authorize/%2e%2e/logout/'],
     ['a path that is too long', `/${'a'.repeat(500)}`],
   ])('may not be %s', (_what, text) => {
     expect(parseReturnPath(text)).toBeNull();

@@ -3,6 +3,9 @@ import { clusterLimits } from '@corral/contracts';
 /** Default target after a sign-in: the page that shows who is signed in. */
 export const defaultReturnPath = '/api/v1/me/';
 
+/** The page that a person sees for a request of the command line. */
+export const authorizationPath = '/auth/authorize/';
+
 /** For parsing only. A path that changes this host would also leave the service's origin. */
 const base = 'https://here.invalid';
 
@@ -20,7 +23,8 @@ export function parseReturnPath(text: string): string | null {
   if (text.length > clusterLimits.returnToCharacters || !plain.test(text) || !URL.canParse(text, base)) return null;
   const { origin, pathname, search } = new URL(text, base);
   const path = whollyDecoded(pathname);
-  if (origin !== base || path === null || /^\/[/\\]/.test(path) || /^\/auth(\/|$)/.test(path)) return null;
+  if (origin !== base || path === null || /^\/[/\\]/.test(path)) return null;
+  if (/^\/auth(\/|$)/.test(path) && pathname !== authorizationPath) return null;
   return pathname + search;
 }
 

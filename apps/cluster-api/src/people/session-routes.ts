@@ -11,14 +11,16 @@ import type { RequestHandler } from 'express';
 import type { RequestContext } from '../changes/caller.js';
 import { bodyOf } from '../http/body.js';
 import { requestContextOf, signedInOf } from '../http/caller.js';
+import { formOf, isForm } from '../http/form.js';
 import { parsePaging } from '../http/query.js';
 import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
 import { notFound, Problem } from '../problem.js';
 import type { SessionCookies } from './cookies.js';
 import type { AdmitInvited } from './invitations.js';
+import { defaultReturnPath, parseReturnPath } from './return-path.js';
 
 /** Enough to choose from; others sign in with their address. */
-const DEV_PEOPLE_MAX = 20;
+export const DEV_PEOPLE_MAX = 20;
 
 interface SessionRoutesDeps {
   readonly sessions: SessionStore;
@@ -52,7 +54,7 @@ export function sessionRoutes({ sessions, users, admitInvited, cookies }: Sessio
     },
 
     async devSignIn(req, res) {
-      const { email } = parseDevSignIn(bodyOf(req));
+      const { email, return_to: wanted } = parseDevSignIn(isForm(req) ? formOf(req) : bodyOf(req));
       const user = await findOrAdmit(email, requestContextOf(res));
       if (user === null) {
         throw new Problem(
@@ -67,7 +69,12 @@ export function sessionRoutes({ sessions, users, admitInvited, cookies }: Sessio
       const session = await sessions.find(started.secret);
       if (session === null) throw new Error('The session ended at its start');
       cookies.set(res, started);
-      res.json(meBody(session));
+      if (isForm(req))
+        res
+          .status(303)
+          .location(parseReturnPath(wanted ?? '') ?? defaultReturnPath)
+          .end();
+      else res.json(meBody(session));
     },
 
     async signOut(req, res) {
@@ -131,11 +138,12 @@ export function ownSessionRoutes({ sessions, cookies }: OwnSessionsDeps) {
 }
 
 const sessionBody = (
-  { id, method, userAgent, createdAt, lastSeenAt, expiresAt }: SessionRecord,
+  { id, method, name, userAgent, createdAt, lastSeenAt, expiresAt }: SessionRecord,
   current: string,
 ): SessionBody => ({
   id,
   method,
+  name,
   userAgent,
   createdAt: createdAt.toISOString(),
   lastSeenAt: lastSeenAt.toISOString(),

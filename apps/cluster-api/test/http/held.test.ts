@@ -30,7 +30,9 @@ describe('during a hold', () => {
   it('refuses every change except of sessions', () => {
     const served = clusterRoutes.filter((route) => route.method !== 'get' && !isRefusedWhileHeld(route));
     expect(served.map(({ operationId }) => operationId).sort()).toEqual([
+      'authorize',
       'devSignIn',
+      'exchangeToken',
       'signOut',
       'signOutEverywhere',
       'startDnsSession',

@@ -83,7 +83,8 @@ function checkSuccess(answer: Response, route: ClusterRoute, path: string): void
   const expected = answer.status === 200 && dryRun !== undefined ? dryRun : route.answers[answer.status];
   if (expected === undefined) throw new Error(`${route.operationId} answered ${answer.status}: ${answer.text}`);
   expect(answer.headers['cache-control']).toMatch(/no-store|no-cache/);
-  if (expected === null) expect(answer.text ?? '').toBe('');
+  if (route.page && answer.status === 200) expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+  else if (expected === null) expect(answer.text ?? '').toBe('');
   else if (route.lines) for (const line of linesOf(answer)) checkClusterAnswer[expected](line);
   else checkClusterAnswer[expected](answer.body);
 }

@@ -3,7 +3,7 @@ import { Button, SegmentedControl, Stack, Switch, useMantineColorScheme } from '
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery, sessionsQuery } from '../api/queries.js';
 import { areShortcutsOn, setShortcutsOn } from '../shell/shortcuts.js';
@@ -15,6 +15,8 @@ import { Status } from '../ui/status.js';
 import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
 import { clearDrafts } from '../ui/use-draft.js';
+
+const methods = { oidc: 'identity provider', development: 'development', command_line: 'allowed by you' } as const;
 
 /** The person themselves: sessions and preferences. */
 export function MePage() {
@@ -89,14 +91,14 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const end = useMutation({
-    mutationFn: (id: string) => change('delete', '/api/v1/me/sessions/{id}/', { id }),
+    mutationFn: (id: string) => corral.revokeSession({ id }),
     onSuccess: async () => {
       announce('Ended the session');
       await cache.invalidateQueries({ queryKey: sessionsQuery().queryKey });
     },
   });
   const endAll = useMutation({
-    mutationFn: () => change('post', '/auth/logout/everywhere/', {}),
+    mutationFn: () => corral.signOutEverywhere({}),
     onSuccess: async () => {
       clearDrafts();
       forgetDnsSessions();
@@ -113,14 +115,14 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
         columns={[
           {
             id: 'agent',
-            label: 'Browser',
-            cell: ({ userAgent, current }) => (
+            label: 'Browser or program',
+            cell: ({ name, userAgent, current }) => (
               <>
-                {userAgent || 'unknown'} {current && <Status tone="good">this one</Status>}
+                {(name ?? userAgent) || 'unknown'} {current && <Status tone="good">this one</Status>}
               </>
             ),
           },
-          { id: 'method', label: 'Sign-in', cell: ({ method }) => (method === 'oidc' ? 'identity provider' : method) },
+          { id: 'method', label: 'Sign-in', cell: ({ method }) => methods[method] },
           { id: 'since', label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
           { id: 'used', label: 'Last used', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
           { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
@@ -128,10 +130,10 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
             id: 'actions',
             label: '',
             alignEnd: true,
-            cell: ({ id, current, userAgent }) =>
+            cell: ({ id, current, name, userAgent }) =>
               !current && (
                 <Button variant="subtle" color="bad" onClick={() => end.mutate(id)}>
-                  End session<span className="visually-hidden"> of {userAgent}</span>
+                  End session<span className="visually-hidden"> of {name ?? userAgent}</span>
                 </Button>
               ),
           },

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-q
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery } from '../api/queries.js';
 import { clockOf } from '../ui/relative-time.js';
@@ -95,7 +95,7 @@ function Person() {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const signOut = useMutation({
-    mutationFn: () => change('post', '/auth/logout/', {}),
+    mutationFn: () => corral.signOut({}),
     onSuccess: async () => {
       clearDrafts();
       forgetDnsSessions();

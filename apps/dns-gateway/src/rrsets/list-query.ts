@@ -1,4 +1,4 @@
-import { dnsLimits, type Pagination } from '@corral/contracts';
+import { actionStatuses, dnsLimits, type Pagination, sortFields, sortPattern } from '@corral/contracts';
 import type { ActionPageLookUp, ActionSortKey, RrsetSelection, SortKey } from '@corral/dns-data';
 import { DnsError, invalidInput } from '../dns-error.js';
 import { parseLabelSelector } from './label-selector.js';
@@ -36,16 +36,17 @@ export function parseSelection(query: URLSearchParams): Pick<RrsetQuery, 'labels
   return { labels, sort: query.getAll('sort').map(parseSortKey) };
 }
 
-const actionStatuses = ['running', 'success', 'error'];
+const setSort = new RegExp(sortPattern(sortFields.sets));
+const actionSort = new RegExp(sortPattern(sortFields.actions));
 
 /** @throws DnsError `invalid_input` with the name of the parameter */
 export function parseActionQuery(query: URLSearchParams): Page & Pick<ActionPageLookUp, 'statuses' | 'sort'> {
   const statuses = query.getAll('status');
-  if (!statuses.every((status) => actionStatuses.includes(status))) {
+  if (!statuses.every((status) => (actionStatuses as readonly string[]).includes(status))) {
     throw invalidInput('status', `must be one of ${actionStatuses.join(', ')}`);
   }
   const sort = query.getAll('sort').map((text): ActionSortKey => {
-    const match = /^(id|command|status|started|finished)(?::(asc|desc))?$/.exec(text);
+    const match = actionSort.exec(text);
     if (match === null) {
       throw invalidInput(
         'sort',
@@ -105,7 +106,7 @@ function positiveInteger(query: URLSearchParams, key: string): number | null {
 }
 
 function parseSortKey(text: string): SortKey {
-  const match = /^(id|name|created)(?::(asc|desc))?$/.exec(text);
+  const match = setSort.exec(text);
   if (match === null) {
     throw new DnsError('invalid_input', 'sort must be id, name or created, optionally followed by :asc or :desc', {
       details: { fields: [{ name: 'sort', messages: ['unknown field or direction'] }] },

@@ -36,6 +36,7 @@ export const ownTables = [
   'service_account_token',
   'service_process',
   'session',
+  'sign_in_code',
   'subscription',
   'team',
   'team_change_lock',

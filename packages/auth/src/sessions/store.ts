@@ -42,9 +42,14 @@ export interface SessionOrigin {
   readonly userAgent: string;
 }
 
+/** Whether a row of `session` has not ended, as SQL. */
+export const isActiveSession = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
+
 /** A session as its owner sees it. */
 export interface SessionRecord extends SessionOrigin {
   readonly id: string;
+  /** What its owner allowed to sign in; null for a browser. */
+  readonly name: string | null;
   readonly createdAt: Date;
   /** Lags by the recorder's interval. */
   readonly lastSeenAt: Date;
@@ -86,8 +91,6 @@ const startSession = {
          RETURNING expires_at AS "expiresAt"`,
 };
 
-const isActive = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
-
 /** One indexed look-up per request without a cache, so a revocation or a changed role applies immediately. */
 const findSession = {
   name: 'session-find',
@@ -102,7 +105,7 @@ const findSession = {
                           FROM membership JOIN team ON team.id = membership.team_id
                           WHERE membership.user_id = session.user_id), '[]') AS memberships
          FROM session JOIN app_user ON app_user.id = session.user_id
-         WHERE session.hash = $1 AND ${isActive}`,
+         WHERE session.hash = $1 AND ${isActiveSession}`,
 };
 
 const revokeSession = {
@@ -112,17 +115,17 @@ const revokeSession = {
 
 const listSessions = {
   name: 'session-list',
-  text: `SELECT id, method, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
+  text: `SELECT id, method, name, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
                 expires_at AS "expiresAt"
          FROM session
-         WHERE user_id = $1 AND ${isActive}
+         WHERE user_id = $1 AND ${isActiveSession}
            AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4::uuid))
          ORDER BY created_at DESC, id LIMIT $2`,
 };
 
 const revokeOneSession = {
   name: 'session-revoke-one',
-  text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${isActive}`,
+  text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${isActiveSession}`,
 };
 
 const revokeAllSessions = {

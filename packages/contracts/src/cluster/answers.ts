@@ -26,8 +26,21 @@ import {
   teamMemberSchema,
   teamSchema,
 } from './people/team.js';
+import { issuedTokenSchema, tokenErrors } from './people/token-request.js';
 import { problemCodes } from './problem-codes.js';
-import { count, exactly, fieldChangesSchema, filled, list, person, text, time, uuid } from './schema-parts.js';
+import {
+  count,
+  email,
+  exactly,
+  fieldChangesSchema,
+  filled,
+  list,
+  optionalTime,
+  person,
+  text,
+  time,
+  uuid,
+} from './schema-parts.js';
 import { adoptedServerSchema, joinCommandSchema, projectServerSchema } from './servers/adopted-server.js';
 import { connectionProjectSchema } from './servers/connection-standing.js';
 import {
@@ -36,6 +49,7 @@ import {
   connectionPhases,
   kubeconfigScopes,
   migrationPhases,
+  type OperationErrorCode,
   operationErrorCodes,
   operationKinds,
   operationStates,
@@ -83,7 +97,7 @@ const operationErrorSchema = {
   additionalProperties: false,
   description: 'Empty unless the operation failed.',
   properties: {
-    code: { enum: Object.keys(operationErrorCodes) },
+    code: { enum: Object.keys(operationErrorCodes) as OperationErrorCode[] },
     message: filled,
     retryable: { type: 'boolean' },
     hint: filled,
@@ -121,7 +135,7 @@ export const clusterSchema = exactly({
     phase: { enum: clusterPhases },
     seedName: { type: ['string', 'null'] },
     conditions: { type: 'array', items: conditionSchema },
-    migrationPhase: { enum: [null, ...migrationPhases] },
+    migrationPhase: { anyOf: [{ enum: migrationPhases }, { type: 'null' }] },
     cost: costSchema,
     lastOperation: lastOperationSchema,
     ...seenOfCluster,
@@ -132,7 +146,7 @@ export const nodePoolSchema = exactly({
   name: poolNameSchema,
   source: { enum: poolSources },
   machineType: nodePoolSpecSchema.properties.machineType,
-  image: { type: 'object' },
+  image: nodePoolSpecSchema.properties.image,
   minimum: count,
   maximum: count,
   publicIP: { type: 'boolean' },
@@ -194,7 +208,7 @@ export const connectionSchema = exactly({
   spec: exactly({ name: text, provider: { enum: providers }, providerConfig: { type: 'object' } }),
   status: exactly({
     phase: { enum: connectionPhases },
-    verifiedAt: { type: ['string', 'null'] },
+    verifiedAt: optionalTime,
     message: text,
     project: connectionProjectSchema,
   }),
@@ -263,8 +277,7 @@ export const clusterAnswerSchemas = {
         issuedTo: { anyOf: [person, { type: 'null' }] },
         createdAt: time,
         expiresAt: {
-          type: ['string', 'null'],
-          pattern: time.pattern,
+          ...optionalTime,
           description: 'Null unless the outcome is `completed`.',
         },
         ttlSeconds: { type: 'integer', description: 'The requested lifetime.' },
@@ -317,11 +330,12 @@ export const clusterAnswerSchemas = {
   receivedInvitationList: list(receivedInvitationSchema),
   billingOutcome: billingOutcomeSchema,
   sessionList: list(sessionSchema),
+  issuedToken: issuedTokenSchema,
   devPeople: exactly({
     items: {
       type: 'array',
       items: exactly({
-        email: filled,
+        email,
         displayName: text,
         teams: { type: 'array', items: exactly({ slug: filled, role: roleSchema }) },
       }),
@@ -329,7 +343,7 @@ export const clusterAnswerSchemas = {
   }),
   me: exactly({
     id: count,
-    email: filled,
+    email,
     displayName: text,
     session: exactly({ createdAt: time, expiresAt: time, idleExpiresAt: time }),
     teams: { type: 'array', items: membershipSchema },
@@ -362,6 +376,11 @@ export const problemSchema = {
         detail: { ...filled, description: 'A complete sentence that says what to do.' },
       }),
     },
+    error: {
+      enum: tokenErrors,
+      description: 'Only in answers of `/auth/token/`: the code for OAuth clients (RFC 6749 section 5.2, RFC 8693).',
+    },
+    error_description: { ...filled, description: 'Only with `error`: `detail` in the characters of RFC 6749.' },
   },
 } as const;
 

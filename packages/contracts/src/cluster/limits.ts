@@ -77,6 +77,16 @@ export const clusterLimits = {
   signInMinutesMax: 10,
   signInAttemptsAtOnce: 8,
   returnToCharacters: 500,
+  /** Validity of a code for the command line. */
+  signInCodeSeconds: 60,
+  redirectUriCharacters: 64,
+  stateCharactersMin: 8,
+  stateCharacters: 128,
+  deviceCharacters: 64,
+  /** Of the form in which a person confirms a request of the command line. */
+  sealedRequestCharacters: 2_000,
+  /** Parameters of a form. */
+  formParameters: 20,
   userAgentCharacters: 200,
   personNameCharacters: 200,
   /** Concurrent exports per process, since an export may take minutes. A team gets at most a quarter. */

@@ -70,6 +70,16 @@ export const problemCodes = {
     title: 'The sign-in was refused',
     meaning: 'The identity provider refused the sign-in, or its answer is invalid, expired, or for another attempt.',
   },
+  invalid_token_request: {
+    status: 400,
+    title: 'The token request is not valid',
+    meaning: '`error` is the code of OAuth, `detail` says which parameter of the form is wrong.',
+  },
+  invalid_grant: {
+    status: 400,
+    title: 'The grant is not accepted',
+    meaning: 'The code is wrong, was used before or has expired, or belongs to another request. Sign in again.',
+  },
   email_not_verified: {
     status: 403,
     title: 'The e-mail address is not verified',
@@ -184,7 +194,9 @@ export const problemCodes = {
   unsupported_media_type: {
     status: 415,
     title: 'The body is not JSON',
-    meaning: 'Send uncompressed JSON in UTF-8 with `Content-Type: application/json`.',
+    meaning:
+      'Send uncompressed JSON in UTF-8 with `Content-Type: application/json`. Routes that take a form say so, and need ' +
+      '`application/x-www-form-urlencoded`.',
   },
   quota_exceeded: {
     status: 403,

@@ -38,6 +38,10 @@ export interface ClusterRoute {
   readonly problems: readonly ProblemCode[];
   readonly body?: object;
   readonly bodyOptional?: boolean;
+  /** The body is a form (`application/x-www-form-urlencoded`): `only`, or `also` beside JSON. */
+  readonly form?: 'only' | 'also';
+  /** A 200 answer is a page for people (`text/html`). */
+  readonly page?: true;
   readonly query?: readonly ClusterQueryParameter[];
   /** Accepts and ignores unlisted parameters, because a third party sends the request. */
   readonly anyQuery?: boolean;
@@ -54,6 +58,7 @@ export interface ClusterQueryParameter {
   readonly description: string;
   readonly type: 'string' | 'integer' | 'boolean' | 'time';
   readonly values?: readonly string[];
+  readonly isRequired?: true;
   /** May be given several times: any of the values fits. */
   readonly isRepeatable?: boolean;
 }

@@ -2,8 +2,19 @@ import type { JSONSchema } from 'json-schema-to-ts';
 
 /* Building blocks of the answer schemas. Every documented field is always present, and no undocumented field is. */
 
-export const time = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' } as const;
-export const uuid = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' } as const;
+export const time = {
+  type: 'string',
+  format: 'date-time',
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+} as const;
+export const optionalTime = { ...time, type: ['string', 'null'] } as const;
+export const uuid = {
+  type: 'string',
+  format: 'uuid',
+  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+} as const;
+/** An address of a person, with which they sign in or are invited. */
+export const email = { type: 'string', format: 'email', minLength: 1 } as const;
 export const text = { type: 'string' } as const;
 export const filled = { type: 'string', minLength: 1 } as const;
 export const count = { type: 'integer', minimum: 0 } as const;
@@ -36,7 +47,7 @@ export interface FieldChange {
 }
 export const fieldChangesSchema = { type: 'array', items: exactly({ pointer: text, from: {}, to: {} }) } as const;
 /** A user as others of the team see them. */
-export const person = exactly({ id: { type: 'integer' }, email: filled, displayName: filled });
+export const person = exactly({ id: { type: 'integer' }, email, displayName: filled });
 export const list = <const I extends JSONSchema>(items: I) =>
   exactly({
     items: { type: 'array', items },

@@ -9,7 +9,7 @@ import { dnsLimits } from './limits.js';
  */
 
 const idSchema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const satisfies JSONSchema;
-const timeSchema = { type: 'string', minLength: 1 } as const satisfies JSONSchema;
+const timeSchema = { type: 'string', format: 'date-time', minLength: 1 } as const satisfies JSONSchema;
 const stringMapSchema = { type: 'object', additionalProperties: { type: 'string' } } as const satisfies JSONSchema;
 
 export const zoneSchema = {
@@ -41,7 +41,7 @@ export const zoneSchema = {
       properties: {
         assigned: { type: 'array', items: { type: 'string' } },
         delegated: { type: 'array', items: { type: 'string' } },
-        delegation_last_check: { type: ['string', 'null'], minLength: 1 },
+        delegation_last_check: { ...timeSchema, type: ['string', 'null'] },
         delegation_status: { type: 'string' },
       },
     },
@@ -72,16 +72,17 @@ export const rrsetSchema = {
   },
 } as const satisfies JSONSchema;
 
+export const actionStatuses = ['running', 'success', 'error'] as const;
 export const actionSchema = {
   type: 'object',
   required: ['id', 'command', 'status', 'progress', 'started', 'finished', 'resources', 'error'],
   properties: {
     id: idSchema,
     command: { type: 'string' },
-    status: { enum: ['running', 'success', 'error'] },
+    status: { enum: actionStatuses },
     progress: { type: 'integer', minimum: 0, maximum: 100 },
     started: timeSchema,
-    finished: { type: ['string', 'null'], minLength: 1 },
+    finished: { ...timeSchema, type: ['string', 'null'] },
     resources: {
       type: 'array',
       items: { type: 'object', required: ['id', 'type'], properties: { id: idSchema, type: { type: 'string' } } },
@@ -166,7 +167,7 @@ export const tokenSchema = {
     },
     scopes: { type: 'array', items: { type: 'string' }, description: 'Without `dns` the token can only read itself.' },
     created_at: timeSchema,
-    expires_at: { type: ['string', 'null'], minLength: 1, description: 'Null: valid until it is revoked.' },
+    expires_at: { ...timeSchema, type: ['string', 'null'], description: 'Null: valid until it is revoked.' },
     team: { type: ['string', 'null'], minLength: 1, description: 'Null for the token of a demo.' },
     demo: { type: ['string', 'null'], minLength: 1, description: 'Label of the demo.' },
     endpoint: {
@@ -206,7 +207,7 @@ export const tokenSchema = {
   },
 } as const satisfies JSONSchema;
 
-const metaSchema = {
+export const metaSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['pagination'],

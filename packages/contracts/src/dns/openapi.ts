@@ -1,9 +1,10 @@
-import { answerHeaders, byStatus, headersOf, pathParametersOf, refTo } from '../openapi-parts.js';
-import { dnsAnswerSchemas } from './answers.js';
+import { answerHeaders, byStatus, headersOf, mayBeAdded, pathParametersOf, refTo } from '../openapi-parts.js';
+import { type DocumentSchemas, documentSchemas } from '../openapi-schemas.js';
 import { type DnsErrorCode, dnsErrorCodes } from './error-codes.js';
 import { dnsErrorExamples, dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
 import { dnsAnswerExamples, dnsRequestExamples } from './examples.js';
 import { dnsLimits } from './limits.js';
+import { dnsAnswerNameOf, dnsNamedSchemas } from './named-schemas.js';
 import { dnsPathParameters, dnsQueryNotes, repetitionsMax } from './parameters.js';
 import type { DnsQueryParameter, DnsRoute } from './routes.js';
 
@@ -26,12 +27,16 @@ const description = [
     'exceed the limit are answered 429 immediately. Reads of actions count against the address limit only. While all requested ' +
     `actions run, the answer comes when the first of them has finished, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
   'Every GET path also supports HEAD. Request bodies may have fields that are not described here: they are passed on.',
+  `${mayBeAdded} Only \`meta.pagination\` always has exactly the members described here, because clients depend on it.`,
 ].join('\n\n');
 
 /** Renders the OpenAPI 3.1 document of the DNS record API from the served routes and the validation schemas. */
 export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): object {
+  const schemas = documentSchemas(dnsNamedSchemas);
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemas) };
+  }
   const used = new Set(routes.map(tagOf));
   return {
     openapi: '3.1.0',
@@ -42,7 +47,7 @@ export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): obje
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A DNS token of 64 characters.' } },
-      schemas: { ...dnsAnswerSchemas },
+      schemas: schemas.components,
       headers: answerHeaders,
       examples: dnsErrorExamples,
     },
@@ -56,7 +61,7 @@ function tagOf({ path }: DnsRoute): (typeof tags)[number]['name'] {
   return path.includes('/rrsets') ? 'Record sets' : 'Zones';
 }
 
-function operationOf(route: DnsRoute): object {
+function operationOf(route: DnsRoute, { request }: DocumentSchemas): object {
   const { operationId, body } = route;
   return {
     operationId,
@@ -75,7 +80,7 @@ function operationOf(route: DnsRoute): object {
     ],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, ...jsonContent(body, dnsRequestExamples[operationId]) } }),
+      : { requestBody: { required: true, ...jsonContent(request(body), dnsRequestExamples[operationId]) } }),
     responses: { [route.status]: successOf(route), ...refusals(route) },
   };
 }
@@ -85,9 +90,9 @@ const jsonContent = (schema: object, examples: object | undefined) => ({
 });
 
 function queryParameter(parameter: DnsQueryParameter): object {
-  const { name, type, repeatable, required = false } = parameter;
+  const { name, type, repeatable, required = false, pattern, values } = parameter;
   const { schema: narrower = {}, ...note } = dnsQueryNotes[name] ?? {};
-  const one = { type, ...narrower };
+  const one = { type, ...narrower, ...(pattern ? { pattern } : {}), ...(values ? { enum: values } : {}) };
   const { [name]: maxItems } = repetitionsMax;
   const many = { type: 'array', items: one, ...(required ? { minItems: 1 } : {}), ...(maxItems ? { maxItems } : {}) };
   return {
@@ -105,7 +110,7 @@ function successOf({ status, answer }: DnsRoute): object {
   return {
     description: status === 201 ? 'Accepted or created' : 'Done',
     headers: headersOf(status),
-    ...(answer === null ? {} : jsonContent(refTo('schemas', answer), dnsAnswerExamples[answer])),
+    ...(answer === null ? {} : jsonContent(refTo('schemas', dnsAnswerNameOf(answer)), dnsAnswerExamples[answer])),
   };
 }
 
@@ -139,15 +144,10 @@ function refusals(route: DnsRoute): Record<string, object> {
 }
 
 function refusalOf(status: number, refused: readonly Refusal[]): object {
-  const codes = [...new Set(refused.map(({ code }) => code))];
-  // The upstream may send codes that are not listed.
-  const isClosed = refused.every(({ code, example }) => code === example);
-  const code = isClosed ? { enum: codes } : { type: 'string', examples: codes };
-  const narrower = { type: 'object', properties: { error: { type: 'object', properties: { code } } } };
   const examples = Object.fromEntries(refused.map(({ example }) => [example, refTo('examples', example)]));
   return {
     description: refused.map(({ code: name, meaning }) => `\`${name}\`: ${meaning}`).join('\n\n'),
     headers: headersOf(status),
-    ...jsonContent({ allOf: [refTo('schemas', 'error'), narrower] }, examples),
+    ...jsonContent(refTo('schemas', 'Error'), examples),
   };
 }

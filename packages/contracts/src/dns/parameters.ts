@@ -43,7 +43,7 @@ export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
 export const dnsQueryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: unknown }>> = {
   page: { schema: { ...id, default: 1 }, example: 1 },
   per_page: { schema: { ...id, default: dnsLimits.perPageDefault }, example: dnsLimits.perPageMax },
-  sort: { schema: { pattern: '^(id|name|created)(:(asc|desc))?$' }, example: ['name:asc'] },
+  sort: { example: ['id:desc'] },
   label_selector: { example: 'env=prod' },
   id: { schema: id, example: [91] },
 };

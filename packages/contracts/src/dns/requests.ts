@@ -81,8 +81,9 @@ export const createDemoSchema = {
       type: ['string', 'null'],
       minLength: 1,
       maxLength: dnsLimits.demoNameCharacters,
-      // Excludes control characters, which cannot be stored or could manipulate a terminal.
-      pattern: '^\\P{Cc}*$',
+      // Excludes control characters, which cannot be stored or could manipulate a terminal. Spelled out, because not
+      // every consumer of the pattern supports named classes.
+      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
       description: 'The label is made from it: lower-case letters, digits and hyphens. If absent, the label is random.',
     },
     ttl: {

@@ -1,4 +1,4 @@
-import type { DnsAnswer } from './answers.js';
+import { actionStatuses, type DnsAnswer } from './answers.js';
 import {
   addRecordsSchema,
   changeTtlSchema,
@@ -36,7 +36,22 @@ export interface DnsQueryParameter {
   readonly type: 'string' | 'integer';
   readonly repeatable?: boolean;
   readonly required?: boolean;
+  readonly pattern?: string;
+  readonly values?: readonly string[];
 }
+
+/** What lists can be sorted by: zones and record sets, and actions. */
+export const sortFields = {
+  sets: ['id', 'name', 'created'],
+  actions: ['id', 'command', 'status', 'started', 'finished'],
+} as const;
+/** The pattern of `sort`; its groups are the field and the direction. */
+export const sortPattern = (fields: readonly string[]): string => `^(${fields.join('|')})(?::(asc|desc))?$`;
+const sortBy = (fields: readonly string[]) => {
+  const names = fields.map((field) => `\`${field}\``);
+  const description = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}, with \`:asc\` or \`:desc\`.`;
+  return { name: 'sort', type: 'string', repeatable: true, description, pattern: sortPattern(fields) } as const;
+};
 
 const paging = [
   { name: 'page', type: 'integer', description: 'Page number, starting at 1.' },
@@ -48,17 +63,12 @@ const filters = [
     type: 'string',
     description: 'Label selector in the syntax of the upstream, for example `env=prod,!old`.',
   },
-  { name: 'sort', type: 'string', repeatable: true, description: '`id`, `name` or `created`, with `:asc` or `:desc`.' },
+  sortBy(sortFields.sets),
 ] as const;
 const actionId = { name: 'id', type: 'integer', repeatable: true, description: 'Action ID.' } as const;
 const actionFilters = [
-  { name: 'status', type: 'string', repeatable: true, description: '`running`, `success` or `error`.' },
-  {
-    name: 'sort',
-    type: 'string',
-    repeatable: true,
-    description: '`id`, `command`, `status`, `started` or `finished`, with `:asc` or `:desc`.',
-  },
+  { name: 'status', type: 'string', repeatable: true, description: 'States of the actions.', values: actionStatuses },
+  sortBy(sortFields.actions),
 ] as const;
 const rrsetPath = '/zones/{zone}/rrsets/{name}/{type}';
 

@@ -63,6 +63,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       service_account: 'select insert update delete',
       service_account_token: 'select insert update delete',
       session: 'select insert update',
+      sign_in_code: 'select insert update delete',
       subscription: 'select insert update',
       team: 'select update',
       team_change_lock: 'select insert update',

@@ -7,6 +7,7 @@ export interface Page {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly setCookies: readonly string[];
+  readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: bodies are checked against the contract
   readonly body: any;
 }
@@ -14,6 +15,7 @@ export interface Page {
 export interface Send {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly form?: Readonly<Record<string, string>>;
 }
 
 export interface Browser {
@@ -36,11 +38,15 @@ const HOPS_MAX = 12;
 export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests'): Browser {
   const jar = new CookieJar();
 
-  const send: Browser['send'] = async (url, { method = 'GET', headers = {} } = {}) => {
+  const send: Browser['send'] = async (
+    url,
+    { form, method = form === undefined ? 'GET' : 'POST', headers = {} } = {},
+  ) => {
     const answer = await fetch(url, {
       method,
       redirect: 'manual',
       headers: { 'User-Agent': userAgent, Cookie: await jar.getCookieString(url), ...headers },
+      ...(form === undefined ? {} : { body: new URLSearchParams(form) }),
     });
     const setCookies = answer.headers.getSetCookie();
     for (const cookie of setCookies) await jar.setCookie(cookie, url);

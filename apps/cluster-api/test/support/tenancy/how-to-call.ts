@@ -53,6 +53,12 @@ export function bodyOf({ operationId, body }: ClusterRoute): object | null {
   return example.value as object;
 }
 
-/** Headers that end a call: an event stream with an invalid id is refused instead of staying open. */
-export const headersOf = (route: ClusterRoute): Record<string, string> =>
-  route.events ? { 'last-event-id': 'none' } : {};
+/** An event stream with an invalid id is refused instead of staying open. */
+export const headersOf = (route: ClusterRoute): Record<string, string> => ({
+  ...(route.events ? { 'last-event-id': 'none' } : {}),
+  ...(route.form === 'only' ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+});
+
+/** The body as it is sent. */
+export const encodedBodyOf = (route: ClusterRoute, body: object): string =>
+  route.form === 'only' ? String(new URLSearchParams(body as Record<string, string>)) : JSON.stringify(body);

@@ -1,6 +1,6 @@
 import { type ClusterRoute, clusterRoutes } from '@corral/contracts';
 import fc from 'fast-check';
-import { ABSENT_TEAM, absentNames, bodyOf, headersOf, pathOf, pathParametersOf } from './how-to-call.js';
+import { ABSENT_TEAM, absentNames, bodyOf, encodedBodyOf, headersOf, pathOf, pathParametersOf } from './how-to-call.js';
 import type { FurnishedTeam } from './two-teams.js';
 
 export type Whose = 'own' | 'foreign' | 'absent';
@@ -109,14 +109,17 @@ export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 
     headers['if-match'] = of === 'absent' ? '"none"' : (pick(extras.tags[of], request.tag.at) ?? '"none"');
   }
   const body = bodyOf(route);
-  if (body !== null) headers['content-type'] = 'application/json';
+  if (body !== null) headers['content-type'] ??= 'application/json';
   const ref = handle('ref', request.choices.body as Choice, 'none');
   const path = pathOf(route, side, names);
   return {
     method: route.method.toUpperCase(),
     path: query.size === 0 ? path : `${path}?${query}`,
     headers,
-    body: body === null ? null : JSON.stringify(body).replaceAll('"connectionRef":"main"', `"connectionRef":"${ref}"`),
+    body:
+      body === null
+        ? null
+        : encodedBodyOf(route, body).replaceAll('"connectionRef":"main"', `"connectionRef":"${ref}"`),
   };
 }
 

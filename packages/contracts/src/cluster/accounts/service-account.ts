@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { asRead, clusterNameSchema, roleSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { exactly, filled, person, time, uuid } from '../schema-parts.js';
+import { exactly, filled, optionalTime, person, time, uuid } from '../schema-parts.js';
 import { apiVersion, type Role } from '../states.js';
 
 /** Kinds of actions that a service account can be narrowed to. */
@@ -79,8 +79,6 @@ export const serviceAccountSchema = exactly({
 export const serviceAccountListSchema = exactly({
   items: { type: 'array', maxItems: clusterLimits.serviceAccountsPerTeam, items: serviceAccountSchema },
 });
-
-const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
 
 export const accountTokenListSchema = exactly({
   items: {

@@ -1,5 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, filled, time } from '../schema-parts.js';
+import { count, exactly, filled, optionalTime } from '../schema-parts.js';
 
 /** A net amount as a decimal string, so that clients do not round money; null when the price is unknown. */
 const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
@@ -9,8 +9,7 @@ const version = {
   version: filled,
   classification: { ...filled, description: '`supported`, `deprecated` or `preview`.' },
   supportedUntil: {
-    type: ['string', 'null'],
-    pattern: time.pattern,
+    ...optionalTime,
     description: 'From then on, the version is refused for new clusters and pools. Null when no end is known.',
   },
 } as const;
@@ -76,7 +75,7 @@ export const catalogueSchema = exactly({
     nodesPerCluster: { ...count, description: 'Maximum sum of the maximums of the node pools of a cluster.' },
   }),
   currency: { type: ['string', 'null'], description: 'Currency of all prices. Null when no price is known.' },
-  pricedAt: { type: ['string', 'null'], description: 'When these prices were first read. They are checked daily.' },
+  pricedAt: { ...optionalTime, description: 'When these prices were first read. They are checked daily.' },
 });
 export type CatalogueBody = FromSchema<typeof catalogueSchema>;
 

@@ -1,5 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, text } from '../schema-parts.js';
+import { count, exactly, optionalTime, text } from '../schema-parts.js';
 
 /** A decimal string, so that clients do not round money; null when the price is unknown. */
 const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
@@ -27,7 +27,7 @@ export const costSchema = exactly({
       reason: { type: ['string', 'null'], description: 'Why the price is unknown, or why there is no charge.' },
     }),
   },
-  pricedAt: { type: ['string', 'null'], description: 'When these prices were first read. They are checked daily.' },
+  pricedAt: { ...optionalTime, description: 'When these prices were first read. They are checked daily.' },
 });
 
 export const costDifferenceSchema = {

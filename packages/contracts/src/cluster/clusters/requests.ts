@@ -240,6 +240,7 @@ export const kubeconfigRequestSchema = {
 /** Rejects only obvious mistakes. Signing in proves that an address works. */
 export const emailSchema = {
   type: 'string',
+  format: 'email',
   minLength: 3,
   maxLength: 254,
   pattern: '^[^@\\s]+@[^@\\s]+$',
@@ -249,7 +250,14 @@ export const devSignInSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['email'],
-  properties: { email: emailSchema },
+  properties: {
+    email: emailSchema,
+    return_to: {
+      type: 'string',
+      maxLength: clusterLimits.returnToCharacters,
+      description: 'Only in a form: the path of this service to redirect to.',
+    },
+  },
 } as const satisfies JSONSchema;
 
 export const roleSchema = { enum: roles } as const satisfies JSONSchema;
@@ -313,7 +321,7 @@ export const parseConnectionPost = strictParserFor<{ spec: ConnectionSpecInput &
 export const parseKubeconfigRequest = strictParserFor<{ ttlSeconds: number; scope: KubeconfigScope }>(
   kubeconfigRequestSchema,
 );
-export const parseDevSignIn = strictParserFor<{ email: string }>(devSignInSchema);
+export const parseDevSignIn = strictParserFor<{ email: string; return_to?: string }>(devSignInSchema);
 
 const clusterName = new RegExp(clusterNameSchema.pattern);
 const poolName = new RegExp(poolNameSchema.pattern);

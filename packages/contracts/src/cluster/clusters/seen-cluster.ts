@@ -1,8 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, filled, text, time } from '../schema-parts.js';
+import { count, exactly, filled, optionalTime, text, time } from '../schema-parts.js';
 import { poolNameSchema } from './requests.js';
-
-const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
 
 /** What the garden reports about a cluster besides its health. */
 const observed = {

@@ -1,6 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { retentionLimits } from '../../retention.js';
-import { exactly, fieldChangesSchema, filled, text, time } from '../schema-parts.js';
+import { exactly, fieldChangesSchema, filled, optionalTime, text, time } from '../schema-parts.js';
 
 /** The target kind of an entry, and the first word of its action. `dns`: writes of the DNS API. */
 export const auditKinds = [
@@ -84,8 +84,7 @@ const dnsSchema = exactly({
   },
   refusalCode: { ...optionalText, description: 'With `unsent`: the error code that clients received.' },
   completedAt: {
-    type: ['string', 'null'],
-    pattern: time.pattern,
+    ...optionalTime,
     description: 'When the outcome became known; for several writes, that of the last one.',
   },
 });

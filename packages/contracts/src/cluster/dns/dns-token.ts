@@ -3,7 +3,7 @@ import { writableTypes } from '../../dns/limits.js';
 import { strictParserFor } from '../../parser-for.js';
 import { timeCharacters, timePattern } from '../../time.js';
 import { clusterLimits } from '../limits.js';
-import { exactly, filled, person, time, uuid } from '../schema-parts.js';
+import { exactly, filled, optionalTime, person, time, uuid } from '../schema-parts.js';
 
 /** Scopes of a token. More may follow. */
 export const dnsScopes = ['dns'] as const;
@@ -47,6 +47,7 @@ export const dnsTokenPostSchema = {
     },
     expiresAt: {
       type: ['string', 'null'],
+      format: 'date-time',
       maxLength: timeCharacters,
       pattern: timePattern,
       default: null,
@@ -60,8 +61,6 @@ const creatorSchema = {
   anyOf: [person, { type: 'null' }],
   description: 'Null if an operator of the service created the token, or if it was handed over to the team.',
 } as const;
-
-const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
 
 const shown = {
   id: uuid,

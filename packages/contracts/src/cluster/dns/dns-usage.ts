@@ -1,7 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, time } from '../schema-parts.js';
-
-const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
+import { count, exactly, optionalTime } from '../schema-parts.js';
 
 export const dnsUsageSchema = exactly({
   records: exactly({

@@ -58,6 +58,7 @@ const team = {
 const session = {
   id: '0197b2f0-0000-7000-8000-000000005e55',
   method: 'oidc',
+  name: null,
   userAgent: 'Firefox/143.0',
   createdAt: at,
   lastSeenAt: at,
@@ -82,6 +83,11 @@ export const peopleAnswerExamples: Readonly<Record<string, Examples>> = {
   receivedInvitationList: page('Invitations to the caller', received),
   billingOutcome: one('Taken', { outcome: 'applied' }),
   sessionList: page('The sessions', session),
+  issuedToken: one('A session of the command line', {
+    access_token: 'Zm9yLXRoZS1kb2N1bWVudGF0aW9uLW9ubHktLS0tLS0',
+    token_type: 'Cookie',
+    expires_in: 604_800,
+  }),
   devPeople: one('The people of the development set-up', {
     items: [{ email: 'admin@acme.test', displayName: '', teams: [{ slug: 'acme', role: 'admin' }] }],
   }),
@@ -107,4 +113,12 @@ export const peopleRequestExamples: Readonly<Record<string, Examples>> = {
     ended: { summary: 'A subscription ended', value: { id: 'evt_2', stated_at: at, team: 3, subscription: null } },
   },
   devSignIn: one('A user of the development set-up', { email: 'admin@acme.test' }),
+  authorize: one('The person agrees', { request: 'from-the-page', decision: 'allow' }),
+  exchangeToken: one('The command line redeems its code', {
+    grant_type: 'authorization_code',
+    client_id: 'corral-cli',
+    code: 'SplxlOBeZQQYbYS6WxSbIA-SplxlOBeZQQYbYS6WxSb',
+    redirect_uri: 'http://127.0.0.1:51004/callback',
+    code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+  }),
 };

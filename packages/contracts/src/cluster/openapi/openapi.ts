@@ -1,7 +1,15 @@
-import { answerHeaders, byStatus, type Examples, headersOf, pathParametersOf, refTo } from '../../openapi-parts.js';
-import { admitsNull } from '../../parser-for.js';
+import {
+  answerHeaders,
+  byStatus,
+  type Examples,
+  headersOf,
+  mayBeAdded,
+  pathParametersOf,
+  refTo,
+} from '../../openapi-parts.js';
+import { type DocumentSchemas, documentSchemas } from '../../openapi-schemas.js';
 import { isForPeople } from '../accounts/account-access.js';
-import { clusterAnswerSchemas, problemSchema } from '../answers.js';
+import type { ClusterAnswer } from '../answers.js';
 import { problemExamples } from '../examples/problem-examples.js';
 import { clusterRequestExamples } from '../examples/request-examples.js';
 import { clusterAnswerExamples } from '../examples/team-answer-examples.js';
@@ -16,6 +24,7 @@ import {
 } from '../routes.js';
 import { streamEndReasons, teamEventChanges, teamEventKinds, teamEventName } from '../team-event.js';
 import { successHeaders, successHeadersOf } from './answer-headers.js';
+import { answerNameOf, clusterNamedSchemas } from './named-schemas.js';
 import { type ParameterNote, pathParameterOf, queryNotes, queryTypes, requestHeaders } from './parameters.js';
 import { clusterTags, tagOf } from './tags.js';
 
@@ -33,12 +42,16 @@ const description = [
   'Every error is a problem document (RFC 9457) whose `type` links to a page that explains its `code`. In addition to those of ' +
     `each operation: ${problemsBeforeRouting.map((code) => `\`${code}\` (${problemCodes[code].status})`).join(', ')}, ` +
     'for requests that cannot be parsed.',
+  mayBeAdded,
 ].join('\n\n');
 
 /** Renders the OpenAPI 3.1 document of the cluster-management API from the route table and the validation schemas. */
 export function clusterOpenApi(serverUrl: string): object {
+  const schemas = documentSchemas(clusterNamedSchemas);
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of clusterRoutes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  for (const route of clusterRoutes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemas) };
+  }
   const used = new Set((clusterRoutes as readonly ClusterRoute[]).map(({ path }) => tagOf(path)));
   return {
     openapi: '3.1.0',
@@ -56,7 +69,7 @@ export function clusterOpenApi(serverUrl: string): object {
           description: 'Token of a service account. Never together with a session.',
         },
       },
-      schemas: { ...clusterAnswerSchemas, problem: problemSchema },
+      schemas: schemas.components,
       headers: { ...answerHeaders, ...successHeaders },
       examples: problemExamples,
     },
@@ -71,7 +84,7 @@ const accessDescriptions: Readonly<Record<RouteAccess, string>> = {
   admin: 'For administrators of the team. Callers who are not in the team get 404.',
 };
 
-function operationOf(route: ClusterRoute): object {
+function operationOf(route: ClusterRoute, { request }: DocumentSchemas): object {
   return {
     operationId: route.operationId,
     tags: [tagOf(route.path)],
@@ -85,59 +98,35 @@ function operationOf(route: ClusterRoute): object {
         required: true,
         ...pathParameterOf(route.path, name),
       })),
-      ...(route.query ?? []).map(queryParameter),
+      ...(route.query ?? []).map((parameter) => queryParameter(parameter, request)),
       ...headerParametersOf(route),
     ],
-    ...requestBodyOf(route),
+    ...requestBodyOf(route, request),
     responses: { ...successes(route), ...refusals(problemsOf(route)) },
   };
 }
 
-function requestBodyOf({ operationId, body, bodyOptional }: ClusterRoute): object {
+function requestBodyOf(route: ClusterRoute, render: (body: object) => object): object {
+  const { operationId, body, bodyOptional, form } = route;
   if (body === undefined) return {};
-  const content = { schema: withNulls(body), ...withExamples(clusterRequestExamples[operationId]) };
-  return { requestBody: { required: bodyOptional !== true, content: { 'application/json': content } } };
-}
-
-interface BodySchema {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly BodySchema[];
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, BodySchema>>;
-  readonly items?: BodySchema;
-}
-
-/** Makes optional members nullable, because null means absent in these bodies. */
-function withNulls(schema: BodySchema): BodySchema {
-  const { properties, items, anyOf, required = [] } = schema;
-  const members = Object.entries(properties ?? {}).map(([name, member]) => {
-    const inner = withNulls(member);
-    return [name, required.includes(name) ? inner : orNull(inner)] as const;
-  });
-  return {
-    ...schema,
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(withNulls) }),
-    ...(properties === undefined ? {} : { properties: Object.fromEntries(members) }),
-    ...(items === undefined ? {} : { items: withNulls(items) }),
+  const examples = withExamples(clusterRequestExamples[operationId]);
+  const content = {
+    ...(form === 'only' ? {} : { 'application/json': { schema: render(body), ...examples } }),
+    ...(form === undefined ? {} : { 'application/x-www-form-urlencoded': { schema: render(body), ...examples } }),
   };
-}
-
-function orNull(schema: BodySchema): BodySchema {
-  if (admitsNull(schema)) return schema;
-  if (schema.enum !== undefined) return { ...schema, enum: [...schema.enum, null] };
-  return schema.type === undefined ? schema : { ...schema, type: [...[schema.type].flat(), 'null'] };
+  return { requestBody: { required: bodyOptional !== true, content } };
 }
 
 const withExamples = (examples: Examples | undefined): object => (examples === undefined ? {} : { examples });
 
-function queryParameter({ name, description: about, type, values, isRepeatable }: ClusterQueryParameter): object {
+function queryParameter(parameter: ClusterQueryParameter, render: (schema: object) => object): object {
+  const { name, description: about, type, values, isRepeatable, isRequired = false } = parameter;
   const { schema: narrower = {}, ...note } = queryNotes[name] ?? {};
-  const one = { ...queryTypes[type], ...narrower, ...(values ? { enum: values } : {}) };
+  const one = values ? render({ enum: values }) : { ...queryTypes[type], ...narrower };
   const schema = isRepeatable
     ? { type: 'array', items: one, uniqueItems: true, minItems: 1, ...(values ? { maxItems: values.length } : {}) }
     : one;
-  return { name, in: 'query', required: false, description: about, schema, ...note };
+  return { name, in: 'query', required: isRequired, description: about, schema, ...note };
 }
 
 const createsByPut = ['putCluster', 'putNodePool', 'putConnection'];
@@ -161,7 +150,7 @@ function headerParametersOf(route: ClusterRoute): object[] {
 }
 
 /** Dry runs answer 200 with a schema of their own. */
-const dryRuns: Readonly<Record<string, string>> = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' };
+const dryRuns: Readonly<Record<string, ClusterAnswer>> = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' };
 
 function successes(route: ClusterRoute): Record<string, object> {
   return Object.fromEntries(
@@ -170,16 +159,24 @@ function successes(route: ClusterRoute): Record<string, object> {
       {
         description: descriptionOf(route, Number(status)),
         headers: headersOf(Number(status), successHeadersOf(route, Number(status))),
+        ...(route.page && status === '200' ? { content: pageContent } : {}),
         ...(answer === null ? {} : { content: contentOf(route, status, answer) }),
       },
     ]),
   );
 }
 
-function contentOf(route: ClusterRoute, status: string, answer: string): object {
+const pageContent = {
+  'text/html': {
+    schema: { type: 'string' },
+    examples: { example: { summary: 'A page with a form', value: '<!doctype html>…' } },
+  },
+};
+
+function contentOf(route: ClusterRoute, status: string, answer: ClusterAnswer): object {
   const dryRun = status === '200' ? dryRuns[route.operationId] : undefined;
   const names = dryRun === undefined ? [answer] : [answer, dryRun];
-  const refs = names.map((name) => refTo('schemas', name));
+  const refs = names.map((name) => refTo('schemas', answerNameOf(name)));
   const examples = Object.assign({}, ...names.map((name) => clusterAnswerExamples[name])) as Examples;
   return { [mediaTypeOf(route)]: { schema: refs.length === 1 ? refs[0] : { anyOf: refs }, examples } };
 }
@@ -220,16 +217,10 @@ function refusals(codes: readonly ProblemCode[]): Record<string, object> {
 }
 
 function refusalOf(status: number, codes: readonly ProblemCode[]): object {
-  const schema = {
-    allOf: [
-      refTo('schemas', 'problem'),
-      { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
-    ],
-  };
   const examples = Object.fromEntries(codes.map((code) => [code, refTo('examples', code)]));
   return {
     description: codes.map((code) => `\`${code}\`: ${problemCodes[code].meaning}`).join('\n\n'),
     headers: headersOf(status),
-    content: { 'application/problem+json': { schema, examples } },
+    content: { 'application/problem+json': { schema: refTo('schemas', 'Problem'), examples } },
   };
 }

@@ -1,5 +1,7 @@
 import { devSignInSchema } from '../clusters/requests.js';
 import { type ClusterRoute, paging } from '../route.js';
+import { authorizationParameters, authorizationPostSchema } from './authorization.js';
+import { tokenPostSchema } from './token-request.js';
 
 const sessions = '/api/v1/me/sessions/';
 
@@ -60,6 +62,39 @@ export const signInRoutes = [
     anyQuery: true,
   },
   {
+    operationId: 'showAuthorization',
+    method: 'get',
+    path: '/auth/authorize/',
+    summary: 'Page on which a person lets the command line sign in as them; they sign in first if necessary',
+    access: 'public',
+    page: true,
+    answers: { 200: null, 302: null },
+    problems: ['not_found'],
+    query: authorizationParameters,
+  },
+  {
+    operationId: 'authorize',
+    method: 'post',
+    path: '/auth/authorize/',
+    summary: 'Take the decision of that page and redirect to the command line; not for other use',
+    access: 'session',
+    form: 'only',
+    answers: { 303: null },
+    problems: ['sign_in_expired'],
+    body: authorizationPostSchema,
+  },
+  {
+    operationId: 'exchangeToken',
+    method: 'post',
+    path: '/auth/token/',
+    summary: 'Exchange a code of the command line for a session (RFC 6749)',
+    access: 'public',
+    form: 'only',
+    answers: { 200: 'issuedToken' },
+    problems: ['invalid_token_request', 'invalid_grant'],
+    body: tokenPostSchema,
+  },
+  {
     operationId: 'signOut',
     method: 'post',
     path: '/auth/logout/',
@@ -92,7 +127,8 @@ export const signInRoutes = [
     path: '/auth/dev-login/',
     summary: 'Sign in with only an e-mail address; in development only',
     access: 'public',
-    answers: { 200: 'me' },
+    form: 'also',
+    answers: { 200: 'me', 303: null },
     problems: ['permission_denied', 'not_found'],
     body: devSignInSchema,
   },

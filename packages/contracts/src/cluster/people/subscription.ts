@@ -40,7 +40,7 @@ export type Subscription = FromSchema<typeof subscriptionSchema>;
 
 const word = { type: 'string', minLength: 1, maxLength: clusterLimits.subscriptionTextCharacters } as const;
 const phrase = { type: 'string', maxLength: clusterLimits.subscriptionTextCharacters } as const;
-const moment = { type: 'string', maxLength: timeCharacters, pattern: timePattern } as const;
+const moment = { type: 'string', format: 'date-time', maxLength: timeCharacters, pattern: timePattern } as const;
 
 /** Like `exactly`, but accepts unlisted members. */
 function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {

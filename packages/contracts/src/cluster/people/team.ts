@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { roleSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { compared, exactly, filled, text, time, uuid } from '../schema-parts.js';
+import { compared, email, exactly, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
 import type { Role } from '../states.js';
 import { subscriptionSchema } from './subscription.js';
 
@@ -12,9 +12,9 @@ const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
 const shownInvitation = {
   id: uuid,
   team: { ...number, description: 'The team’s number.' },
-  email: filled,
+  email,
   role: roleSchema,
-  invited_by: { ...filled, description: 'E-mail address of the last inviter.' },
+  invited_by: { ...email, description: 'E-mail address of the last inviter.' },
   is_accepted: { type: 'boolean' },
 } as const;
 
@@ -29,8 +29,7 @@ export const sentInvitationSchema = exactly({
     description: 'When the invitation expires. It cannot be accepted after that until it is renewed.',
   },
   mail_sent_at: {
-    type: ['string', 'null'],
-    pattern: time.pattern,
+    ...optionalTime,
     description: 'When the mail server accepted the mail; null until then.',
   },
 });
@@ -78,7 +77,7 @@ export const teamSchema = exactly({
   dashboard_url: filled,
   is_admin: { type: 'boolean', description: 'Whether the caller is an administrator of the team.' },
   subscription: {
-    anyOf: [subscriptionSchema, exactly({})],
+    anyOf: [subscriptionSchema, { ...exactly({}), maxProperties: 0 }],
     description: 'Last state reported by the billing system; `{}` without a subscription.',
   },
   has_active_subscription: { type: 'boolean' },
@@ -123,6 +122,7 @@ export const teamPutSchema = {
 /** Stricter than `emailSchema`: exactly one address, which every mail server and address list reads alike. */
 export const mailAddressSchema = {
   type: 'string',
+  format: 'email',
   maxLength: 254,
   pattern:
     "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",

@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { refSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { compared, exactly, filled, text, time, uuid } from '../schema-parts.js';
+import { compared, exactly, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
 import { apiVersion, serverArchitectures, serverKinds, serverPhases, wipeAcknowledgement } from '../states.js';
 
 const serverIdSchema = {
@@ -46,8 +46,6 @@ export const adoptedServerPostSchema = {
   },
 } as const;
 
-const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
-
 export const adoptedServerSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'AdoptedServer' },
@@ -72,8 +70,8 @@ export const adoptedServerSchema = exactly({
       description: 'The node pool that uses the server. Null for a server that is `Leaving`.',
     },
     operationId: {
+      ...uuid,
       type: ['string', 'null'],
-      pattern: uuid.pattern,
       description: 'The open or last operation on the server.',
     },
     adoptedAt: {

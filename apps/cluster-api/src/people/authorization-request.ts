@@ -1,0 +1,93 @@
+import {
+  clusterLimits,
+  codeChallengePattern,
+  commandLineClient,
+  devicePattern,
+  redirectUriPattern,
+  statePattern,
+} from '@corral/contracts';
+import { invalidField } from '../problem.js';
+import { authorizationPath } from './return-path.js';
+
+/** What a program of a person's machine asks for (RFC 8252). */
+export interface AuthorizationRequest {
+  readonly redirectUri: string;
+  readonly codeChallenge: string;
+  readonly state: string;
+  /** Name of the machine according to the program; null if it gave none. */
+  readonly device: string | null;
+}
+
+interface TextRule {
+  readonly pattern: RegExp;
+  readonly max: number;
+  readonly min?: number;
+  /** Continues a sentence after the parameter's name. */
+  readonly must: string;
+}
+
+const rules = {
+  redirect_uri: {
+    pattern: new RegExp(redirectUriPattern),
+    max: clusterLimits.redirectUriCharacters,
+    must: 'must be an address such as http://127.0.0.1:51004/callback',
+  },
+  code_challenge: {
+    pattern: new RegExp(codeChallengePattern),
+    max: 43,
+    must: 'must be a SHA-256 in base64url, 43 characters',
+  },
+  state: {
+    pattern: new RegExp(statePattern),
+    min: clusterLimits.stateCharactersMin,
+    max: clusterLimits.stateCharacters,
+    must: `must be ${clusterLimits.stateCharactersMin} to ${clusterLimits.stateCharacters} of A-Z a-z 0-9 . _ ~ -`,
+  },
+  device: {
+    pattern: new RegExp(devicePattern),
+    max: clusterLimits.deviceCharacters,
+    must: 'must be a host name of at most 64 characters',
+  },
+} as const satisfies Record<string, TextRule>;
+
+/**
+ * Reads the query of the page. The route table has checked which parameters there are, and those with a fixed value.
+ *
+ * @throws Problem `validation_failed`. It is not sent to `redirect_uri`, which may be what is wrong
+ */
+export function parseAuthorizationRequest(query: URLSearchParams): AuthorizationRequest {
+  const read = (name: keyof typeof rules): string => {
+    const text = query.get(name) ?? '';
+    const { pattern, max, must, min = 1 }: TextRule = rules[name];
+    if (text.length < min || text.length > max || !pattern.test(text)) {
+      throw invalidField('validation_failed', `/query/${name}`, must);
+    }
+    return text;
+  };
+  const redirectUri = read('redirect_uri');
+  if (!URL.canParse(redirectUri)) throw invalidField('validation_failed', '/query/redirect_uri', 'has no valid port');
+  return {
+    redirectUri,
+    codeChallenge: read('code_challenge'),
+    state: read('state'),
+    device: query.has('device') ? read('device') : null,
+  };
+}
+
+/** The path of the page for a request, to return to after a sign-in. */
+export function pathOfAuthorization({ redirectUri, codeChallenge, state, device }: AuthorizationRequest): string {
+  const query = new URLSearchParams({
+    client_id: commandLineClient,
+    response_type: 'code',
+    redirect_uri: redirectUri,
+    code_challenge: codeChallenge,
+    code_challenge_method: 'S256',
+    state,
+    ...(device === null ? {} : { device }),
+  });
+  return `${authorizationPath}?${query}`;
+}
+
+/** How the page and the list of sessions name the program. */
+export const nameOfProgram = ({ device }: Pick<AuthorizationRequest, 'device'>): string =>
+  device === null ? 'Corral CLI' : `Corral CLI on ${device}`;

@@ -1,0 +1,104 @@
+import { clusterLimits } from '@corral/contracts';
+import { type Pool, rowClock } from '@corral/database';
+import { hashSessionSecret, mintSessionSecret } from './cookie.js';
+import { isActiveSession, type SessionTimes } from './store.js';
+
+/** What a person allows in their browser. */
+export interface SignInRequest {
+  /** S256 challenge (RFC 7636). */
+  readonly codeChallenge: string;
+  readonly redirectUri: string;
+  /** Name of the session to start. */
+  readonly name: string;
+}
+
+export interface RedeemedCode {
+  /** The only place where the text of the session's cookie is available. */
+  readonly secret: string;
+  /** Seconds until the session ends, whatever its use. */
+  readonly expiresInSeconds: number;
+}
+
+/** Codes that the command line exchanges for a session of its own. */
+export interface SignInCodeStore {
+  /** @returns the code; null when the session has ended */
+  issue(sessionId: string, request: SignInRequest): Promise<string | null>;
+  /**
+   * Starts the session that a code is for. Whatever the outcome, the code is used up. A second use ends the session:
+   * somebody else has the code.
+   *
+   * @returns null for a code that is unknown, expired, used, of an ended session, or of another request
+   */
+  redeem(code: string, request: Omit<SignInRequest, 'name'>, userAgent: string): Promise<RedeemedCode | null>;
+}
+
+/** A code is kept for so long after its end, to recognise a second use. */
+const KEPT_MINUTES = 10;
+
+/** The session is locked against its end, so that no code of an ended session stays valid. */
+const issueCode = {
+  name: 'sign-in-code-issue',
+  text: `WITH owner AS MATERIALIZED (
+           SELECT id FROM session WHERE id = $1::uuid AND ${isActiveSession} FOR SHARE
+         ), old AS (
+           DELETE FROM sign_in_code
+           WHERE allowed_by = $1::uuid AND expires_at < now() - interval '${KEPT_MINUTES} minutes'
+         )
+         INSERT INTO sign_in_code (hash, allowed_by, code_challenge, redirect_uri, name, expires_at)
+         SELECT $2, id, $3, $4, $5, clock_timestamp() + ${clusterLimits.signInCodeSeconds} * interval '1 s' FROM owner
+         RETURNING 1`,
+};
+
+const redeemCode = {
+  name: 'sign-in-code-redeem',
+  text: `WITH code AS (
+           UPDATE sign_in_code SET used_at = clock_timestamp() WHERE hash = $1 AND used_at IS NULL RETURNING *
+         ), allowed AS MATERIALIZED (
+           SELECT session.user_id, code.starts_session, code.name
+           FROM code JOIN session ON session.id = code.allowed_by
+           WHERE code.code_challenge = $2 AND code.redirect_uri = $3 AND code.expires_at > clock_timestamp()
+             AND ${isActiveSession}
+           FOR SHARE OF session
+         )
+         INSERT INTO session (id, user_id, hash, idle_expires_at, expires_at, method, name, user_agent)
+         SELECT starts_session, user_id, $4, now() + least($5::bigint, $6::bigint) * interval '1 ms',
+                now() + $6::bigint * interval '1 ms', 'command_line', name, $7
+         FROM allowed
+         RETURNING floor(extract(epoch FROM expires_at - ${rowClock}))::int AS "expiresInSeconds"`,
+};
+
+const endSessionOfUsedCode = {
+  name: 'sign-in-code-reused',
+  text: `UPDATE session SET revoked_at = now()
+         WHERE id = (SELECT starts_session FROM sign_in_code WHERE hash = $1 AND used_at IS NOT NULL)
+           AND revoked_at IS NULL`,
+};
+
+/** Codes in Postgres. Only Postgres' clock is used. */
+export function signInCodeStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SignInCodeStore {
+  return {
+    async issue(sessionId, { codeChallenge, redirectUri, name }) {
+      const code = mintSessionSecret();
+      const values = [sessionId, hashSessionSecret(code), codeChallenge, redirectUri, name];
+      return (await pool.query({ ...issueCode, values })).rowCount === 1 ? code : null;
+    },
+
+    async redeem(code, { codeChallenge, redirectUri }, userAgent) {
+      const secret = mintSessionSecret();
+      const browser = userAgent.slice(0, clusterLimits.userAgentCharacters);
+      const values = [
+        hashSessionSecret(code),
+        codeChallenge,
+        redirectUri,
+        hashSessionSecret(secret),
+        idleMs,
+        absoluteMs,
+        browser,
+      ];
+      const { rows } = await pool.query<{ expiresInSeconds: number }>({ ...redeemCode, values });
+      if (rows[0] !== undefined) return { secret, ...rows[0] };
+      await pool.query({ ...endSessionOfUsedCode, values: [hashSessionSecret(code)] });
+      return null;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+export {
+  type ClusterSchemas,
+  type CorralClient,
+  createClient,
+  type ItemOf,
+  type LinesId,
+  type ListId,
+  type OperationId,
+} from './cluster-client.js';
+export { type ClientErrorCode, CorralError, type FieldProblem, isCorralError } from './corral-error.js';
+export type { Credentials } from './credentials.js';
+export {
+  type CorralDnsClient,
+  createDnsClient,
+  type DnsAction,
+  type DnsItemOf,
+  type DnsListId,
+  type DnsOperationId,
+  type DnsSchemas,
+} from './dns-client.js';
+export type { FollowOptions, StreamMessage, TeamEvent } from './follow-events.js';
+export type { operations as ClusterOperations } from './generated/cluster-api.js';
+export type { operations as DnsOperations } from './generated/dns-api.js';
+export { newIdempotencyKey } from './idempotency-key.js';
+export type {
+  Answer,
+  AnswerOf,
+  BodyOf,
+  CallLimits,
+  CallOptions,
+  OperationRef,
+  PathOf,
+  QueryOf,
+} from './operation-types.js';
+export type { ClientOptions } from './transport.js';
+export type { Operation, WaitOptions } from './wait-for-operation.js';

@@ -1,0 +1,59 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { strictParserFor } from '../../parser-for.js';
+import { filled } from '../schema-parts.js';
+
+/** Codes for OAuth clients (RFC 6749 sections 4.1.2.1 and 5.2, RFC 8693 section 2.2.2). */
+export const tokenErrors = [
+  'invalid_request',
+  'invalid_grant',
+  'unsupported_grant_type',
+  'temporarily_unavailable',
+] as const;
+export type TokenError = (typeof tokenErrors)[number];
+
+export const tokenGrants = ['authorization_code'] as const;
+export type TokenGrant = (typeof tokenGrants)[number];
+
+const short = { type: 'string', minLength: 1, maxLength: 256 } as const;
+
+/** Unknown parameters are ignored (RFC 6749 section 3.2). Those that a grant needs are checked with it. */
+export const tokenPostSchema = {
+  type: 'object',
+  required: ['grant_type'],
+  properties: {
+    grant_type: { ...short, description: `One of ${tokenGrants.map((grant) => `\`${grant}\``).join(', ')}.` },
+    client_id: { ...short, description: 'With `authorization_code`: `corral-cli`.' },
+    code: { ...short, description: 'With `authorization_code`: the code, valid once and for 60 s.' },
+    redirect_uri: { ...short, description: 'With `authorization_code`: as in the request for the code.' },
+    code_verifier: {
+      type: 'string',
+      minLength: 43,
+      maxLength: 128,
+      // RFC 7636 section 4.1.
+      pattern: '^[A-Za-z0-9._~-]{43,128}$',
+      description: 'With `authorization_code`: the text whose SHA-256 was `code_challenge`.',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export type TokenPost = FromSchema<typeof tokenPostSchema>;
+export const parseTokenPost = strictParserFor<TokenPost>(tokenPostSchema);
+
+export const issuedTokenSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['access_token', 'token_type', 'expires_in'],
+  properties: {
+    access_token: { ...filled, description: 'Shown only once, and not stored.' },
+    token_type: {
+      enum: ['Cookie'],
+      description: '`Cookie`: the value of the cookie `sessionid`, of a session of its own.',
+    },
+    expires_in: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Seconds until it ends, whatever its use.',
+    },
+  },
+} as const satisfies JSONSchema;
+export type IssuedTokenBody = FromSchema<typeof issuedTokenSchema>;
