@@ -101,7 +101,8 @@ function playsOf(row: ClientRow): [Story, Play] {
 /** Enough for more than one page of a list. */
 const MANY = 30;
 
-async function stageOf({ row, client }: ProvidedRow, around: Surroundings, folder: string): Promise<Stage> {
+/** Sets the stage for a client, in its team. */
+export async function stageOf({ row, client }: ProvidedRow, around: Surroundings, folder: string): Promise<Stage> {
   const team = around.system.teams.find(({ slug }) => slug === row.name);
   if (team === undefined) throw new Error(`The system has no team for ${row.name}.`);
   const command = client.kind === 'found' ? [...client.command, ...(row.args ?? [])] : [];

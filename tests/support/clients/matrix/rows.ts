@@ -1,6 +1,6 @@
 import type { Env } from '../../system/system-parts.js';
 import { type Client, externalDns, hcloudGo, hcloudRust, lego } from '../client-programs.js';
-import { registryOf } from './external-dns.js';
+import { registryOf } from './registry.js';
 import type { Additions } from './stories.js';
 
 /**
