@@ -79,8 +79,8 @@ describe('the typed client', () => {
 
     const read = await corral.getCluster(named('once'));
     expect(await corral.readIfChanged('getCluster', named('once'), read.etag as string)).toBeNull();
-    const [pool] = read.body.spec.nodePools;
-    const changed = { body: { spec: { ...read.body.spec, nodePools: [{ ...pool, maximum: 9 }] } } };
+    const nodePools = read.body.spec.nodePools.map((pool) => ({ ...pool, maximum: 9 }));
+    const changed = { body: { spec: { ...read.body.spec, nodePools } } };
     await corral.putCluster(named('once'), { ...changed, ifMatch: read.etag as string });
     expect(await corral.readIfChanged('getCluster', named('once'), read.etag as string)).toMatchObject({
       body: { spec: { nodePools: [{ maximum: 9 }] } },

@@ -7,8 +7,10 @@ import { clusterOperations } from './generated/cluster-operations.js';
 import type {
   Answer,
   AnswerOf,
+  BodyOf,
   CallableId,
   CallLimits,
+  HeaderOf,
   MethodsOf,
   OperationRef,
   PathOf,
@@ -38,11 +40,10 @@ type LineOf<Op> = Op extends { responses: { 200: { content: { 'application/x-ndj
 
 /** The operations that read a resource with an entity tag. */
 export type TaggedId = {
-  [Id in OperationId]: operations[Id] extends {
-    parameters: { header?: { 'If-None-Match'?: string } };
-    requestBody?: never;
-  }
-    ? Id
+  [Id in OperationId]: 'If-None-Match' extends HeaderOf<operations[Id]>
+    ? [BodyOf<operations[Id]>] extends [never]
+      ? Id
+      : never
     : never;
 }[OperationId];
 

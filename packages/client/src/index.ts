@@ -34,5 +34,6 @@ export type {
   PathOf,
   QueryOf,
 } from './operation-types.js';
+export { type ExchangeOptions, exchangedToken, type IssuedToken, renewedToken } from './renewed-token.js';
 export type { ClientOptions } from './transport.js';
 export type { Operation, WaitOptions } from './wait-for-operation.js';

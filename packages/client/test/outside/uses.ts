@@ -99,6 +99,8 @@ export async function mistakes(): Promise<void> {
   await corral.listClusters({ team: 'acme' }, { query: { phase: ['Reday'] } });
   // @ts-expect-error a kubeconfig cannot be requested under a key
   await corral.issueKubeconfig(web, { idempotencyKey: 'once' });
+  // @ts-expect-error reading has no condition on the tag
+  await corral.getCatalogue({ team: 'acme' }, { ifMatch: '"x"' });
   // @ts-expect-error an operation is one of the document
   await corral.getClusters(web);
   // @ts-expect-error a redirect of a browser is not an operation of the client
