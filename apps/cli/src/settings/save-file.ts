@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writeFile } from 'atomically';
 import { usageError } from '../exit-codes.js';
 
 /**
@@ -10,6 +9,8 @@ import { usageError } from '../exit-codes.js';
 export async function saveFile(path: string, text: string): Promise<void> {
   try {
     await makeFolderOf(path);
+    // It takes over signals as soon as it is loaded, to remove what is half-written.
+    const { writeFile } = await import('atomically');
     await writeFile(path, text, { mode: 0o600 });
   } catch (error) {
     throw usageError(`${path} cannot be written: ${(error as NodeJS.ErrnoException).code}.`);

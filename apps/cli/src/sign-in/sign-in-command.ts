@@ -6,6 +6,7 @@ import { usageError } from '../exit-codes.js';
 import { renderFacts } from '../output/table.js';
 import type { StoredContext } from '../settings/config-file.js';
 import { addressOf, chosenContext } from '../settings/settings.js';
+import { signInWithBrowser } from './browser-sign-in.js';
 import { signInWithDnsToken, signInWithToken } from './token-sign-in.js';
 
 export function signInCommands(withCli: WithCli): Command[] {
@@ -13,7 +14,8 @@ export function signInCommands(withCli: WithCli): Command[] {
     .description('sign in, and keep it as a context')
     .option('--url <address>', 'of the cluster API (default: CORRAL_URL, else that of the context)')
     .option('--dns-url <address>', 'of the DNS API, with /v1: the token is a DNS token then')
-    .requiredOption('--token <->', '`-` reads the token of a service account, or a DNS token, from standard input')
+    .option('--token <->', '`-` reads the token of a service account, or a DNS token, from standard input')
+    .option('--no-browser', 'print the address to open instead of opening it')
     .action(withCli(signIn));
   const logout = new Command('logout')
     .description('end the session of the context, and forget its tokens')
@@ -25,22 +27,24 @@ export function signInCommands(withCli: WithCli): Command[] {
 export interface SignInOptions {
   readonly url?: string;
   readonly dnsUrl?: string;
-  readonly token: string;
+  readonly token?: string;
+  readonly browser: boolean;
 }
 
 async function signIn(cli: Cli, options: SignInOptions): Promise<void> {
   const { token, dnsUrl } = options;
-  if (token !== '-') {
+  if (token !== undefined && token !== '-') {
     throw usageError('A token in the arguments is seen by everybody on the machine. Use --token - and standard input.');
   }
   const found = await knownContext(cli);
   if (dnsUrl !== undefined) {
+    if (token === undefined) throw usageError('The DNS API takes tokens only: add --token -.');
     const url = addressOf(dnsUrl, '--dns-url', cli.io.env) ?? '';
     return save(cli, url, { ...found?.stored, ...(await signInWithDnsToken(cli, url)) });
   }
   const url = addressOf(options.url ?? (cli.io.env.CORRAL_URL || found?.stored.url), '--url', cli.io.env);
   if (url === null) throw usageError('Say where: --url https://clusters.example.org.');
-  const signedIn = await signInWithToken(cli, url);
+  const signedIn = token === '-' ? await signInWithToken(cli, url) : await signInWithBrowser(cli, url, options);
   // What was kept for another address is of no use here.
   const kept = found?.stored.url === url || found?.stored.url === undefined ? found?.stored : {};
   const { session: _session, token: _token, expiresAt: _expiresAt, ...rest } = kept ?? {};
