@@ -38,6 +38,7 @@ const commands = {
   bench: { program: 'tools/dist/bench/main.js', build: [] },
   screenshots: { program: 'tools/dist/screenshots/main.js', build: [] },
   admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
+  corral: { program: 'apps/cli/dist/main.js', build: ['--filter=@corral/cli'] },
 };
 
 const [name, ...args] = process.argv.slice(2);

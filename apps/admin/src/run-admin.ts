@@ -26,7 +26,7 @@ const EXIT_USAGE = 2;
  * @returns the exit code: 0 on success, 1 on failure, 2 on a usage error
  */
 export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<number> {
-  const program = new Command('admin')
+  const program = new Command('corral-admin')
     .description('Administration of a Corral installation.')
     .option('--json', 'print results as JSON')
     .option(

@@ -41,6 +41,8 @@ import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import { isRefusedWhileHeld, refuseWhileHeld } from './http/refuse-while-held.js';
+import { buildOperationHandlers } from './operations/handlers.js';
+import type { OperationWaitLimits } from './operations/operation-waits.js';
 import { buildSignInHandlers, type SignInConfig, type SignInHandlerDeps } from './people/handlers.js';
 import { Problem } from './problem.js';
 import { isOtherProject } from './servers/cloud-project.js';
@@ -64,6 +66,7 @@ export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignI
   readonly consoleEnabled: boolean;
   readonly events: EventConfig;
   readonly changes: ChangeLimits;
+  readonly operationWaits: OperationWaitLimits;
 }
 
 /** The garden calls that requests need. All others belong to passes. */
@@ -201,5 +204,6 @@ function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, Reques
     ...buildAccountHandlers(deps),
     ...buildTokenHandlers(deps),
     ...buildEventHandlers(deps),
+    ...buildOperationHandlers(deps),
   };
 }

@@ -29,6 +29,7 @@ import { type clusterApiConfig, readClusterApiConfig } from './config.js';
 import { connectDatabase } from './connect-database.js';
 import { eventDefaults, listenToTeamEvents } from './events/handlers.js';
 import { problemShape } from './http/error-shape.js';
+import { operationWaitLimits } from './operations/operation-waits.js';
 import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
 import { issuerCalls } from './tokens/issuer-calls.js';
@@ -140,6 +141,7 @@ await startOrExit(SERVICE, async () => {
         },
       },
       changes: changeDefaults,
+      operationWaits: operationWaitLimits,
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
       dnsRequestsPerTeamPerMinute: config.DNS_LIMIT_PER_TEAM,

@@ -1,3 +1,4 @@
+import { isCorralError } from '@corral/client';
 import './ui/global.css';
 import { MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
@@ -5,7 +6,6 @@ import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { isProblem } from './api/problem.js';
 import { consoleRouter } from './router.js';
 import { nonce } from './settings.js';
 import { noteSessionEnd } from './shell/session-end.js';
@@ -20,7 +20,7 @@ function start(): void {
   setNonce(nonce);
   applyDensity();
   const onError = (error: unknown) => {
-    if (isProblem(error) && error.status === 401) noteSessionEnd();
+    if (isCorralError(error) && error.status === 401) noteSessionEnd();
   };
   const queries = new QueryClient({
     queryCache: new QueryCache({ onError }),
@@ -31,7 +31,7 @@ function start(): void {
         staleTime: Number.POSITIVE_INFINITY,
         refetchOnWindowFocus: false,
         retry: (failures, error) =>
-          failures < RETRIES && isProblem(error) && (error.status === 0 || error.status >= 500),
+          failures < RETRIES && isCorralError(error) && (error.status === 0 || error.status >= 500),
       },
     },
   });

@@ -1,3 +1,4 @@
+import { isCorralError } from '@corral/client';
 import type { QueryClient } from '@tanstack/react-query';
 import {
   createRootRouteWithContext,
@@ -7,7 +8,6 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
-import { isProblem } from './api/problem.js';
 import { meQuery } from './api/queries.js';
 import { Shell } from './shell/shell.js';
 import { Empty, Failed } from './ui/states.js';
@@ -47,7 +47,8 @@ const signedIn = createRoute({
     try {
       await context.queries.ensureQueryData(meQuery());
     } catch (error) {
-      if (isProblem(error) && error.status === 401) throw redirect({ to: '/sign-in', search: { to: location.href } });
+      if (isCorralError(error) && error.status === 401)
+        throw redirect({ to: '/sign-in', search: { to: location.href } });
       throw error;
     }
   },

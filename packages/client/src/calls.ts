@@ -120,3 +120,9 @@ export function operationRefOf(url: string | null): OperationRef | null {
   const [, team, id] = /\/teams\/([^/?#]+)\/operations\/([^/?#]+)\/?$/.exec(url ?? '') ?? [];
   return team === undefined || id === undefined ? null : { team: decodeURIComponent(team), id: decodeURIComponent(id) };
 }
+
+export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

@@ -1,5 +1,5 @@
 import { chunksOf, linesOf } from './answer-text.js';
-import { type AnyOptions, bodyOf, call, methodsOf, operationRefOf, outgoingOf, type Params } from './calls.js';
+import { type AnyOptions, allOf, bodyOf, call, methodsOf, operationRefOf, outgoingOf, type Params } from './calls.js';
 import { CorralError, retryAfterMsOf } from './corral-error.js';
 import { type FollowOptions, followEvents, type StreamMessage } from './follow-events.js';
 import type { components, operations } from './generated/cluster-api.js';
@@ -84,13 +84,9 @@ export function createClient(options: ClientOptions): CorralClient {
   const client = {
     ...methodsOf(clusterOperations, transport),
     list: (id: ListId, params: Params, given: AnyOptions = {}) => itemsOf(transport, id, params, given),
-    listAll: async (id: ListId, params: Params, given: AnyOptions = {}) => {
-      const items: unknown[] = [];
-      for await (const item of itemsOf(transport, id, params, given)) items.push(item);
-      return items;
-    },
+    listAll: (id: ListId, params: Params, given: AnyOptions = {}) => allOf(itemsOf(transport, id, params, given)),
     lines: (id: LinesId, params: Params, given: AnyOptions = {}) => documentsOf(transport, id, params, given),
-    waitForOperation: (operation: OperationRef | string, given: WaitOptions = {}) =>
+    waitForOperation: async (operation: OperationRef | string, given: WaitOptions = {}) =>
       waitUntilEnded(operationReader(transport), transport.pause, refOf(operation), given),
     followEvents: (team: string, given?: FollowOptions) => followEvents(transport, team, given),
   };
@@ -157,6 +153,7 @@ function operationReader(transport: Transport): ReadOperation {
     );
     return {
       operation: bodyOf(text, { status: 200, operationId: 'getOperation' }) as Operation,
+      wasHeld: headers.has('Preference-Applied'),
       retryAfterMs: retryAfterMsOf(headers),
     };
   };

@@ -1,4 +1,4 @@
-import { type AnyOptions, call, methodsOf, type Params } from './calls.js';
+import { type AnyOptions, allOf, call, methodsOf, type Params } from './calls.js';
 import { CorralError } from './corral-error.js';
 import type { components, operations } from './generated/dns-api.js';
 import { dnsOperations } from './generated/dns-operations.js';
@@ -27,6 +27,12 @@ export interface CorralDnsClient extends MethodsOf<operations, DnsOperationId> {
     params: PathOf<operations[Id]>,
     options?: CallLimits & { readonly query?: QueryOf<operations[Id]> | undefined },
   ) => AsyncGenerator<DnsItemOf<Id>, void, undefined>;
+  /** All entries of a list. @throws CorralError */
+  readonly listAll: <Id extends DnsListId>(
+    id: Id,
+    params: PathOf<operations[Id]>,
+    options?: CallLimits & { readonly query?: QueryOf<operations[Id]> | undefined },
+  ) => Promise<DnsItemOf<Id>[]>;
   /**
    * Waits until an action has ended: `success` or `error`.
    *
@@ -51,6 +57,7 @@ export function createDnsClient(options: ClientOptions): CorralDnsClient {
   const client = {
     ...methodsOf(dnsOperations, transport),
     list: (id: DnsListId, params: Params, given: AnyOptions = {}) => entriesOf(transport, id, params, given),
+    listAll: (id: DnsListId, params: Params, given: AnyOptions = {}) => allOf(entriesOf(transport, id, params, given)),
     waitForAction: (id: number, limits: CallLimits = {}) => untilEnded(transport, id, limits),
   };
   // The table has exactly the operations that the types have: both are of one document.

@@ -64,7 +64,7 @@ export async function* followEvents(
       }
     } catch (error) {
       if (signal?.aborted) return;
-      if (!isCorralError(error) || isFinal(error, last)) throw error;
+      if (!isCorralError(error) || isFinal(error)) throw error;
       lost = error;
     }
     if (lost?.status === 422) {
@@ -118,8 +118,7 @@ function messageOf({ event, data, id }: ServerEvent): StreamMessage {
 }
 
 /** A team that the caller does not belong to is not found. */
-const isFinal = ({ status }: CorralError, last: string | null): boolean =>
-  status >= 400 && status < 500 && status !== 408 && status !== 429 && !(status === 422 && last !== null);
+const isFinal = ({ status }: CorralError): boolean => status === 401 || status === 403 || status === 404;
 
 function retryMsOf(error: CorralError | null, failures: number): number {
   const backoff = Math.min(RETRY_MS_MIN * 2 ** failures, RETRY_MS_MAX) * (0.75 + Math.random() / 2);

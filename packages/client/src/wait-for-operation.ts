@@ -17,7 +17,14 @@ export type ReadOperation = (
   ref: OperationRef,
   holdSeconds: number,
   limits: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
-) => Promise<{ readonly operation: Operation; readonly retryAfterMs: number | null }>;
+) => Promise<ReadAnswer>;
+
+interface ReadAnswer {
+  readonly operation: Operation;
+  /** Whether the API has held its answer: then the next read can follow at once. */
+  readonly wasHeld: boolean;
+  readonly retryAfterMs: number | null;
+}
 
 const TIMEOUT_MS = 3_600_000;
 const HOLD_SECONDS = 30;
@@ -25,8 +32,7 @@ const HOLD_SECONDS = 30;
 const PROGRESS_SECONDS = 3;
 const POLL_MS_MIN = 1_000;
 const POLL_MS_MAX = 10_000;
-/** The API answers earlier when it is busy or does not hold answers. */
-const HELD_PART = 0.5;
+const RETRY_AFTER_MS_MAX = 60_000;
 
 /**
  * Waits until an operation has ended, whichever way.
@@ -41,26 +47,23 @@ export async function waitUntilEnded(
 ): Promise<Operation> {
   const endsAt = performance.now() + timeoutMs;
   let last: Operation | null = null;
-  for (let early = 0; ; early += 1) {
-    const startedAt = performance.now();
-    const leftMs = endsAt - startedAt;
+  for (let polls = 0; ; polls += 1) {
+    const leftMs = endsAt - performance.now();
     const holdSeconds = Math.floor(Math.min(onProgress ? PROGRESS_SECONDS : HOLD_SECONDS, leftMs / 1_000));
-    let pauseMs = POLL_MS_MIN * 1.5 ** early * (0.75 + Math.random() / 2);
+    let pauseMs = Math.min(POLL_MS_MIN * 1.5 ** polls, POLL_MS_MAX) * (0.75 + Math.random() / 2);
     try {
-      const { operation, retryAfterMs } = await read(ref, holdSeconds, { timeoutMs: leftMs, signal });
+      const { operation, wasHeld, retryAfterMs } = await read(ref, holdSeconds, { timeoutMs: leftMs, signal });
       if (JSON.stringify(operation) !== JSON.stringify(last)) onProgress?.(operation);
       last = operation;
       if (!isOpen(operation)) return operation;
-      const isHeld = performance.now() - startedAt >= holdSeconds * 1_000 * HELD_PART;
-      if (retryAfterMs !== null) pauseMs = retryAfterMs;
-      else if (isHeld && holdSeconds > 0) early = -1;
+      if (wasHeld) pauseMs = 0;
+      else if (retryAfterMs !== null) pauseMs = Math.min(retryAfterMs, RETRY_AFTER_MS_MAX);
     } catch (error) {
       if (!isCorralError(error) || !isTemporary(error)) throw error;
-      pauseMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
+      pauseMs = Math.max(pauseMs, Math.min(error.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX));
     }
-    pauseMs = Math.min(pauseMs, POLL_MS_MAX);
     if (performance.now() + pauseMs >= endsAt) throw late(last);
-    if (early >= 0) await pause(pauseMs, signal);
+    if (pauseMs > 0) await pause(pauseMs, signal);
   }
 }
 

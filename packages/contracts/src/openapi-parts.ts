@@ -23,7 +23,12 @@ export const answerHeaders = {
   'RateLimit-Limit': { description: 'Size of the limit that is closest to being reached.', schema: count },
   'RateLimit-Remaining': { description: 'Remaining requests of that limit.', schema: count },
   'RateLimit-Reset': { description: 'Unix time at which the limit is full again.', schema: count },
-  'Retry-After': { description: 'Seconds to wait before repeating the request.', schema: count },
+  'Retry-After': {
+    description:
+      'Seconds to wait before repeating the request. Of an operation that has not ended, and with 202: seconds after which a look ' +
+      'at it may show something new.',
+    schema: count,
+  },
   Allow: { description: 'The methods that the path supports.', schema: { type: 'string' } },
 } as const satisfies Record<string, AnswerHeader>;
 

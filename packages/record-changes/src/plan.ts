@@ -65,6 +65,9 @@ export interface PlanContext {
   readonly zoneName: string;
   /** The last label of the names of the team. */
   readonly ownerLabel: string;
+  /** Of a token that is narrowed. The default is all names, and all types that the API writes. */
+  readonly withinName?: string | null;
+  readonly withinTypes?: readonly string[];
   readonly records: { readonly used: number; readonly reserved: number; readonly limit: number };
 }
 
@@ -79,7 +82,8 @@ export const contentOf = ({ records, ttl, labels }: Pick<Rrset, 'records' | 'ttl
 
 export function planChanges(actual: readonly Rrset[], wanted: readonly WantedSet[], context: PlanContext): ChangePlan {
   const existing = new Map(actual.map((rrset) => [keyOf(rrset), contentOf(rrset)]));
-  const coverage = { ownerLabel: context.ownerLabel, withinName: null, withinTypes: [] };
+  const { ownerLabel, withinName = null, withinTypes = [] } = context;
+  const coverage = { ownerLabel, withinName, withinTypes };
   const changes: SetChange[] = [];
   const refused: SetChange[] = [];
   let same = 0;

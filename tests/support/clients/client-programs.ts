@@ -67,26 +67,39 @@ export async function schemathesis(): Promise<Client> {
   return python.kind === 'missing' ? python : found(...python.command, '-m', 'schemathesis.cli');
 }
 
+/** What an environment of Python needs. */
+interface PythonNeeds {
+  readonly atLeast?: readonly [number, number];
+  /** Files of `clients/<name>` that complete the environment: a program, which gets its folder, and what that reads. */
+  readonly completedBy?: readonly [string, ...string[]];
+}
+
 /** Returns the client with its library in its own environment. */
-export async function pythonProgram(name: string, file = 'walk.py'): Promise<Client> {
-  const python = await pythonEnvironment(name);
+export async function pythonProgram(name: string, file = 'walk.py', needs: PythonNeeds = {}): Promise<Client> {
+  const python = await pythonEnvironment(name, needs);
   return python.kind === 'missing' ? python : found(...python.command, builtFile(`tests/clients/${name}/${file}`));
 }
 
 /** Returns a Python with the packages of `clients/<name>/requirements.txt`. */
-export async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, number] } = {}): Promise<Client> {
+export async function pythonEnvironment(
+  name: string,
+  { atLeast = [3, 0], completedBy }: PythonNeeds = {},
+): Promise<Client> {
   const check = `import ensurepip, venv, sys; sys.exit(sys.version_info < (${atLeast.join(', ')}))`;
   const version = atLeast[1] === 0 ? '3' : `${atLeast.join('.')} or newer`;
   const needed = { what: name, how: `install Python ${version} with venv, and let pip reach PyPI` };
   if (!(await works(['python3', '-c', check]))) return missing(needed);
   const source = builtFile(`tests/clients/${name}`);
   const requirements = join(source, 'requirements.txt');
-  const environment = `${name}-${await hashOf(source, ['requirements.txt'])}`;
+  const environment = `${name}-${await hashOf(source, ['requirements.txt', ...(completedBy ?? [])])}`;
   return made(environment, { file: join('bin', 'python'), needed }, async (folder) => {
-    const pip = [join(folder, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    const python = join(folder, 'bin', 'python');
+    const pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
     return (
       (await attempt(['python3', '-m', 'venv', folder], folder)) ??
-      (await attempt([...pip, '--requirement', requirements], folder))
+      (await attempt([...pip, '--requirement', requirements], folder)) ??
+      (completedBy && (await attempt([python, join(source, completedBy[0]), folder], folder))) ??
+      null
     );
   });
 }

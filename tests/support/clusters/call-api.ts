@@ -1,8 +1,8 @@
 import {
-  type ClusterAnswer,
   type ClusterRoute,
   checkClusterAnswer,
   clusterRoutes,
+  dryRunAnswers,
   type ProblemBody,
   type ProblemCode,
   problemCodes,
@@ -55,12 +55,6 @@ function assertProblem(route: ClusterRoute, { status, headers, json }: Answer): 
   if (code === 'internal_error') throw new Error('The service failed.');
   if (status === 503 && headers.get('retry-after') === null) throw new Error('It has no Retry-After.');
 }
-
-const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
-  putCluster: 'clusterDryRun',
-  putNodePool: 'nodePoolDryRun',
-  deleteCluster: 'deletionDryRun',
-};
 
 function assertSuccess(route: ClusterRoute, path: string, { status, headers, text, json }: Answer): void {
   const dryRun = /[?&]dryRun=true/.test(path) ? dryRunAnswers[route.operationId] : undefined;

@@ -144,6 +144,9 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     const { secretKeys } = options;
     const keysOf = (program: string) =>
       secretKeys === undefined ? {} : { envAtStart: () => ({ SECRET_KEYS: secretKeys(program) }) };
+    const dnsGateways = await many(gateways, (at) =>
+      gateway(at, { ...shared, ...databases['dns-gateway'], ...options.gatewayEnv?.(at) }),
+    );
     const servers = await many(apis, (at) => {
       const name = `cluster-api ${at}`;
       return clusterApi({
@@ -153,6 +156,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
           ...databases['cluster-api'],
           ...keys,
           GARDEN_KUBECONFIG: kubeconfigs.clusterApi,
+          DNS_API_URL: dnsGateways[0]?.url,
           ...options.apiEnv,
         },
         ...keysOf(name),
@@ -161,9 +165,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     const bases = servers.map(({ base }) => base);
     const started = {
       apis: servers,
-      gateways: await many(gateways, (at) =>
-        gateway(at, { ...shared, ...databases['dns-gateway'], ...options.gatewayEnv?.(at) }),
-      ),
+      gateways: dnsGateways,
       reconcilers: await many(reconcilers, (at) =>
         reconciler(at, {
           env: {

@@ -68,7 +68,13 @@ export function renderChart(helm: string, valuesFile: string, ...settings: strin
 /** The schemas of the kinds that the chart may contain. */
 export const kindsFile = fileURLToPath(new URL('kinds.schema.json', import.meta.url));
 const { kinds, $defs } = JSON.parse(readFileSync(kindsFile, 'utf8')) as Kinds;
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+/** Patterns of the sources are of Go, which says in a pattern that case is ignored. */
+const goPattern = Object.assign(
+  (pattern: string, flags: string) =>
+    new RegExp(pattern.replace('(?i)', ''), pattern.includes('(?i)') ? `${flags}i` : flags),
+  { code: 'goPattern' },
+);
+const ajv = new Ajv2020({ strict: false, allErrors: true, code: { regExp: goPattern } });
 ajv.addSchema({ $id: 'kubernetes', $defs });
 
 /** What is wrong with an object, by the schema of its kind. */

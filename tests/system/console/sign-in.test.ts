@@ -53,16 +53,22 @@ describeNeeding(describe, missing, 'sessions and live updates of the console', (
     await closePage(page);
   });
 
-  it('keeps what was typed when the session ends while a form is sent, and is live again after the sign-in', async () => {
+  it('keeps what was typed when the session ends while a form is sent, and is live again after a sign-in in any tab', async () => {
     const page = await running.open('/teams/acme/dns/tokens/+', { sessionid: null });
     await page.getByRole('button', { name: /^admin@acme\.test/ }).click();
     await page.getByLabel('Name', { exact: true }).fill('typed before');
+    const other = await page.context().newPage();
+    await other.goto(url('/console/teams/acme/people'));
+    await other.getByText('Live', { exact: true }).waitFor();
     const [session] = await page.context().cookies();
     await fetch(url('/auth/logout/'), { method: 'POST', headers: { cookie: `sessionid=${session?.value}` } });
     await page.getByRole('button', { name: 'Create token' }).click();
+    await other.getByRole('dialog', { name: 'Your session ended' }).waitFor();
     const dialog = page.getByRole('dialog', { name: 'Your session ended' });
     await dialog.getByRole('button', { name: /^admin@acme\.test/ }).click();
     await dialog.waitFor({ state: 'hidden' });
+    await other.getByRole('dialog').waitFor({ state: 'hidden' });
+    await other.getByText('Live', { exact: true }).waitFor();
 
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('typed before');
     await page.getByText('Live', { exact: true }).waitFor();

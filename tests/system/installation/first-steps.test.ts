@@ -31,12 +31,16 @@ describeNeeding(describe, needed.find((each) => each !== null) ?? null, 'the fir
     const script = steps
       .join('\n')
       .replace('https://dns.example.org/v1/zones/example.org', `${system.url}/zones/${ZONE}`);
-    const corral = `corral() { '${process.execPath}' '${builtFile('apps/admin/dist/main.js')}' "$@"; }`;
+    const command = `corral-admin() { '${process.execPath}' '${builtFile('apps/admin/dist/main.js')}' "$@"; }`;
 
-    const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', `${corral}\n${script}`], {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, DATABASE_URL: system.databaseUrl, DNS_ZONE_NAME: ZONE },
-    });
+    const { status, stdout, stderr } = spawnSync(
+      'bash',
+      ['--norc', '-euo', 'pipefail', '-c', `${command}\n${script}`],
+      {
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH, DATABASE_URL: system.databaseUrl, DNS_ZONE_NAME: ZONE },
+      },
+    );
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout.match(/"value":"192\.0\.2\.1"/g)).toHaveLength(2);

@@ -122,6 +122,12 @@ describe('a running system', () => {
     expect(missing).toEqual([]);
   });
 
+  it('has the series whose first increase an alert must see', () => {
+    const alarming = /^corral_reconcile_(passes_total\{outcome="failed_(bug|platform)"|pauses_total\{reason=").* 0$/;
+
+    expect(byService.reconciler?.split('\n').filter((line) => alarming.test(line))).toHaveLength(5);
+  });
+
   it.each(['[^"]*/zones/[^"]*', 'unmatched'])('counts writes of the gateway by the route %s', (route) => {
     const series = `service="dns-gateway",route="${route}",method="POST",status="4..`;
 

@@ -42,6 +42,7 @@ export function accountRoutes({ accounts, store }: AccountRoutesDeps) {
       if (!isClusterName(name)) throw invalidField('validation_failed', '', 'has no valid account name in its path');
       checkNamed('name', metadata?.name, name);
       const { account, isNew } = await accounts.put(caller, name, spec);
+      if (isNew) res.location(`/api/v1/teams/${caller.team.slug}/service-accounts/${name}/`);
       res.status(isNew ? 201 : 200).json(accountBody(account, caller.team));
     },
 

@@ -49,12 +49,16 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
     },
 
     /** Hibernates or resumes the cluster. For a draft this takes effect when it starts. */
-    setHibernated(caller: Caller, name: string, hibernated: boolean, options: Conditions): Promise<SpecChangeOutcome> {
+    setHibernated(
+      caller: Caller,
+      name: string,
+      hibernated: boolean,
+      options: Conditions & Pick<SpecChange, 'purpose'>,
+    ): Promise<SpecChangeOutcome> {
       return changeSpec(caller, {
         ...options,
         name,
         pointers: noPointers,
-        purpose: 'apply',
         needsCatalogue: false,
         action: hibernated ? 'cluster.hibernate' : 'cluster.resume',
         desiredOf: (current) => {

@@ -13,8 +13,6 @@ import { kubeconfigRoutes } from '../kubeconfigs/routes.js';
 import { kubeconfigStore } from '../kubeconfigs/store.js';
 import { nodePoolService } from '../node-pools/node-pools.js';
 import { nodePoolRoutes } from '../node-pools/routes.js';
-import { operationRoutes } from '../operations/routes.js';
-import { operationStore } from '../operations/store.js';
 import { clusterWakeUp, serverWakeUp } from '../wake-ups.js';
 import { specChanger } from './change-spec.js';
 import { clusterService } from './clusters.js';
@@ -52,7 +50,7 @@ const CATALOGUE_MS_MAX = 5_000;
 
 const newOperationId = () => asOperationId(randomUUID());
 
-/** Builds the handlers for clusters, node pools, operations, kubeconfigs and the catalogue. */
+/** Builds the handlers for clusters, node pools, kubeconfigs and the catalogue. */
 export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden, now, log }: ClusterHandlerDeps) {
   const { publicUrl } = config;
   const store = clusterStore(prisma, changeTeam);
@@ -82,7 +80,6 @@ export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden
   return {
     ...clusterRoutes({ clusters, store, publicUrl }),
     ...nodePoolRoutes({ nodePools: nodePoolService({ changeSpec }), store, publicUrl }),
-    ...operationRoutes({ store: operationStore(prisma), publicUrl }),
     ...kubeconfigRoutes({ kubeconfigs }),
     ...catalogueRoutes({
       catalogue,

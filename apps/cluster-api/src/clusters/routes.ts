@@ -4,6 +4,7 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { clustersOf } from '../changes/caller.js';
 import { entityTagOf } from '../changes/entity-tag.js';
+import { announceOperation } from '../http/announce-operation.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
@@ -31,7 +32,10 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     const { team } = callerOf(res);
     const context = { team, publicUrl: publicUrl() };
     const resource = clusterBody(cluster, team);
-    res.set('ETag', resource.metadata.etag).set('Operation-Location', operationUrl(operation, context));
+    announceOperation(res, operation, context);
+    // The first generation of a cluster is its creation.
+    if (cluster.generation === 1) res.location(`/api/v1/teams/${team.slug}/clusters/${cluster.name}/`);
+    res.set('ETag', resource.metadata.etag);
     res.status(202).json({ operation: operationBody(operation, context), resource });
   };
   /** 202 with the operation to poll, or 200 with the cluster when nothing changes or for a dry run. */
@@ -103,11 +107,11 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     },
 
     async hibernateCluster(req, res) {
-      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), true, keyedOptionsOf(req)));
+      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), true, hibernationOf(req)));
     },
 
     async resumeCluster(req, res) {
-      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), false, keyedOptionsOf(req)));
+      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), false, hibernationOf(req)));
     },
 
     async retryCluster(req, res) {
@@ -123,6 +127,13 @@ export function clusterNameOf(req: Request, parameter = 'name'): string {
   const name = req.params[parameter] as string;
   if (!isClusterName(name)) throw notFound();
   return name;
+}
+
+/** A dry run begins nothing that a repeated request could have to find. */
+function hibernationOf(req: Request) {
+  const { preconditions, keyed } = keyedOptionsOf(req);
+  const purpose = purposeOf(req);
+  return { preconditions, purpose, keyed: purpose === 'dryRun' ? null : keyed };
 }
 
 const keyedOptionsOf = (req: Request) => ({ preconditions: preconditionsOf(req), keyed: idempotencyKeyOf(req) });

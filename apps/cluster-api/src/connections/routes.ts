@@ -7,6 +7,7 @@ import {
 } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
+import { announceOperation } from '../http/announce-operation.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
@@ -30,6 +31,10 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
     const body = connectionBody(callerOf(res), connection);
     res.set('ETag', body.metadata.etag).json(body);
   };
+  const sendCreated = (res: Response, connection: ConnectionRecord): void => {
+    res.location(`/api/v1/teams/${callerOf(res).team.slug}/connections/${connection.ref}/`);
+    send(res.status(201), connection);
+  };
   return {
     /** The documented shape is an array with one page, which contains all items. */
     async listConnections(req, res) {
@@ -51,8 +56,7 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const caller = callerOf(res);
       const { spec } = parseConnectionPost(bodyOf(req));
       const connection = await connections.create(caller, spec, idempotencyKeyOf(req));
-      res.location(`/api/v1/teams/${caller.team.slug}/connections/${connection.ref}/`);
-      send(res.status(201), connection);
+      sendCreated(res, connection);
     },
 
     async putConnection(req, res) {
@@ -68,7 +72,8 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       }
       checkNamed('ref', metadata?.ref, ref);
       const { connection, isNew } = await connections.declare(caller, ref, spec, preconditionsOf(req));
-      send(res.status(isNew ? 201 : 200), connection);
+      if (isNew) sendCreated(res, connection);
+      else send(res, connection);
     },
 
     async verifyConnection(req, res) {
@@ -80,6 +85,7 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       if (operation !== null) res.set('Operation-Location', operationUrl(operation, context));
       if (kind === 'under way') return send(res, connection);
       const resource = connectionBody(caller, connection);
+      announceOperation(res, operation, context);
       res.status(202).set('ETag', resource.metadata.etag);
       res.json({ operation: operationBody(operation, context), resource });
     },

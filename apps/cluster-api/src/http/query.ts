@@ -18,12 +18,17 @@ export function checkQuery(route: ClusterRoute): RequestHandler {
     if (missing !== undefined) throw invalidField('validation_failed', `/query/${missing}`, 'is required');
     for (const name of new Set(query.keys())) {
       const parameter = known.get(name);
-      const wrong = parameter === undefined ? 'is not a known parameter' : problemOf(parameter, query.getAll(name));
+      const wrong = parameter === undefined ? unknownParameter(route, name) : problemOf(parameter, query.getAll(name));
       if (wrong !== null) throw invalidField('validation_failed', `/query/${name.slice(0, 64)}`, wrong);
     }
     next();
   };
 }
+
+const unknownParameter = ({ method }: ClusterRoute, name: string): string =>
+  name === 'dryRun' && method !== 'get'
+    ? 'is not supported by this request: it has no dry run, and nothing was changed'
+    : 'is not a known parameter';
 
 function problemOf(parameter: ClusterQueryParameter, texts: readonly string[]): string | null {
   if (texts.length > 1 && !parameter.isRepeatable) return 'must be given only once';

@@ -54,12 +54,11 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
     remove(
       caller: Caller,
       { cluster, pool }: PoolName,
-      { preconditions }: Pick<SpecChange, 'preconditions'>,
+      options: Pick<SpecChange, 'preconditions' | 'purpose'>,
     ): Promise<SpecChangeOutcome> {
       return changeSpec(caller, {
+        ...options,
         name: cluster,
-        preconditions,
-        purpose: 'apply',
         pointers: noPointers,
         action: 'node-pool.delete',
         needsCatalogue: false,

@@ -1,5 +1,12 @@
 import { costDifferenceOf, costOf } from '@corral/cluster-data';
-import { type ClusterOperationId, isPoolName, parseNodePoolPut } from '@corral/contracts';
+import {
+  type ClusterOperationId,
+  type FieldChange,
+  isPoolName,
+  type NodePool,
+  type NodePoolSpec,
+  parseNodePoolPut,
+} from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
 import type { SpecChangeOutcome } from '../clusters/change-spec.js';
@@ -66,26 +73,43 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
       const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
       if (outcome.kind === 'dryRun') {
-        const { cluster, present, effects } = outcome;
-        const cost = costOf(cluster.spec, cluster.prices);
-        const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
-        const resource = nodePoolBody(nodePoolOf(cluster, pool));
-        const changes = poolDifferencesOf(before, pool);
-        res.json({ dryRun: true, resource, cost, costDifference, changes, effects });
+        const resource = nodePoolBody(nodePoolOf(outcome.cluster, pool));
+        res.json(dryRunBody(outcome, resource, poolDifferencesOf(before, pool)));
         return;
       }
       setChangeHeaders(res, outcome, pool);
+      const { team } = callerOf(res);
+      if (before === null) res.location(`/api/v1/teams/${team.slug}/clusters/${name.cluster}/node-pools/${name.pool}/`);
       res.status(before === null ? 201 : 200).json(nodePoolBody(nodePoolOf(outcome.cluster, pool)));
     },
 
     async deleteNodePool(req, res) {
       const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
-      const preconditions = preconditionsOf(req);
-      const outcome = await nodePools.remove(callerOf(res), name, { preconditions });
+      const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
+      const outcome = await nodePools.remove(callerOf(res), name, options);
+      if (outcome.kind === 'dryRun') {
+        const present = outcome.present as ClusterRecord; // it has the pool
+        const removed = findPool(present, name.pool) as NodePoolSpec;
+        res.json(dryRunBody(outcome, nodePoolBody(nodePoolOf(present, removed)), outcome.changes));
+        return;
+      }
       setChangeHeaders(res, outcome, { name: name.pool });
       res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+type DryRun = Extract<SpecChangeOutcome, { kind: 'dryRun' }>;
+
+/** The costs are those of the whole cluster. */
+function dryRunBody(
+  { cluster, present, effects }: DryRun,
+  resource: NodePool,
+  changes: readonly FieldChange[],
+): object {
+  const cost = costOf(cluster.spec, cluster.prices);
+  const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
+  return { dryRun: true, resource, cost, costDifference, changes, effects };
 }
 
 const badName = (): Problem =>

@@ -1,13 +1,22 @@
-import type { OperationRecord } from '@corral/cluster-data';
-import { type ClusterOperationId, coversCluster, type OperationKind, type OperationState } from '@corral/contracts';
+import { sessionOf } from '@corral/auth';
+import { isOpen, type OperationRecord } from '@corral/cluster-data';
+import {
+  type ClusterOperationId,
+  coversCluster,
+  nextLookSeconds,
+  type OperationKind,
+  type OperationState,
+} from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
-import type { RequestHandler } from 'express';
-import { type Caller, clustersOf } from '../changes/caller.js';
+import type { Request, RequestHandler, Response } from 'express';
+import { type Caller, clustersOf, whileSetAside } from '../changes/caller.js';
 import { callerOf } from '../http/caller.js';
+import { preferredWaitSeconds } from '../http/prefer.js';
 import { parsePaging } from '../http/query.js';
 import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import { operationBody } from './body.js';
+import type { OperationWaits, WaitEnd } from './operation-waits.js';
 import type { OperationStore } from './store.js';
 
 /** Whether the narrowing of the caller, if any, covers the target of the operation. */
@@ -17,12 +26,31 @@ function isVisible({ target }: OperationRecord, caller: Caller): boolean {
 }
 
 export interface OperationRoutesDeps {
-  readonly store: OperationStore;
+  readonly store: Pick<OperationStore, 'find' | 'list'>;
+  readonly waits: Pick<OperationWaits, 'begin'>;
+  /** Loads the caller anew and checks the access, because either may have ended. @throws Problem */
+  readonly admitAgain: (req: Request, res: Response) => Promise<void>;
   /** Base URL of this service, without a trailing slash. */
   readonly publicUrl: () => string;
 }
 
-export function operationRoutes({ store, publicUrl }: OperationRoutesDeps) {
+export function operationRoutes({ store, waits, admitAgain, publicUrl }: OperationRoutesDeps) {
+  const operationIn = async (req: Request, res: Response): Promise<OperationRecord> => {
+    const caller = callerOf(res);
+    const id = req.params.id as string;
+    const operation = isId(id) ? await store.find(caller.team.id, id) : null;
+    if (operation === null || !isVisible(operation, caller)) throw notFound();
+    return operation;
+  };
+  /** @returns null where there is no room to wait */
+  const wait = async (res: Response, id: OperationRecord['id'], seconds: number): Promise<WaitEnd | null> => {
+    const caller = callerOf(res);
+    const { team, account, gone } = caller;
+    const key = account?.id ?? sessionOf(res)?.id ?? '';
+    const begun = waits.begin({ teamId: team.id, id, caller: key, seconds, gone });
+    return begun && whileSetAside(caller, () => begun);
+  };
+
   return {
     async listOperations(req, res) {
       const caller = callerOf(res);
@@ -42,13 +70,20 @@ export function operationRoutes({ store, publicUrl }: OperationRoutesDeps) {
       res.json({ items: items.map((operation) => operationBody(operation, context)), next });
     },
 
+    /** With `Prefer: wait`, the answer comes when the operation is final or the time is up (RFC 7240). */
     async getOperation(req, res) {
-      const caller = callerOf(res);
-      const { team } = caller;
-      const id = req.params.id as string;
-      const operation = isId(id) ? await store.find(team.id, id) : null;
-      if (operation === null || !isVisible(operation, caller)) throw notFound();
-      res.json(operationBody(operation, { team, publicUrl: publicUrl() }));
+      const seconds = preferredWaitSeconds(req);
+      let operation = await operationIn(req, res);
+      const mustWait = seconds > 0 && isOpen(operation);
+      const end = mustWait ? await wait(res, operation.id, seconds) : 'ended';
+      if (end === 'gone') return;
+      if (mustWait && end !== null) {
+        await admitAgain(req, res);
+        operation = await operationIn(req, res);
+      }
+      if (seconds > 0 && (end === 'ended' || end === 'elapsed')) res.set('Preference-Applied', `wait=${seconds}`);
+      if (isOpen(operation)) res.set('Retry-After', String(nextLookSeconds(operation)));
+      res.json(operationBody(operation, { team: callerOf(res).team, publicUrl: publicUrl() }));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

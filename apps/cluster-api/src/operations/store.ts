@@ -14,6 +14,7 @@ import { currentTraceparent } from '@corral/tracing';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
 import type { Transaction } from '../changes/team-changes.js';
 import { isBehind, isId, newestFirst, type Position } from '../paging.js';
+import type { WaitedOperation } from './operation-waits.js';
 
 interface OperationQuery {
   readonly limit: number;
@@ -35,6 +36,17 @@ export const operationStore = (prisma: Prisma) => ({
   async find(teamId: TeamId, id: string): Promise<OperationRecord | null> {
     const row = await prisma.operation.findUnique({ where: { id, teamId }, include: includeCreator });
     return row === null ? null : operationOf(row);
+  },
+
+  /** Which of these are not open any more, those that are gone included. */
+  async findEnded(operations: readonly WaitedOperation[]): Promise<OperationId[]> {
+    const [ids, teams] = [operations.map(({ id }) => id), operations.map(({ teamId }) => teamId)];
+    const rows = await prisma.$queryRaw<{ id: OperationId }[]>`
+      SELECT waited.id FROM unnest(${ids}::uuid[], ${teams}::uuid[]) AS waited (id, team_id)
+      WHERE NOT EXISTS (SELECT FROM operation
+                        WHERE operation.id = waited.id AND operation.team_id = waited.team_id
+                          AND ${sqlText(isOpenIn('operation'))})`;
+    return rows.map(({ id }) => id);
   },
 
   /** Newest first. */

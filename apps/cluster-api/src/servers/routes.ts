@@ -9,6 +9,7 @@ import {
   parseServerId,
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
+import { announceOperation } from '../http/announce-operation.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
@@ -70,7 +71,8 @@ export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }:
       const caller = callerOf(res);
       const wish = parseAdoptedServerPost(bodyOf(req));
       const { server, operationId } = await servers.adopt(caller, refOf(req), wish, idempotencyKeyOf(req));
-      tellOperation(res, operationId);
+      const context = { team: caller.team, publicUrl: publicUrl() };
+      announceOperation(res, { id: operationId, kind: 'server.adopt', state: 'queued', waiting: null }, context);
       const { connectionRef, spec } = server;
       res.location(`/api/v1/teams/${caller.team.slug}/connections/${connectionRef}/adopted-servers/${spec.serverID}/`);
       res.status(202).json(adoptedServerBody(caller, server));

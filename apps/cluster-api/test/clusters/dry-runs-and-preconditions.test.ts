@@ -102,6 +102,76 @@ describe('dry runs of a cluster PUT', () => {
   });
 });
 
+describe('dry runs of single changes', () => {
+  const nodes = { minimum: 1, maximum: 3 };
+  const send = (method: 'post' | 'delete', rest: string) => t.api.as(t.acme.member)[method](`${path()}${rest}`);
+
+  it('of hibernating and resuming answer what a PUT would, and change nothing', async () => {
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
+    const put = await t.api
+      .as(t.acme.member)
+      .put(`${path()}?dryRun=true`)
+      .send({ spec: aClusterSpec({ hibernated: true }) });
+
+    const asleep = await send('post', 'hibernate/?dryRun=true').set('Idempotency-Key', 'once').expect(200);
+    const awake = await send('post', 'resume/?dryRun=true').expect(200);
+
+    const { updatedAt: _at, ...metadata } = put.body.resource.metadata;
+    expect(asleep.body).toMatchObject({
+      ...put.body,
+      resource: { ...put.body.resource, status: expect.anything(), metadata },
+    });
+    expect(asleep.body.effects).toMatchObject([{ kind: 'hibernated' }, { kind: 'scaled', nodes: { before: nodes } }]);
+    expect(awake.body).toMatchObject({ dryRun: true, changes: [], effects: [] });
+    expect(await t.clusters.everything()).toEqual(before);
+    // The key of a dry run belongs to no request that changes something.
+    await send('post', 'hibernate/').set('Idempotency-Key', 'once').expect(202);
+  });
+
+  it('of removing a pool answer the pool, the cost and the effects without it', async () => {
+    await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'old' })] });
+    const before = await t.clusters.everything();
+
+    const { body } = await send('delete', 'node-pools/old/?dryRun=true').expect(200);
+
+    expect(body).toMatchObject({
+      dryRun: true,
+      resource: { name: 'old' },
+      cost: { items: [{ name: 'general' }] },
+      changes: [{ pointer: '/spec/nodePools/1', from: { name: 'old' }, to: null }],
+      effects: [
+        { pool: 'general', kind: 'kept' },
+        { pool: 'old', kind: 'removed', nodes: { before: nodes, after: null } },
+      ],
+    });
+    expect(await t.clusters.everything()).toEqual(before);
+    await send('delete', 'node-pools/none/?dryRun=true').expect(404);
+  });
+
+  it('are refused like the change itself, with errors', async () => {
+    await t.clusters.running(name);
+
+    const last = await send('delete', 'node-pools/general/?dryRun=true').expect(422);
+    const outdated = await send('post', 'hibernate/?dryRun=true').set('If-Match', '"old"').expect(412);
+
+    expect(last.body).toMatchObject({ code: 'last_node_pool', errors: [{ code: 'last_node_pool' }] });
+    expect(outdated.body.code).toBe('precondition_failed');
+  });
+
+  it('are refused where a request has none, and nothing is changed', async () => {
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
+
+    const { body } = await send('post', 'retry/?dryRun=true').expect(422);
+
+    expect(body.errors).toEqual([
+      expect.objectContaining({ pointer: '/query/dryRun', message: expect.stringContaining('has no dry run') }),
+    ]);
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+});
+
 describe('a refused specification', () => {
   const placesOf = (body: { errors: { pointer: string; code: string }[] }) =>
     body.errors.map(({ pointer, code }) => `${pointer} ${code}`);

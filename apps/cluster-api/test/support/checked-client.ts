@@ -1,8 +1,8 @@
 import {
-  type ClusterAnswer,
   type ClusterRoute,
   checkClusterAnswer,
   clusterRoutes,
+  dryRunAnswers,
   problemCodes,
   problemsOf,
   type UserId,
@@ -29,12 +29,6 @@ export interface ApiClient extends Requests {
 }
 
 const methods = ['get', 'head', 'post', 'put', 'delete', 'patch', 'options'] as const;
-const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
-  putCluster: 'clusterDryRun',
-  putNodePool: 'nodePoolDryRun',
-  deleteCluster: 'deletionDryRun',
-};
-
 /** A client that fails the test for any answer outside the contract. Without `as` or `withToken`, requests have no credential. */
 export function checkedClient(app: Express, publicUrl: string): ApiClient {
   const requests = (credential: Readonly<Record<string, string>>) =>

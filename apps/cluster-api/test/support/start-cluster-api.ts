@@ -23,6 +23,7 @@ import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
 import { type ChangeLimits, changeDefaults } from '../../src/changes/change-turns.js';
 import { connectDatabase, type ServiceDatabase } from '../../src/connect-database.js';
 import { eventDefaults } from '../../src/events/handlers.js';
+import { operationWaitLimits } from '../../src/operations/operation-waits.js';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys } from '../../src/tokens/issuer-keys.js';
 import { quotas } from './a-cluster.js';
@@ -123,6 +124,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       dnsApi: { endpoint: 'https://dns.test/v1', zone: 'example.test' },
       events: eventDefaults,
       changes: patientChanges,
+      operationWaits: operationWaitLimits,
       adoptedServersPerTeam: 50,
       consoleEnabled: true,
       consoleUrl: () => CONSOLE_URL,

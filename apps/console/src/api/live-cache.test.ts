@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import fc from 'fast-check';
-import { applyLiveEvent } from './live-cache.js';
-import type { LiveEvent } from './live-stream.js';
+import { applyLiveEvent, type LiveEvent } from './live-cache.js';
 
 interface Server {
   readonly metadata: { readonly id: string };

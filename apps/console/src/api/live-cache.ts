@@ -1,6 +1,9 @@
+import type { TeamEvent } from '@corral/client';
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
-import type { LiveEvent } from './live-stream.js';
 import { meQuery, teamKey } from './queries.js';
+
+/** The resource goes into the cache as it is. */
+export type LiveEvent = Omit<TeamEvent, 'at' | 'resource'> & { readonly resource: unknown };
 
 interface Target {
   /** Query of the list that contains the resource. */

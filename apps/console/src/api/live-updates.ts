@@ -1,4 +1,15 @@
-import { followLiveStream, type LiveMessage } from './live-stream.js';
+import { isCorralError, type StreamMessage } from '@corral/client';
+import { corral } from './corral.js';
+
+export type LiveMessage =
+  | Exclude<StreamMessage, { readonly type: 'down' }>
+  | {
+      readonly type: 'down';
+      /** What the stream ended with: then it does not reconnect. Null: the connection was lost. */
+      readonly ended: 'session' | 'membership' | null;
+      /** Unix time in ms of the last sign of the server: until then, nothing was missed. */
+      readonly since: number;
+    };
 
 /** Whether changes arrive; `since`: Unix time in ms until which nothing was missed. */
 export type LiveState =
@@ -25,10 +36,9 @@ type Shared = LiveMessage | { readonly type: 'hello' };
 export function startLiveUpdates({ team, onMessage }: LiveUpdatesOptions): LiveUpdates {
   const stopped = new AbortController();
   const { signal } = stopped;
-  const url = `/api/v1/teams/${encodeURIComponent(team)}/events/`;
   const { locks } = navigator;
   if (locks === undefined) {
-    void followLiveStream({ url, after: null, onMessage, signal });
+    void follow(team, null, signal, onMessage);
     return { stop: () => stopped.abort() };
   }
   const name = `corral.live.${team}`;
@@ -53,14 +63,9 @@ export function startLiveUpdates({ team, onMessage }: LiveUpdatesOptions): LiveU
   void locks
     .request(name, { signal }, async () => {
       leads = true;
-      await followLiveStream({
-        url,
-        after: last,
-        signal,
-        onMessage: (message) => {
-          take(message);
-          channel.postMessage(message satisfies Shared);
-        },
+      await follow(team, last, signal, (message) => {
+        take(message);
+        channel.postMessage(message satisfies Shared);
       });
     })
     .catch(() => undefined);
@@ -70,4 +75,23 @@ export function startLiveUpdates({ team, onMessage }: LiveUpdatesOptions): LiveU
       channel.close();
     },
   };
+}
+
+async function follow(
+  team: string,
+  after: string | null,
+  signal: AbortSignal,
+  onMessage: (message: LiveMessage) => void,
+): Promise<void> {
+  let since = Date.now();
+  try {
+    for await (const message of corral.followEvents(team, { after, signal })) {
+      if (message.type !== 'down') since = Date.now();
+      onMessage(message.type === 'down' ? { type: 'down', ended: null, since: message.since } : message);
+    }
+  } catch (error) {
+    if (!isCorralError(error)) throw error;
+    // A team that the person does not belong to is not found.
+    onMessage({ type: 'down', ended: error.status === 401 ? 'session' : 'membership', since });
+  }
 }

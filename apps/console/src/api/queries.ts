@@ -1,41 +1,45 @@
-import type { DemoBody, Rrset, UsageStep } from '@corral/contracts';
+import type { ClusterOperations, QueryOf } from '@corral/client';
+import type { UsageStep } from '@corral/contracts';
 import { queryOptions } from '@tanstack/react-query';
-import { type Query, read, readAll } from './client.js';
-import { dnsClientOf } from './dns-client.js';
+import { bodyOf, corral } from './corral.js';
+import { dnsOf } from './dns-client.js';
 
 /*
  * What pages read, one entry per resource. All keys of a team begin with `['team', slug]`. Live changes update the entries
  * (`live-cache.ts`), so none of them becomes stale by time.
  */
 
+/** The filters of the audit log. */
+export type AuditQuery = QueryOf<ClusterOperations['listAudit']>;
+
 export const teamKey = (team: string) => ['team', team] as const;
 
 export const meQuery = () =>
-  queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => read('/api/v1/me/', {}, { signal }), retry: false });
+  queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => bodyOf(corral.getMe({}, { signal })), retry: false });
 
 export const sessionsQuery = () =>
   queryOptions({
     queryKey: ['sessions'],
-    queryFn: ({ signal }) => readAll('/api/v1/me/sessions/', {}, { signal }),
+    queryFn: ({ signal }) => corral.listAll('listSessions', {}, { signal }),
   });
 
 export const receivedInvitationQuery = (id: string) =>
   queryOptions({
     queryKey: ['invitation', id],
-    queryFn: ({ signal }) => read('/invitations/{id}/', { id }, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getReceivedInvitation({ id }, { signal })),
     retry: false,
   });
 
 export const clustersQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'clusters'],
-    queryFn: ({ signal }) => readAll('/api/v1/teams/{team}/clusters/', { team }, { signal }),
+    queryFn: ({ signal }) => corral.listAll('listClusters', { team }, { signal }),
   });
 
 export const clusterQuery = (team: string, name: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'cluster', name],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/clusters/{name}/', { team, name }, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getCluster({ team, name }, { signal })),
   });
 
 /** The newest operations; of one target when it is given by name or id. */
@@ -44,22 +48,21 @@ export const operationsQuery = (team: string, target?: string) =>
     queryKey: [...teamKey(team), 'operations', target ?? null],
     queryFn: async ({ signal }) => {
       const query = { limit: 50, target };
-      const { items } = await read('/api/v1/teams/{team}/operations/', { team }, { query, signal });
-      return items;
+      return (await bodyOf(corral.listOperations({ team }, { query, signal }))).items;
     },
   });
 
 export const operationQuery = (team: string, id: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'operation', id],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/operations/{id}/', { team, id }, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getOperation({ team, id }, { signal })),
   });
 
 /** @param connection its prices are shown; without it all prices are null */
 export const catalogueQuery = (team: string, connection?: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'catalogue', connection ?? null],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/catalogue/', { team }, { query: { connection }, signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getCatalogue({ team }, { query: { connection }, signal })),
     // No event announces a change of it.
     staleTime: 60_000,
   });
@@ -67,38 +70,31 @@ export const catalogueQuery = (team: string, connection?: string) =>
 export const connectionsQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'connections'],
-    queryFn: async ({ signal }) => {
-      const [page] = await read('/api/v1/teams/{team}/connections/', { team }, { signal });
-      return page?.items ?? [];
-    },
+    queryFn: ({ signal }) => corral.listAll('listConnections', { team }, { signal }),
   });
 
 export const connectionQuery = (team: string, ref: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'connection', ref],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getConnection({ team, ref }, { signal })),
   });
 
 export const serversQuery = (team: string, ref: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'servers', ref],
-    queryFn: async ({ signal }) => {
-      const path = '/api/v1/teams/{team}/connections/{ref}/adopted-servers/';
-      const [page] = await read(path, { team, ref }, { signal });
-      return page?.items ?? [];
-    },
+    queryFn: ({ signal }) => corral.listAll('listAdoptedServers', { team, ref }, { signal }),
   });
 
 export const dnsTokensQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'dns-tokens'],
-    queryFn: ({ signal }) => readAll('/api/v1/teams/{team}/dns-tokens/', { team }, { signal }),
+    queryFn: ({ signal }) => corral.listAll('listDnsTokens', { team }, { signal }),
   });
 
 export const dnsUsageQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'dns-usage'],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/dns-usage/', { team }, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getDnsUsage({ team }, { signal })),
     staleTime: 30_000,
   });
 
@@ -110,7 +106,7 @@ export const usageQuery = (
 ) =>
   queryOptions({
     queryKey: [...teamKey(team), 'usage', id],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/usage/', { team }, { query: rangeOf(), signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getUsage({ team }, { query: rangeOf(), signal })),
     // No event announces a new record, which comes every five minutes.
     staleTime: 60_000,
     refetchInterval: 300_000,
@@ -121,7 +117,7 @@ export const dnsZoneQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'dns-zone'],
     queryFn: async () => {
-      const { endpoint, zone } = await dnsClientOf(team).session();
+      const { endpoint, zone } = await dnsOf(team);
       return { endpoint, zone };
     },
   });
@@ -131,8 +127,8 @@ export const zoneQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'zone'],
     queryFn: async ({ signal }) => {
-      type ZoneBody = { readonly zone: { readonly name: string; readonly ttl: number } };
-      const { body } = await dnsClientOf(team).request<ZoneBody>('GET', '/zones/{zone}', { signal });
+      const { client, zone } = await dnsOf(team);
+      const { body } = await client.getZone({ zone }, { signal });
       return { name: body.zone.name, ttl: body.zone.ttl };
     },
     // No event announces a change of it.
@@ -142,17 +138,17 @@ export const zoneQuery = (team: string) =>
 export const rrsetsQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'rrsets'],
-    queryFn: ({ signal }): Promise<Rrset[]> => dnsClientOf(team).listRrsets(signal),
+    queryFn: async ({ signal }) => {
+      const { client, zone } = await dnsOf(team);
+      return client.listAll('listRrsets', { zone }, { signal });
+    },
   });
 
-/** Live demos. A team has few, so that one page has all of them. */
+/** Live demos. */
 export const demosQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'demos'],
-    queryFn: async ({ signal }): Promise<DemoBody[]> => {
-      const { body } = await dnsClientOf(team).request<{ demos: DemoBody[] }>('GET', '/demos?per_page=50', { signal });
-      return body.demos;
-    },
+    queryFn: async ({ signal }) => (await dnsOf(team)).client.listAll('listDemos', {}, { signal }),
     // No event announces their records and ends.
     refetchInterval: 15_000,
   });
@@ -160,27 +156,27 @@ export const demosQuery = (team: string) =>
 export const membersQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'members'],
-    queryFn: ({ signal }) => readAll('/a/{team_slug}/team/api/members/', { team_slug: team }, { signal }),
+    queryFn: ({ signal }) => corral.listAll('listMembers', { team_slug: team }, { signal }),
   });
 
 export const invitationsQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'invitations'],
-    queryFn: ({ signal }) => readAll('/a/{team_slug}/team/api/invitations/', { team_slug: team }, { signal }),
+    queryFn: ({ signal }) => corral.listAll('listInvitations', { team_slug: team }, { signal }),
   });
 
 /** The team with its subscription. @param id its number, which `me` shows */
 export const teamQuery = (team: string, id: number) =>
   queryOptions({
     queryKey: [...teamKey(team), 'details'],
-    queryFn: ({ signal }) => read('/teams/api/teams/{team_id}/', { team_id: id }, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.getTeam({ team_id: id }, { signal })),
   });
 
 /** The newest entries of the audit log, for administrators. */
-export const auditQuery = (team: string, query: Query) =>
+export const auditQuery = (team: string, query: AuditQuery) =>
   queryOptions({
     queryKey: [...teamKey(team), 'audit', query],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/audit/', { team }, { query, signal }),
+    queryFn: ({ signal }) => bodyOf(corral.listAudit({ team }, { query, signal })),
     // No event announces a new entry.
     staleTime: 10_000,
   });

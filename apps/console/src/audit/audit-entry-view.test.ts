@@ -1,15 +1,17 @@
-import type { AuditEntryBody } from '@corral/contracts';
+import type { ClusterSchemas } from '@corral/client';
 import { describe, expect, test } from '@jest/globals';
 import { actorOf, fieldTextsOf, rrsetChangeOf } from './audit-entry-view.js';
 
+type AuditEntry = ClusterSchemas['AuditEntry'];
+
 const body = (value: string) => ({ ttl: 300, records: [{ value }], labels: {} });
 const content = (value: string) => ({ ttl: 300, records: [{ value, comment: null }], labels: {} });
-const entry = (outcome: AuditEntryBody['outcome'], dns: Partial<NonNullable<AuditEntryBody['dns']>>) =>
+const entry = (outcome: AuditEntry['outcome'], dns: Partial<NonNullable<AuditEntry['dns']>>) =>
   ({
     outcome,
     changes: null,
     dns: { beforeBody: null, afterBody: null, foundBody: null, foundApplied: null, ...dns },
-  }) as unknown as AuditEntryBody;
+  }) as unknown as AuditEntry;
 
 describe('who acted', () => {
   test('an operator is named as such, also without a name', () => {
@@ -19,7 +21,7 @@ describe('who acted', () => {
 });
 
 describe('the record set before and after', () => {
-  test.each<[string, AuditEntryBody, ReturnType<typeof rrsetChangeOf>]>([
+  test.each<[string, AuditEntry, ReturnType<typeof rrsetChangeOf>]>([
     [
       'a completed write',
       entry('completed', { beforeBody: body('a'), afterBody: body('b') }),

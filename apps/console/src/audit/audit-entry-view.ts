@@ -1,9 +1,11 @@
-import type { AuditEntryBody } from '@corral/contracts';
+import type { ClusterSchemas } from '@corral/client';
 import { contentOf, type SetContent } from '@corral/record-changes';
 import type { Tone } from '../ui/status.js';
 
+type AuditEntry = ClusterSchemas['AuditEntry'];
+
 /** Who acted, as people name them. */
-export function actorOf({ actor }: Pick<AuditEntryBody, 'actor'>): string {
+export function actorOf({ actor }: Pick<AuditEntry, 'actor'>): string {
   switch (actor.kind) {
     case 'user':
       return actor.name ?? `user ${actor.id}`;
@@ -22,7 +24,7 @@ export function actorOf({ actor }: Pick<AuditEntryBody, 'actor'>): string {
   }
 }
 
-const tones: Readonly<Record<AuditEntryBody['outcome'], Tone>> = {
+const tones: Readonly<Record<AuditEntry['outcome'], Tone>> = {
   pending: 'running',
   completed: 'good',
   refused: 'bad',
@@ -30,10 +32,10 @@ const tones: Readonly<Record<AuditEntryBody['outcome'], Tone>> = {
   settled: 'good',
   observed: 'warning',
 };
-export const toneOf = ({ outcome }: Pick<AuditEntryBody, 'outcome'>): Tone => tones[outcome];
+export const toneOf = ({ outcome }: Pick<AuditEntry, 'outcome'>): Tone => tones[outcome];
 
 /** The record set before and after a change; null where that is not known, or nothing changed. */
-export function rrsetChangeOf({ dns, outcome }: AuditEntryBody): RrsetChange | null {
+export function rrsetChangeOf({ dns, outcome }: AuditEntry): RrsetChange | null {
   if (dns === null) return null;
   const isFound = outcome === 'observed' || (outcome === 'settled' && dns.foundApplied === true);
   if (outcome !== 'completed' && !isFound) return null;
@@ -47,7 +49,7 @@ const contentOfBody = (body: object | null): SetContent | null =>
   body === null ? null : contentOf({ records: [], ttl: null, labels: {}, ...body });
 
 /** A changed field: `nodePools/0/minimum`, with its values as text; null for an absent value. */
-export function fieldTextsOf({ changes }: AuditEntryBody): readonly FieldTexts[] {
+export function fieldTextsOf({ changes }: AuditEntry): readonly FieldTexts[] {
   return (changes ?? []).map(({ pointer, from, to }) => ({
     field: pointer.replace(/^\/(spec\/)?/, ''),
     from: from === null ? null : textOf(from),
@@ -67,7 +69,7 @@ export interface FieldTexts {
 }
 
 /** What was requested, what came back and what was found later, for the details of an entry. */
-export function partsOf({ dns, detail }: AuditEntryBody): { readonly title: string; readonly text: string }[] {
+export function partsOf({ dns, detail }: AuditEntry): { readonly title: string; readonly text: string }[] {
   const parts: readonly (readonly [string, unknown])[] = [
     ['Requested', dns?.requestBody],
     ['Answer of the provider', dns?.upstreamBody],

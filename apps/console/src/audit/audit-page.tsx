@@ -1,10 +1,11 @@
-import type { AuditEntryBody, auditKinds, auditOutcomes } from '@corral/contracts';
+import type { ClusterSchemas } from '@corral/client';
+import type { auditKinds, auditOutcomes } from '@corral/contracts';
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Fragment, useEffect, useState } from 'react';
-import { read } from '../api/client.js';
-import { teamKey } from '../api/queries.js';
+import { bodyOf, corral } from '../api/corral.js';
+import { type AuditQuery, teamKey } from '../api/queries.js';
 import { Difference } from '../record-changes/change-list.js';
 import { useTeam } from '../shell/use-team.js';
 import { AdminsOnly } from '../ui/admins-only.js';
@@ -16,6 +17,8 @@ import tableStyles from '../ui/table.module.css';
 import { Time } from '../ui/time.js';
 import styles from './audit.module.css';
 import { actorOf, fieldTextsOf, partsOf, rrsetChangeOf, toneOf } from './audit-entry-view.js';
+
+type AuditEntry = ClusterSchemas['AuditEntry'];
 
 const FOLLOW_MS = 5_000;
 const PAGE_SIZE = 50;
@@ -52,7 +55,9 @@ export function AuditPage() {
   const query = useInfiniteQuery({
     queryKey: [...teamKey(slug), 'audit', 'pages', filters],
     queryFn: ({ pageParam: cursor, signal }) =>
-      read('/api/v1/teams/{team}/audit/', { team: slug }, { query: { ...filters, limit: PAGE_SIZE, cursor }, signal }),
+      bodyOf(
+        corral.listAudit({ team: slug }, { query: { ...(filters as AuditQuery), limit: PAGE_SIZE, cursor }, signal }),
+      ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: isFollowing ? FOLLOW_MS : false,
@@ -176,7 +181,7 @@ function DelayedInput({ label, value, onChange, isFirst = false }: DelayedInputP
   );
 }
 
-function Entries({ entries }: { readonly entries: readonly AuditEntryBody[] }) {
+function Entries({ entries }: { readonly entries: readonly AuditEntry[] }) {
   const [shown, setShown] = useState<string | null>(null);
   return (
     <div className={tableStyles.scroll}>
@@ -241,7 +246,7 @@ function Entries({ entries }: { readonly entries: readonly AuditEntryBody[] }) {
   );
 }
 
-function Details({ entry }: { readonly entry: AuditEntryBody }) {
+function Details({ entry }: { readonly entry: AuditEntry }) {
   const parts = partsOf(entry);
   return (
     <div className={styles.detail}>
@@ -269,7 +274,7 @@ function Details({ entry }: { readonly entry: AuditEntryBody }) {
 }
 
 /** Old and new values, where they are known. */
-function EntryChange({ entry }: { readonly entry: AuditEntryBody }) {
+function EntryChange({ entry }: { readonly entry: AuditEntry }) {
   const rrset = rrsetChangeOf(entry);
   const fields = fieldTextsOf(entry);
   if (rrset === null && fields.length === 0) return null;

@@ -1,9 +1,9 @@
+import { type FieldProblem, isCorralError } from '@corral/client';
 import type { Cluster, ClusterSpec } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { type FieldProblem, isProblem } from '../api/problem.js';
 import { clusterQuery } from '../api/queries.js';
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
@@ -79,7 +79,7 @@ function ChangeCluster({ team, cluster }: { readonly team: string; readonly clus
           team={team}
           text={draft.text}
           onText={(text) => setDraft({ ...draft, text })}
-          problems={planning.isCurrent && isProblem(planning.error) ? planning.error.fields : NONE}
+          problems={planning.isCurrent && isCorralError(planning.error) ? planning.error.errors : NONE}
           isNew={false}
           isStarted={cluster.status.phase !== 'Draft'}
           reveal={reveal}

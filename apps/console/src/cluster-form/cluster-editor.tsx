@@ -1,7 +1,7 @@
+import type { FieldProblem } from '@corral/client';
 import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from 'react';
-import type { FieldProblem } from '../api/problem.js';
 import { catalogueQuery, connectionsQuery } from '../api/queries.js';
 import { Failed, Loading } from '../ui/states.js';
 import styles from './plan.module.css';

@@ -1,9 +1,9 @@
+import { type FieldProblem, isCorralError } from '@corral/client';
 import { type ClusterSpec, clusterLimits } from '@corral/contracts';
 import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, useRef, useState } from 'react';
-import { type FieldProblem, isProblem } from '../api/problem.js';
 import { catalogueQuery, clusterQuery, connectionsQuery } from '../api/queries.js';
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
@@ -60,10 +60,10 @@ function CreateCluster({ team, initial }: { readonly team: string; readonly init
   const name = draft.name.trim();
   const { spec, problem } = useMemo(() => readDocument(draft.text), [draft.text]);
   const planning = usePlan({ team, name }, spec, null);
-  const error = planning.isCurrent && isProblem(planning.error) ? planning.error : null;
+  const error = planning.isCurrent && isCorralError(planning.error) ? planning.error : null;
   const isTaken = error?.status === 412;
   // An invalid name is refused for the path, which no pointer leads to.
-  const isNameInvalid = error?.code === 'validation_failed' && error.fields.every(({ pointer }) => pointer === '');
+  const isNameInvalid = error?.code === 'validation_failed' && error.errors.every(({ pointer }) => pointer === '');
   const isDraft = spec !== null && (spec.nodePools ?? []).length === 0;
   const nameField = useRef<HTMLInputElement>(null);
   return (
@@ -87,7 +87,7 @@ function CreateCluster({ team, initial }: { readonly team: string; readonly init
           team={team}
           text={draft.text}
           onText={(text) => setDraft({ ...draft, text })}
-          problems={error?.fields ?? NONE}
+          problems={error?.errors ?? NONE}
           isNew
           isStarted={false}
           reveal={reveal}

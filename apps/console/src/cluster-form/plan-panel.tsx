@@ -1,8 +1,8 @@
+import { isCorralError } from '@corral/client';
 import type { Cluster } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { isProblem } from '../api/problem.js';
 import { clusterQuery, operationsQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { clockOf } from '../ui/relative-time.js';
@@ -47,7 +47,7 @@ export function PlanPanel(props: PlanPanelProps) {
     mutationFn: (chosen: Plan) =>
       applyPlan(target, chosen, { spec: began?.spec ?? null, mayBeAccepted: isAnswerLost.current }),
     onError: (failure) => {
-      isAnswerLost.current = isProblem(failure) && failure.isUnknownOutcome;
+      isAnswerLost.current = isCorralError(failure) && failure.isUnknownOutcome;
     },
     onSuccess: (applied, chosen) => {
       if (applied.kind === 'conflict') return onConflict(applied.current);
@@ -67,7 +67,7 @@ export function PlanPanel(props: PlanPanelProps) {
       return apply.mutate(shown);
     }
     if (shown === null && error === null) onNothingToPlan?.();
-    const fields = isProblem(error) ? error.fields : [];
+    const fields = isCorralError(error) ? error.errors : [];
     const [only] = fields;
     if (fields.length === 1 && only !== undefined && only.pointer !== '' && onReveal) onReveal(only.pointer);
     else refusals.current?.focus();
@@ -128,7 +128,7 @@ function usePressByKeyboard(press: () => void): void {
 }
 
 const failureOf = (error: unknown): string =>
-  isProblem(error) && error.isUnknownOutcome
+  isCorralError(error) && error.isUnknownOutcome
     ? 'It is not known whether the change was accepted. Apply it again: it is checked first, and never applied twice.'
     : 'The change was not accepted. What you typed is kept.';
 

@@ -1,5 +1,5 @@
+import { CorralError } from '@corral/client';
 import { describe, expect, test } from '@jest/globals';
-import { ApiProblem } from '../api/problem.js';
 import { applyPlan, isSame, type Plan, type PlanDeps } from './plan.js';
 
 const target = { team: 'acme', name: 'web' };
@@ -13,8 +13,8 @@ const answerWith = (to: unknown) => ({
 });
 const plan = { spec: { plan: 'annual' }, etag: 'one', answer: answerWith('annual') } as unknown as Plan;
 const begun = { spec: began as never, mayBeAccepted: false };
-const changedMeanwhile = () => new ApiProblem({ status: 412, code: 'precondition_failed', detail: 'It changed.' });
-const lostAnswer = () => new ApiProblem({ status: 0, code: 'network', detail: 'No answer.' });
+const changedMeanwhile = () => new CorralError({ status: 412, code: 'precondition_failed', detail: 'It changed.' });
+const lostAnswer = () => new CorralError({ status: 0, code: 'network', detail: 'No answer.' });
 
 /** An API at which the entity tag moved to `two`. */
 function apiWith(spec: unknown, planned: unknown) {
@@ -46,7 +46,7 @@ function losingApi({ performs, before }: { readonly performs: boolean; readonly 
       return { body: { operation: { id: 'second' }, resource: clusterWith(wanted, 'three') } };
     },
     get: async () => {
-      if (spec === null) throw new ApiProblem({ status: 404, code: 'not_found', detail: 'None.' });
+      if (spec === null) throw new CorralError({ status: 404, code: 'not_found', detail: 'None.' });
       return { ...clusterWith(spec, 'two'), status: { lastOperation: { id: 'first' } } };
     },
   } as unknown as PlanDeps;

@@ -1,6 +1,6 @@
+import { type ClusterSchemas, isCorralError } from '@corral/client';
 import type { Cluster, ClusterAnswerBody, ClusterSpec } from '@corral/contracts';
-import { type Answer, change, read } from '../api/client.js';
-import { isProblem } from '../api/problem.js';
+import { bodyOf, corral } from '../api/corral.js';
 
 export interface Plan {
   /** Sent as planned. */
@@ -31,30 +31,25 @@ export interface PlanDeps {
     etag: string | null,
     purpose: 'plan' | 'apply',
     signal?: AbortSignal,
-  ) => Promise<Answer<PutAnswer>>;
+  ) => Promise<{ readonly body: PutAnswer }>;
   readonly get: (target: PlanTarget) => Promise<Cluster>;
 }
 
-const PATH = '/api/v1/teams/{team}/clusters/{name}/';
 const RESENT_MAX = 3;
 
 export const planDeps: PlanDeps = {
-  put: ({ team, name }, spec, etag, purpose, signal) =>
-    change(
-      'put',
-      PATH,
-      { team, name },
-      {
-        body: { spec },
-        query: { dryRun: purpose === 'plan' ? true : undefined },
-        ...(etag === null ? { ifNoneMatch: '*' } : { ifMatch: etag }),
-        ...(signal === undefined ? {} : { signal }),
-      },
-    ) as Promise<Answer<PutAnswer>>,
-  get: ({ team, name }) => read(PATH, { team, name }) as Promise<Cluster>,
+  put: (target, spec, etag, purpose, signal) =>
+    corral.putCluster(target, {
+      // The API checks what people write.
+      body: { spec: spec as ClusterSchemas['ClusterSpecInput'] },
+      query: { dryRun: purpose === 'plan' ? true : undefined },
+      ...(etag === null ? { ifNoneMatch: '*' } : { ifMatch: etag }),
+      signal,
+    }),
+  get: (target) => bodyOf(corral.getCluster(target)),
 };
 
-/** @throws ApiProblem when the change would be refused */
+/** @throws CorralError when the change would be refused */
 export async function planChange(
   target: PlanTarget,
   spec: unknown,
@@ -79,7 +74,7 @@ export interface Began {
  * the new tag, unless the specification or the plan changed. After a lost answer the cluster is read first: the change
  * may have been accepted.
  *
- * @throws ApiProblem when the change is refused, or when its outcome stays unknown
+ * @throws CorralError when the change is refused, or when its outcome stays unknown
  */
 export async function applyPlan(
   target: PlanTarget,
@@ -96,7 +91,8 @@ export async function applyPlan(
         ? { kind: 'applied', cluster: body.resource, operationId: body.operation.id }
         : { kind: 'applied', cluster: body as Cluster, operationId: null };
     } catch (error) {
-      if (!isProblem(error) || !(error.status === 412 || error.isUnknownOutcome) || resent === RESENT_MAX) throw error;
+      if (!isCorralError(error) || !(error.status === 412 || error.isUnknownOutcome) || resent === RESENT_MAX)
+        throw error;
       mayBeAccepted ||= error.isUnknownOutcome;
       const current = await currentOf(target, error, deps);
       if (current === null) {
@@ -122,7 +118,7 @@ async function currentOf(target: PlanTarget, failure: unknown, { get }: PlanDeps
   try {
     return await get(target);
   } catch (error) {
-    if (isProblem(error) && error.status === 404) return null;
+    if (isCorralError(error) && error.status === 404) return null;
     throw failure;
   }
 }

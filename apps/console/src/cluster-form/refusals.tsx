@@ -1,5 +1,5 @@
+import { type FieldProblem, isCorralError } from '@corral/client';
 import type { Ref } from 'react';
-import { type FieldProblem, isProblem } from '../api/problem.js';
 import { Failed } from '../ui/states.js';
 import styles from './plan.module.css';
 
@@ -13,9 +13,9 @@ export interface RefusalsProps {
 /** Why a change would be refused: every reason, and the way to its field. */
 export function Refusals({ error, onReveal, onRetry, ref }: RefusalsProps) {
   const hasFields =
-    isProblem(error) && error.fields.some(({ pointer, detail }) => pointer !== '' || detail !== undefined);
-  if (!isProblem(error) || !hasFields) {
-    const isTemporary = isProblem(error) && (error.status === 0 || error.status === 429 || error.status >= 500);
+    isCorralError(error) && error.errors.some(({ pointer, detail }) => pointer !== '' || detail !== undefined);
+  if (!isCorralError(error) || !hasFields) {
+    const isTemporary = isCorralError(error) && (error.status === 0 || error.status === 429 || error.status >= 500);
     return (
       <div ref={ref} tabIndex={-1}>
         <Failed
@@ -30,7 +30,7 @@ export function Refusals({ error, onReveal, onRetry, ref }: RefusalsProps) {
     <section ref={ref} tabIndex={-1} aria-label="Reasons for a refusal" className={styles.refusals}>
       <strong>This would be refused.</strong>
       <ul className={styles.list}>
-        {error.fields.map((field) => (
+        {error.errors.map((field) => (
           <li key={`${field.pointer} ${field.message}`}>
             <Refusal field={field} {...(onReveal === undefined ? {} : { onReveal })} />
           </li>

@@ -1,6 +1,6 @@
+import type { FieldProblem } from '@corral/client';
 import { type CatalogueBody, type ClusterSpec, type Connection, plans } from '@corral/contracts';
 import { Button, Checkbox, NativeSelect } from '@mantine/core';
-import type { FieldProblem } from '../api/problem.js';
 import { NetworkFields } from './network-fields.js';
 import styles from './plan.module.css';
 import { PoolFields } from './pool-fields.js';

@@ -2,7 +2,7 @@ import { type Cluster, clusterLimits } from '@corral/contracts';
 import { Button, Group, NumberInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { Snippet } from '../ui/copy.js';
 import { download } from '../ui/download.js';
 import { Section } from '../ui/page.js';
@@ -18,13 +18,7 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
   const cache = useQueryClient();
   const [minutes, setMinutes] = useState(clusterLimits.kubeconfigSecondsDefault / MINUTE);
   const issue = useMutation({
-    mutationFn: () =>
-      change(
-        'post',
-        '/api/v1/teams/{team}/clusters/{name}/kubeconfig/',
-        { team, name },
-        { body: { ttlSeconds: minutes * MINUTE } },
-      ),
+    mutationFn: () => corral.issueKubeconfig({ team, name }, { body: { ttlSeconds: minutes * MINUTE } }),
     onSettled: () => cache.invalidateQueries({ queryKey: issuedQuery(team, name).queryKey }),
     gcTime: 0,
     retry: false,

@@ -1,5 +1,5 @@
+import { CorralError } from '@corral/client';
 import { describe, expect, test } from '@jest/globals';
-import { ApiProblem } from '../api/problem.js';
 import { type DeletionDeps, type DeletionPlan, deleteAsPlanned, planDeletion } from './deletion.js';
 
 const target = { team: 'acme', name: 'web' };
@@ -10,7 +10,7 @@ const plan = { etag: 'one', answer: answerWith(3) } as unknown as DeletionPlan;
 function apiWith(nodes: number) {
   const removed: string[] = [];
   const ofTwo = (etag: string) => {
-    if (etag !== 'two') throw new ApiProblem({ status: 412, code: 'precondition_failed', detail: 'It changed.' });
+    if (etag !== 'two') throw new CorralError({ status: 412, code: 'precondition_failed', detail: 'It changed.' });
   };
   const deps = {
     plan: async (_target: unknown, etag: string) => {

@@ -1,9 +1,8 @@
+import { isCorralError } from '@corral/client';
 import type { Cluster, ClusterAnswerBody } from '@corral/contracts';
-import { change, read } from '../api/client.js';
-import { isProblem } from '../api/problem.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { isSame, type PlanTarget } from '../cluster-form/plan.js';
 
-const PATH = '/api/v1/teams/{team}/clusters/{name}/';
 const RESENT_MAX = 3;
 
 export interface DeletionPlan {
@@ -19,25 +18,26 @@ export interface DeletionDeps {
 }
 
 export const deletionDeps: DeletionDeps = {
-  plan: async ({ team, name }, etag) => {
-    const { body } = await change('delete', PATH, { team, name }, { query: { dryRun: true }, ifMatch: etag });
-    return body as ClusterAnswerBody<'deletionDryRun'>;
+  plan: async (target, etag) => {
+    const answer = await corral.deleteCluster(target, { query: { dryRun: true }, ifMatch: etag });
+    if (answer.status !== 200) throw new Error('A dry run is answered 200');
+    return answer.body;
   },
-  remove: ({ team, name }, etag) => change('delete', PATH, { team, name }, { ifMatch: etag }),
-  get: ({ team, name }) => read(PATH, { team, name }) as Promise<Cluster>,
+  remove: (target, etag) => corral.deleteCluster(target, { ifMatch: etag }),
+  get: (target) => bodyOf(corral.getCluster(target)),
 };
 
 /**
  * What the deletion of the present cluster does.
  *
- * @throws ApiProblem when it would be refused
+ * @throws CorralError when it would be refused
  */
 export async function planDeletion(target: PlanTarget, etag: string, deps: DeletionDeps = deletionDeps) {
   for (let planned = etag, repeated = 0; ; repeated += 1) {
     try {
       return { etag: planned, answer: await deps.plan(target, planned) };
     } catch (error) {
-      if (!isProblem(error) || error.status !== 412 || repeated === RESENT_MAX) throw error;
+      if (!isCorralError(error) || error.status !== 412 || repeated === RESENT_MAX) throw error;
       planned = (await deps.get(target)).metadata.etag;
     }
   }
@@ -48,7 +48,7 @@ export async function planDeletion(target: PlanTarget, etag: string, deps: Delet
  * and sent again if it still loses the same.
  *
  * @returns the new plan if the deletion would now lose something else; null when the deletion was accepted
- * @throws ApiProblem when it is refused
+ * @throws CorralError when it is refused
  */
 export async function deleteAsPlanned(
   target: PlanTarget,
@@ -60,7 +60,7 @@ export async function deleteAsPlanned(
       await deps.remove(target, etag);
       return null;
     } catch (error) {
-      if (!isProblem(error) || error.status !== 412 || resent === RESENT_MAX) throw error;
+      if (!isCorralError(error) || error.status !== 412 || resent === RESENT_MAX) throw error;
       const { metadata } = await deps.get(target);
       const next = await planDeletion(target, metadata.etag, deps);
       if (!isSame(lossOf(next), lossOf(plan))) return next;

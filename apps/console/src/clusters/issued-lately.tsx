@@ -1,6 +1,6 @@
 import type { Cluster, ClusterAnswerBody } from '@corral/contracts';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { read } from '../api/client.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
@@ -12,7 +12,7 @@ type Issue = ClusterAnswerBody<'kubeconfigIssueList'>['items'][number];
 export const issuedQuery = (team: string, name: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'kubeconfig-issues', name],
-    queryFn: ({ signal }) => read('/api/v1/teams/{team}/clusters/{name}/kubeconfig/', { team, name }, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.listKubeconfigIssues({ team, name }, { signal })),
     // No event announces a new issue.
     staleTime: 10_000,
   });

@@ -1,3 +1,4 @@
+import { isCorralError } from '@corral/client';
 import {
   clusterLimits,
   joinsByCommand,
@@ -11,8 +12,7 @@ import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/c
 import { useMutation } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { read } from '../api/client.js';
-import { isProblem } from '../api/problem.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { useTeam } from '../shell/use-team.js';
 import { AdminsOnly } from '../ui/admins-only.js';
 import { Columns } from '../ui/columns.js';
@@ -59,16 +59,12 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
   const [draft, setDraft, clearDraft] = useDraft<AdoptionDraft>(`adopt.${team}.${connectionRef}.${number}`, initial);
   const lookUp = useMutation({
     mutationFn: (number: string) =>
-      read('/api/v1/teams/{team}/connections/{ref}/project-servers/{server_id}/', {
-        team,
-        ref: connectionRef,
-        server_id: number,
-      }),
+      bodyOf(corral.getProjectServer({ team, ref: connectionRef, server_id: Number(number) })),
   });
   const isMachine = joinsByCommand(draft.kind);
   const found = !isMachine && lookUp.data && String(lookUp.data.serverID) === draft.number.trim() ? lookUp.data : null;
   const isRefused = !isMachine && lookUp.error !== null && lookUp.variables === draft.number.trim();
-  const isAbsent = isRefused && isProblem(lookUp.error) && lookUp.error.status === 404;
+  const isAbsent = isRefused && isCorralError(lookUp.error) && lookUp.error.status === 404;
   const set = (change: Partial<AdoptionDraft>) => setDraft({ ...draft, ...change });
   return (
     <Columns

@@ -1,9 +1,9 @@
+import { isCorralError } from '@corral/client';
 import { type Connection, clusterLimits } from '@corral/contracts';
 import { Button, Group, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { change } from '../api/client.js';
-import { isProblem } from '../api/problem.js';
+import { corral } from '../api/corral.js';
 import { connectionQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { Panel } from '../ui/columns.js';
@@ -35,7 +35,7 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
       return sendIfUnedited(
         seen,
         () => cache.fetchQuery({ ...connectionQuery(team, ref), staleTime: 0 }),
-        (ifMatch) => change('put', '/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { body, ifMatch }),
+        (ifMatch) => corral.putConnection({ team, ref }, { body, ifMatch }),
       );
     },
     onSuccess: async ({ body }) => {
@@ -46,7 +46,7 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
     },
   });
   const said = fieldMessages(save.error);
-  const isConflict = isProblem(save.error) && save.error.status === 412;
+  const isConflict = isCorralError(save.error) && save.error.status === 412;
   return (
     <Panel>
       <Section title="Replace token or name">

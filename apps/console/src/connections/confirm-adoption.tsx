@@ -1,11 +1,10 @@
+import { isCorralError, newIdempotencyKey } from '@corral/client';
 import { joinsByCommand, type ProjectServer } from '@corral/contracts';
 import { Button, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../api/client.js';
-import { newIdempotencyKey } from '../api/idempotency-key.js';
-import { isProblem } from '../api/problem.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { Panel } from '../ui/columns.js';
@@ -32,11 +31,10 @@ export function ConfirmAdoption({ team, connectionRef, draft, found, onAdopted }
   const name = nameToType(draft, found);
   const isMachine = joinsByCommand(draft.kind);
   const adopt = useMutation({
-    mutationFn: async () => {
+    mutationFn: (complete: NonNullable<typeof spec>) => {
       // What was typed is sent, so that the API judges the same word.
-      const body = { spec, acknowledge: { confirm: typedWord.trim() } };
-      const path = '/api/v1/teams/{team}/connections/{ref}/adopted-servers/';
-      return (await change('post', path, { team, ref: connectionRef }, { body, idempotencyKey })).body;
+      const body = { spec: complete, acknowledge: { confirm: typedWord.trim() } };
+      return bodyOf(corral.adoptServer({ team, ref: connectionRef }, { body, idempotencyKey }));
     },
     onSuccess: async () => {
       onAdopted();
@@ -45,7 +43,7 @@ export function ConfirmAdoption({ team, connectionRef, draft, found, onAdopted }
       await navigate({ to: '/teams/$team/connections/$ref', params: { team, ref: connectionRef } });
     },
     onError: (error) => {
-      if (isProblem(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
+      if (isCorralError(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
     },
   });
   if (spec === null) {
@@ -75,7 +73,7 @@ export function ConfirmAdoption({ team, connectionRef, draft, found, onAdopted }
         onSubmit={(event) => {
           event.preventDefault();
           setRefused(!isNameRight || !isWordRight);
-          if (isNameRight && isWordRight) adopt.mutate();
+          if (isNameRight && isWordRight) adopt.mutate(spec);
         }}
       >
         <Stack>

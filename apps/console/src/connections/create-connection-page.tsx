@@ -1,11 +1,10 @@
+import { isCorralError, newIdempotencyKey } from '@corral/client';
 import { type Connection, clusterLimits } from '@corral/contracts';
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
-import { change } from '../api/client.js';
-import { newIdempotencyKey } from '../api/idempotency-key.js';
-import { isProblem } from '../api/problem.js';
+import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { AdminsOnly } from '../ui/admins-only.js';
@@ -46,11 +45,11 @@ function ConnectForm({ team }: { readonly team: string }) {
     mutationFn: async (): Promise<Connection> => {
       const ref = draft.ref.trim();
       const name = draft.name.trim();
-      const body = { spec: { provider: 'hcloud', token: token.trim(), ...(name === '' ? {} : { name }) } };
+      const body = { spec: { provider: 'hcloud' as const, token: token.trim(), ...(name === '' ? {} : { name }) } };
       const answer =
         ref === ''
-          ? await change('post', '/api/v1/teams/{team}/connections/', { team }, { body, idempotencyKey })
-          : await change('put', '/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { body, ifNoneMatch: '*' });
+          ? await corral.createConnection({ team }, { body, idempotencyKey })
+          : await corral.putConnection({ team, ref }, { body, ifNoneMatch: '*' });
       return answer.body;
     },
     onSuccess: async ({ metadata: { ref } }) => {
@@ -59,11 +58,11 @@ function ConnectForm({ team }: { readonly team: string }) {
       await navigate({ to: '/teams/$team/connections/$ref', params: { team, ref } });
     },
     onError: (error) => {
-      if (isProblem(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
+      if (isCorralError(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
     },
   });
   const said = fieldMessages(connect.error);
-  const isTaken = isProblem(connect.error) && connect.error.status === 412;
+  const isTaken = isCorralError(connect.error) && connect.error.status === 412;
   return (
     <form
       noValidate

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { connectionQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
@@ -20,7 +20,7 @@ export function DeleteConnection({ team, connection }: { readonly team: string; 
       sendIfUnedited(
         connection,
         () => cache.fetchQuery({ ...connectionQuery(team, ref), staleTime: 0 }),
-        (ifMatch) => change('delete', '/api/v1/teams/{team}/connections/{ref}/', { team, ref }, { ifMatch }),
+        (ifMatch) => corral.deleteConnection({ team, ref }, { ifMatch }),
       ),
     onSuccess: async () => {
       announce(`Deleted ${ref}`);

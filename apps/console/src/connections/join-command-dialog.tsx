@@ -2,7 +2,7 @@ import type { AdoptedServer } from '@corral/contracts';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { change } from '../api/client.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { Snippet } from '../ui/copy.js';
 import { Failed, Loading } from '../ui/states.js';
 import { Time } from '../ui/time.js';
@@ -19,10 +19,7 @@ export function JoinCommandDialog({ team, connectionRef, server, onClose }: Join
   const { serverID, name } = server.metadata;
   const { mutate, data, error, isPending } = useMutation({
     gcTime: 0,
-    mutationFn: async () => {
-      const path = '/api/v1/teams/{team}/connections/{ref}/adopted-servers/{server_id}/join-command/';
-      return (await change('post', path, { team, ref: connectionRef, server_id: serverID })).body;
-    },
+    mutationFn: () => bodyOf(corral.issueJoinCommand({ team, ref: connectionRef, server_id: serverID })),
   });
   useEffect(() => mutate(), [mutate]);
   return (

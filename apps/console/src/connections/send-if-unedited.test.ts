@@ -1,9 +1,9 @@
+import { CorralError } from '@corral/client';
 import { describe, expect, jest, test } from '@jest/globals';
-import { ApiProblem } from '../api/problem.js';
 import { sendIfUnedited } from './send-if-unedited.js';
 
 const version = (generation: number, etag: string) => ({ metadata: { generation, etag } });
-const changed = new ApiProblem({ status: 412, code: 'precondition_failed', detail: 'It has changed.' });
+const changed = new CorralError({ status: 412, code: 'precondition_failed', detail: 'It has changed.' });
 
 describe('a conditional change', () => {
   test('is sent again while only the status has changed', async () => {
@@ -31,7 +31,7 @@ describe('a conditional change', () => {
   });
 
   test('is not repeated for other refusals', async () => {
-    const refused = new ApiProblem({ status: 409, code: 'connection_in_use', detail: 'It is in use.' });
+    const refused = new CorralError({ status: 409, code: 'connection_in_use', detail: 'It is in use.' });
     const send = jest.fn(async () => Promise.reject(refused));
 
     await expect(sendIfUnedited(version(1, 'a'), async () => version(1, 'b'), send)).rejects.toBe(refused);

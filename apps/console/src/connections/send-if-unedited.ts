@@ -1,4 +1,4 @@
-import { isProblem } from '../api/problem.js';
+import { isCorralError } from '@corral/client';
 
 /** The parts of a resource that tell whether people have changed it. */
 export interface Versioned {
@@ -13,7 +13,7 @@ const ATTEMPTS_MAX = 3;
  *
  * @param seen the resource as it was when the person began
  * @param readNow reads the resource
- * @throws ApiProblem `precondition_failed` if someone has changed the resource meanwhile
+ * @throws CorralError `precondition_failed` if someone has changed the resource meanwhile
  */
 export async function sendIfUnedited<T>(
   seen: Versioned,
@@ -25,7 +25,7 @@ export async function sendIfUnedited<T>(
     try {
       return await send(etag);
     } catch (error) {
-      if (!isProblem(error) || error.status !== 412 || attempt === ATTEMPTS_MAX) throw error;
+      if (!isCorralError(error) || error.status !== 412 || attempt === ATTEMPTS_MAX) throw error;
       const now = await readNow();
       if (now.metadata.generation !== seen.metadata.generation) throw error;
       etag = now.metadata.etag;

@@ -3,7 +3,7 @@ import { Button, Group } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
@@ -29,7 +29,7 @@ export function ServerTable({ team, connection, servers, isAdmin }: ServerTableP
   useFocusKept('[data-shortcut="n"]', servers.length);
   const deregister = useMutation({
     mutationFn: ({ metadata: { serverID } }: AdoptedServer) =>
-      change('delete', '/api/v1/teams/{team}/connections/{ref}/adopted-servers/{server_id}/', {
+      corral.deregisterServer({
         team,
         ref,
         server_id: serverID,

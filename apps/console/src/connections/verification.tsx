@@ -1,8 +1,8 @@
+import { newIdempotencyKey } from '@corral/client';
 import type { Connection, Operation } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { change } from '../api/client.js';
-import { newIdempotencyKey } from '../api/idempotency-key.js';
+import { corral } from '../api/corral.js';
 import { operationsQuery, teamKey } from '../api/queries.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
@@ -23,13 +23,7 @@ export function Verification({ team, connection: { metadata }, isAdmin }: Verifi
   const operations = useQuery(operationsQuery(team, id));
   const last = operations.data && lastVerification(operations.data, metadata);
   const verify = useMutation({
-    mutationFn: () =>
-      change(
-        'post',
-        '/api/v1/teams/{team}/connections/{ref}/verify/',
-        { team, ref },
-        { idempotencyKey: newIdempotencyKey() },
-      ),
+    mutationFn: () => corral.verifyConnection({ team, ref }, { idempotencyKey: newIdempotencyKey() }),
     onSettled: () => cache.invalidateQueries({ queryKey: [...teamKey(team), 'operations', id] }),
   });
   const isRunning = verify.isPending || (last !== undefined && isOpen(last));

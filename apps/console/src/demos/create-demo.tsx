@@ -1,8 +1,9 @@
+import { isCorralError } from '@corral/client';
 import { dnsLimits } from '@corral/contracts';
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { dnsClientOf } from '../api/dns-client.js';
-import { isProblem } from '../api/problem.js';
+import { bodyOf } from '../api/corral.js';
+import { dnsOf } from '../api/dns-client.js';
 import { teamKey } from '../api/queries.js';
 import { Panel } from '../ui/columns.js';
 import { Section } from '../ui/page.js';
@@ -28,7 +29,7 @@ export function CreateDemo({ team, onCancel, onCreated }: CreateDemoProps) {
     mutationFn: async () => {
       const name = draft.name.trim();
       const body = { ttl: Number(draft.seconds), ...(name === '' ? {} : { name }) };
-      return (await dnsClientOf(team).request<NewDemo>('POST', '/demos', { body })).body;
+      return bodyOf((await dnsOf(team)).client.createDemo({}, { body }));
     },
     onSuccess: (demo) => {
       clearDraft();
@@ -36,7 +37,9 @@ export function CreateDemo({ team, onCancel, onCreated }: CreateDemoProps) {
       onCreated(demo);
     },
   });
-  const problem = isProblem(create.error) ? create.error.fields.find(({ pointer }) => pointer === '/name') : undefined;
+  const problem = isCorralError(create.error)
+    ? create.error.errors.find(({ pointer }) => pointer === '/name')
+    : undefined;
   return (
     <Panel>
       <Section title="Create demo">

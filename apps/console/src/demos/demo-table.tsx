@@ -2,7 +2,7 @@ import { type DemoBody, dnsLimits } from '@corral/contracts';
 import { Button, Group, Menu } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { dnsClientOf } from '../api/dns-client.js';
+import { dnsOf } from '../api/dns-client.js';
 import { teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
@@ -22,15 +22,15 @@ export function DemoTable({ team, demos }: DemoTableProps) {
   const [ending, setEnding] = useState<DemoBody | null>(null);
   const reload = () => cache.invalidateQueries({ queryKey: [...teamKey(team), 'demos'] });
   const extend = useMutation({
-    mutationFn: ({ label, seconds }: { label: string; seconds: number }) =>
-      dnsClientOf(team).request('POST', `/demos/${label}/actions/extend`, { body: { ttl: seconds } }),
+    mutationFn: async ({ label, seconds }: { label: string; seconds: number }) =>
+      (await dnsOf(team)).client.extendDemo({ label }, { body: { ttl: seconds } }),
     onSuccess: async (_answer, { label }) => {
       await reload();
       announce(`${label} has another end`);
     },
   });
   const end = useMutation({
-    mutationFn: (label: string) => dnsClientOf(team).request('DELETE', `/demos/${label}`),
+    mutationFn: async (label: string) => (await dnsOf(team)).client.deleteDemo({ label }),
     onSuccess: async (_answer, label) => {
       setEnding(null);
       announce(`${label} has ended`);

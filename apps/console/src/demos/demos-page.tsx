@@ -1,8 +1,8 @@
+import { isCorralError } from '@corral/client';
 import { type DemoBody, dnsLimits } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { isProblem } from '../api/problem.js';
 import { demosQuery, dnsZoneQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Page } from '../ui/page.js';
@@ -20,7 +20,7 @@ export function DemosPage() {
   const [created, setCreated] = useState<NewDemo | null>(null);
   const [isCreating, setCreating] = useState(false);
   useFocusKept('[data-shortcut="n"]', `${isCreating} ${created?.demo.label} ${demos.data?.length}`);
-  if (isProblem(demos.error) && demos.error.status === 404 && demos.data === undefined) {
+  if (isCorralError(demos.error) && demos.error.status === 404 && demos.data === undefined) {
     return (
       <Page title="Demos">
         <Empty>This installation has no demos. Its operators can switch them on.</Empty>

@@ -1,9 +1,8 @@
+import { isCorralError, newIdempotencyKey } from '@corral/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../api/client.js';
-import { newIdempotencyKey } from '../api/idempotency-key.js';
-import { isProblem } from '../api/problem.js';
+import { corral } from '../api/corral.js';
 import { dnsUsageQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Columns, Panel } from '../ui/columns.js';
@@ -29,7 +28,7 @@ export function CreateTokenPage() {
   if (place.data !== undefined) return <CreateToken team={team} place={place.data} />;
   return (
     <Page title="Create DNS token">
-      {isProblem(place.error) && place.error.status === 404 ? (
+      {isCorralError(place.error) && place.error.status === 404 ? (
         <Empty>This installation does not say where its DNS API is. Its operators have to set DNS_API_URL.</Empty>
       ) : (
         <Loaded query={place} what="the zone">
@@ -56,7 +55,7 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
     gcTime: 0,
     mutationFn: async () => {
       const body = tokenWish(draft, { team, zone: place.zone, now: Date.now() });
-      const answer = await change('post', '/api/v1/teams/{team}/dns-tokens/', { team }, { body, idempotencyKey });
+      const answer = await corral.createDnsToken({ team }, { body, idempotencyKey });
       return answer.body;
     },
     onSuccess: () => {
@@ -66,7 +65,7 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
     },
     onError: (error) => {
       // A refused request may be sent again with other contents; one without an answer is the same request again.
-      if (isProblem(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
+      if (isCorralError(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
     },
   });
   if (create.data !== undefined) return <CreatedToken team={team} place={place} created={create.data} />;
@@ -131,6 +130,6 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
 
 /** What the API says about fields of the form. */
 function refusedFields(error: unknown): Partial<Record<TokenField, string>> {
-  if (!isProblem(error)) return {};
-  return Object.fromEntries(error.fields.map(({ pointer, message }) => [pointer.slice(1), `It ${message}.`]));
+  if (!isCorralError(error)) return {};
+  return Object.fromEntries(error.errors.map(({ pointer, message }) => [pointer.slice(1), `It ${message}.`]));
 }

@@ -3,7 +3,7 @@ import { Button, Group, PasswordInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { dnsClientOf, readToken } from '../api/dns-client.js';
+import { dnsOf, readToken } from '../api/dns-client.js';
 import { Columns } from '../ui/columns.js';
 import { type Fact, Facts } from '../ui/facts.js';
 import { Section } from '../ui/page.js';
@@ -16,7 +16,7 @@ export function ExamineToken({ team }: { readonly team: string }) {
   const [text, setText] = useState('');
   const examine = useMutation({
     gcTime: 0,
-    mutationFn: async () => readToken((await dnsClientOf(team).session()).endpoint, text.trim()),
+    mutationFn: async () => readToken((await dnsOf(team)).endpoint, text.trim()),
     onSuccess: () => setText(''),
   });
   const submit = (event: FormEvent): void => {

@@ -61,9 +61,11 @@ export function coverageOf(draft: TokenDraft, { team, zone }: { team: string; zo
   return {
     ownerLabel: team,
     withinName: draft.isNarrowed ? relativeName(draft.withinName, zone) : null,
-    withinTypes: writableTypes.filter((type) => draft.types.includes(type)),
+    withinTypes: typesOf(draft),
   };
 }
+
+const typesOf = ({ types }: TokenDraft) => writableTypes.filter((type) => types.includes(type));
 
 const DAY_MS = 86_400_000;
 
@@ -99,7 +101,8 @@ export function problemsOf(
 
 /** The body of the request. */
 export function tokenWish(draft: TokenDraft, place: { team: string; zone: string; now: number }) {
-  const { withinName, withinTypes } = coverageOf(draft, place);
+  const { withinName } = coverageOf(draft, place);
+  const withinTypes = typesOf(draft);
   return { name: draft.name.trim(), withinName, withinTypes, expiresAt: expiryOf(draft, place.now) ?? null };
 }
 

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { dnsTokensQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
 import { Columns } from '../ui/columns.js';
 import { Copyable } from '../ui/copy.js';
@@ -108,7 +108,7 @@ interface RevokeDialogProps extends Props {
 function RevokeDialog({ team, token: { id, name, lastUsedAt }, opened, onClose }: RevokeDialogProps) {
   const cache = useQueryClient();
   const revoke = useMutation({
-    mutationFn: () => change('delete', '/api/v1/teams/{team}/dns-tokens/{id}/', { team, id }),
+    mutationFn: () => corral.revokeDnsToken({ team, id }),
     onSuccess: async () => {
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-tokens'] });
       void cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-usage'] });

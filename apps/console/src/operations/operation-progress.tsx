@@ -1,10 +1,10 @@
+import { newIdempotencyKey } from '@corral/client';
 import type { Cluster, Operation } from '@corral/contracts';
 import { operationErrorCodes } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { change } from '../api/client.js';
-import { newIdempotencyKey } from '../api/idempotency-key.js';
+import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { Failed } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
@@ -51,8 +51,7 @@ function OperationFailure({ team, operation, cluster }: OperationProgressProps) 
   const [key] = useState(newIdempotencyKey);
   const retry = useMutation({
     // Without an entity tag: that also moves with the status, and a retry changes no specification.
-    mutationFn: ({ metadata: { name } }: Cluster) =>
-      change('post', '/api/v1/teams/{team}/clusters/{name}/retry/', { team, name }, { idempotencyKey: key }),
+    mutationFn: ({ metadata: { name } }: Cluster) => corral.retryCluster({ team, name }, { idempotencyKey: key }),
     onSettled: () => cache.invalidateQueries({ queryKey: teamKey(team) }),
   });
   const isNewest = cluster?.status.lastOperation?.id === operation.id;

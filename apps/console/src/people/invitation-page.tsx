@@ -2,7 +2,7 @@ import { roleNames } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { meQuery, receivedInvitationQuery } from '../api/queries.js';
 import { Page } from '../ui/page.js';
 import { Failed, Loaded } from '../ui/states.js';
@@ -16,7 +16,7 @@ export function InvitationPage() {
   const invitation = useQuery(receivedInvitationQuery(id));
   const me = useQuery(meQuery());
   const accept = useMutation({
-    mutationFn: () => change('post', '/invitations/{id}/accept/', { id }),
+    mutationFn: () => corral.acceptInvitation({ id }),
     onSuccess: async ({ body }) => {
       await cache.invalidateQueries({ queryKey: meQuery().queryKey });
       await navigate({ to: `/teams/${body.team_slug}` });

@@ -3,7 +3,7 @@ import { Button, SegmentedControl, Stack, Switch, useMantineColorScheme } from '
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../api/client.js';
+import { corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery, sessionsQuery } from '../api/queries.js';
 import { areShortcutsOn, setShortcutsOn } from '../shell/shortcuts.js';
@@ -91,14 +91,14 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const end = useMutation({
-    mutationFn: (id: string) => change('delete', '/api/v1/me/sessions/{id}/', { id }),
+    mutationFn: (id: string) => corral.revokeSession({ id }),
     onSuccess: async () => {
       announce('Ended the session');
       await cache.invalidateQueries({ queryKey: sessionsQuery().queryKey });
     },
   });
   const endAll = useMutation({
-    mutationFn: () => change('post', '/auth/logout/everywhere/', {}),
+    mutationFn: () => corral.signOutEverywhere({}),
     onSuccess: async () => {
       clearDrafts();
       forgetDnsSessions();

@@ -1,10 +1,10 @@
-import { roles, type SentInvitationBody, type TeamMemberBody } from '@corral/contracts';
+import { isCorralError } from '@corral/client';
+import { type Role, roles, type SentInvitationBody, type TeamMemberBody } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { change } from '../api/client.js';
-import { isProblem } from '../api/problem.js';
+import { corral } from '../api/corral.js';
 import { invitationsQuery, membersQuery, meQuery, teamKey } from '../api/queries.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
@@ -37,14 +37,16 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
   const cache = useQueryClient();
   const [draft, setDraft, clear] = useDraft(`${team.slug}.invite`, emptyInvitation);
   const invite = useMutation({
-    mutationFn: () => change('post', '/a/{team_slug}/team/api/invitations/', { team_slug: team.slug }, { body: draft }),
+    mutationFn: () => corral.createInvitation({ team_slug: team.slug }, { body: draft }),
     onSuccess: async () => {
       announce(`Invited ${draft.email}`);
       clear();
       await cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'invitations'] });
     },
   });
-  const field = isProblem(invite.error) ? invite.error.fields.find(({ pointer }) => pointer === '/email') : undefined;
+  const field = isCorralError(invite.error)
+    ? invite.error.errors.find(({ pointer }) => pointer === '/email')
+    : undefined;
   return (
     <Section title="Invite">
       <form
@@ -67,7 +69,7 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
             label="Role"
             value={draft.role}
             data={shownRoles}
-            onChange={(event) => setDraft({ ...draft, role: event.currentTarget.value })}
+            onChange={(event) => setDraft({ ...draft, role: event.currentTarget.value as Role })}
           />
           <Button type="submit" variant="filled" loading={invite.isPending}>
             Invite
@@ -83,7 +85,7 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
 }
 
 const shownRoles = [...roles].reverse();
-const emptyInvitation = { email: '', role: 'member' };
+const emptyInvitation: { readonly email: string; readonly role: Role } = { email: '', role: 'member' };
 
 function Members({ team, members }: { readonly team: TeamContext; readonly members: readonly TeamMemberBody[] }) {
   const [leaving, setLeaving] = useState<TeamMemberBody | null>(null);
@@ -96,7 +98,12 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
         sortBy: ({ display_name }) => display_name,
         cell: (member) => (member.user_id === team.me.id ? `${member.display_name} (you)` : member.display_name),
       },
-      { id: 'role', label: 'Role', sortBy: ({ role }) => role, cell: (member) => <Role team={team} member={member} /> },
+      {
+        id: 'role',
+        label: 'Role',
+        sortBy: ({ role }) => role,
+        cell: (member) => <MemberRole team={team} member={member} />,
+      },
       {
         id: 'actions',
         label: '',
@@ -121,16 +128,10 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
   );
 }
 
-function Role({ team, member }: { readonly team: TeamContext; readonly member: TeamMemberBody }) {
+function MemberRole({ team, member }: { readonly team: TeamContext; readonly member: TeamMemberBody }) {
   const cache = useQueryClient();
   const save = useMutation({
-    mutationFn: (role: string) =>
-      change(
-        'put',
-        '/a/{team_slug}/team/api/members/{id}/',
-        { team_slug: team.slug, id: member.id },
-        { body: { role } },
-      ),
+    mutationFn: (role: Role) => corral.putMember({ team_slug: team.slug, id: member.id }, { body: { role } }),
     onSuccess: async () => {
       announce(`Changed the role of ${member.display_name}`);
       await cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'members'] });
@@ -145,7 +146,7 @@ function Role({ team, member }: { readonly team: TeamContext; readonly member: T
         w="8rem"
         value={save.isPending ? save.variables : member.role}
         data={shownRoles}
-        onChange={(event) => save.mutate(event.currentTarget.value)}
+        onChange={(event) => save.mutate(event.currentTarget.value as Role)}
       />
       {save.error !== null && <Failed error={save.error} />}
     </>
@@ -161,16 +162,10 @@ interface RemoveDialogProps {
 function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
   const cache = useQueryClient();
   const navigate = useNavigate();
-  const [tokens, setTokens] = useState('revoke');
+  const [tokens, setTokens] = useState<'hand_over' | 'revoke'>('revoke');
   const isSelf = member.user_id === team.me.id;
   const remove = useMutation({
-    mutationFn: () =>
-      change(
-        'delete',
-        '/a/{team_slug}/team/api/members/{id}/',
-        { team_slug: team.slug, id: member.id },
-        { query: { dns_tokens: tokens } },
-      ),
+    mutationFn: () => corral.deleteMember({ team_slug: team.slug, id: member.id }, { query: { dns_tokens: tokens } }),
     onSuccess: async () => {
       announce(`Removed ${member.display_name}`);
       onClose();
@@ -197,7 +192,11 @@ function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
           and record sets stay.
         </p>
         {team.isAdmin && (
-          <Radio.Group label="DNS tokens that they created" value={tokens} onChange={setTokens}>
+          <Radio.Group
+            label="DNS tokens that they created"
+            value={tokens}
+            onChange={(value) => setTokens(value as typeof tokens)}
+          >
             <Stack gap="xs">
               <Radio value="revoke" label="Revoke them: what uses them stops working" />
               <Radio value="hand_over" label="Keep them: they belong to the team only" />
@@ -263,11 +262,11 @@ function InvitationActions({
   const params = { team_slug: team.slug, id: invitation.id };
   const reload = () => cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'invitations'] });
   const renew = useMutation({
-    mutationFn: () => change('post', '/a/{team_slug}/team/api/invitations/{id}/renew/', params),
+    mutationFn: () => corral.renewInvitation(params),
     onSuccess: reload,
   });
   const revoke = useMutation({
-    mutationFn: () => change('delete', '/a/{team_slug}/team/api/invitations/{id}/', params),
+    mutationFn: () => corral.revokeInvitation(params),
     onSuccess: reload,
   });
   const error = renew.error ?? revoke.error;

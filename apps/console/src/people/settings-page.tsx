@@ -1,8 +1,8 @@
+import { isCorralError } from '@corral/client';
 import type { TeamBody } from '@corral/contracts';
 import { Button, Group, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { change } from '../api/client.js';
-import { isProblem } from '../api/problem.js';
+import { corral } from '../api/corral.js';
 import { catalogueQuery, dnsUsageQuery, meQuery, teamQuery } from '../api/queries.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
@@ -58,7 +58,7 @@ function NameForm({ team, body }: { readonly team: TeamContext; readonly body: T
   const [draft, setDraft, clear] = useDraft<string | null>(`${team.slug}.team-name`, null);
   const name = draft ?? body.name;
   const save = useMutation({
-    mutationFn: () => change('put', '/teams/api/teams/{team_id}/', { team_id: body.id }, { body: { name } }),
+    mutationFn: () => corral.putTeam({ team_id: body.id }, { body: { name } }),
     onSuccess: async (answer) => {
       cache.setQueryData(teamQuery(team.slug, body.id).queryKey, answer.body);
       clear();
@@ -66,7 +66,7 @@ function NameForm({ team, body }: { readonly team: TeamContext; readonly body: T
       await cache.invalidateQueries({ queryKey: meQuery().queryKey });
     },
   });
-  const field = isProblem(save.error) ? save.error.fields.find(({ pointer }) => pointer === '/name') : undefined;
+  const field = isCorralError(save.error) ? save.error.errors.find(({ pointer }) => pointer === '/name') : undefined;
   return (
     <form
       onSubmit={(event) => {

@@ -1,9 +1,16 @@
-import { applyChanges, type ChangePlan, type Outcomes, type SetOutcome } from '@corral/record-changes';
+import {
+  applyChanges,
+  type ChangePlan,
+  classifyFailure,
+  type Outcomes,
+  recordSetApi,
+  type SetOutcome,
+} from '@corral/record-changes';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { dnsOf } from '../api/dns-client.js';
 import { dnsUsageQuery, rrsetsQuery } from '../api/queries.js';
 import { useDraft } from '../ui/use-draft.js';
-import { classifyDnsFailure, dnsSetApi } from './dns-set-api.js';
 
 /** A plan that is being applied. It is kept for this tab, so that a reload can resume it. */
 interface StoredRun {
@@ -53,8 +60,8 @@ export function useChangeRun(team: string, key: string): { run: ChangeRun | null
       const why = await applyChanges({
         waves,
         outcomes,
-        api: dnsSetApi(team),
-        classify: classifyDnsFailure,
+        api: recordSetApi(() => dnsOf(team)),
+        classify: (error) => classifyFailure(error, 'Your session has ended. Sign in and resume.'),
         onOutcome,
         signal: controller.signal,
         sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),

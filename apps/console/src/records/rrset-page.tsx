@@ -3,7 +3,7 @@ import { labelTexts } from '@corral/record-changes';
 import { Button } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { read } from '../api/client.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { rrsetsQuery, teamKey } from '../api/queries.js';
 import { actorOf, rrsetChangeOf, toneOf } from '../audit/audit-entry-view.js';
 import { Difference } from '../record-changes/change-list.js';
@@ -78,7 +78,7 @@ function History({ team, name, type }: { readonly team: string; readonly name: s
   const history = useInfiniteQuery({
     queryKey: [...teamKey(team), 'audit', 'pages', { name, type }],
     queryFn: ({ pageParam: cursor, signal }) =>
-      read('/api/v1/teams/{team}/audit/', { team }, { query: { name, type, limit: PAGE_SIZE, cursor }, signal }),
+      bodyOf(corral.listAudit({ team }, { query: { name, type, limit: PAGE_SIZE, cursor }, signal })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
     // No event announces a new entry.

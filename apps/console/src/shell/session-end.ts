@@ -14,6 +14,17 @@ export const noteSessionEnd = (): void => set(true);
 /** The person has signed in again. */
 export const noteSessionStart = (): void => set(false);
 
+const tabs = new BroadcastChannel('corral-session');
+
+/** Says to the other tabs of this browser that there is a session. */
+export const tellOtherTabs = (): void => tabs.postMessage('session');
+
+/** Runs when another tab has a session. @returns a function that ends this */
+export function onSessionElsewhere(run: () => void): () => void {
+  tabs.addEventListener('message', run);
+  return () => tabs.removeEventListener('message', run);
+}
+
 export const useSessionEnded = (): boolean =>
   useSyncExternalStore(
     (listener) => {

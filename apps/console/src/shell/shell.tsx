@@ -2,15 +2,15 @@ import { ActionIcon, Button, Drawer, Menu, Modal, NativeSelect, Stack } from '@m
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
-import { change } from '../api/client.js';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { bodyOf, corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery } from '../api/queries.js';
 import { clockOf } from '../ui/relative-time.js';
 import { clearDrafts } from '../ui/use-draft.js';
 import { LiveUpdatesProvider, useLiveState } from './live-updates-provider.js';
 import { Navigation } from './navigation.js';
-import { useSessionEnded } from './session-end.js';
+import { noteSessionStart, onSessionElsewhere, tellOtherTabs, useSessionEnded } from './session-end.js';
 import styles from './shell.module.css';
 import { ShortcutHelp, useShortcuts } from './shortcuts.js';
 import { SignInForm } from './sign-in-form.js';
@@ -95,7 +95,7 @@ function Person() {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const signOut = useMutation({
-    mutationFn: () => change('post', '/auth/logout/', {}),
+    mutationFn: () => corral.signOut({}),
     onSuccess: async () => {
       clearDrafts();
       forgetDnsSessions();
@@ -154,6 +154,20 @@ function SessionEndDialog() {
   const hasEnded = useSessionEnded();
   const cache = useQueryClient();
   const href = useRouterState({ select: ({ location }) => location.href });
+  useEffect(() => {
+    if (!hasEnded) {
+      tellOtherTabs();
+      return;
+    }
+    // The page is that of one person: with a session of another it stays covered.
+    return onSessionElsewhere(async () => {
+      const before = cache.getQueryData(meQuery().queryKey);
+      const me = await bodyOf(corral.getMe({})).catch(() => null);
+      if (me === null || me.id !== before?.id) return;
+      noteSessionStart();
+      await cache.invalidateQueries();
+    });
+  }, [cache, hasEnded]);
   return (
     <Modal opened={hasEnded} onClose={() => undefined} withCloseButton={false} title="Your session ended">
       <Stack gap="md">

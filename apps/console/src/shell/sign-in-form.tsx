@@ -1,8 +1,7 @@
-import type { ClusterAnswerBody } from '@corral/contracts';
 import { Button, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { change, read } from '../api/client.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { settings } from '../settings.js';
 import { Failed } from '../ui/states.js';
@@ -41,22 +40,16 @@ export function SignInForm({ returnTo, onSignedIn }: SignInFormProps) {
   );
 }
 
-type Me = ClusterAnswerBody<'me'>;
-
 function DevSignIn({ onSignedIn }: Pick<SignInFormProps, 'onSignedIn'>) {
   const [email, setEmail] = useState('');
   const cache = useQueryClient();
   const people = useQuery({
     queryKey: ['dev-people'],
-    queryFn: ({ signal }) => read('/auth/dev-login/', {}, { signal }),
+    queryFn: ({ signal }) => bodyOf(corral.listDevPeople({}, { signal })),
     retry: false,
   });
   const signIn = useMutation({
-    mutationFn: async (address: string): Promise<Me> => {
-      const { body } = await change('post', '/auth/dev-login/', {}, { body: { email: address } });
-      // Only a form is answered with a redirect.
-      return body as Me;
-    },
+    mutationFn: (address: string) => bodyOf(corral.devSignIn({}, { body: { email: address } })),
     onSuccess: async (me) => {
       forgetDnsSessions();
       cache.setQueryData(['me'], me);

@@ -1,12 +1,12 @@
+import { isCorralError } from '@corral/client';
 import { useQuery } from '@tanstack/react-query';
-import { isProblem } from '../api/problem.js';
 import { membersQuery } from '../api/queries.js';
 import { Empty } from './states.js';
 
 /** In place of what only administrators can do. @param what such as `connect a cloud project` */
 export function AdminsOnly({ team, what }: { readonly team: string; readonly what: string }) {
   const { data: members = [], error } = useQuery(membersQuery(team));
-  if (isProblem(error) && error.status === 404) return <Empty>Not found, or not in your teams.</Empty>;
+  if (isCorralError(error) && error.status === 404) return <Empty>Not found, or not in your teams.</Empty>;
   const names = members.filter(({ role }) => role === 'admin').map(({ display_name }) => display_name);
   return (
     <Empty>

@@ -1,7 +1,7 @@
+import { type CorralError, isCorralError } from '@corral/client';
 import { Button } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { isProblem } from '../api/problem.js';
 import styles from './states.module.css';
 
 /** @param what such as `clusters`. Shown after 300 ms only: most loads are faster. */
@@ -30,16 +30,23 @@ export interface FailedProps {
   readonly onRetry?: () => void;
 }
 
+const detailOf = ({ code, detail }: CorralError): string =>
+  code === 'network' || code === 'timeout'
+    ? 'The server did not answer. Check your connection; your input is kept.'
+    : detail;
+
 /** A refusal or failure: what the API says about it, and the id that an operator asks for. */
 export function Failed({ error, what, onRetry }: FailedProps) {
-  const detail = isProblem(error) ? error.message : 'The page has an error. Reload it; if it comes back, report it.';
-  const requestId = isProblem(error) ? error.requestId : null;
-  const wait = isProblem(error) ? error.retryAfterSeconds : null;
+  const detail = isCorralError(error)
+    ? detailOf(error)
+    : 'The page has an error. Reload it; if it comes back, report it.';
+  const requestId = isCorralError(error) ? error.requestId : null;
+  const waitMs = isCorralError(error) ? error.retryAfterMs : null;
   return (
     <div className={`${styles.box} ${styles.failed}`} role="alert">
       {what !== undefined && <strong>{what}</strong>}
       <div>{detail}</div>
-      {wait !== null && <div className={styles.details}>Possible again in {wait} s.</div>}
+      {waitMs !== null && <div className={styles.details}>Possible again in {Math.ceil(waitMs / 1_000)} s.</div>}
       {requestId !== null && (
         <div className={styles.details}>
           Request <code>{requestId}</code>
@@ -64,8 +71,8 @@ export function Loaded<T>({ query, what, forbidden, children }: LoadedProps<T>) 
   const { data, error, refetch } = query;
   if (data !== undefined) return children(data);
   if (error === null) return <Loading what={what} />;
-  if (isProblem(error) && error.status === 403 && forbidden !== undefined) return <Empty>{forbidden}</Empty>;
-  if (isProblem(error) && error.status === 404) return <Empty>Not found, or not in your teams.</Empty>;
+  if (isCorralError(error) && error.status === 403 && forbidden !== undefined) return <Empty>{forbidden}</Empty>;
+  if (isCorralError(error) && error.status === 404) return <Empty>Not found, or not in your teams.</Empty>;
   const subject = what.charAt(0).toUpperCase() + what.slice(1);
   return <Failed error={error} what={`${subject} could not be loaded.`} onRetry={() => void refetch()} />;
 }

@@ -1,8 +1,9 @@
 import type { ClusterId } from '@corral/contracts';
 import type { Metrics } from '@corral/service';
-import type { GardenGate } from '../garden/gate.js';
+import type { GardenGate, GardenReport } from '../garden/gate.js';
 import type { LeaseStore } from '../loop/leases.js';
 import { setOrForget } from '../loop/set-or-forget.js';
+import type { Failure } from './classify.js';
 
 export type ClusterMetrics = ReturnType<typeof clusterMetrics>;
 
@@ -10,6 +11,10 @@ interface MetricSources {
   readonly leases: Pick<LeaseStore<ClusterId>, 'readDueAgeSeconds'>;
   readonly gate: Pick<GardenGate, 'state'>;
 }
+
+/** Outcomes that alert operators, and what pauses the work on the garden. */
+const alarming = ['failed_bug', 'failed_platform'] as const satisfies readonly `failed_${Failure['kind']}`[];
+const pauseReasons = ['throttled', 'away', 'locked'] as const satisfies readonly GardenReport['kind'][];
 
 /** Metrics of the loop over clusters. The age is read from Postgres, so every replica reports the same value. */
 export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources) {
@@ -28,22 +33,27 @@ export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources
       this.set(pausedMs > 0 ? 0 : places);
     },
   });
+  const passes = metrics.counter({
+    name: 'corral_reconcile_passes_total',
+    help: 'Wake-ups of clusters, by outcome',
+    labelNames: ['outcome'],
+  });
+  const pauses = metrics.counter({
+    name: 'corral_reconcile_pauses_total',
+    help: 'Pauses of all work on the garden, by reason',
+    labelNames: ['reason'],
+  });
+  // Prometheus sees the first increase of a series only if the series was there before.
+  for (const outcome of alarming) passes.inc({ outcome }, 0);
+  for (const reason of pauseReasons) pauses.inc({ reason }, 0);
   return {
-    passes: metrics.counter({
-      name: 'corral_reconcile_passes_total',
-      help: 'Wake-ups of clusters, by outcome',
-      labelNames: ['outcome'],
-    }),
+    passes,
+    pauses,
     passSeconds: metrics.histogram({
       name: 'corral_reconcile_pass_duration_seconds',
       help: 'Duration of passes, by outcome',
       labelNames: ['outcome'],
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    }),
-    pauses: metrics.counter({
-      name: 'corral_reconcile_pauses_total',
-      help: 'Pauses of all work on the garden, by reason',
-      labelNames: ['reason'],
     }),
     sweepFound: metrics.counter({
       name: 'corral_reconcile_sweep_found_total',

@@ -50,6 +50,7 @@ import {
   connectionPhases,
   kubeconfigScopes,
   migrationPhases,
+  type OperationErrorCode,
   operationErrorCodes,
   operationKinds,
   operationStates,
@@ -97,7 +98,7 @@ const operationErrorSchema = {
   additionalProperties: false,
   description: 'Empty unless the operation failed.',
   properties: {
-    code: { enum: Object.keys(operationErrorCodes) },
+    code: { enum: Object.keys(operationErrorCodes) as OperationErrorCode[] },
     message: filled,
     retryable: { type: 'boolean' },
     hint: filled,

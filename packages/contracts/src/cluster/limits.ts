@@ -126,6 +126,14 @@ export const clusterLimits = {
   eventStreamsPerSession: 10,
   eventStreamsPerTeam: 100,
   eventStreamsPerProcess: 2_000,
+
+  /** Longest wait of a read of an operation that asks to wait for its end. */
+  operationWaitSecondsMax: 60,
+  /** Such waits at the same time, of a session or service account. */
+  operationWaitsPerCaller: 50,
+  operationWaitsPerTeam: 100,
+  /** A team gets at most a quarter. */
+  operationWaitsPerProcess: 1_000,
 } as const;
 
 /** Bounds of a request body, checked before its contents. */

@@ -1,4 +1,10 @@
-import { type OperationErrorCode, type OperationKind, operationErrorCodes } from './states.js';
+import {
+  type OperationErrorCode,
+  type OperationKind,
+  type OperationState,
+  openOperationStates,
+  operationErrorCodes,
+} from './states.js';
 
 /** How an operation ended, for statistics: failures that the team can fix itself are not those of the service. */
 export const operationOutcomes = ['succeeded', 'failed_user', 'failed_platform', 'superseded', 'cancelled'] as const;
@@ -23,3 +29,31 @@ export const operationSecondsMax = {
   'server.adopt': null,
   'server.deregister': null,
 } as const satisfies Record<OperationKind, number | null>;
+
+/** Seconds in which the work of an operation usually shows something new: how often passes look at what it waits for. */
+const runningSeconds = {
+  'cluster.create': 5,
+  'cluster.update': 5,
+  'cluster.hibernate': 5,
+  'cluster.resume': 5,
+  'cluster.delete': 5,
+  'connection.verify': 1,
+  'server.adopt': 10,
+  'server.deregister': 10,
+} as const satisfies Record<OperationKind, number>;
+/** The wake-up of an accepted change is on its way. */
+const QUEUED_SECONDS = 1;
+/** What blocks an operation is tried again with growing pauses. */
+const BLOCKED_SECONDS = 15;
+
+/** `Retry-After` of an operation: the seconds after which a look at it may show something new. 0 for one that has ended. */
+export function nextLookSeconds(operation: {
+  readonly kind: OperationKind;
+  readonly state: OperationState;
+  readonly waiting: object | null;
+}): number {
+  const { kind, state, waiting } = operation;
+  if (!(openOperationStates as readonly OperationState[]).includes(state)) return 0;
+  if (waiting !== null) return BLOCKED_SECONDS;
+  return state === 'queued' ? QUEUED_SECONDS : runningSeconds[kind];
+}

@@ -1,4 +1,5 @@
 import { accountRoutes } from './accounts/account-routes.js';
+import type { ClusterAnswer } from './answers.js';
 import {
   clusterPutSchema,
   connectionPostSchema,
@@ -125,6 +126,7 @@ export const clusterRoutes = [
     access: 'member',
     answers: { 200: 'cluster', 202: 'accepted' },
     problems: ['cluster_deleting', 'connection_rejected', 'precondition_failed'],
+    query: [dryRun],
     conditional: true,
     idempotent: true,
   },
@@ -136,6 +138,7 @@ export const clusterRoutes = [
     access: 'member',
     answers: { 200: 'cluster', 202: 'accepted' },
     problems: ['cluster_deleting', 'connection_rejected', 'precondition_failed'],
+    query: [dryRun],
     conditional: true,
     idempotent: true,
   },
@@ -215,8 +218,9 @@ export const clusterRoutes = [
     path: `${pools}{pool}/`,
     summary: 'Drain and remove a node pool',
     access: 'member',
-    answers: { 204: null },
+    answers: { 200: 'nodePoolDryRun', 204: null },
     problems: ['last_node_pool', 'cluster_deleting', 'connection_rejected', 'precondition_failed'],
+    query: [dryRun],
     conditional: true,
   },
   {
@@ -251,7 +255,7 @@ export const clusterRoutes = [
     operationId: 'getOperation',
     method: 'get',
     path: `${team}/operations/{id}/`,
-    summary: 'Show one operation',
+    summary: 'Show one operation, now or when it has ended',
     access: 'viewer',
     ofClusters: 'filtered',
     answers: { 200: 'operation' },
@@ -355,6 +359,16 @@ export const clusterRoutes = [
 ] as const satisfies readonly ClusterRoute[];
 
 export type ClusterOperationId = (typeof clusterRoutes)[number]['operationId'];
+
+/** The answers to dry runs, which are 200, by operation. */
+export const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
+  putCluster: 'clusterDryRun',
+  deleteCluster: 'deletionDryRun',
+  hibernateCluster: 'clusterDryRun',
+  resumeCluster: 'clusterDryRun',
+  putNodePool: 'nodePoolDryRun',
+  deleteNodePool: 'nodePoolDryRun',
+} satisfies Partial<Record<ClusterOperationId, ClusterAnswer>>;
 
 /** All problems of a route: its own and those that follow from its properties. */
 export function problemsOf(route: ClusterRoute): ProblemCode[] {

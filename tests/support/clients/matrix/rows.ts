@@ -1,5 +1,5 @@
 import type { Env } from '../../system/system-parts.js';
-import { type Client, hcloudGo } from '../client-programs.js';
+import { type Client, hcloudGo, pythonProgram } from '../client-programs.js';
 import type { Additions } from './stories.js';
 
 /**
@@ -13,7 +13,10 @@ export interface ClientRow {
   readonly title: string;
   readonly folder: string;
   /** The file of the folder that pins the version, and the package whose version it is. */
-  readonly pin: { readonly file: 'go.mod' | 'requirements.txt' | 'Cargo.lock' | 'package.json'; readonly of: string };
+  readonly pin: {
+    readonly file: 'go.mod' | 'requirements.txt' | 'Cargo.lock' | 'package.json';
+    readonly of: string;
+  };
   /** Finds or builds its command. */
   readonly provide: () => Promise<Client>;
   /** Files of the folder that the page shows. The client finds them in its own folder, with the names of the test in them. */
@@ -63,5 +66,42 @@ export const clientRows: readonly ClientRow[] = [
     isInGate: false,
     many: 90,
     proves: 'The same with `-parallelism=30`.',
+  },
+  {
+    name: 'hcloud-python',
+    title: 'hcloud-python',
+    folder: 'hcloud-python',
+    pin: { file: 'requirements.txt', of: 'hcloud' },
+    provide: () => pythonProgram('hcloud-python', 'keep.py'),
+    needs: 'Python 3 with venv',
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    proves: 'A program with a state file, which waits for every action.',
+  },
+  {
+    name: 'octodns',
+    title: 'octoDNS with octodns-hetzner',
+    folder: 'octodns',
+    pin: { file: 'requirements.txt', of: 'octodns-hetzner' },
+    provide: () => pythonProgram('octodns', 'keep.py'),
+    snippets: ['config.yaml'],
+    needs: 'Python 3 with venv',
+    address: 'built-in',
+    story: 'records',
+    isInGate: false,
+    proves: '`octodns-sync`, which does not wait for actions, and `octodns-dump`.',
+  },
+  {
+    name: 'lexicon',
+    title: 'lexicon',
+    folder: 'lexicon',
+    pin: { file: 'requirements.txt', of: 'dns-lexicon' },
+    provide: () => pythonProgram('lexicon', 'keep.py'),
+    needs: 'Python 3 with venv',
+    address: 'built-in',
+    story: 'records',
+    isInGate: false,
+    proves: 'Changes of single records, found by the zone’s SOA record.',
   },
 ];

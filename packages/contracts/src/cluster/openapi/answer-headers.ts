@@ -13,12 +13,19 @@ export const successHeaders = {
       'URL at which to poll the operation of this change, or the operation already in progress for this specification.',
     schema: { type: 'string', format: 'uri' },
   },
-  Location: { description: 'URL to redirect to.', schema: { type: 'string', format: 'uri-reference' } },
+  Location: {
+    description: 'URL of what was created; with 302 and 303, where to go.',
+    schema: { type: 'string', format: 'uri-reference' },
+  },
+  'Preference-Applied': {
+    description: 'The preference that was honoured: `wait=` and the seconds. Absent if the answer did not wait.',
+    schema: { type: 'string', pattern: '^wait=\\d+$' },
+  },
   'Set-Cookie': { description: 'Sets or clears the session cookie `sessionid`.', schema: { type: 'string' } },
   'Content-Disposition': { description: 'Suggested file name.', schema: { type: 'string' } },
   'Cache-Control': { description: '`no-store`: the answer must not be cached.', schema: { type: 'string' } },
 } as const satisfies Record<string, AnswerHeader>;
-export type SuccessHeader = keyof typeof successHeaders;
+export type SuccessHeader = keyof typeof successHeaders | 'Retry-After';
 
 const tagged = ['cluster', 'accepted', 'nodePool', 'connection', 'connectionAccepted', 'team', 'teamMember'];
 /** Operations that report an operation with every success. */
@@ -31,6 +38,16 @@ const reportsOperation = [
   'resumeCluster',
   'retryCluster',
 ];
+/** Operations that create something with an address, by the status with which they do. */
+const creations: Readonly<Record<string, number>> = {
+  putCluster: 202,
+  putNodePool: 201,
+  createConnection: 201,
+  putConnection: 201,
+  adoptServer: 202,
+  createDnsToken: 201,
+  putServiceAccount: 201,
+};
 const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'devSignIn'];
 
 /** The headers of a successful answer in addition to the common ones. */
@@ -41,7 +58,9 @@ export function successHeadersOf(route: ClusterRoute, status: number): SuccessHe
   return [
     ...(isTagged ? (['ETag'] as const) : []),
     ...(status === 202 || reportsOperation.includes(operationId) ? (['Operation-Location'] as const) : []),
-    ...(status === 302 || status === 303 ? (['Location'] as const) : []),
+    ...(status === 202 || operationId === 'getOperation' ? (['Retry-After'] as const) : []),
+    ...(operationId === 'getOperation' ? (['Preference-Applied'] as const) : []),
+    ...(status === 302 || status === 303 || creations[operationId] === status ? (['Location'] as const) : []),
     ...(beginsOrEndsSessions.includes(operationId) ? (['Set-Cookie'] as const) : []),
     ...(route.lines ? (['Content-Disposition'] as const) : []),
     ...(answer === 'kubeconfig' || answer === 'joinCommand' ? (['Cache-Control'] as const) : []),

@@ -19,6 +19,7 @@ import {
   type ClusterQueryParameter,
   type ClusterRoute,
   clusterRoutes,
+  dryRunAnswers,
   problemsOf,
   type RouteAccess,
 } from '../routes.js';
@@ -33,7 +34,8 @@ export const problemsBeforeRouting = ['invalid_http', 'request_timeout', 'header
 
 const description = [
   'Declarative management of Kubernetes clusters. A change is answered 202 with an operation to poll; an unchanged ' +
-    'specification is answered 200 and changes nothing.',
+    'specification is answered 200 and changes nothing. Look at the operation after the seconds in `Retry-After`, or send ' +
+    '`Prefer: wait=30`: then the answer comes when the operation has ended.',
   `Changes of a team are processed one at a time. When ${clusterLimits.changesWaitingPerTeam} of them wait, or one has waited for ` +
     `${clusterLimits.changeWaitSeconds} s, the answer is 429, or 503 if changes of other teams block it. Nothing was ` +
     'changed then: repeat the request after the time in `Retry-After`.',
@@ -142,15 +144,13 @@ function headerParametersOf(route: ClusterRoute): object[] {
       : []),
     ...(304 in route.answers ? [tags('Entity tag of the client’s copy.', requestHeaders['If-Match'].example)] : []),
     ...(isEventStream(route) ? [header('Last-Event-ID', requestHeaders['Last-Event-ID'])] : []),
+    ...(route.operationId === 'getOperation' ? [header('Prefer', requestHeaders.Prefer)] : []),
     ...(route.operationId === 'takeBillingEvent'
       ? [{ ...header('Corral-Signature', requestHeaders['Corral-Signature']), required: true }]
       : []),
     ...(route.idempotent ? [header('Idempotency-Key', requestHeaders['Idempotency-Key'])] : []),
   ];
 }
-
-/** Dry runs answer 200 with a schema of their own. */
-const dryRuns: Readonly<Record<string, ClusterAnswer>> = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' };
 
 function successes(route: ClusterRoute): Record<string, object> {
   return Object.fromEntries(
@@ -174,8 +174,8 @@ const pageContent = {
 };
 
 function contentOf(route: ClusterRoute, status: string, answer: ClusterAnswer): object {
-  const dryRun = status === '200' ? dryRuns[route.operationId] : undefined;
-  const names = dryRun === undefined ? [answer] : [answer, dryRun];
+  const dryRun = status === '200' ? dryRunAnswers[route.operationId] : undefined;
+  const names = dryRun === undefined || dryRun === answer ? [answer] : [answer, dryRun];
   const refs = names.map((name) => refTo('schemas', answerNameOf(name)));
   const examples = Object.assign({}, ...names.map((name) => clusterAnswerExamples[name])) as Examples;
   return { [mediaTypeOf(route)]: { schema: refs.length === 1 ? refs[0] : { anyOf: refs }, examples } };

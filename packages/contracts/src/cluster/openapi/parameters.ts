@@ -80,6 +80,14 @@ export const requestHeaders = {
     schema: { type: 'string', maxLength: 200 },
     example: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA',
   },
+  Prefer: {
+    description:
+      `\`wait=30\`: answers when the operation is final, or after that many seconds, at most ${clusterLimits.operationWaitSecondsMax}. ` +
+      '`Preference-Applied` says that it was so; without it the answer came at once, because too many requests wait already, ' +
+      'or because the replica shuts down.',
+    schema: { type: 'string', maxLength: 1_000, pattern: '^wait=\\d{1,9}$' },
+    example: 'wait=30',
+  },
   'If-Match': {
     description:
       'The change is made only if the declared resource still has this entity tag; otherwise the answer is 412. Changes ' +

@@ -17,7 +17,6 @@ describe('the address of an invitation', () => {
     'ada@acme.test',
     'Ada.Lovelace+corral@Mail.Acme-Corp.example',
     "o'neil@acme.test",
-    'a@localhost',
     'x'.repeat(64).concat('@acme.test'),
   ])('may be %s', (email) => {
     expect(parseInvitationPost({ email })).toEqual({ email, role: 'member' });
@@ -29,6 +28,7 @@ describe('the address of an invitation', () => {
     '@acme.test',
     'ada@',
     'ada@@acme.test',
+    'ada@localhost',
     'ada@acme..test',
     'ada@-acme.test',
     'ada@acme.test.',

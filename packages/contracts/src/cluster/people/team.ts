@@ -119,13 +119,13 @@ export const teamPutSchema = {
   },
 } as const;
 
-/** Stricter than `emailSchema`: exactly one address, which every mail server and address list reads alike. */
+/** Stricter than `emailSchema`: exactly one address in a domain, which every mail server and address list reads alike. */
 export const mailAddressSchema = {
   type: 'string',
   format: 'email',
   maxLength: 254,
   pattern:
-    "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
+    "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$",
 } as const satisfies JSONSchema;
 
 export const invitationPostSchema = {

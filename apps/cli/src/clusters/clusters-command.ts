@@ -1,0 +1,91 @@
+import { clusterPhases } from '@corral/contracts';
+import { Command, Option } from 'commander';
+import type { WithCli } from '../cli.js';
+import { durationOption } from '../settings/options.js';
+import { applyDocuments, diffDocuments } from './apply.js';
+import { deleteCluster } from './delete.js';
+import type { LifecycleOptions } from './end-operation.js';
+import { setHibernated } from './hibernate.js';
+import { listClusters, showCluster } from './show.js';
+import { waitForClusters } from './wait.js';
+
+const TIMEOUT = '30m';
+
+const waitOption = () => new Option('--wait', 'wait until the operation has ended');
+const timeoutOption = () =>
+  new Option('--timeout <duration>', 'how long to wait, such as 90s or 30m')
+    .default(durationOption(TIMEOUT), TIMEOUT)
+    .argParser(durationOption);
+const dryRunOption = () => new Option('--dry-run', 'show what would change, and change nothing');
+const yesOption = () => new Option('-y, --yes', 'do not ask');
+const filesOption = () =>
+  new Option(
+    '-f, --file <paths...>',
+    'files and folders in YAML or JSON; `-` reads standard input',
+  ).makeOptionMandatory();
+
+export function clustersCommand(withCli: WithCli): Command {
+  const command = new Command('clusters').description('Kubernetes clusters of the team');
+  command
+    .command('list')
+    .description('list the clusters')
+    .addOption(new Option('--phase <phases...>', 'only clusters in these phases').choices(clusterPhases))
+    .option('--connection <ref>', 'only clusters of this connection')
+    .action(withCli(listClusters));
+  command
+    .command('get <name>')
+    .description('show a cluster; `-o yaml` prints what `apply` takes')
+    .action(withCli(showCluster));
+  command
+    .command('apply')
+    .description('create clusters, or change them to what files declare')
+    .addOption(filesOption())
+    .addOption(waitOption())
+    .addOption(timeoutOption())
+    .addOption(dryRunOption())
+    .addOption(yesOption())
+    .action(withCli(applyDocuments));
+  command
+    .command('diff')
+    .description('show what `apply` would do; ends with 1 if there is something, and with 2 after an error')
+    .addOption(filesOption())
+    .action(withCli(diffDocuments));
+  command
+    .command('wait <names...>')
+    .description('wait until clusters are as wanted')
+    .option(
+      '--for <state>',
+      '`ready`, `hibernated`, `deleted`, `phase=<phase>` or `condition=<type>`; ends early when the operation failed',
+      'ready',
+    )
+    .addOption(timeoutOption())
+    .action(withCli(waitForClusters));
+  for (const [name, isHibernated] of [
+    ['hibernate', true],
+    ['resume', false],
+  ] as const) {
+    command
+      .command(`${name} <name>`)
+      .description(
+        isHibernated ? 'hibernate a cluster: its nodes are deleted, its volumes stay' : 'resume a hibernated cluster',
+      )
+      .addOption(waitOption())
+      .addOption(timeoutOption())
+      .addOption(dryRunOption())
+      .action(
+        withCli((cli, cluster: string, options: LifecycleOptions) =>
+          setHibernated(cli, cluster, isHibernated, options),
+        ),
+      );
+  }
+  command
+    .command('delete <name>')
+    .description('delete a cluster with its nodes, volumes and load balancers')
+    .addOption(waitOption())
+    .addOption(timeoutOption())
+    .addOption(dryRunOption())
+    .addOption(yesOption())
+    .option('--ignore-not-found', 'succeed if there is no such cluster')
+    .action(withCli(deleteCluster));
+  return command;
+}

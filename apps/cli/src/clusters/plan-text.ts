@@ -1,0 +1,78 @@
+import type { Printer } from '../output/printer.js';
+import { printable } from '../output/table.js';
+import type { PlannedChange } from './planned-change.js';
+import type { ClusterPlan } from './team-api.js';
+
+type Style = Printer['style'];
+type Effect = ClusterPlan['effects'][number];
+
+const colours: Readonly<Record<string, Parameters<Style>[0]>> = {
+  created: 'green',
+  started: 'green',
+  added: 'green',
+  deleted: 'red',
+  removed: 'red',
+  replaced: 'yellow',
+  hibernated: 'yellow',
+};
+
+/** A plan for people: the changed fields, what they do, and what that costs. */
+export function clusterPlanText({ document, current, plan }: PlannedChange, style: Style): string {
+  const { changes, effects, costDifference, cost } = plan;
+  const title = `${current === null ? '+' : effects.length + changes.length > 0 ? '~' : ' '} cluster ${document.name}`;
+  const shown = style('bold', title);
+  if (current !== null && changes.length === 0 && effects.length === 0) return `${shown}  unchanged\n`;
+  const lines = [
+    shown,
+    // All fields of a new cluster are new.
+    ...(current === null ? [] : changes.map((change) => `    ${fieldText(change)}`)),
+    ...effects.filter(({ kind }) => kind !== 'kept').map((effect) => `    ${effectText(effect, style)}`),
+  ];
+  const { minimum, maximum } = costDifference.monthly;
+  if (minimum !== null && maximum !== null && (Number(minimum) !== 0 || Number(maximum) !== 0)) {
+    lines.push(`    cost per month: ${signed(minimum)} to ${signed(maximum)} ${cost.currency ?? ''}`.trimEnd());
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+const fieldText = ({ pointer, from, to }: ClusterPlan['changes'][number]): string =>
+  `${pointer.replace(/^\//, '').replaceAll('/', '.')}: ${valueText(from)} → ${valueText(to)}`;
+
+/** A deletion or a change of nodes, in a line. */
+export function effectText(effect: Effect, style: Style): string {
+  const what = effect.target === 'cluster' ? 'cluster' : `node pool ${effect.pool}`;
+  const kind = style(colours[effect.kind] ?? 'cyan', effect.kind);
+  return `${what} ${kind}${detailText(effect)}. ${printable(effect.reason)}`;
+}
+
+function detailText(effect: Effect): string {
+  if (effect.target === 'cluster') {
+    const { before, after } = effect.kubernetesVersion;
+    return before === after || before === null || after === null ? '' : ` ${before} → ${after}`;
+  }
+  const { before, after } = effect.nodes;
+  const range = (nodes: typeof before) => (nodes === null ? 'none' : rangeText(nodes));
+  return range(before) === range(after) ? '' : ` ${range(before)} → ${range(after)} nodes`;
+}
+
+/** Fewest and most nodes. */
+export const rangeText = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }): string =>
+  minimum === maximum ? String(minimum) : `${minimum}–${maximum}`;
+
+/** A value of a specification as people write it. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return 'absent';
+  return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+const signed = (amount: string): string => (amount.startsWith('-') || Number(amount) === 0 ? amount : `+${amount}`);
+
+/** The plan as data. */
+export const clusterPlanBody = ({ document, current, plan }: PlannedChange) => ({
+  name: document.name,
+  source: document.source,
+  exists: current !== null,
+  changes: plan.changes,
+  effects: plan.effects,
+  costDifference: plan.costDifference,
+});

@@ -1,0 +1,87 @@
+import type { ClusterPhase } from '@corral/contracts';
+import type { Cli } from '../cli.js';
+import { renderFacts, renderTable } from '../output/table.js';
+import { rangeText } from './plan-text.js';
+import { type Cluster, connectTeam, getCluster } from './team-api.js';
+
+interface ListOptions {
+  readonly phase?: ClusterPhase[];
+  readonly connection?: string;
+}
+
+export async function listClusters(cli: Cli, { phase, connection }: ListOptions): Promise<void> {
+  const { client, team, signal } = await connectTeam(cli);
+  const clusters = (await client.listAll(
+    'listClusters',
+    { team },
+    { query: { phase, connection }, signal },
+  )) as Cluster[];
+  cli.result(clusters, () =>
+    clusters.length === 0
+      ? 'There are no clusters.\n'
+      : renderTable(clusters, {
+          NAME: ({ metadata }) => metadata.name,
+          PHASE: ({ status }) => status.phase,
+          VERSION: ({ spec, status }) => status.kubernetes?.version ?? spec.kubernetesVersion,
+          REGION: ({ spec }) => spec.region,
+          NODES: nodesOf,
+          CREATED: ({ metadata }) => metadata.createdAt,
+        }),
+  );
+}
+
+export async function showCluster(cli: Cli, name: string): Promise<void> {
+  const cluster = await getCluster(await connectTeam(cli), name);
+  cli.result(cluster, () => clusterText(cluster));
+}
+
+function clusterText(cluster: Cluster): string {
+  const { metadata, spec, status } = cluster;
+  const { lastOperation, cost, apiServer } = status;
+  const { minimum, maximum } = cost.monthly;
+  const facts = renderFacts([
+    ['Name', metadata.name],
+    ['Phase', status.phase],
+    ['Version', status.kubernetes?.version ?? spec.kubernetesVersion],
+    ['Region', spec.region],
+    ['Connection', spec.connectionRef],
+    ['Nodes', nodesOf(cluster)],
+    ['API server', apiServer?.url],
+    ['Cost', minimum === null || maximum === null ? null : `${minimum} to ${maximum} ${cost.currency ?? ''} per month`],
+    ['Operation', lastOperation === null ? null : `${lastOperation.kind} ${lastOperation.state} ${lastOperation.id}`],
+    ['Error', lastOperation !== null && 'message' in lastOperation.error ? lastOperation.error.message : null],
+    ['Created', metadata.createdAt],
+  ]);
+  const pools = renderTable(spec.nodePools, {
+    'NODE POOL': ({ name }) => name,
+    MACHINE: ({ machineType }) => machineType,
+    NODES: (pool) => rangeText(pool),
+    READY: ({ name }) => {
+      const nodes = status.nodePools.find((pool) => pool.name === name)?.nodes;
+      return nodes ? `${nodes.ready} of ${nodes.total}` : null;
+    },
+  });
+  const conditions = renderTable(status.conditions, {
+    CONDITION: ({ type }) => type,
+    STATUS: ({ status: value }) => value,
+    REASON: ({ reason }) => reason,
+    MESSAGE: ({ message }) => message,
+  });
+  return [
+    facts,
+    ...(spec.nodePools.length > 0 ? [pools] : []),
+    ...(status.conditions.length > 0 ? [conditions] : []),
+  ].join('\n');
+}
+
+/** Ready nodes, or those that are declared while none are counted. */
+function nodesOf({ spec, status }: Cluster): string {
+  const counted = status.nodePools.flatMap(({ nodes }) => (nodes === null ? [] : [nodes]));
+  if (counted.length > 0) {
+    const sum = (of: (nodes: { ready: number; total: number }) => number) =>
+      counted.reduce((all, each) => all + of(each), 0);
+    return `${sum(({ ready }) => ready)} of ${sum(({ total }) => total)} ready`;
+  }
+  const declared = (of: 'minimum' | 'maximum') => spec.nodePools.reduce((all, pool) => all + pool[of], 0);
+  return `${rangeText({ minimum: declared('minimum'), maximum: declared('maximum') })} declared`;
+}

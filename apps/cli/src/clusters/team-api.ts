@@ -1,0 +1,111 @@
+import { type ClusterSchemas, type CorralClient, createClient, isCorralError, type Operation } from '@corral/client';
+import type { Cli } from '../cli.js';
+import { CliError, usageError } from '../exit-codes.js';
+import { clusterAccess } from '../settings/settings.js';
+
+export type Cluster = ClusterSchemas['Cluster'];
+export type ClusterPlan = ClusterSchemas['ClusterDryRun'];
+
+/** The cluster API as one team. */
+export interface TeamApi {
+  readonly client: CorralClient;
+  readonly url: string;
+  readonly team: string;
+  readonly signal: AbortSignal;
+}
+
+/** Changes wait for their turn for up to 10 s; a service that restarts is away for longer. */
+const CALL_MS = 120_000;
+const RETRIES = 12;
+
+/** @throws CliError without an address and a token, or if the team is not clear */
+export async function connectTeam(cli: Cli): Promise<TeamApi> {
+  const { client, url, team } = await connectClusters(cli);
+  const { signal } = cli.io;
+  return { client, url, signal, team: team ?? (await onlyTeam(client, signal)) };
+}
+
+/** The cluster API, without a team. */
+export async function connectClusters({ given, io, userAgent }: Cli) {
+  const { url, credentials, team } = clusterAccess(await given());
+  const client = createClient({
+    baseUrl: url,
+    credentials,
+    userAgent,
+    signal: io.signal,
+    timeoutMs: CALL_MS,
+    retries: RETRIES,
+    pause: async (ms, signal) => {
+      await io.sleep(ms, signal);
+      signal?.throwIfAborted();
+    },
+  });
+  return { client, url, team };
+}
+
+const NO_TEAM = 'Say for which team: --team, CORRAL_TEAM, or `corral login --team`.';
+
+/** Of a person with one team. */
+async function onlyTeam(client: CorralClient, signal: AbortSignal): Promise<string> {
+  const teams = await client.getMe({}, { signal }).then(
+    ({ body }) => body.teams.map(({ slug }) => slug),
+    (error: unknown) => {
+      // Service accounts cannot ask who they are.
+      if (isCorralError(error) && error.status === 403) throw usageError(NO_TEAM);
+      throw error;
+    },
+  );
+  const [team, ...others] = teams;
+  if (team === undefined) throw new CliError('refused', 'You do not belong to a team yet. Ask an administrator of it.');
+  if (others.length > 0) throw usageError(`${NO_TEAM} You are in ${teams.join(', ')}.`);
+  return team;
+}
+
+/** @returns null when there is none, or when the caller has no access to it */
+export async function findCluster({ client, team, signal }: TeamApi, name: string): Promise<Cluster | null> {
+  try {
+    return (await client.getCluster({ team, name }, { signal })).body as Cluster;
+  } catch (error) {
+    if (isCorralError(error) && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** @throws CliError if there is none */
+export async function getCluster(api: TeamApi, name: string): Promise<Cluster> {
+  const cluster = await findCluster(api, name);
+  if (cluster === null)
+    throw new CliError('notFound', `Team ${api.team} has no cluster ${name}, or you have no access to it.`);
+  return cluster;
+}
+
+/** @param timeoutMs of all that is waited for @throws CliError `timeout` */
+export async function untilEnded(
+  { client, team, signal }: TeamApi,
+  id: string,
+  { timeoutMs, onProgress }: { readonly timeoutMs: number; readonly onProgress: (operation: Operation) => void },
+): Promise<Operation> {
+  try {
+    return await client.waitForOperation({ team, id }, { timeoutMs, onProgress, signal });
+  } catch (error) {
+    if (!isCorralError(error) || error.code !== 'timeout') throw error;
+    throw new CliError(
+      'timeout',
+      `Operation ${id} has not ended in time. It goes on: \`corral clusters wait\` waits for it.`,
+    );
+  }
+}
+
+/** What an operation is at, for people. */
+export const stepOf = ({ state, progress, waiting }: Operation) => ({
+  percent: state === 'succeeded' ? 100 : progress,
+  text: waiting === null ? state : `${state}: ${waiting.message}`,
+});
+
+/** Why an operation did not succeed. */
+export function failureOf({ state, error, kind }: Operation): string | null {
+  if (state === 'succeeded') return null;
+  if (state === 'superseded') return `Another change replaced ${kind}.`;
+  const hint = 'hint' in error && error.hint !== undefined ? ` ${error.hint}` : '';
+  return `${'message' in error && error.message !== undefined ? error.message : `${kind} was ${state}.`}${hint}`;
+}

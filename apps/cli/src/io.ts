@@ -1,0 +1,24 @@
+import type { Readable } from 'node:stream';
+
+/** What the command knows of the world. Tests pass another one. */
+export interface CliIo {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly out: OutputStream;
+  readonly err: OutputStream;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Aborted when nobody reads the output any more. */
+  readonly outputClosed: AbortSignal;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Opens the address in a browser. */
+  readonly openBrowser: (url: string) => Promise<unknown>;
+}
+
+export interface OutputStream extends NodeJS.WritableStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** Whether somebody sits there: questions can be asked, and answers read. */
+export const isInteractive = ({ stdin, err }: CliIo): boolean => stdin.isTTY === true && err.isTTY === true;

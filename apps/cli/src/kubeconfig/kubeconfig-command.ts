@@ -1,0 +1,45 @@
+import { clusterLimits, kubeconfigScopes } from '@corral/contracts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { WithCli } from '../cli.js';
+import { durationOption } from '../settings/options.js';
+import { printCredential } from './exec-credential.js';
+import { printKubeconfig } from './print-kubeconfig.js';
+
+const TTL = '1h';
+
+const scopeOption = () =>
+  new Option('--scope <scope>', '`viewer` reads everything except Secrets; viewers of a team get only that')
+    .choices(kubeconfigScopes)
+    .default('admin');
+const ttlOption = () =>
+  new Option('--ttl <duration>', 'lifetime of the credential, from 10m to 8h')
+    .default(ttlSeconds(TTL), TTL)
+    .argParser(ttlSeconds);
+
+export function kubeconfigCommand(withCli: WithCli): Command {
+  const command = new Command('kubeconfig').description('get access to a cluster with kubectl');
+  command
+    .command('get <cluster>')
+    .description('print a kubeconfig, or merge it into the one of kubectl')
+    .option('--exec', 'with this command as a plugin, which renews the credential by itself; there is no secret in it')
+    .option('--merge', 'merge it into the first file of $KUBECONFIG, else ~/.kube/config, and make it current')
+    .option('--keep-context', 'with --merge: do not change the current context')
+    .addOption(scopeOption())
+    .addOption(ttlOption())
+    .action(withCli(printKubeconfig));
+  command
+    .command('credential <cluster>')
+    .description('print a credential as kubectl asks a plugin for it (client.authentication.k8s.io/v1)')
+    .addOption(scopeOption())
+    .addOption(ttlOption())
+    .action(withCli(printCredential));
+  return command;
+}
+
+/** @returns seconds */
+function ttlSeconds(text: string): number {
+  const seconds = durationOption(text) / 1_000;
+  const { kubeconfigSecondsMin: min, kubeconfigSecondsMax: max } = clusterLimits;
+  if (seconds < min || seconds > max) throw new InvalidArgumentError('Use 10m to 8h.');
+  return seconds;
+}

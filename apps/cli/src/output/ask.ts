@@ -1,0 +1,76 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { CliExit, usageError } from '../exit-codes.js';
+import { type CliIo, isInteractive } from '../io.js';
+
+/**
+ * Asks whether to go on.
+ *
+ * @param yes what `--yes` said
+ * @throws CliError where nobody can answer, CliExit if the answer is no
+ */
+export async function confirm(io: CliIo, question: string, yes: boolean): Promise<void> {
+  if (yes) return;
+  if (!isInteractive(io))
+    throw usageError('Nobody can be asked here. Add --yes, or --dry-run to see what would happen.');
+  const answer = await ask(io, `${question} [y/N] `);
+  if (/^y(es)?$/i.test(answer)) return;
+  io.err.write('Nothing was changed.\n');
+  throw new CliExit('refused');
+}
+
+/** Asks for a name, so that it is not confirmed by habit. Otherwise as `confirm`. */
+export async function confirmName(io: CliIo, what: string, name: string, yes: boolean): Promise<void> {
+  if (yes) return;
+  if (!isInteractive(io))
+    throw usageError('Nobody can be asked here. Add --yes, or --dry-run to see what would happen.');
+  const answer = await ask(io, `${what} Type its name to go on: `);
+  if (answer === name) return;
+  io.err.write('That is another name. Nothing was changed.\n');
+  throw new CliExit('refused');
+}
+
+async function ask({ stdin, err, signal }: CliIo, question: string): Promise<string> {
+  const lines = createInterface({ input: stdin, output: err, terminal: true });
+  const interrupted = new Promise<string>((_resolve, reject) => {
+    // Ctrl-C reaches a terminal that reads lines, and not the process.
+    lines.once('SIGINT', () => reject(new CliExit('interrupted')));
+    lines.once('close', () => reject(new CliExit('refused')));
+    signal.addEventListener('abort', () => reject(new CliExit('interrupted')), { once: true });
+  });
+  try {
+    return (await Promise.race([lines.question(question), interrupted])).trim();
+  } catch (error) {
+    err.write('\n');
+    throw error;
+  } finally {
+    lines.close();
+  }
+}
+
+/** Reads one line that nobody sees, or all of standard input where there is no terminal. */
+export async function readSecret(io: CliIo, what: string): Promise<string> {
+  if (!isInteractive(io)) return (await readAll(io)).trim();
+  io.err.write(`${what}: `);
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
+  try {
+    return await ask({ ...io, err: unseen }, '');
+  } finally {
+    io.err.write('\n');
+  }
+}
+
+const TEXT_BYTES_MAX = 8_388_608;
+
+/** Reads all of standard input. @throws CliError when it is longer than 8 MiB */
+export async function readAll({ stdin }: CliIo): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin) {
+    const buffer = Buffer.from(chunk as Buffer);
+    bytes += buffer.length;
+    if (bytes > TEXT_BYTES_MAX) throw usageError('Standard input is longer than 8 MiB.');
+    chunks.push(buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

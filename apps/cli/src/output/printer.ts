@@ -1,0 +1,33 @@
+import { styleText } from 'node:util';
+import { stringify } from 'yaml';
+import type { CliIo } from '../io.js';
+
+export const outputFormats = ['table', 'json', 'yaml'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+type Style = Parameters<typeof styleText>[0];
+
+export interface Printer {
+  /** The result: as data, or as the text for people. */
+  readonly result: (data: unknown, text: string | (() => string)) => void;
+  /** What is no result, on standard error. */
+  readonly note: (text: string) => void;
+  /** Text as it is, on standard output. */
+  readonly raw: (text: string) => void;
+  /** Colours the text if the terminal of the results shows colours. */
+  readonly style: (style: Style, text: string) => string;
+}
+
+export function printerFor({ out, err, env }: CliIo, format: OutputFormat): Printer {
+  const hasColours = out.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  return {
+    result(data, text) {
+      if (format === 'json') out.write(`${JSON.stringify(data, null, 2)}\n`);
+      else if (format === 'yaml') out.write(stringify(data));
+      else out.write(typeof text === 'function' ? text() : text);
+    },
+    note: (text) => void err.write(`${text}\n`),
+    raw: (text) => void out.write(text),
+    style: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
+  };
+}

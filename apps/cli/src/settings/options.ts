@@ -1,0 +1,23 @@
+import { InvalidArgumentError } from 'commander';
+
+const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DAYS_MAX = 3_660;
+
+/** Parses a duration such as `90s`, `30m`, `8h` or `90d`. @returns ms */
+export function durationOption(text: string): number {
+  const [, digits, unit] = /^([1-9]\d{0,6})([smhd])$/.exec(text) ?? [];
+  const ms = Number(digits) * unitsMs[unit as keyof typeof unitsMs];
+  if (digits === undefined || ms > DAYS_MAX * unitsMs.d) {
+    throw new InvalidArgumentError('Use a number and a unit, such as 90s, 30m, 8h or 90d.');
+  }
+  return ms;
+}
+
+/** Parses a whole number from 1 to `max`. */
+export const wholeNumber =
+  (max: number) =>
+  (text: string): number => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : 0;
+    if (value < 1 || value > max) throw new InvalidArgumentError(`Use a whole number from 1 to ${max}.`);
+    return value;
+  };

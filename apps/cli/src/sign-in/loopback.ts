@@ -1,0 +1,79 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CliError } from '../exit-codes.js';
+
+/** Where a browser returns to with its answer (RFC 8252 section 7.3). */
+export interface Loopback {
+  readonly redirectUri: string;
+  /** The code of the sign-in. @throws CliError when the person refused, or nobody came in time */
+  readonly code: Promise<string>;
+  readonly close: () => void;
+}
+
+const PATH = '/callback';
+const WAIT_MS = 300_000;
+
+/** @param state which only the page knows that this command has opened */
+export async function listenForCode(state: string, signal: AbortSignal): Promise<Loopback> {
+  const { promise: code, resolve, reject } = withResolvers<string>();
+  // It may be closed before anybody waits.
+  code.catch(() => undefined);
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+    if (request.method !== 'GET' || url.pathname !== PATH) return answer(response, 404, 'There is nothing here.');
+    if (url.searchParams.get('state') !== state) return answer(response, 400, 'This is another sign-in. Use its page.');
+    const found = url.searchParams.get('code');
+    const refused = new CliError('refused', 'The sign-in was not allowed in the browser.');
+    answer(
+      response,
+      200,
+      found === null
+        ? 'Nothing was signed in. You can close this page.'
+        : 'You are signed in. You can close this page.',
+    );
+    if (found === null) reject(refused);
+    else resolve(found);
+  });
+  server.requestTimeout = 10_000;
+  server.maxConnections = 10;
+  await new Promise<void>((listening, failed) => {
+    server.once('error', failed);
+    server.listen(0, '127.0.0.1', listening);
+  });
+  const late = setTimeout(
+    () => reject(new CliError('timeout', 'Nobody signed in within 5 minutes. Try again.')),
+    WAIT_MS,
+  );
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return {
+    redirectUri: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
+    code,
+    close() {
+      clearTimeout(late);
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Cache-Control': 'no-store',
+    // The address of the page holds the code.
+    'Referrer-Policy': 'no-referrer',
+    Connection: 'close',
+  });
+  response.end(`${text}\n`);
+}
+
+/** `Promise.withResolvers` of Node.js 22. */
+function withResolvers<T>() {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (reason: unknown) => void = () => undefined;
+  const promise = new Promise<T>((resolved, rejected) => {
+    resolve = resolved;
+    reject = rejected;
+  });
+  return { promise, resolve, reject };
+}

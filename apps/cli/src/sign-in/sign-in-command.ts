@@ -1,0 +1,117 @@
+import { createClient, isCorralError } from '@corral/client';
+import { Command } from 'commander';
+import type { Cli, WithCli } from '../cli.js';
+import { connectClusters } from '../clusters/team-api.js';
+import { usageError } from '../exit-codes.js';
+import { renderFacts } from '../output/table.js';
+import type { StoredContext } from '../settings/config-file.js';
+import { addressOf, chosenContext } from '../settings/settings.js';
+import { signInWithBrowser } from './browser-sign-in.js';
+import { signInWithDnsToken, signInWithToken } from './token-sign-in.js';
+
+export function signInCommands(withCli: WithCli): Command[] {
+  const login = new Command('login')
+    .description('sign in, and keep it as a context')
+    .option('--url <address>', 'of the cluster API (default: CORRAL_URL, else that of the context)')
+    .option('--dns-url <address>', 'of the DNS API, with /v1: the token is a DNS token then')
+    .option('--token <->', '`-` reads the token of a service account, or a DNS token, from standard input')
+    .option('--no-browser', 'print the address to open instead of opening it')
+    .action(withCli(signIn));
+  const logout = new Command('logout')
+    .description('end the session of the context, and forget its tokens')
+    .action(withCli(signOut));
+  const whoami = new Command('whoami').description('show who is signed in, and in which teams').action(withCli(showMe));
+  return [login, logout, whoami];
+}
+
+export interface SignInOptions {
+  readonly url?: string;
+  readonly dnsUrl?: string;
+  readonly token?: string;
+  readonly browser: boolean;
+}
+
+async function signIn(cli: Cli, options: SignInOptions): Promise<void> {
+  const { token, dnsUrl } = options;
+  if (token !== undefined && token !== '-') {
+    throw usageError('A token in the arguments is seen by everybody on the machine. Use --token - and standard input.');
+  }
+  const found = await knownContext(cli);
+  if (dnsUrl !== undefined) {
+    if (token === undefined) throw usageError('The DNS API takes tokens only: add --token -.');
+    const url = addressOf(dnsUrl, '--dns-url', cli.io.env) ?? '';
+    return save(cli, url, { ...found?.stored, ...(await signInWithDnsToken(cli, url)) });
+  }
+  const url = addressOf(options.url ?? (cli.io.env.CORRAL_URL || found?.stored.url), '--url', cli.io.env);
+  if (url === null) throw usageError('Say where: --url https://clusters.example.org.');
+  const signedIn = token === '-' ? await signInWithToken(cli, url) : await signInWithBrowser(cli, url, options);
+  // What was kept for another address is of no use here.
+  const kept = found?.stored.url === url || found?.stored.url === undefined ? found?.stored : {};
+  const { session: _session, token: _token, expiresAt: _expiresAt, ...rest } = kept ?? {};
+  await save(cli, url, { ...rest, ...signedIn });
+}
+
+/** The context that is named, even if it does not exist yet, or the current one. */
+async function knownContext(cli: Cli): Promise<{ name: string; stored: StoredContext } | null> {
+  const given = await cli.given();
+  const name = given.context ?? (cli.io.env.CORRAL_CONTEXT || undefined);
+  if (name !== undefined && !Object.hasOwn(given.config.contexts, name)) return { name, stored: {} };
+  return chosenContext(given);
+}
+
+async function save(cli: Cli, url: string, stored: StoredContext): Promise<void> {
+  const name = (await nameFor(cli, url)) ?? new URL(url).host;
+  await cli.changeConfig((config) => ({
+    currentContext: name,
+    contexts: { ...config.contexts, [name]: stored },
+  }));
+  const team = stored.team === undefined ? '' : `, team ${stored.team}`;
+  cli.result(
+    { context: name, url, team: stored.team ?? null, expiresAt: stored.expiresAt ?? null },
+    `Signed in to ${url}${team}. The context is ${name}${stored.expiresAt ? `, until ${stored.expiresAt}` : ''}.\n`,
+  );
+}
+
+/** The context that was named, or the current one if it leads there; null for a new one. */
+async function nameFor(cli: Cli, url: string): Promise<string | null> {
+  const found = await knownContext(cli);
+  if (found === null) return null;
+  const isNamed = cli.options.context !== undefined || Boolean(cli.io.env.CORRAL_CONTEXT);
+  return isNamed || found.stored.url === url || found.stored.dnsUrl === url ? found.name : null;
+}
+
+async function signOut(cli: Cli): Promise<void> {
+  const found = chosenContext(await cli.given());
+  if (found === null) throw usageError('There is no context. Nothing is signed in.');
+  const { name, stored } = found;
+  if (stored.url !== undefined && stored.session !== undefined) {
+    const client = createClient({
+      baseUrl: stored.url,
+      credentials: { session: stored.session },
+      userAgent: cli.userAgent,
+      signal: cli.io.signal,
+    });
+    await client.signOut().catch((error: unknown) => {
+      // It has ended already.
+      if (!isCorralError(error) || error.status !== 401) throw error;
+    });
+  }
+  await cli.changeConfig(({ contexts, ...config }) => {
+    const { session: _, token: __, expiresAt: ___, dnsToken: ____, ...rest } = contexts[name] ?? {};
+    return { ...config, contexts: { ...contexts, [name]: rest } };
+  });
+  cli.note(`The context ${name} has no tokens any more.`);
+}
+
+async function showMe(cli: Cli): Promise<void> {
+  const { client, url } = await connectClusters(cli);
+  const { body } = await client.getMe({}, { signal: cli.io.signal });
+  const { email, teams } = body;
+  cli.result(body, () =>
+    renderFacts([
+      ['User', email],
+      ['At', url],
+      ...teams.map(({ slug, role }) => ['Team', `${slug} (${role})`] as const),
+    ]),
+  );
+}

@@ -1,0 +1,68 @@
+import { accountActions, roles } from '@corral/contracts';
+import { Command, Option } from 'commander';
+import type { Cli, WithCli } from '../cli.js';
+import { connectTeam } from '../clusters/team-api.js';
+import { confirmName } from '../output/ask.js';
+import { renderTable } from '../output/table.js';
+
+type Role = (typeof roles)[number];
+type Action = (typeof accountActions)[number];
+
+export function accountsCommand(withCli: WithCli): Command {
+  const command = new Command('accounts').description('service accounts: access for programs (administrators)');
+  command.command('list').description('list the service accounts').action(withCli(listAccounts));
+  command
+    .command('set <name>')
+    .description('create a service account, or change what it may do')
+    .addOption(new Option('--role <role>', 'what it may do, as for people').choices(roles).makeOptionMandatory())
+    .option('--clusters <names...>', 'only these clusters; a * at the start or the end, such as ci-* (default: all)')
+    .addOption(
+      new Option('--actions <actions...>', 'only these kinds of actions (default: all)').choices(accountActions),
+    )
+    .action(withCli(setAccount));
+  command
+    .command('delete <name>')
+    .description('delete a service account; its tokens end at once')
+    .option('-y, --yes', 'do not ask')
+    .action(withCli(deleteAccount));
+  return command;
+}
+
+async function listAccounts(cli: Cli): Promise<void> {
+  const { client, team, signal } = await connectTeam(cli);
+  const { items } = (await client.listServiceAccounts({ team }, { signal })).body;
+  cli.result(items, () =>
+    items.length === 0
+      ? 'There are no service accounts.\n'
+      : renderTable(items, {
+          NAME: ({ metadata }) => metadata.name,
+          ROLE: ({ spec }) => spec.role,
+          CLUSTERS: ({ spec }) => spec.narrowing.clusters.join(','),
+          ACTIONS: ({ spec }) => spec.narrowing.actions.join(','),
+          CREATED: ({ metadata }) => metadata.createdAt,
+        }),
+  );
+}
+
+interface SetOptions {
+  readonly role: Role;
+  readonly clusters?: string[];
+  readonly actions?: Action[];
+}
+
+async function setAccount(cli: Cli, account: string, { role, clusters, actions }: SetOptions): Promise<void> {
+  const { client, team, signal } = await connectTeam(cli);
+  const narrowing = { ...(clusters ? { clusters } : {}), ...(actions ? { actions } : {}) };
+  const { status, body } = await client.putServiceAccount(
+    { team, account },
+    { body: { spec: { role, narrowing } }, signal },
+  );
+  cli.result(body, `Service account ${account} is ${status === 201 ? 'created' : 'as given'}: ${role}.\n`);
+}
+
+async function deleteAccount(cli: Cli, account: string, { yes = false }: { readonly yes?: boolean }): Promise<void> {
+  const { client, team, signal } = await connectTeam(cli);
+  await confirmName(cli.io, `All tokens of ${account} end at once.`, account, yes);
+  await client.deleteServiceAccount({ team, account }, { signal });
+  cli.result({ account, deleted: true }, `Service account ${account} is deleted.\n`);
+}

@@ -1,0 +1,373 @@
+import { spawnSync } from 'node:child_process';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { allowInBrowser } from '../../support/cli/allow-in-browser.js';
+import { type Corral, corralCommand } from '../../support/cli/corral.js';
+import { runCommand } from '../../support/clients/run-command.js';
+import { hasKubectl } from '../../support/clusters/nodes-of.js';
+import { type ClusterSystem, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
+import { builtFile } from '../../support/system/program.js';
+
+/* The command of teams against real services, as people and pipelines run it: docs/cli.md. */
+
+let system: ClusterSystem;
+/** Of an administrator, who signed in with the browser. */
+let ann: Corral;
+/** Of a pipeline, with the token of a service account. */
+let ci: Corral;
+let apiUrl: string;
+let dnsUrl: string;
+
+beforeAll(async () => {
+  system = await startClusterSystem({
+    gateways: 1,
+    teams: ['acme', 'globex'],
+    speed: { createMs: 100, deleteMs: 100 },
+  });
+  apiUrl = system.apis[0]?.base as string;
+  dnsUrl = system.gateways[0]?.url as string;
+  ann = await corralCommand();
+  const login = ann.start(['login', '--url', apiUrl, '--no-browser', '--context', 'prod']);
+  const [page = ''] = await login.untilSaid(/http\S+authorize\S+/);
+  expect(await allowInBrowser(page, 'admin@acme.test')).toContain('You are signed in.');
+  expect(await login.ended).toMatchObject({ code: 0, err: expect.stringContaining('Open this page') });
+  await ann.json('accounts', 'set', 'ci', '--role', 'member');
+  const { out: token } = await ann.run('tokens', 'account', 'create', 'ci', '--days', '1');
+  ci = await corralCommand({ CORRAL_URL: apiUrl, CORRAL_TOKEN: token.trim(), CORRAL_TEAM: 'acme' });
+});
+afterAll(async () => {
+  await ann?.remove();
+  await ci?.remove();
+  await system?.stop();
+});
+
+const declared = (name: string, spec: object = {}) =>
+  stringify({
+    apiVersion: 'clusters.corral.dev/v1',
+    kind: 'Cluster',
+    metadata: { name },
+    spec: {
+      ...system.surroundings,
+      kubernetesVersion: '1.33',
+      nodePools: [{ name: 'general', machineType: 'cx22', minimum: 1, maximum: 1 }],
+      ...spec,
+    },
+  });
+async function fileOf(corral: Corral, name: string, ...documents: string[]): Promise<string> {
+  const path = join(corral.folder, name);
+  await writeFile(path, documents.join('---\n'));
+  return path;
+}
+
+describe('signing in', () => {
+  it('keeps a session of its own in a file of its owner, until `logout` ends it', async () => {
+    const corral = await corralCommand();
+    const login = corral.start(['login', '--url', apiUrl, '--no-browser']);
+    const [page = ''] = await login.untilSaid(/http\S+authorize\S+/);
+    // Somebody else on the machine guesses the port.
+    const redirect = new URL(page).searchParams.get('redirect_uri');
+    expect((await fetch(`${redirect}?code=x&state=guessed`)).status).toBe(400);
+    await allowInBrowser(page, 'member@globex.test');
+    expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
+
+    expect((await stat(corral.configPath)).mode & 0o777).toBe(0o600);
+    expect(await corral.json('whoami')).toMatchObject({ email: 'member@globex.test' });
+    const session = /session: (\S+)/.exec(await readFile(corral.configPath, 'utf8'))?.[1];
+    expect((await corral.run('logout')).code).toBe(0);
+
+    expect(await readFile(corral.configPath, 'utf8')).not.toContain(session);
+    expect((await corral.run('clusters', 'list')).code).toBe(3);
+    const answer = await fetch(`${apiUrl}/api/v1/me/`, { headers: { cookie: `sessionid=${session}` } });
+    expect(answer.status).toBe(401);
+    await corral.remove();
+  });
+
+  it('ends with 1 if the person does not allow it, and keeps nothing', async () => {
+    const corral = await corralCommand();
+    const login = corral.start(['login', '--url', apiUrl, '--no-browser']);
+    const [page = ''] = await login.untilSaid(/http\S+authorize\S+/);
+
+    await allowInBrowser(page, 'member@globex.test', 'deny');
+
+    expect(await login.ended).toMatchObject({ code: 1, err: expect.stringContaining('was not allowed') });
+    expect(await readdir(corral.folder)).toEqual([]);
+    await corral.remove();
+  });
+
+  it('takes the token of a service account from standard input, never from an argument', async () => {
+    const corral = await corralCommand();
+    const { out: token } = await ann.run('tokens', 'account', 'create', 'ci', '--days', '1');
+    const login = ['login', '--url', apiUrl, '--team', 'acme', '--token'];
+
+    expect(await corral.run(...login, token.trim())).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('standard input'),
+    });
+    expect((await corral.runWith({ input: 'corral_wrong' }, ...login, '-')).code).toBe(3);
+    expect((await corral.runWith({ input: token }, ...login, '-')).code).toBe(0);
+
+    expect((await corral.run('clusters', 'list')).code).toBe(0);
+    const [{ id }] = await ann.json('tokens', 'account', 'list', 'ci');
+    await ann.run('tokens', 'account', 'revoke', 'ci', id);
+    expect(await corral.run('clusters', 'list')).toMatchObject({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^corral: .*request [0-9a-f-]{36}\)\n$/),
+    });
+    await corral.remove();
+  });
+});
+
+describe('clusters', () => {
+  it('are planned, applied, changed, waited for and deleted, and the exit code says how it went', async () => {
+    const file = await fileOf(ci, 'web.yaml', declared('web'), declared('api'));
+    expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('+ cluster web'),
+    });
+
+    const applied = await ci.json('clusters', 'apply', '-f', file, '--wait');
+    expect(applied).toEqual(
+      ['web', 'api'].map((name) => ({
+        name,
+        result: 'created',
+        operation: { id: expect.any(String), state: 'succeeded' },
+        error: null,
+        exitCode: 0,
+      })),
+    );
+    expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({ code: 0 });
+    const again = await ci.json('clusters', 'apply', '-f', file);
+    expect(again.map(({ result }: { result: string }) => result)).toEqual(['unchanged', 'unchanged']);
+    // What was read can be applied.
+    const { out: read } = await ci.run('clusters', 'get', 'web', '-o', 'yaml');
+    expect((await ci.runWith({ input: read }, 'clusters', 'diff', '-f', '-')).code).toBe(0);
+
+    await fileOf(ci, 'web.yaml', declared('web', { kubernetesVersion: '1.34' }), declared('Bad'));
+    expect(await ci.run('clusters', 'apply', '-f', file)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('document 2'),
+    });
+    await fileOf(
+      ci,
+      'web.yaml',
+      declared('web', { kubernetesVersion: '1.34' }),
+      declared('new', { region: 'nowhere' }),
+    );
+    const refused = await ci.run('clusters', 'diff', '-f', file);
+    expect(refused).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/^corral: .*document 2: .*region.*\n$/),
+    });
+    const half = await ci.runWith({}, 'clusters', 'apply', '-f', file, '-o', 'json');
+    expect(half).toMatchObject({ code: 1, err: expect.stringContaining('corral: new: ') });
+    expect(JSON.parse(half.out)).toMatchObject([{ result: 'changed' }, { result: 'failed', exitCode: 1 }]);
+
+    expect((await ci.run('clusters', 'wait', 'web', 'api')).code).toBe(0);
+    expect((await ci.run('clusters', 'wait', 'web', '--for', 'hibernated', '--timeout', '1s')).code).toBe(6);
+    expect(await ci.run('clusters', 'hibernate', 'api', '--dry-run')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('hibernated'),
+    });
+    expect(await ci.run('clusters', 'delete', 'api')).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+    expect(await ci.json('clusters', 'delete', 'api', '--yes', '--wait')).toMatchObject({
+      operation: { state: 'succeeded' },
+    });
+    expect((await ci.run('clusters', 'wait', 'api', '--for', 'deleted')).code).toBe(0);
+    expect((await ci.run('clusters', 'delete', 'api', '--yes')).code).toBe(4);
+    expect((await ci.run('clusters', 'delete', 'api', '--yes', '--ignore-not-found')).code).toBe(0);
+    expect(await ci.json('clusters', 'list')).toEqual([
+      expect.objectContaining({ metadata: expect.objectContaining({ name: 'web' }) }),
+    ]);
+  });
+
+  it('of other teams do not exist', async () => {
+    const { code, err } = await ci.run('clusters', 'get', 'web', '--team', 'globex');
+
+    expect([code, err]).toEqual([4, expect.stringContaining('no access to it')]);
+  });
+
+  it('are reached with kubectl, which gets a new credential by itself', async () => {
+    const { path } = await ci.json('kubeconfig', 'get', 'web', '--exec', '--merge');
+    const kubeconfig = await readFile(path, 'utf8');
+    expect(kubeconfig).not.toMatch(/client-key-data|token:/);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    if (!hasKubectl) return;
+    const env = {
+      KUBECONFIG: path,
+      CORRAL_URL: apiUrl,
+      CORRAL_CACHE: join(ci.folder, 'cache'),
+      CORRAL_CONFIG: ci.configPath,
+      CORRAL_TOKEN: (await ann.run('tokens', 'account', 'create', 'ci', '--days', '1')).out.trim(),
+    };
+    const nodes = () => runCommand(['kubectl', '--cache-dir', ci.folder, 'get', 'nodes', '--output', 'name'], { env });
+
+    // Another token: the credential of the first one is not for it.
+    expect(await nodes()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^node\//) });
+    expect((await nodes()).code).toBe(0);
+    const issued = await ci.json('clusters', 'get', 'web').then(() => ann.json('audit', '--kind', 'kubeconfig'));
+    expect(issued).toHaveLength(2);
+    const credential = join(ci.folder, 'cache', 'credentials');
+    for (const name of await readdir(credential)) {
+      const kept = JSON.parse(await readFile(join(credential, name), 'utf8'));
+      kept.status.expirationTimestamp = new Date(Date.now() + 30_000).toISOString();
+      await writeFile(join(credential, name), JSON.stringify(kept));
+    }
+
+    expect((await nodes()).code).toBe(0);
+
+    expect(await ann.json('audit', '--kind', 'kubeconfig')).toHaveLength(3);
+  });
+});
+
+describe('record sets', () => {
+  let dns: Corral;
+  beforeAll(async () => {
+    const { out: token } = await ann.run('tokens', 'dns', 'create', 'cli', '--expires', '1d');
+    dns = await corralCommand({ CORRAL_DNS_URL: dnsUrl, CORRAL_DNS_TOKEN: token.trim() });
+  });
+  afterAll(() => dns?.remove());
+
+  it('are set, listed and deleted', async () => {
+    expect(await dns.json('dns', 'whoami')).toMatchObject({ team: 'acme', names: ['acme'] });
+    const set = ['dns', 'set', 'www.acme', 'a', '192.0.2.1', '192.0.2.2', '--ttl', '300', '--label', 'env=prod'];
+    expect((await dns.run(...set)).code).toBe(0);
+    expect(await dns.run(...set)).toMatchObject({ code: 0, out: '1 unchanged. 2 records afterwards.\n' });
+    await dns.json('dns', 'set', 'www.acme', 'A', '192.0.2.3', '--add');
+    await dns.json('dns', 'delete', 'www.acme', 'A', '192.0.2.1', '--yes');
+    await dns.json('dns', 'set', 'txt.acme', 'TXT', 'say "hello"; twice');
+
+    expect(await dns.json('dns', 'list', 'www.acme')).toEqual([
+      {
+        name: 'www.acme',
+        type: 'A',
+        ttl: 300,
+        labels: { env: 'prod' },
+        records: [expect.objectContaining({ value: '192.0.2.2' }), expect.objectContaining({ value: '192.0.2.3' })],
+      },
+    ]);
+    expect((await system.cloud.stated()).get('txt.acme/TXT')).toContain(JSON.stringify('"say \\"hello\\"; twice"'));
+    expect(await dns.run('dns', 'set', 'www.globex', 'A', '192.0.2.1')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('does not belong to you'),
+    });
+    expect((await dns.run('dns', 'delete', 'none.acme', 'A', '--yes')).code).toBe(4);
+  });
+
+  it('go out and in again by zone file, and a second import changes nothing', async () => {
+    const { out: zone } = await dns.run('dns', 'export');
+    const lines = Array.from({ length: 30 }, (_none, at) => `h${at}.acme 60 IN A 192.0.2.${at + 1}`);
+    const file = await fileOf(dns, 'acme.zone', zone, '');
+    await writeFile(file, `${zone}${lines.join('\n')}\n`);
+
+    expect(await dns.run('dns', 'diff', file)).toMatchObject({ code: 1, out: expect.stringContaining('30 to add') });
+    expect(await dns.run('dns', 'import', file)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+    const running = dns.start(['dns', 'import', file, '--yes']);
+    await running.untilSaid(/3 of 30 done/);
+    running.signal('SIGINT');
+    expect(await running.ended).toMatchObject({
+      code: 130,
+      err: expect.stringContaining('Run the same command again'),
+    });
+    const between = (await dns.json('dns', 'list')).length;
+    expect(between).toBeLessThan(32);
+
+    expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({ code: 0 });
+
+    expect(await dns.run('dns', 'diff', file, '--prune')).toMatchObject({ code: 0 });
+    expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('32 unchanged'),
+    });
+    await writeFile(file, `${zone}www.globex A 192.0.2.1\nnonsense\n`);
+    expect((await dns.run('dns', 'diff', file)).code).toBe(2);
+    expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Nothing was changed'),
+    });
+    await writeFile(file, zone);
+    expect(await dns.run('dns', 'import', file, '--yes', '--prune')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('30 to remove'),
+    });
+    expect(await dns.json('dns', 'list')).toHaveLength(2);
+  });
+
+  it('are also reached by the session of a person', async () => {
+    expect(await ann.json('dns', 'whoami')).toMatchObject({ kind: 'session', team: 'acme' });
+    expect(await ann.json('dns', 'list', 'www.acme')).toHaveLength(1);
+  });
+
+  it('can be piped to a program that reads one line', () => {
+    const command = `"$0" "$1" dns export | head -1; echo "\${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = spawnSync(
+      'bash',
+      ['--norc', '-c', command, process.execPath, builtFile('apps/cli/dist/main.js')],
+      {
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH, CORRAL_CONFIG: ann.configPath },
+      },
+    );
+
+    expect([stdout, stderr]).toEqual(['$ORIGIN example.test.\n0\n', '']);
+  });
+});
+
+describe('the audit log', () => {
+  it('is followed: each entry appears once, soon after it was made', async () => {
+    const follow = ann.start(['audit', '--follow', '--limit', '1', '--kind', 'service_account', '-o', 'json']);
+    await waitFor('the first entry', async () => follow.out().includes('\n') || null);
+
+    await ann.json('accounts', 'set', 'other', '--role', 'viewer');
+    await waitFor('the new entry', async () => follow.out().includes('"name":"other"') || null);
+    follow.signal('SIGINT');
+
+    const { code, out } = await follow.ended;
+    expect(code).toBe(130);
+    const ids = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe('a command that cannot do its work', () => {
+  it('ends with 3 for a token that is not accepted, without quoting it', async () => {
+    const env = { CORRAL_TOKEN: 'corral_notatokenatall', CORRAL_DNS_URL: dnsUrl, CORRAL_DNS_TOKEN: 'x'.repeat(64) };
+
+    expect((await ci.runWith({ env }, 'clusters', 'list')).code).toBe(3);
+    expect((await ci.runWith({ env }, 'dns', 'list')).code).toBe(3);
+    expect((await ci.runWith({ env: { CORRAL_TOKEN: 'with\nbreak' } }, 'clusters', 'list')).code).toBe(2);
+  });
+
+  it('ends with 7 while the service is away, in one line', async () => {
+    const gateway = system.gateways[0] as ClusterSystem['gateways'][number];
+    await gateway.stop();
+
+    const { code, err } = await ci.runWith(
+      { env: { CORRAL_DNS_URL: dnsUrl, CORRAL_DNS_TOKEN: 'x'.repeat(64) } },
+      'dns',
+      'list',
+    );
+
+    expect([code, err]).toEqual([7, expect.stringMatching(/^corral: [^\n]+\(network\)\n$/)]);
+    await gateway.start();
+    await gateway.untilReady();
+  });
+
+  it('ends with 2 for what it does not know', async () => {
+    for (const args of [
+      ['clustres'],
+      ['clusters', 'list', '--fast'],
+      ['dns', 'set', 'www.acme'],
+      ['clusters', 'list', '-o', 'xml'],
+    ]) {
+      expect(await ci.run(...args)).toMatchObject({ code: 2, out: '' });
+    }
+  });
+});
