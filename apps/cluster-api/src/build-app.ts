@@ -6,7 +6,7 @@ import {
   clusterOpenApi,
   clusterRoutes,
 } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import type { Pool, Prisma } from '@corral/database';
 import {
   docsRouter,
   errorHandler,
@@ -83,8 +83,10 @@ export interface AppDeps
   readonly config: AppConfig;
   /** For reads and single short statements. Changes have their own connections. */
   readonly prisma: Prisma;
+  /** The connections of `prisma`, for frequent statements. */
+  readonly pool: Pool;
   /** For changes. `connections`: the maximum number of concurrent changes. */
-  readonly changes: { readonly prisma: Prisma; readonly connections: number };
+  readonly changes: { readonly prisma: Prisma; readonly pool: Pool; readonly connections: number };
   readonly sessionUse: Pick<UseRecorder, 'note'>;
   readonly accounts: AccountVerifier;
   readonly accountUse: Pick<UseRecorder, 'note'>;
@@ -168,7 +170,7 @@ const before =
     ...(row.body === undefined ? [] : [rawBody(clusterBodyLimits)]),
   ];
 
-type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'>;
+type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'> & Pick<ClusterHandlerDeps, 'changeTeamDirectly'>;
 
 function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'changes' | 'metrics'>): Changes {
   const turns = changeTurns(config.changes, { concurrency: changes.connections, after: systemClock.after });
@@ -179,7 +181,7 @@ function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'ch
       this.set(turns.countWaiting());
     },
   });
-  return { turns, changeTeam: teamChanges(changes.prisma, turns) };
+  return { turns, ...teamChanges(changes, turns) };
 }
 
 function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, RequestHandler>> {

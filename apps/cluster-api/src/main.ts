@@ -153,6 +153,7 @@ await startOrExit(SERVICE, async () => {
       subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
     },
     prisma,
+    pool,
     changes,
     sessionUse,
     accounts: accountVerifier(pool),

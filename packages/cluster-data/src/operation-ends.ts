@@ -1,5 +1,5 @@
-import { type OperationErrorCode, openOperationStates, operationErrorCodes, type TeamId } from '@corral/contracts';
-import type { Transaction } from '@corral/database';
+import { type OperationErrorCode, operationErrorCodes, type TeamId } from '@corral/contracts';
+import { type RawStatements, sqlText } from '@corral/database';
 import { isOpenIn } from './operations.js';
 
 /* How operations go on and end: all values that an end writes are here. */
@@ -86,11 +86,10 @@ export const succeedOperationsOf = (gone: string): string => `
 
 /** Cancels the open operations of a target that is deleted. @param now the database's clock */
 export async function cancelOperations(
-  tx: Pick<Transaction, 'operation'>,
+  tx: RawStatements,
   { teamId, targetId, now }: { readonly teamId: TeamId; readonly targetId: string; readonly now: Date },
 ): Promise<void> {
-  await tx.operation.updateMany({
-    where: { teamId, targetId, state: { in: [...openOperationStates] } },
-    data: { state: 'cancelled', updatedAt: now, finishedAt: now },
-  });
+  await tx.$executeRaw`
+    UPDATE operation SET state = 'cancelled', updated_at = ${now}::timestamptz, finished_at = ${now}::timestamptz
+    WHERE team_id = ${teamId}::uuid AND target_id = ${targetId}::uuid AND ${sqlText(isOpenIn('operation'))}`;
 }

@@ -1,5 +1,13 @@
 export { isDatabaseAway } from './database-away.js';
-export { findHold, type Hold, type HoldFinding, isHeld, makeAllDue, rebuiltSinceBackup } from './hold/holds.js';
+export {
+  findHold,
+  type Hold,
+  type HoldFinding,
+  isHeld,
+  isHeldNow,
+  makeAllDue,
+  rebuiltSinceBackup,
+} from './hold/holds.js';
 export { type ApplyOptions, applyMigrations } from './migrate/apply-migrations.js';
 export { createMigration, type DiffOptions, diffMigrations } from './migrate/diff-migrations.js';
 export { type Listener, type ListenOptions, listen } from './notifications.js';
@@ -23,6 +31,7 @@ export {
   type Transaction,
 } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
+export { type RawStatements, rawStatements } from './raw-statements.js';
 export { type RetentionRule, retentionCount, retentionRules, retentionStatement } from './retention/retention-rules.js';
 export { type SweepRetentionDeps, type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { type GrantOptions, grantServiceRights, roleOf } from './roles/grant-rights.js';

@@ -4,22 +4,25 @@ interface Cause {
   readonly originalCode?: unknown;
 }
 
+/** SQLSTATE `unique_violation` and `lock_not_available`. */
+const [UNIQUE_VIOLATION, LOCK_NOT_AVAILABLE] = ['23505', '55P03'];
+
 /** For raw statements Prisma reports only that they failed (P2010); its adapter has the cause. */
 function causeOf(error: Error): Cause | undefined {
   const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: Cause } } };
   return code === 'P2010' ? meta?.driverAdapterError?.cause : undefined;
 }
 
-/** Whether Prisma failed because a row with the key exists already. */
+/** Whether a statement of Prisma or `pg` failed because a row with the key exists already. */
 export function isUniqueViolation(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (error as { code?: unknown }).code === 'P2002' || causeOf(error)?.kind === 'UniqueConstraintViolation';
+  const { code } = error as { code?: unknown };
+  return code === 'P2002' || code === UNIQUE_VIOLATION || causeOf(error)?.kind === 'UniqueConstraintViolation';
 }
 
-/** SQLSTATE `lock_not_available`. */
-const LOCK_NOT_AVAILABLE = '55P03';
-
-/** Whether a Prisma statement exceeded its pool's `lockTimeoutMs`. */
+/** Whether a statement of Prisma or `pg` exceeded its pool's `lockTimeoutMs`. */
 export function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && causeOf(error)?.originalCode === LOCK_NOT_AVAILABLE;
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return code === LOCK_NOT_AVAILABLE || causeOf(error)?.originalCode === LOCK_NOT_AVAILABLE;
 }

@@ -182,6 +182,9 @@ function postgresOptions({ databaseUrl, poolSize = 3 }: BackendOptions): Postgre
     query_timeout: 10_000,
     keepAlive: true,
     application_name: 'corral-queue',
+    // Jobs are hints. One that is lost in a crash of Postgres is found by a sweep, and one that is run again is harmless, so
+    // nobody waits for the disk.
+    options: '-c synchronous_commit=off',
     Client: ErrorTolerantClient,
   };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { goModule } from './go-programs.js';
 
-type Schema = Readonly<Record<string, unknown>>;
+export type Schema = Readonly<Record<string, unknown>>;
 
 /** The schemas of all kinds that the chart may contain. */
 export interface Kinds {
@@ -39,7 +39,8 @@ export const definitions = [
   ['sigs.k8s.io/gateway-api@v1.4.0', 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
 ] as const;
 
-interface Definition {
+/** A definition of custom resources, as far as it is read. */
+export interface Definition {
   readonly spec: {
     readonly group: string;
     readonly names: { readonly kind: string };
@@ -123,7 +124,7 @@ function keep(name: string, schemas: Readonly<Record<string, Schema>>, $defs: Re
 const silent = new Set(['description', 'format', 'default', 'nullable', 'externalDocs', 'title', 'example']);
 
 /** A schema of OpenAPI 3.0 as JSON Schema. Objects have no members but those that it describes, as the API server prunes them. */
-function strict(node: unknown): unknown {
+export function strict(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(strict);
   if (typeof node !== 'object' || node === null) return node;
   const from = node as Schema;

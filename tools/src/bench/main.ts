@@ -1,17 +1,23 @@
 import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
+import { benchAll } from './all.js';
 import { benchChanges } from './clusters/changes.js';
 import { benchReconcile } from './clusters/reconcile.js';
 import { benchStreams } from './clusters/streams.js';
 import { benchConsole } from './console/console.js';
 import { benchDns } from './dns/dns.js';
+import { say } from './load/report.js';
 import { benchNeighbours } from './neighbours/neighbours.js';
 import { benchOverload } from './overload.js';
 import { benchScarcity } from './scarcity/scarcity.js';
 import { benchSizing } from './sizing/sizing.js';
+import { benchStart } from './start/start.js';
+import { verdictTable } from './verdicts.js';
 
 const usage = [
-  'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]',
+  'Usage: npm run bench -- all [--long]',
+  '       npm run bench -- start',
+  '       npm run bench -- dns [--seconds 5] [--sets 1000000]',
   '       npm run bench -- changes [--seconds 20]',
   '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
   '       npm run bench -- overload [--seconds 5]',
@@ -33,18 +39,22 @@ await startOrExit('npm run bench', async () => {
       only: { type: 'string', default: '' },
       streams: { type: 'string', default: '1000' },
       'without-redis': { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
     },
   });
   const [what, ...rest] = positionals;
   const seconds = (otherwise: number) => Number(values.seconds ?? otherwise);
-  if (what === 'dns' && rest.length === 0)
+  if (what === 'all' && rest.length === 0) process.exitCode = (await benchAll({ isLong: values.long })) ? 0 : 1;
+  else if (what === 'start' && rest.length === 0) say(verdictTable(await benchStart()));
+  else if (what === 'dns' && rest.length === 0)
     await benchDns({ seconds: seconds(5), sets: Number(values.sets ?? 1_000_000) });
-  else if (what === 'changes' && rest.length === 0) await benchChanges({ seconds: seconds(20) });
+  else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
   else if (what === 'reconcile' && rest.length === 0) {
-    await benchReconcile({ seconds: seconds(15), clusters: Number(values.clusters ?? 10_000) });
+    const clusters = Number(values.clusters ?? 10_000);
+    say(verdictTable(await benchReconcile({ seconds: seconds(15), clusters, steadySeconds: 65 })));
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {
-    await benchStreams({ seconds: seconds(60), streams: Number(values.streams) });
+    say(verdictTable(await benchStreams({ seconds: seconds(60), streams: Number(values.streams) })));
   } else if (what === 'neighbours' && rest.length === 0) {
     await benchNeighbours({ seconds: seconds(20), only: values.only });
   } else if (what === 'scarcity' && rest.length === 0) {

@@ -23,9 +23,11 @@ export interface Rig {
   stop(): Promise<void>;
 }
 
-export async function startRig(): Promise<Rig> {
+/** @param countsStatements whether Postgres counts statements, for `costMeter`; that takes a little of its time */
+export async function startRig({ countsStatements = false } = {}): Promise<Rig> {
   const folder = mkdtempSync(join(tmpdir(), 'corral-bench-'));
-  const postgres = await startPostgres({ dataDir: join(folder, 'postgres') });
+  const settings = countsStatements ? ['shared_preload_libraries=pg_stat_statements'] : [];
+  const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings });
   const stops: (() => Promise<unknown>)[] = [
     () => postgres.stop(),
     async () => rmSync(folder, { recursive: true, force: true }),
@@ -37,6 +39,7 @@ export async function startRig(): Promise<Rig> {
     onIdleError: () => undefined,
     statementTimeoutMs: 300_000,
   });
+  if (countsStatements) await pool.query('CREATE EXTENSION pg_stat_statements');
   stops.unshift(() => pool.end());
   return {
     folder,

@@ -1,5 +1,5 @@
 import type { AuditAction, FieldChange, TeamId, UserId } from '@corral/contracts';
-import type { Transaction } from '../changes/team-changes.js';
+import type { RawStatements } from '../changes/team-changes.js';
 
 /** Who acted in which team. Without a user or an account it was the service or a trusted system. */
 export interface AuditActor {
@@ -35,26 +35,16 @@ export interface AuditedChange {
 
 /** Writes an audit entry in the transaction of the change. @returns the id of the entry */
 export async function recordAudit(
-  tx: Transaction,
+  tx: RawStatements,
   caller: AuditActor,
   { action, target, changes = null, detail = {} }: AuditedChange,
 ): Promise<bigint> {
   const account = auditedAccountOf(caller);
-  const { id } = await tx.auditEntry.create({
-    select: { id: true },
-    data: {
-      teamId: caller.team.id,
-      userId: caller.userId,
-      ...(account === null ? {} : { account: { ...account } }),
-      action,
-      targetKind: target.kind,
-      targetId: target.id,
-      targetName: target.name,
-      requestId: caller.requestId,
-      detail: { ...detail },
-      // Values of any type, which Prisma's type of JSON does not accept.
-      ...(changes === null ? {} : { changes: JSON.parse(JSON.stringify(changes)) }),
-    },
-  });
-  return id;
+  const [row] = await tx.$queryRaw<{ id: bigint | number }[]>`
+    INSERT INTO audit_entry (team_id, user_id, account, action, target_kind, target_id, target_name, request_id, detail, changes)
+    VALUES (${caller.team.id}::uuid, ${caller.userId}::uuid, ${account && JSON.stringify(account)}::jsonb, ${action},
+            ${target.kind}, ${target.id}::uuid, ${target.name}, ${caller.requestId}, ${JSON.stringify(detail)}::jsonb,
+            ${changes && JSON.stringify(changes)}::jsonb)
+    RETURNING id`;
+  return BigInt((row as { id: bigint | number }).id);
 }

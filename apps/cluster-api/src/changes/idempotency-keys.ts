@@ -1,6 +1,6 @@
 import { Problem } from '../problem.js';
 import type { Caller, KeyedRequest } from './caller.js';
-import type { Transaction } from './team-changes.js';
+import type { RawStatements } from './team-changes.js';
 
 /** Keys of each person and service account are separate. */
 type KeyOwner = Pick<Caller, 'team' | 'userId'> & Partial<Pick<Caller, 'account'>>;
@@ -20,20 +20,18 @@ function ownerIdOf({ userId, account }: KeyOwner): string {
  * @throws Problem `idempotency_key_reused`
  */
 export async function registerKey<Id extends string>(
-  tx: Transaction,
+  tx: RawStatements,
   caller: KeyOwner,
   request: KeyedRequest | null,
   resourceId: Id,
 ): Promise<Id | null> {
   if (request === null) return null;
-  const id = { teamId: caller.team.id, userId: ownerIdOf(caller), key: request.key };
-  const requestHash = new Uint8Array(request.requestHash);
-  const { count } = await tx.idempotencyKey.createMany({
-    data: [{ ...id, requestHash, resourceId }],
-    skipDuplicates: true,
-  });
+  const count = await tx.$executeRaw`
+    INSERT INTO idempotency_key (team_id, user_id, key, request_hash, resource_id)
+    VALUES (${caller.team.id}::uuid, ${ownerIdOf(caller)}::uuid, ${request.key}, ${request.requestHash}, ${resourceId}::uuid)
+    ON CONFLICT DO NOTHING`;
   if (count === 1) return null;
-  const first = await tx.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
+  const first = await readKey(tx, caller, request);
   // Keys are kept for two days. This one was deleted between the two statements, so the request counts as new.
   if (first === null) return registerKey(tx, caller, request, resourceId);
   return resourceIdOf(first, request) as Id;
@@ -45,16 +43,24 @@ export async function registerKey<Id extends string>(
  * @returns null when there is none
  * @throws Problem `idempotency_key_reused`
  */
-export async function findKey(db: Transaction, caller: KeyOwner, request: KeyedRequest): Promise<string | null> {
-  const id = { teamId: caller.team.id, userId: ownerIdOf(caller), key: request.key };
-  const first = await db.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
+export async function findKey(db: RawStatements, caller: KeyOwner, request: KeyedRequest): Promise<string | null> {
+  const first = await readKey(db, caller, request);
   return first === null ? null : resourceIdOf(first, request);
 }
 
-function resourceIdOf(
-  { requestHash, resourceId }: { requestHash: Uint8Array; resourceId: string },
-  request: KeyedRequest,
-): string {
+interface KeyRow {
+  readonly requestHash: Uint8Array;
+  readonly resourceId: string;
+}
+
+async function readKey(db: RawStatements, caller: KeyOwner, { key }: KeyedRequest): Promise<KeyRow | null> {
+  const [row] = await db.$queryRaw<KeyRow[]>`
+    SELECT request_hash AS "requestHash", resource_id AS "resourceId" FROM idempotency_key
+    WHERE team_id = ${caller.team.id}::uuid AND user_id = ${ownerIdOf(caller)}::uuid AND key = ${key}`;
+  return row ?? null;
+}
+
+function resourceIdOf({ requestHash, resourceId }: KeyRow, request: KeyedRequest): string {
   if (!request.requestHash.equals(requestHash)) {
     throw new Problem(
       'idempotency_key_reused',

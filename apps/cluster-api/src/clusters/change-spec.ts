@@ -32,6 +32,8 @@ import type { ClusterStore, ClusterTransaction } from './transaction.js';
 export interface SpecChange {
   /** The cluster's name. */
   readonly name: string;
+  /** See `ChangedCluster`. */
+  readonly connectionRef?: string | undefined;
   readonly preconditions: Preconditions;
   /** Returns the entity tag that the preconditions refer to. Default: the cluster's. */
   readonly tagOf?: (current: ClusterRecord) => string;
@@ -87,7 +89,7 @@ export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
   const { store, catalogue, wake, wakeServer } = deps;
   return async (caller, change) => {
     const offered = change.needsCatalogue ? await catalogue.get() : null;
-    const { outcome, claims } = await store.change(caller, change.name, (tx) => attempt(deps, tx, change, offered));
+    const { outcome, claims } = await store.change(caller, change, (tx) => attempt(deps, tx, change, offered));
     if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') await wake(outcome.cluster.id);
     await Promise.all(serverIdsOf(claims).map(wakeServer));
     return outcome;

@@ -39,6 +39,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
         return changeSpec(caller, {
           ...options,
           name,
+          connectionRef: spec.connectionRef,
           pointers: pointersInCluster,
           action: 'cluster.declare',
           needsCatalogue: true,
@@ -70,7 +71,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
 
     /** Accepts the current specification again if its operation failed. */
     async retry(caller: Caller, name: string, { preconditions, keyed = null }: Conditions): Promise<ChangeOutcome> {
-      const outcome = await store.change(caller, name, (tx) => retryOrReplay(tx, { preconditions, keyed, newId }));
+      const outcome = await store.change(caller, { name }, (tx) => retryOrReplay(tx, { preconditions, keyed, newId }));
       if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
       return outcome;
     },
@@ -81,7 +82,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
       name: string,
       options: { readonly preconditions: Preconditions; readonly purpose: SpecChange['purpose'] },
     ): Promise<RemovalOutcome> {
-      const { outcome, claims } = await store.change(caller, name, (tx) => removeOnce(tx, { ...options, newId }));
+      const { outcome, claims } = await store.change(caller, { name }, (tx) => removeOnce(tx, { ...options, newId }));
       if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
       await Promise.all(serverIdsOf(claims).map(wakeServer));
       return outcome;

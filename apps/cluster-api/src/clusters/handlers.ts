@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { asOperationId, clusterLimits } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { type Pool, type Prisma, type RawStatements, rawStatements } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { Queue } from '@corral/queue';
 import type { Log } from '@corral/service';
@@ -35,7 +35,10 @@ export interface ClusterConfig {
 export interface ClusterHandlerDeps {
   readonly config: ClusterConfig;
   readonly prisma: Prisma;
+  /** For reads and single short statements that are frequent. */
+  readonly pool: Pool;
   readonly changeTeam: ChangeTeam;
+  readonly changeTeamDirectly: ChangeTeam<RawStatements>;
   readonly queue: Pick<Queue, 'nudge'>;
   readonly garden: Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig' | 'viewerKubeconfig'>;
   /** Unix time in ms, for the age of the catalogue. */
@@ -51,9 +54,10 @@ const CATALOGUE_MS_MAX = 5_000;
 const newOperationId = () => asOperationId(randomUUID());
 
 /** Builds the handlers for clusters, node pools, kubeconfigs and the catalogue. */
-export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden, now, log }: ClusterHandlerDeps) {
+export function buildClusterHandlers(deps: ClusterHandlerDeps) {
+  const { config, prisma, changeTeam, queue, garden, now, log } = deps;
   const { publicUrl } = config;
-  const store = clusterStore(prisma, changeTeam);
+  const store = clusterStore(rawStatements(deps.pool), deps.changeTeamDirectly);
   const [wake, wakeServer] = [clusterWakeUp(queue), serverWakeUp(queue)];
   const catalogue = cachedCatalogue({
     read: () => garden.readCloudProfile(AbortSignal.timeout(CATALOGUE_MS_MAX)),

@@ -22,11 +22,10 @@ import {
   storedSpecOf,
 } from '@corral/cluster-data';
 import type { ClusterPhase, TeamId } from '@corral/contracts';
-import { sql, sqlText } from '@corral/database';
-import type { Transaction } from '../changes/team-changes.js';
+import { type RawStatements, sql, sqlText } from '@corral/database';
 import type { ClusterRecord } from './record.js';
 
-type Db = Pick<Transaction, '$queryRaw'>;
+type Db = Pick<RawStatements, '$queryRaw'>;
 
 /** The price columns of a connection, named as in `PricesRow`. */
 export const pricesOfConnection = sqlText(selectOf('price_list', priceColumns));

@@ -1,6 +1,8 @@
 import {
-  includeCreator,
+  creatorOfOperation,
   lockCluster,
+  type OperationRow,
+  operationColumns,
   operationOf,
   type PricesRow,
   pricesOf,
@@ -9,11 +11,12 @@ import {
   teamColumns,
 } from '@corral/cluster-data';
 import { asConnectionId, type ConnectionPhase, type TeamId } from '@corral/contracts';
-import { isUniqueViolation, type Prisma, sqlText } from '@corral/database';
+import { isUniqueViolation, type RawStatements, sqlText } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
-import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
+import type { ChangeTeam } from '../changes/team-changes.js';
 import { lockServers } from '../node-pools/server-claims-store.js';
+import { acceptChange, removeDraft } from './change-store.js';
 import {
   type ClusterRow,
   clusterOf,
@@ -23,22 +26,21 @@ import {
   pricesOfConnection,
   wholeClusters,
 } from './rows.js';
-import type { ClusterStore, ClusterTransaction, UsableConnection } from './transaction.js';
-import { acceptChange, removeDraft } from './writes.js';
+import type { ChangedCluster, ClusterStore, ClusterTransaction, UsableConnection } from './transaction.js';
 
 /** Attempts before a collision of generated names is reported. One collision is already unlikely. */
 const ATTEMPTS_MAX = 3;
 
 /** Clusters with their pools. All writes go through `change`, together with their operation. */
-export const clusterStore = (prisma: Prisma, changeTeam: ChangeTeam): ClusterStore => ({
-  find: (teamId, name) => findCluster(prisma, teamId, name),
+export const clusterStore = (db: RawStatements, changeTeam: ChangeTeam<RawStatements>): ClusterStore => ({
+  find: (teamId, name) => findCluster(db, teamId, name),
 
-  list: (teamId, query) => listClusters(prisma, teamId, query),
+  list: (teamId, query) => listClusters(db, teamId, query),
 
-  async change(caller, name, work) {
+  async change(caller, subject, work) {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await changeTeam(caller, async (tx, now) => work(await transactionOf(tx, caller, { name, now })));
+        return await changeTeam(caller, async (tx, now) => work(await transactionOf(tx, caller, subject, now)));
       } catch (error) {
         // The team's lock excludes other changes of its names, so only generated names can collide. A retry generates
         // new ones.
@@ -48,22 +50,29 @@ export const clusterStore = (prisma: Prisma, changeTeam: ChangeTeam): ClusterSto
   },
 });
 
+/** The statements are sent together. Postgres executes them one after the other, so each sees what was locked before. */
 async function transactionOf(
-  tx: Transaction,
+  tx: RawStatements,
   caller: Caller,
-  { name, now }: { name: string; now: Date },
+  { name, connectionRef }: ChangedCluster,
+  now: Date,
 ): Promise<ClusterTransaction> {
   const teamId = caller.team.id;
-  await lockCluster(tx, teamId, name);
-  const { current, ...basis } = await readDecisionBasis(tx, teamId, name);
+  const [, { current, ...basis }, expected] = await Promise.all([
+    lockCluster(tx, teamId, name),
+    readDecisionBasis(tx, teamId, name),
+    connectionRef === undefined ? null : findConnection(tx, teamId, connectionRef),
+  ]);
   return {
     ...basis,
     current,
     now,
-    findConnection: (ref) => findConnection(tx, teamId, ref),
+    findConnection: async (ref) => (ref === connectionRef ? expected : findConnection(tx, teamId, ref)),
     async findOperation(id) {
-      const row = await tx.operation.findUnique({ where: { id, teamId }, include: includeCreator });
-      return row === null ? null : operationOf(row);
+      const [row] = await tx.$queryRaw<OperationRow[]>`
+        SELECT ${sqlText(selectOf('operation', operationColumns))}, ${sqlText(creatorOfOperation)} AS creator
+        FROM operation WHERE id = ${id}::uuid AND team_id = ${teamId}::uuid`;
+      return row === undefined ? null : operationOf(row);
     },
     registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),
     findServers: (connectionRef) => lockServers(tx, teamId, connectionRef),
@@ -85,7 +94,7 @@ type DecisionBasisRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null
   };
 
 /** Reads what every change of a cluster needs, in one statement. */
-async function readDecisionBasis(tx: Transaction, teamId: TeamId, name: string): Promise<DecisionBasis> {
+async function readDecisionBasis(tx: RawStatements, teamId: TeamId, name: string): Promise<DecisionBasis> {
   const [row] = await tx.$queryRaw<DecisionBasisRow[]>`
     SELECT ${sqlText(selectOf('team', teamColumns.quotas))},
            (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
@@ -108,7 +117,7 @@ async function readDecisionBasis(tx: Transaction, teamId: TeamId, name: string):
 }
 
 /** Locks the connection until the cluster is written. Waits for a concurrent deletion and then finds nothing. */
-async function findConnection(tx: Transaction, teamId: TeamId, ref: string): Promise<UsableConnection | null> {
+async function findConnection(tx: RawStatements, teamId: TeamId, ref: string): Promise<UsableConnection | null> {
   const [row] = await tx.$queryRaw<(PricesRow & { id: string; phase: ConnectionPhase })[]>`
     SELECT connection.id, connection.phase::text AS phase, ${pricesOfConnection}
     FROM connection LEFT JOIN price_list ON price_list.connection_id = connection.id

@@ -86,5 +86,12 @@ export interface ClusterStore {
    * so quotas and unique names hold. An error rolls everything back. `work` may run again after a collision of
    * generated names, so it must not make outside calls.
    */
-  change<T>(caller: Caller, name: string, work: (tx: ClusterTransaction) => Promise<T>): Promise<T>;
+  change<T>(caller: Caller, of: ChangedCluster, work: (tx: ClusterTransaction) => Promise<T>): Promise<T>;
+}
+
+/** The cluster that a change is about. */
+export interface ChangedCluster {
+  readonly name: string;
+  /** The connection that the change will ask for, if it is known, so that it is read together with the cluster. */
+  readonly connectionRef?: string | undefined;
 }

@@ -1,3 +1,4 @@
+import { accountOf, sessionOf } from '@corral/auth';
 import type { ClusterRoute } from '@corral/contracts';
 import { isHeld, type Prisma } from '@corral/database';
 import type { RequestHandler } from 'express';
@@ -15,8 +16,9 @@ export const isRefusedWhileHeld = ({ method, path }: Pick<ClusterRoute, 'method'
  */
 export const refuseWhileHeld =
   (prisma: Prisma): RequestHandler =>
-  async (_req, _res, next) => {
-    if (!(await isHeld(prisma))) return next();
+  async (_req, res, next) => {
+    const known = (sessionOf(res) ?? accountOf(res))?.isHeld;
+    if (!(known ?? (await isHeld(prisma)))) return next();
     throw new Problem(
       'service_unavailable',
       'The operators have stopped changes for now. Nothing was changed. Try again later.',

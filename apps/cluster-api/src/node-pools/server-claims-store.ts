@@ -7,8 +7,7 @@ import {
   serverStateOf,
 } from '@corral/cluster-data';
 import { asClusterId, type TeamId } from '@corral/contracts';
-import { sqlText } from '@corral/database';
-import type { Transaction } from '../changes/team-changes.js';
+import { type RawStatements, sqlText } from '@corral/database';
 import type { PoolServer } from './claim-servers.js';
 
 /**
@@ -16,7 +15,7 @@ import type { PoolServer } from './claim-servers.js';
  * Lock order: team, cluster, then servers by id. Only the team's changes write which pool holds a server, so the joined
  * columns cannot be older than the team's lock.
  */
-export async function lockServers(tx: Transaction, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> {
+export async function lockServers(tx: RawStatements, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> {
   const rows = await tx.$queryRaw<Row[]>`
     SELECT ${sqlText(selectOf('server', { ...serverColumns.spec, ...serverColumns.state }))},
            cluster.id AS "clusterId", cluster.name AS cluster, pool.name AS "nodePool"
@@ -58,13 +57,12 @@ function claimOf({ clusterId, cluster, nodePool }: Row): PoolServer['claimedBy']
 
 /** Must run before the pools are deleted: servers refer to them (ON DELETE RESTRICT). */
 export async function releaseServers(
-  tx: Transaction,
+  tx: RawStatements,
   { teamId, now }: { readonly teamId: TeamId; readonly now: Date },
   servers: readonly PoolServer[],
 ): Promise<void> {
   if (servers.length === 0) return;
-  await tx.adoptedServer.updateMany({
-    where: { teamId, id: { in: servers.map(({ id }) => id) } },
-    data: { nodePoolId: null, dueAt: now, updatedAt: now },
-  });
+  await tx.$executeRaw`
+    UPDATE adopted_server SET node_pool_id = NULL, due_at = ${now}::timestamptz, updated_at = ${now}::timestamptz
+    WHERE team_id = ${teamId}::uuid AND id = ANY (${servers.map(({ id }) => id)}::uuid[])`;
 }

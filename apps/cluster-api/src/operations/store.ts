@@ -9,10 +9,9 @@ import {
   selectOf,
 } from '@corral/cluster-data';
 import type { OperationId, OperationKind, OperationState, TeamId } from '@corral/contracts';
-import { type Prisma, sqlText } from '@corral/database';
+import { type Prisma, type RawStatements, sqlText } from '@corral/database';
 import { currentTraceparent } from '@corral/tracing';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
-import type { Transaction } from '../changes/team-changes.js';
 import { isBehind, isId, newestFirst, type Position } from '../paging.js';
 import type { WaitedOperation } from './operation-waits.js';
 
@@ -102,7 +101,7 @@ interface BegunOperation {
 
 /** Writes the operation of an accepted change and its audit entry in one statement. */
 export async function beginOperation(
-  tx: Transaction,
+  tx: RawStatements,
   caller: AuditActor,
   { id, kind, generation, desiredHash, isDone, supersedes = false, now }: BegunOperation,
   { action, target, changes = null, detail = {} }: AuditedChange,

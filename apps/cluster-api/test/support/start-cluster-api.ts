@@ -138,6 +138,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       ...options.config,
     },
     prisma: db,
+    pool,
     changes,
     sessions,
     codes: signInCodeStore(pool, times),

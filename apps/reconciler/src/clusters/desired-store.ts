@@ -31,13 +31,20 @@ import {
   type ConnectionPhase,
   type OperationWaiting,
 } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import type { Hold, Pool } from '@corral/database';
 import type { PassLease } from '../loop/leases.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
 /** Which of a connection's tokens it is. */
 export interface VersionedToken extends ConnectionToken {
   readonly version: number;
+}
+
+export interface DesiredRead {
+  readonly wanted: Desired;
+  readonly now: Date;
+  /** The hold in force. */
+  readonly hold: Pick<Hold, 'id'> | null;
 }
 
 const { declared, observed, applied } = clusterColumns;
@@ -47,7 +54,7 @@ export const desiredStore = (pool: Pool) => ({
   /**
    * @returns with the database's clock, which all decisions use. Null when a later lease was granted and the pass must stop
    */
-  async readDesired({ teamId, id, fence }: PassLease<ClusterId>): Promise<{ wanted: Desired; now: Date } | null> {
+  async readDesired({ teamId, id, fence }: PassLease<ClusterId>): Promise<DesiredRead | null> {
     const { rows } = await pool.query<DesiredRow>(
       `SELECT ${selectOf('cluster', { ...declared, ...observed, ...applied })}, clock_timestamp() AS now,
               cluster.team_id AS "teamId", ${selectOf('team', teamColumns.project)},
@@ -55,6 +62,7 @@ export const desiredStore = (pool: Pool) => ({
               connection.phase AS "connectionPhase", ${selectOf('connection', connectionColumns.onGarden)},
               coalesce(connection.project->>'readOnly' = 'true', false) AS "connectionReadOnly",
               ${poolsOfCluster} AS pools,
+              (SELECT id FROM installation_hold WHERE ended_at IS NULL) AS "holdId",
               (SELECT max(o.created_at) FROM operation o
                WHERE o.target_id = cluster.id AND o.team_id = $1
                  AND o.generation = cluster.generation) AS "declaredAt",
@@ -71,7 +79,9 @@ export const desiredStore = (pool: Pool) => ({
        WHERE cluster.team_id = $1 AND cluster.id = $2 AND cluster.lease_fence = $3 AND cluster.lease_until IS NOT NULL`,
       [teamId, id, fence],
     );
-    return rows[0] === undefined ? null : { wanted: desiredOf(rows[0]), now: rows[0].now };
+    const [row] = rows;
+    if (row === undefined) return null;
+    return { wanted: desiredOf(row), now: row.now, hold: row.holdId === null ? null : { id: row.holdId } };
   },
 
   /** The newest token of a connection of the team; null when the connection is gone. */
@@ -98,6 +108,7 @@ interface DesiredRow extends DeclaredRow, ObservedRow, AppliedRow, TeamProjectRo
   readonly declaredAt: Date | null;
   readonly poolsDeclaredAt: Date | null;
   readonly operation: OperationJson | null;
+  readonly holdId: string | null;
 }
 
 function desiredOf(row: DesiredRow): Desired {

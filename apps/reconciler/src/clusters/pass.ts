@@ -128,7 +128,8 @@ async function takeSteps(
     state.wanted = wanted;
 
     const step = decide(wanted, seen, read.now);
-    const hold = await deps.holds.find();
+    // Asked again before anything is changed, as reading the Shoot takes a while.
+    const hold = step.do === 'finish' ? read.hold : await deps.holds.find();
     if (hold !== null) {
       await deps.holds.note(hold, 'Cluster', wanted.id, findingAboutCluster(wanted, seen, step.do));
       if (step.do !== 'finish') return finishHeld(deps, lease, signal, state, wanted);

@@ -151,13 +151,17 @@ export const recordStore = (pool: Pool) => {
       return rowCount === 1;
     },
 
-    /** Records the verdict in one statement: cluster, operation and time of the next pass. Frees the lease. */
+    /**
+     * Records the verdict in one statement: cluster, operation and time of the next pass. Frees the lease. The pass is repeated if the
+     * cluster became due meanwhile, or if the last reported state of the Shoot is another than what the pass has seen.
+     */
     async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
       const { verdict, generation, operationId, observedHash, failures, waiting } = record;
       const { operation } = verdict;
       const { rows } = await pool.query<{ again: boolean }>(
         `WITH leased AS (
-           SELECT id, due_at IS DISTINCT FROM lease_until AS again, generation = $4 AS is_current,
+           SELECT id, due_at IS DISTINCT FROM lease_until AS is_due,
+                  sighted_hash IS NOT NULL AND sighted_hash IS DISTINCT FROM $10 AS is_changed, generation = $4 AS is_current,
                   generation = $4
                     AND ((phase, seed_name, migration_phase, conditions, observed_generation, observed)
                            IS DISTINCT FROM ($5, $6::text, $7::text, $8::jsonb, $9::int, $20::jsonb)
@@ -182,11 +186,11 @@ export const recordStore = (pool: Pool) => {
              updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
              nodes_due_at = CASE WHEN $10 <> coalesce(observed_hash, '') THEN clock_timestamp() ELSE nodes_due_at END,
              observed_hash = coalesce($10, observed_hash), failures = $11, waiting = $19::jsonb,
-             due_at = CASE WHEN again THEN due_at
+             due_at = CASE WHEN is_due THEN due_at WHEN is_changed THEN clock_timestamp()
                            ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
              lease_until = NULL
          FROM leased WHERE cluster.id = leased.id
-         RETURNING again`,
+         RETURNING is_due OR is_changed AS again`,
         [
           ...leaseValues(lease),
           generation,

@@ -222,5 +222,6 @@ export const clusterTable: LeasedTable<ClusterId> = {
   isWorkedOn: `(started_at IS NOT NULL OR EXISTS (
     SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND source = 'managed' AND maximum > 0))`,
   waitsForGarden: `(coalesce(waiting->>'reason', '') IN (${causedByGarden.map((reason) => `'${reason}'`).join(', ')}))`,
-  onTaken: ', started_at = coalesce(started_at, clock_timestamp())',
+  onTaken: ', sighted_hash = NULL, started_at = coalesce(started_at, clock_timestamp())',
+  isReported: 'sighted_hash IS NOT NULL',
 };

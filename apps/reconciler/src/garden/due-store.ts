@@ -1,5 +1,5 @@
 import type { ClusterId, ConnectionId, ServerId } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 
 /** Used instead of a hash when the Shoot does not exist. */
 export const ABSENT = 'absent';
@@ -30,23 +30,31 @@ const dueNow = 'due_at = least(due_at, clock_timestamp())';
  */
 const isUnseen = (hash: string): string => `(observed_hash IS DISTINCT FROM ${hash} OR lease_until IS NOT NULL)`;
 
+/** A lease that has ended without being freed belongs to a pass that is gone. */
+const isLeased = `coalesce(lease_until > ${rowClock}, false)`;
+
 /** Due later than in the given milliseconds, or leased by a pass after which it would be due later. */
 const isLaterThan = (ms: string): string =>
   `(lease_until IS NOT NULL OR due_at > clock_timestamp() + make_interval(secs => ${ms}::float8 / 1000))`;
 
 /** Makes clusters due after changes outside the database. All functions return the ids to wake. */
 export const dueStore = (pool: Pool) => ({
-  /** Clusters whose last pass saw another state, or that have a pass now. A steady cluster costs nothing more. */
+  /**
+   * Clusters whose last pass saw another state. A steady cluster costs nothing more. For a cluster that has a pass now, the state is
+   * noted: only the pass knows whether it has seen the same, and wakes the next one if not.
+   */
   async makeChangedDue(seen: readonly Sighting[]): Promise<ClusterId[]> {
-    const { rows } = await pool.query<{ id: ClusterId }>(
-      `UPDATE cluster SET ${dueNow}
+    const { rows } = await pool.query<{ id: ClusterId; leased: boolean }>(
+      `UPDATE cluster
+       SET due_at = CASE WHEN ${isLeased} THEN due_at ELSE least(due_at, clock_timestamp()) END,
+           sighted_hash = CASE WHEN ${isLeased} THEN seen.hash END
        FROM unnest($1::text[], $2::text[], $3::text[]) AS seen (namespace, shoot_name, hash), team
        WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
          AND team.project_namespace = seen.namespace AND ${isUnseen('seen.hash')}
-       RETURNING cluster.id`,
+       RETURNING cluster.id, ${isLeased} AS leased`,
       [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName), seen.map(({ hash }) => hash)],
     );
-    return rows.map(({ id }) => id);
+    return rows.filter(({ leased }) => !leased).map(({ id }) => id);
   },
 
   /**

@@ -16,7 +16,12 @@ export type TargetKind = 'Cluster' | 'AdoptedServer' | 'Shoot' | 'Garden';
 export const holdStore = (pool: Pool) => ({
   find: (): Promise<Hold | null> => findHold(pool),
 
-  async note(hold: Hold, targetKind: TargetKind, targetId: string, { finding, message }: Finding): Promise<void> {
+  async note(
+    hold: Pick<Hold, 'id'>,
+    targetKind: TargetKind,
+    targetId: string,
+    { finding, message }: Finding,
+  ): Promise<void> {
     await pool.query(
       `INSERT INTO hold_finding (hold_id, target_kind, target_id, finding, message, found_at)
        SELECT id, $2, $3, $4, $5, clock_timestamp() FROM installation_hold WHERE id = $1

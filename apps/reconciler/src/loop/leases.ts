@@ -49,6 +49,8 @@ export interface LeasedTable<Id extends LeasedId> {
   readonly waitsForGarden: string;
   /** SQL assignments when a lease is taken. Empty, or starting with a comma. */
   readonly onTaken: string;
+  /** SQL condition for a leased row of which something was reported since the lease was taken. Never null. */
+  readonly isReported: string;
 }
 
 const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
@@ -64,7 +66,7 @@ const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
 
 export const leaseStore = <Id extends LeasedId>(
   pool: Pool,
-  { table, isWorkedOn, waitsForGarden, onTaken }: LeasedTable<Id>,
+  { table, isWorkedOn, waitsForGarden, onTaken, isReported }: LeasedTable<Id>,
 ) => {
   const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
     const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
@@ -110,10 +112,13 @@ export const leaseStore = <Id extends LeasedId>(
     /** Frees the lease without a verdict, for example when the process shuts down. */
     async release({ teamId, id, fence }: PassLease<Id>, { nextPassMs }: PassDelay): Promise<Released> {
       const { rows } = await pool.query<{ again: boolean }>(
-        `UPDATE ${table} SET due_at = CASE WHEN leased.again THEN due_at ELSE ${inMs('$4')} END, lease_until = NULL
-         FROM (SELECT id, NOT (${untouched}) AS again FROM ${table} WHERE id = $2 FOR UPDATE) leased
+        `UPDATE ${table}
+         SET due_at = CASE WHEN is_due THEN due_at WHEN is_reported THEN clock_timestamp() ELSE ${inMs('$4')} END,
+             lease_until = NULL
+         FROM (SELECT id, NOT (${untouched}) AS is_due, ${isReported} AS is_reported
+               FROM ${table} WHERE id = $2 FOR UPDATE) leased
          WHERE ${table}.id = leased.id AND team_id = $1 AND lease_fence = $3 AND lease_until IS NOT NULL
-         RETURNING again`,
+         RETURNING is_due OR is_reported AS again`,
         [teamId, id, fence, nextPassMs],
       );
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };

@@ -24,6 +24,7 @@ export const serverTable: LeasedTable<ServerId> = {
   // As in `makeWaitingServersDue`: only servers that are nodes, or about to be, need the garden.
   waitsForGarden: '(failures > 0 AND (node_pool_id IS NOT NULL OR member_of_id IS NOT NULL))',
   onTaken: '',
+  isReported: 'false',
 };
 
 type ServerMetrics = ReturnType<typeof serverMetrics>;

@@ -315,14 +315,14 @@ describe('due clusters', () => {
 describe('a change in the garden', () => {
   const seen = (namespace: string, shootName: string, hash: string) => ({ namespace, shootName, hash });
 
-  async function steady(): Promise<{ id: ClusterId; shootName: string; namespace: string }> {
+  async function steady(): Promise<TestCluster & { shootName: string; namespace: string }> {
     const team = await at.addTeam();
     const cluster = await at.declare(team, await at.addConnection(team));
     const lease = await take(cluster);
     await records.recordNamespace(lease, `garden-${team.slug}`);
     await records.recordLearned(lease, aLearned);
     await records.recordPass(lease, aRecord(cluster, { says: { nextPassMs: null } }));
-    return { id: cluster.id, shootName: (await at.row(cluster.id)).shoot_name, namespace: `garden-${team.slug}` };
+    return { ...cluster, shootName: (await at.row(cluster.id)).shoot_name, namespace: `garden-${team.slug}` };
   }
 
   it('makes only changed clusters due', async () => {
@@ -340,6 +340,29 @@ describe('a change in the garden', () => {
     expect(await at.row(changed.id)).toMatchObject({ is_due: true });
   });
 
+  it('repeats a pass only if another state was reported than the pass has seen', async () => {
+    const same = await steady();
+    for (const [reported, again] of [
+      [['h1'], false],
+      [['h2'], true],
+      [['h2', 'h1'], false],
+      [['h1', 'h2'], true],
+      [[], false],
+    ] as const) {
+      await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [same.id]);
+      const lease = await take(same);
+      for (const hash of reported) {
+        const woken = await dueStore(at.pool).makeChangedDue([seen(same.namespace, same.shootName, hash)]);
+        expect(woken).toEqual([]);
+      }
+
+      const released = await records.recordPass(lease, aRecord(same, { says: { nextPassMs: null } }));
+
+      expect({ reported, released }).toEqual({ reported, released: { kind: 'released', again } });
+      expect(await at.row(same.id)).toMatchObject(again ? { is_due: true } : { due_at: null });
+    }
+  });
+
   it('makes a leased cluster due even if its previous pass observed the same', async () => {
     const [back, gone] = [await steady(), await steady()];
     for (const { id } of [back, gone]) await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [id]);
@@ -349,7 +372,7 @@ describe('a change in the garden', () => {
     const changed = await dueStore(at.pool).makeChangedDue([seen(back.namespace, back.shootName, 'h1')]);
     const missing = await dueStore(at.pool).makeMissingDue({ seenNames: new Set(), limit: 1_000 }, null);
 
-    expect(changed).toEqual([back.id]);
+    expect(changed).toEqual([]);
     expect(missing.ids).toContain(gone.id);
     for (const turn of turns) {
       expect(await leases.release(turn, { nextPassMs: null })).toEqual({ kind: 'released', again: true });

@@ -1,5 +1,5 @@
 import type { AccountAction, AccountRights, TeamId } from '@corral/contracts';
-import { type Pool, rowClock } from '@corral/database';
+import { isHeldNow, type Pool, rowClock } from '@corral/database';
 import { hashAccountToken, isWellFormedAccountToken } from './token.js';
 
 /** A service account that makes a request, read for every request. */
@@ -12,6 +12,8 @@ export interface CallingAccount extends AccountRights {
   readonly subject: string | null;
   /** The team's own limit of requests per minute for each of its accounts. Null for the default. */
   readonly requestsMax: number | null;
+  /** Whether a hold is in force. Read with the token, because every change needs both. */
+  readonly isHeld: boolean;
   /** `number`: the id of the team in some paths. */
   readonly team: { readonly id: TeamId; readonly slug: string; readonly number: number };
 }
@@ -33,7 +35,8 @@ const findAccount = {
   name: 'service-account-by-token',
   text: `SELECT account.id, account.name, account.role::text AS role, account.clusters, account.actions,
                 token.id AS "tokenId", trusted.issuer, token.subject, team.id AS "teamId", team.slug,
-                team.number AS "teamNumber", team.account_requests_max AS "requestsMax"
+                team.number AS "teamNumber", team.account_requests_max AS "requestsMax",
+                ${isHeldNow} AS "isHeld"
          FROM service_account_token token
          JOIN service_account account ON account.id = token.account_id
          JOIN team ON team.id = account.team_id

@@ -1,5 +1,5 @@
 import { clusterLimits, type Role, type SignInMethod, type TeamId, type UserId } from '@corral/contracts';
-import { type Pool, rowClock, type Transaction } from '@corral/database';
+import { isHeldNow, type Pool, rowClock, type Transaction } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './cookie.js';
 
 export interface Membership {
@@ -26,6 +26,8 @@ export interface Session {
   readonly expiresAt: Date;
   /** Ordered by slug. */
   readonly memberships: readonly Membership[];
+  /** Whether a hold is in force. Read with the session, because every change needs both. */
+  readonly isHeld: boolean;
 }
 
 export interface SessionTimes {
@@ -103,7 +105,8 @@ const findSession = {
                                                             'role', membership.role)
                                           ORDER BY team.slug COLLATE "C")
                           FROM membership JOIN team ON team.id = membership.team_id
-                          WHERE membership.user_id = session.user_id), '[]') AS memberships
+                          WHERE membership.user_id = session.user_id), '[]') AS memberships,
+                ${isHeldNow} AS "isHeld"
          FROM session JOIN app_user ON app_user.id = session.user_id
          WHERE session.hash = $1 AND ${isActiveSession}`,
 };

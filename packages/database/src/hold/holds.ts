@@ -37,6 +37,9 @@ export async function findHold(db: Queryable): Promise<Hold | null> {
   return rows[0] ?? null;
 }
 
+/** SQL expression: whether a hold is in force. */
+export const isHeldNow = 'EXISTS (SELECT FROM installation_hold WHERE ended_at IS NULL)';
+
 /** Whether a hold is in force. */
 export async function isHeld(prisma: Pick<Prisma, 'installationHold'>): Promise<boolean> {
   return (await prisma.installationHold.count({ where: { endedAt: null } })) > 0;

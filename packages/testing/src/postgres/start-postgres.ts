@@ -17,6 +17,8 @@ export type PostgresOptions = {
   port?: number;
   /** Whether data are kept after `stop`. Default: true if `dataDir` is given. */
   persistent?: boolean;
+  /** More settings, such as `work_mem=64MB`. */
+  settings?: readonly string[];
 };
 
 export type PostgresServer = {
@@ -50,13 +52,14 @@ export async function startPostgres({
   dataDir,
   port,
   persistent = dataDir !== undefined,
+  settings: more = [],
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const directory = dataDir === undefined ? await temporaryDataDirectory() : await persistentDataDirectory(dataDir);
   const binaries = await findBinaries(directory.runAs);
   const temporary = [...directory.temporary, ...binaries.temporary, ...(persistent ? [] : [directory.path])];
   try {
     const password = await prepare(directory, binaries, { durable: persistent });
-    const settings = persistent ? SETTINGS : [...SETTINGS, ...THROWAWAY_SETTINGS];
+    const settings = [...SETTINGS, ...(persistent ? [] : THROWAWAY_SETTINGS), ...more];
     return await launch({ directory, binaries, settings, password, temporary }, port);
   } catch (error) {
     await removeAll(temporary);

@@ -1,5 +1,6 @@
 import type { Env } from '../../system/system-parts.js';
-import { type Client, hcloudGo, pythonProgram } from '../client-programs.js';
+import { type Client, externalDns, hcloudGo, hcloudRust, lego, pythonProgram } from '../client-programs.js';
+import { registryOf } from './registry.js';
 import type { Additions } from './stories.js';
 
 /**
@@ -66,6 +67,47 @@ export const clientRows: readonly ClientRow[] = [
     isInGate: false,
     many: 90,
     proves: 'The same with `-parallelism=30`.',
+  },
+  {
+    name: 'lego',
+    title: 'lego',
+    folder: 'lego',
+    pin: { file: 'go.mod', of: 'github.com/go-acme/lego/v5' },
+    provide: lego,
+    needs: 'Go',
+    address: 'built-in',
+    story: 'certificates',
+    snippets: ['certificate.sh', 'delegated.sh'],
+    isInGate: false,
+    proves: 'A wildcard certificate, and one of a foreign name whose `_acme-challenge` is a CNAME, from pebble.',
+  },
+  {
+    name: 'hcloud-rust',
+    title: 'the crate `hcloud`',
+    folder: 'hcloud-rust',
+    pin: { file: 'Cargo.lock', of: 'hcloud' },
+    provide: hcloudRust,
+    needs: 'Rust',
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    proves: 'A client with types generated from the OpenAPI document of the upstream.',
+  },
+  {
+    name: 'external-dns',
+    title: 'ExternalDNS: flags, TXT registry, plan',
+    folder: 'external-dns',
+    pin: { file: 'go.mod', of: 'sigs.k8s.io/external-dns' },
+    provide: externalDns,
+    needs: 'Go',
+    address: 'endpoint',
+    story: 'records',
+    snippets: ['values.yaml'],
+    additions: registryOf,
+    isInGate: false,
+    many: 9,
+    proves:
+      'Owners and wildcards in the TXT registry. The provider is ours: the webhook of Hetzner cannot be had as a library.',
   },
   {
     name: 'hcloud-python',

@@ -1,6 +1,9 @@
 import { atRate, percentile } from '../load/load.js';
 import { say, table } from '../load/report.js';
-import { type Call, clusterSpec, startClusterRig } from './cluster-rig.js';
+import { atMost, type Verdict } from '../verdicts.js';
+import { type Call, type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
+import { costMeter } from './cost-meter.js';
+import { changeFloor } from './floor.js';
 
 export interface ChangesBenchOptions {
   /** The duration of each measurement. */
@@ -14,12 +17,16 @@ const P99_MS = 100;
 /** Does not divide the number of clusters, so that each PUT is a change. */
 const MAXIMA = 47;
 
-/** Changes clusters of ten teams, one at a time and at a fixed rate, without a reconciler and with one that applies them. */
-export async function benchChanges({ seconds }: ChangesBenchOptions): Promise<void> {
+/**
+ * Changes clusters of ten teams: in turns with one transaction of the same rows, then one at a time and at a fixed rate, without
+ * a reconciler and with one that applies them.
+ */
+export async function benchChanges({ seconds }: ChangesBenchOptions): Promise<Verdict[]> {
   const rig = await startClusterRig();
   try {
     const teams = await Promise.all(Array.from({ length: TEAMS }, (_, index) => rig.addTeam(`team-${index}`)));
     await atRate(PER_SECOND, (TEAMS * CLUSTERS) / PER_SECOND, (index) => change(teams, index));
+    const verdicts = await againstFloor(rig, teams, seconds);
     const rows = [await measured('without a reconciler', teams, seconds)];
     await rig.startReconcilers(1);
     rows.push(await measured('with one', teams, seconds));
@@ -27,9 +34,61 @@ export async function benchChanges({ seconds }: ChangesBenchOptions): Promise<vo
     rows.push(await measured('with one that gets what is left of the cores', teams, seconds));
     const head = ['PUT of a cluster', 'one at a time: p50 ms', 'p99 ms', `${PER_SECOND}/s: p50 ms`, 'p99 ms'];
     say(table(head, [...rows, ['aim', '', '', '', String(P99_MS)]]));
+    return verdicts;
   } finally {
     await rig.stop();
   }
+}
+
+const STATEMENTS_MAX = 12;
+const FLOORS_MAX = 2;
+const WARM_UP = 50;
+const COUNTED = 100;
+
+/** Takes turns, so that other load on the machine affects both. */
+async function againstFloor(rig: ClusterRig, teams: readonly Call[], seconds: number): Promise<Verdict[]> {
+  const own = await rig.addTeam('floor');
+  await own('PUT', '/clusters/floor/', { spec: clusterSpec(2) });
+  const floor = await changeFloor(rig.pool, rig.databaseUrl, 'floor', 'floor');
+  try {
+    for (let index = 0; index < WARM_UP; index += 1) await change(teams, index).then(() => floor.write(index));
+    const [puts, floors]: [number[], number[]] = [[], []];
+    for (const until = performance.now() + seconds * 1_000; performance.now() < until; ) {
+      puts.push(await timed(() => change(teams, puts.length)));
+      floors.push(await timed(() => floor.write(puts.length)));
+    }
+    const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
+    for (let index = 0; index < COUNTED; index += 1) await change(teams, index);
+    const { statements, cpu } = await readCost();
+    const median = (times: number[]) =>
+      percentile(
+        times.toSorted((one, other) => one - other),
+        0.5,
+      );
+    const [put, least] = [median(puts), median(floors)];
+    const used = Object.entries(cpu).map(([part, inAll]) => `${part} ${((inAll * 1_000) / COUNTED).toFixed(1)} ms`);
+    say(`A PUT in turns with one transaction of the same rows: p50 ${put.toFixed(1)} and ${least.toFixed(1)} ms.`);
+    say(`${(statements / COUNTED).toFixed(1)} statements for each; CPU time: ${used.join(', ')}.
+`);
+    return [
+      atMost({ what: 'statements of a cluster `PUT`', value: Math.round(statements / COUNTED), aim: STATEMENTS_MAX }),
+      atMost({
+        what: 'time of a cluster `PUT`, p50, of the floor',
+        floor: `${least.toFixed(1)} ms`,
+        value: put / least,
+        aim: FLOORS_MAX,
+        unit: 'times',
+      }),
+    ];
+  } finally {
+    await floor.close();
+  }
+}
+
+async function timed(act: () => Promise<void>): Promise<number> {
+  const begunAt = performance.now();
+  await act();
+  return performance.now() - begunAt;
 }
 
 let changes = 0;

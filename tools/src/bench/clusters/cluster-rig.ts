@@ -43,6 +43,8 @@ export interface ClusterRig {
   /** The calls that the garden got since the last reset, by verb and route. */
   gardenCalls(): Promise<Record<string, number>>;
   resetCalls(): Promise<void>;
+  /** Process IDs by the name of the part. */
+  pids(): Readonly<Record<string, readonly number[]>>;
   /** The resident memory of each process, in MiB. */
   memory(): Promise<Record<string, number>>;
   stop(): Promise<void>;
@@ -61,7 +63,7 @@ export interface ClusterRigOptions {
 }
 
 export async function startClusterRig(options: ClusterRigOptions = {}): Promise<ClusterRig> {
-  const rig = await startRig();
+  const rig = await startRig({ countsStatements: true });
   try {
     return await fillRig(rig, options);
   } catch (error) {
@@ -172,6 +174,11 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       yieldCores([cloud, ...reconcilers].map(({ pid }) => pid));
     },
     gardenCalls: async () => gardenCallsIn(await (await fetch(`${adminUrl}/calls`)).json()),
+    pids: () => ({
+      'cluster API': [api.pid],
+      reconcilers: reconcilers.map(({ pid }) => pid),
+      garden: [cloud.pid],
+    }),
     async resetCalls() {
       await fetch(`${adminUrl}/calls`, { method: 'DELETE' });
     },

@@ -3,31 +3,38 @@ import type { Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { atRate, percentile } from '../load/load.js';
 import { say, table } from '../load/report.js';
+import { atLeast, atMost, type Verdict } from '../verdicts.js';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
+import { costMeter, uncounted } from './cost-meter.js';
 
 export interface ReconcileBenchOptions {
   /** The duration of the latency measurement. */
   readonly seconds: number;
   /** The number of steady clusters in the last part. */
   readonly clusters: number;
+  /** How long they are left alone. */
+  readonly steadySeconds: number;
 }
 
 const CHANGES_PER_SECOND = 20;
 /** Enough clusters that none is changed again before its last change has converged. */
 const CHANGED_CLUSTERS = 200;
 const RELIST_MS = 20_000;
-const STEADY_MS = 65_000;
+/** The aims. */
+const [WRITE_P50_MS, WRITE_P99_MS, OF_LOOP, IDLE_SHARE] = [6, 25, 0.7, 1];
 const MINUTES = 60_000;
 
 /** Measures the time from a change to the garden, changes to convergence with 1, 2 and 4 workers, and the cost of steady clusters. */
-export async function benchReconcile({ seconds, clusters }: ReconcileBenchOptions): Promise<void> {
+export async function benchReconcile({ seconds, clusters, steadySeconds }: ReconcileBenchOptions): Promise<Verdict[]> {
   const rig = await startClusterRig({ relistMs: RELIST_MS });
   try {
     await rig.startReconcilers(1);
     await declareClusters(rig);
-    await measureLatency(rig, seconds);
-    await measureThroughput(rig);
-    await measureSteady(rig, clusters);
+    return [
+      ...(await measureLatency(rig, seconds)),
+      ...(await measureThroughput(rig)),
+      ...(await measureSteady(rig, clusters, steadySeconds * 1_000)),
+    ];
   } finally {
     await rig.stop();
   }
@@ -48,7 +55,7 @@ async function declareClusters(rig: ClusterRig): Promise<void> {
   await untilConverged(rig);
 }
 
-async function measureLatency(rig: ClusterRig, seconds: number): Promise<void> {
+async function measureLatency(rig: ClusterRig, seconds: number): Promise<Verdict[]> {
   const seenAt = new Map<string, number>();
   const watching = new AbortController();
   const note = ({ metadata: { labels, annotations } }: Shoot) => {
@@ -74,30 +81,65 @@ async function measureLatency(rig: ClusterRig, seconds: number): Promise<void> {
       [`from 202 to the garden, ${CHANGES_PER_SECOND}/s`, 'p50 ms', 'p99 ms'],
       [
         ['1 worker, as seen by a watch', p50.toFixed(1), p99.toFixed(1)],
-        ['aim', '50', '250'],
+        ['aim', String(WRITE_P50_MS), String(WRITE_P99_MS)],
       ],
     ),
   );
   await untilConverged(rig);
+  const what = 'from 202 to the first write at the garden';
+  return [
+    atMost({ what: `${what}, p50`, value: p50, aim: WRITE_P50_MS, unit: 'ms' }),
+    atMost({ what: `${what}, p99`, value: p99, aim: WRITE_P99_MS, unit: 'ms' }),
+  ];
 }
 
-async function measureThroughput(rig: ClusterRig): Promise<void> {
+async function measureThroughput(rig: ClusterRig): Promise<Verdict[]> {
   const bare = await bareLoop(rig);
+  const reached: number[] = [];
   const rows = [['bare loop on the garden, 16 at a time', bare.toFixed(0), '']];
   for (const [round, workers] of [1, 2, 4].entries()) {
     await rig.stopReconcilers();
     const since = await databaseTime(rig);
     for (let index = 0; index < CHANGED_CLUSTERS; index += 1) await change(rig, index, 10 + round);
+    await rig.resetCalls();
     await rig.startReconcilers(workers);
+    const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
     await untilConverged(rig);
     const perSecond = await operationsPerSecond(rig, since);
+    const { statements, commits, cpu } = await readCost();
+    const calls = Object.values(await rig.gardenCalls()).reduce((sum, times) => sum + times, 0);
+    reached.push(perSecond);
+    const perChange = (amount: number) => (amount / CHANGED_CLUSTERS).toFixed(1);
     rows.push([
       `${workers} ${workers === 1 ? 'worker' : 'workers'}`,
       perSecond.toFixed(0),
       (perSecond / bare).toFixed(2),
+      ...[statements, commits, calls].map(perChange),
+      ...['reconcilers', 'Postgres', 'garden'].map((part) => perChange((cpu[part] ?? 0) * 1_000)),
     ]);
   }
-  say(table([`${CHANGED_CLUSTERS} changes to convergence`, 'per second', 'ratio'], rows));
+  say(
+    table(
+      [
+        `${CHANGED_CLUSTERS} changes to convergence`,
+        'per second',
+        'ratio',
+        'per change: statements',
+        'commits',
+        'garden calls',
+        'CPU ms: workers',
+        'Postgres',
+        'garden',
+      ],
+      rows,
+    ),
+  );
+  const [one = 0, , four = 0] = reached;
+  const floor = `${bare.toFixed(0)} per second`;
+  return [
+    atLeast({ what: 'convergence with one worker, of a bare loop', value: one / bare, aim: OF_LOOP, floor }),
+    atLeast({ what: 'convergence with four workers, of one', value: four / one, aim: 1, floor }),
+  ];
 }
 
 /** Reconciles the same clusters directly on the garden and waits for each, which shows the limit of the garden itself. */
@@ -121,7 +163,7 @@ async function bareLoop({ garden }: ClusterRig): Promise<number> {
   return shoots.length / ((performance.now() - startedAt) / 1_000);
 }
 
-async function measureSteady(rig: ClusterRig, clusters: number): Promise<void> {
+async function measureSteady(rig: ClusterRig, clusters: number, steadyMs: number): Promise<Verdict[]> {
   await rig.stopReconcilers();
   await rig.startReconcilers(2);
   const startedAt = performance.now();
@@ -132,17 +174,19 @@ async function measureSteady(rig: ClusterRig, clusters: number): Promise<void> {
     `${clusters.toLocaleString('en')} clusters made by 2 workers: ${((clusters - CHANGED_CLUSTERS) / seconds).toFixed(0)} per second.`,
   );
   await rig.resetCalls();
-  await new Promise((resolve) => setTimeout(resolve, STEADY_MS));
+  const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
+  await new Promise((resolve) => setTimeout(resolve, steadyMs));
+  const { cpu, statements } = await readCost();
   const calls = await rig.gardenCalls();
   const count = (pattern: RegExp) =>
     Object.entries(calls).reduce((sum, [key, times]) => (pattern.test(key) ? sum + times : sum), 0);
   const lists = count(/GET \/apis\/core.gardener.cloud\/v1beta1\/shoots$/);
   const watches = count(/WATCH /);
-  const relists = Math.floor(STEADY_MS / RELIST_MS);
+  const relists = Math.floor(steadyMs / RELIST_MS);
   const rest = Object.values(calls).reduce((sum, times) => sum + times, 0) - lists - watches;
   say(
     table(
-      [`steady for ${STEADY_MS / 1_000} s, a relist each ${RELIST_MS / 1_000} s`, 'calls', 'aim at most'],
+      [`steady for ${steadyMs / 1_000} s, a relist each ${RELIST_MS / 1_000} s`, 'calls', 'aim at most'],
       [
         ['list calls', String(lists), String((relists + 1) * Math.ceil(clusters / 500))],
         ['watches', String(watches), ''],
@@ -152,6 +196,17 @@ async function measureSteady(rig: ClusterRig, clusters: number): Promise<void> {
   );
   const memory = Object.entries(await rig.memory()).map(([name, mebibytes]) => [name, String(mebibytes)]);
   say(table([`memory at ${clusters.toLocaleString('en')} clusters`, 'MiB'], memory));
+  const share = (part: string) => ((cpu[part] ?? 0) / (steadyMs / 1_000)) * 100;
+  const used = Object.keys(cpu).map((part) => `${part} ${share(part).toFixed(1)} %`);
+  say(
+    `CPU time meanwhile, of a core: ${used.join(', ')}; ${((statements * 1_000) / steadyMs).toFixed(1)} statements per second.\n`,
+  );
+  const steady = `${clusters.toLocaleString('en')} steady clusters`;
+  return [
+    atMost({ what: `calls to the garden for ${steady}`, value: rest, aim: 0 }),
+    atMost({ what: `CPU of a reconciler with ${steady}`, value: share('reconcilers') / 2, aim: IDLE_SHARE, unit: '%' }),
+    atMost({ what: `CPU of a cluster API with ${steady}`, value: share('cluster API'), aim: IDLE_SHARE, unit: '%' }),
+  ];
 }
 
 /** Copies the first cluster, as accepted changes would leave the copies: due immediately. */
@@ -178,7 +233,8 @@ export async function untilConverged({ pool }: Pick<ClusterRig, 'pool'>, timeout
     'every cluster to converge',
     async () => {
       const { rows } = await pool.query<{ open: number }>(
-        'SELECT count(*)::int AS open FROM cluster WHERE observed_generation < generation OR due_at IS NOT NULL',
+        `SELECT count(*)::int AS open FROM cluster
+         WHERE observed_generation < generation OR due_at IS NOT NULL ${uncounted}`,
       );
       return rows[0]?.open === 0;
     },

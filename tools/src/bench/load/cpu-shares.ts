@@ -87,3 +87,21 @@ export function parentOf(pid: number): number {
   if (found === undefined) throw new Error(`There is no process ${pid}`);
   return found.parent;
 }
+
+/** A process and all below it, with their commands. */
+export function commandsBelow(pid: number): { pid: number; command: string }[] {
+  const processes = readProcesses();
+  const below = (parents: readonly number[]): number[] => {
+    const children = processes.filter(({ parent }) => parents.includes(parent)).map((each) => each.pid);
+    return children.length === 0 ? [] : [...children, ...below(children)];
+  };
+  return [pid, ...below([pid])].map((each) => ({ pid: each, command: commandOf(each) }));
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
+  } catch {
+    return ''; // ended meanwhile
+  }
+}

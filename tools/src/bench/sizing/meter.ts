@@ -82,7 +82,7 @@ function sample({ pids, postgresPort, redisPort }: MeterOptions): Sample {
 }
 
 /** Includes connections of Postgres that have ended, so that none takes its time away. */
-const cpuSecondsOf = (main: number): number =>
+export const cpuSecondsOf = (main: number): number =>
   membersOf([main]).reduce((sum, { pid, ticks, endedTicks }) => sum + ticks + (pid === main ? endedTicks : 0), 0) /
   TICKS_PER_SECOND;
 

@@ -1,0 +1,43 @@
+import { benchChanges } from './clusters/changes.js';
+import { benchReconcile } from './clusters/reconcile.js';
+import { benchStreams } from './clusters/streams.js';
+import { say } from './load/report.js';
+import { benchStart } from './start/start.js';
+import { type Verdict, verdictTable } from './verdicts.js';
+
+/** In the order of the table. Each starts its own installation, and returns its verdicts. */
+const parts = {
+  changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 5 }),
+  reconcile: ({ isLong }) =>
+    benchReconcile(
+      isLong
+        ? { seconds: 15, clusters: 10_000, steadySeconds: 65 }
+        : { seconds: 8, clusters: 1_000, steadySeconds: 25 },
+    ),
+  start: () => benchStart(),
+  streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 15, streams: 1_000 }),
+} satisfies Record<string, (options: AllBenchOptions) => Promise<readonly Verdict[]>>;
+
+export interface AllBenchOptions {
+  /** Whether each part measures as long as it does by itself. Otherwise all of them take less than ten minutes. */
+  readonly isLong: boolean;
+}
+
+/** Measures all paths with an aim, and prints one table. @returns whether all aims are reached */
+export async function benchAll(options: AllBenchOptions): Promise<boolean> {
+  const verdicts: Verdict[] = [];
+  for (const [name, measure] of Object.entries(parts)) {
+    const begunAt = performance.now();
+    say(`\n## ${name}\n`);
+    try {
+      verdicts.push(...(await measure(options)));
+    } catch (error) {
+      // The others are still worth knowing.
+      const measured = error instanceof Error ? error.message : String(error);
+      verdicts.push({ what: name, floor: '–', measured, aim: 'to be measured', isMet: false });
+    }
+    say(`\n${name} took ${((performance.now() - begunAt) / 1_000).toFixed(0)} s.`);
+  }
+  say(`\n${verdictTable(verdicts)}`);
+  return verdicts.every(({ isMet }) => isMet);
+}
