@@ -15,7 +15,7 @@ export interface ClientRow {
   readonly folder: string;
   /** The file of the folder that pins the version, and the package whose version it is. */
   readonly pin: {
-    readonly file: 'go.mod' | 'requirements.txt' | 'Cargo.lock' | 'package.json';
+    readonly file: 'go.mod' | 'requirements.txt' | 'collections.txt' | 'Cargo.lock' | 'package.json';
     readonly of: string;
   };
   /** Finds or builds its command. */
@@ -39,6 +39,9 @@ export interface ClientRow {
   readonly proves: string;
   readonly timeoutMs?: number;
 }
+
+const ansible = (): Promise<Client> =>
+  pythonProgram('ansible', 'keep.py', { atLeast: [3, 11], completedBy: ['complete.py', 'collections.txt'] });
 
 export const clientRows: readonly ClientRow[] = [
   {
@@ -145,5 +148,47 @@ export const clientRows: readonly ClientRow[] = [
     story: 'records',
     isInGate: false,
     proves: 'Changes of single records, found by the zone’s SOA record.',
+  },
+  {
+    name: 'ansible-hcloud',
+    title: 'Ansible, hetzner.hcloud',
+    folder: 'ansible',
+    pin: { file: 'collections.txt', of: 'ansible' },
+    provide: ansible,
+    snippets: ['hetzner.hcloud.yaml'],
+    needs: 'Python 3 with venv',
+    args: ['hetzner.hcloud'],
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    many: 0,
+    proves: 'A playbook with `zone_rrset` and `zone_rrset_info` of the collection 6.12.0.',
+  },
+  {
+    name: 'ansible-community',
+    title: 'Ansible, community.dns',
+    folder: 'ansible',
+    pin: { file: 'collections.txt', of: 'ansible' },
+    provide: ansible,
+    snippets: ['community.dns.yaml'],
+    needs: 'Python 3 with venv',
+    args: ['community.dns'],
+    address: 'built-in',
+    story: 'records',
+    isInGate: false,
+    proves: 'A playbook with `hetzner_dns_record_sets` of the collection 4.2.0, which also prunes.',
+  },
+  {
+    name: 'certbot',
+    title: 'certbot with certbot-dns-hetzner-cloud',
+    folder: 'certbot',
+    pin: { file: 'requirements.txt', of: 'certbot-dns-hetzner-cloud' },
+    provide: () => pythonProgram('certbot', 'keep.py'),
+    snippets: ['cli.ini'],
+    needs: 'Python 3 with venv, and Go',
+    address: 'built-in',
+    story: 'certificates',
+    isInGate: false,
+    proves: 'Certificates of pebble, with a wildcard and with a challenge delegated by CNAME.',
   },
 ];
