@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
+import { goModule } from '@corral/testing/go-programs';
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse, parseAllDocuments } from 'yaml';
 import { type Definition, type Schema, strict } from '../support/kubernetes/extract-kinds.js';
-import { goModule } from '../support/kubernetes/go-programs.js';
 import { builtFile } from '../support/system/program.js';
 
 /*

@@ -21,7 +21,7 @@ import { type Buckets, systemClock } from '@corral/rate-limit';
 import type { Health, Log, Metrics, TrustProxy } from '@corral/service';
 import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
-import { buildAccountHandlers } from './accounts/handlers.js';
+import { type AccountHandlerDeps, buildAccountHandlers } from './accounts/handlers.js';
 import { apiAudit } from './audit/api-entries.js';
 import { dnsAudit } from './audit/dns-entries.js';
 import { auditLog } from './audit/log.js';
@@ -48,7 +48,7 @@ import { Problem } from './problem.js';
 import { isOtherProject } from './servers/cloud-project.js';
 import { buildServerHandlers, type ServerConfig, type ServerHandlerDeps } from './servers/handlers.js';
 import { buildTeamHandlers, type TeamConfig } from './teams/handlers.js';
-import { tokenRoutes } from './tokens/routes.js';
+import { buildTokenHandlers, type TokenHandlerDeps } from './tokens/handlers.js';
 import { usageRoutes } from './usage/routes.js';
 import { usageStore } from './usage/store.js';
 
@@ -77,7 +77,9 @@ export interface AppDeps
     Pick<ConnectionHandlerDeps, 'verifyToken' | 'queue'>,
     Pick<ServerHandlerDeps, 'projects'>,
     Pick<DnsHandlerDeps, 'budgets'>,
-    Pick<EventHandlerDeps, 'eventNotifications'> {
+    Pick<EventHandlerDeps, 'eventNotifications'>,
+    Pick<AccountHandlerDeps, 'issuerCalls'>,
+    Pick<TokenHandlerDeps, 'issuerKeys'> {
   readonly config: AppConfig;
   /** For reads and single short statements. Changes have their own connections. */
   readonly prisma: Prisma;
@@ -202,7 +204,7 @@ function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, Reques
     ...usageRoutes({ store: usageStore(app.prisma), now: app.now }),
     ...buildTeamHandlers(deps),
     ...buildAccountHandlers(deps),
-    ...tokenRoutes(app),
+    ...buildTokenHandlers(deps),
     ...buildEventHandlers(deps),
     ...buildOperationHandlers(deps),
   };

@@ -32,6 +32,22 @@ const billingSecrets = {
   desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
 };
 
+/** Names as a URL has them, so that they compare. */
+const issuerHost = /^(\*\.)?[a-z0-9][a-z0-9.:-]*$/;
+const issuerHostsSpec = {
+  default: [],
+  desc: 'Comma-separated hosts of trusted issuers and of their keys that may have private addresses, such as those of Kubernetes clusters. `*.` stands for any subdomain. Other issuers must have public ones.',
+};
+const issuerHosts = variable<readonly string[]>(
+  issuerHostsSpec,
+  { type: 'hosts', expected: 'host names or addresses such as *.k8s.example.org,10.0.0.1', hidden: false },
+  (input) => {
+    const hosts = input.split(',').map((host) => host.trim().toLowerCase());
+    if (hosts.some((host) => !issuerHost.test(host))) refuseValue('has an entry that is not a host');
+    return hosts;
+  },
+);
+
 /** The console, which mails and answers link to, and the billing system. */
 const teamVariables = {
   ...consoleVariables,
@@ -104,6 +120,8 @@ export const clusterApiConfig = {
     desc: 'Development sign-in: an e-mail address is enough to sign in as any user. Works only on a loopback address and outside production.',
   }),
   NODE_ENV: text({ default: undefined, desc: '`production` forbids DEV_SIGN_IN.' }),
+
+  TRUSTED_ISSUER_HOSTS: issuerHosts,
 
   LIMIT_PER_ADDRESS: integer({
     default: clusterLimits.requestsPerAddressPerMinute,

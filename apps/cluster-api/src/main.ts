@@ -32,6 +32,8 @@ import { problemShape } from './http/error-shape.js';
 import { operationWaitLimits } from './operations/operation-waits.js';
 import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
+import { issuerCalls } from './tokens/issuer-calls.js';
+import { issuerKeys } from './tokens/issuer-keys.js';
 
 const SERVICE = 'cluster-api';
 /** Short because a request waits for the provider's answer. */
@@ -102,6 +104,7 @@ await startOrExit(SERVICE, async () => {
   const health = createHealth({ checks: { database: () => readiness.query('SELECT 1') }, log });
 
   const oidc = oidcSettings(config);
+  const calls = issuerCalls({ privateHosts: config.TRUSTED_ISSUER_HOSTS, allowLoopback: config.DEV_SIGN_IN });
   const eventNotifications = listenToTeamEvents({
     databaseUrl: config.DATABASE_URL,
     applicationName: SERVICE,
@@ -167,6 +170,8 @@ await startOrExit(SERVICE, async () => {
     secrets: config.SECRET_KEYS,
     eventNotifications: eventNotifications.subscribe,
     oidc: oidc === null ? null : oidcClient(oidc),
+    issuerCalls: calls,
+    issuerKeys: issuerKeys({ calls }),
     now: Date.now,
     verifyToken: (token) => verifyToken({ baseUrl: config.HCLOUD_API_URL, token }),
     projects: connectProjects({ baseUrl: config.HCLOUD_API_URL, timeoutMs: PROVIDER_MS_MAX }),

@@ -2,6 +2,7 @@ export * from './access.js';
 export type { BodyLimits } from './body-limits.js';
 export * from './cluster/accounts/account-access.js';
 export * from './cluster/accounts/service-account.js';
+export * from './cluster/accounts/trusted-issuer.js';
 export * from './cluster/answers.js';
 export type { CatalogueBody } from './cluster/clusters/catalogue.js';
 export * from './cluster/clusters/cost.js';

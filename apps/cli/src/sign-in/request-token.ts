@@ -1,8 +1,9 @@
-import { type BodyOf, type ClusterOperations, type ClusterSchemas, createClient } from '@corral/client';
+import { type ClusterSchemas, createClient } from '@corral/client';
 import type { Cli } from '../cli.js';
 
 type IssuedToken = ClusterSchemas['IssuedToken'];
-type TokenForm = BodyOf<ClusterOperations['exchangeToken']>;
+/** Which members there are depends on the grant. */
+type TokenForm = { readonly grant_type: string } & Readonly<Record<string, string>>;
 
 /**
  * Asks for a token (RFC 6749 section 4.1.3, RFC 8693).

@@ -105,6 +105,8 @@ function transactionOf(tx: Transaction, caller: PersonCaller, now: Date): Accoun
         create: { teamId, name, createdById, createdAt: now, ...columns },
         update: columns,
       });
+      // Exchanged tokens are cheap to replace, and a new one is issued under the new rights.
+      await tx.serviceAccountToken.deleteMany({ where: { teamId, accountId: saved.id, issuerId: { not: null } } });
       await audit(present === null ? 'service_account.create' : 'service_account.change', saved, { changes });
       return accountOf(saved);
     },

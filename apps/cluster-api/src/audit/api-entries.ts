@@ -38,7 +38,8 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
            request_id AS "requestId", detail, changes
     FROM (
       -- The entry of a kubeconfig is written before the issue and completed with its outcome.
-      SELECT *, CASE WHEN action <> 'kubeconfig.issue' OR detail->'issued' = 'true' THEN 'completed'
+      SELECT *, CASE WHEN action = 'service_account.refuse_exchange' THEN 'refused'
+                     WHEN action <> 'kubeconfig.issue' OR detail->'issued' = 'true' THEN 'completed'
                      WHEN detail->'issued' = 'false' THEN 'refused' ELSE 'pending' END AS outcome
       FROM audit_entry
     ) AS entry

@@ -1,11 +1,10 @@
-import type { CallingAccount } from '@corral/auth';
 import type { AuditAction, FieldChange, TeamId, UserId } from '@corral/contracts';
 import type { RawStatements } from '../changes/team-changes.js';
 
 /** Who acted in which team. Without a user or an account it was the service or a trusted system. */
 export interface AuditActor {
   readonly userId: UserId | null;
-  readonly account?: CallingAccount | null;
+  readonly account?: AuditedAccount | null;
   readonly team: { readonly id: TeamId };
   readonly requestId: string;
 }

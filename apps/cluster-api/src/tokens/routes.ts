@@ -1,26 +1,36 @@
 import { hash } from 'node:crypto';
 import type { SignInCodeStore } from '@corral/auth';
 import {
+  accessTokenType,
   type ClusterOperationId,
+  clusterLimits,
   commandLineClient,
   InvalidBody,
   type IssuedTokenBody,
   parseTokenPost,
+  subjectTokenTypes,
+  type TokenError,
   type TokenGrant,
   type TokenPost,
+  tokenExchangeGrant,
   tokenGrants,
 } from '@corral/contracts';
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import { requestContextOf } from '../http/caller.js';
 import { formOf } from '../http/form.js';
 import { Problem } from '../problem.js';
+import type { Exchange } from './exchange.js';
 
 export interface TokenRoutesDeps {
   readonly codes: Pick<SignInCodeStore, 'redeem'>;
+  readonly exchange: Exchange;
 }
 
+type Grant = (form: TokenPost, req: Request, res: Response) => Promise<IssuedTokenBody>;
+
 /** The token endpoint of OAuth 2.0: exchanges what the caller has for a credential of this API. */
-export function tokenRoutes({ codes }: TokenRoutesDeps) {
-  const grants: Readonly<Record<TokenGrant, (form: TokenPost, req: Request) => Promise<IssuedTokenBody>>> = {
+export function tokenRoutes({ codes, exchange }: TokenRoutesDeps) {
+  const grants: Readonly<Record<TokenGrant, Grant>> = {
     async authorization_code(form, req) {
       const { client_id: client, code, redirect_uri: redirectUri, code_verifier: verifier } = form;
       if (client !== commandLineClient) throw invalidRequest(`client_id must be ${commandLineClient}.`);
@@ -35,6 +45,21 @@ export function tokenRoutes({ codes }: TokenRoutesDeps) {
       }
       return { access_token: session.secret, token_type: 'Cookie', expires_in: session.expiresInSeconds };
     },
+
+    async [tokenExchangeGrant](form, _req, res) {
+      checkExchange(form);
+      const { audience, subject_token: subjectToken } = form;
+      if (audience === undefined || subjectToken === undefined) {
+        throw invalidRequest('audience, subject_token and subject_token_type are required.');
+      }
+      const token = await exchange({ audience, subjectToken }, requestContextOf(res));
+      return {
+        access_token: token,
+        issued_token_type: accessTokenType,
+        token_type: 'Bearer',
+        expires_in: clusterLimits.exchangedTokenSeconds,
+      };
+    },
   };
 
   return {
@@ -43,9 +68,9 @@ export function tokenRoutes({ codes }: TokenRoutesDeps) {
       const grant = tokenGrants.find((known) => known === form.grant_type);
       if (grant === undefined) {
         const detail = `grant_type must be one of ${tokenGrants.join(', ')}.`;
-        throw new Problem('invalid_token_request', detail, { tokenError: 'unsupported_grant_type' });
+        throw invalidRequest(detail, 'unsupported_grant_type');
       }
-      res.json(await grants[grant](form, req));
+      res.json(await grants[grant](form, req, res));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
@@ -60,5 +85,19 @@ function parsedForm(req: Request): TokenPost {
   }
 }
 
-const invalidRequest = (detail: string): Problem =>
-  new Problem('invalid_token_request', detail, { tokenError: 'invalid_request' });
+/** What a token could not have must not be asked for: the caller would rely on it. */
+function checkExchange(form: TokenPost): void {
+  const { subject_token_type: type, requested_token_type: wanted, scope, resource, actor_token: actor } = form;
+  if (!subjectTokenTypes.some((known) => known === type)) {
+    throw invalidRequest(`subject_token_type must be one of ${subjectTokenTypes.join(', ')}.`);
+  }
+  if (wanted !== undefined && wanted !== accessTokenType) {
+    throw invalidRequest(`requested_token_type must be ${accessTokenType}.`);
+  }
+  if (scope !== undefined) throw invalidRequest('scope is not supported: leave it out.', 'invalid_scope');
+  if (resource !== undefined) throw invalidRequest('resource is not supported: use audience.', 'invalid_target');
+  if (actor !== undefined) throw invalidRequest('actor_token is not supported: leave it out.');
+}
+
+const invalidRequest = (detail: string, tokenError: TokenError = 'invalid_request'): Problem =>
+  new Problem('invalid_token_request', detail, { tokenError });

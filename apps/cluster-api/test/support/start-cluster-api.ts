@@ -24,6 +24,8 @@ import { type ChangeLimits, changeDefaults } from '../../src/changes/change-turn
 import { connectDatabase, type ServiceDatabase } from '../../src/connect-database.js';
 import { eventDefaults } from '../../src/events/handlers.js';
 import { operationWaitLimits } from '../../src/operations/operation-waits.js';
+import { issuerCalls } from '../../src/tokens/issuer-calls.js';
+import { issuerKeys } from '../../src/tokens/issuer-keys.js';
 import { quotas } from './a-cluster.js';
 import { type ApiClient, checkedClient, type TestUser } from './checked-client.js';
 import { fakeGarden } from './fake-garden.js';
@@ -105,6 +107,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
   const sessionUse = sessionUseRecorder(pool, times, () => undefined);
   const accountUse = accountTokenUseRecorder(pool, () => undefined);
   const wakeups: Wakeup[] = [];
+  const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
   const secrets = new KeyRing([{ id: 'test', bytes: randomBytes(32) }]);
   const deps: AppDeps = {
     config: {
@@ -144,6 +147,8 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     accountUse,
     log,
     oidc: null,
+    issuerCalls: calls,
+    issuerKeys: issuerKeys({ calls, coolDownMs: 0 }),
     now: Date.now,
     buckets: memoryBuckets(Date.now),
     budgets: { readAll: async () => ({}) },

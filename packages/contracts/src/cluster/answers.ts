@@ -7,6 +7,7 @@ import {
   serviceAccountListSchema,
   serviceAccountSchema,
 } from './accounts/service-account.js';
+import { trustedIssuerListSchema, trustedIssuerSchema } from './accounts/trusted-issuer.js';
 import { catalogueSchema } from './clusters/catalogue.js';
 import { costDifferenceSchema, costSchema } from './clusters/cost.js';
 import { effectsSchema } from './clusters/effects.js';
@@ -318,6 +319,8 @@ export const clusterAnswerSchemas = {
   serviceAccountList: serviceAccountListSchema,
   accountTokenList: accountTokenListSchema,
   createdAccountToken: createdAccountTokenSchema,
+  trustedIssuer: trustedIssuerSchema,
+  trustedIssuerList: trustedIssuerListSchema,
   teamList: list(membershipSchema),
   team: teamSchema,
   teamDetailList: list(teamSchema),

@@ -66,6 +66,22 @@ export const clusterLimits = {
   /** Tokens of a service account that are kept after their end, for the list. */
   accountTokensEndedKept: 20,
   accountClusterPatterns: 10,
+  trustedIssuersPerTeam: 20,
+  /** Length of a URL or an audience. */
+  issuerCharacters: 255,
+  claimConditions: 10,
+  claimNameCharacters: 64,
+  claimValueCharacters: 255,
+  claimWildcards: 3,
+  /** Validity of a token by exchange. */
+  exchangedTokenSeconds: 900,
+  /** Of the token that is exchanged. */
+  subjectTokenCharacters: 8_192,
+  subjectTokenHoursMax: 24,
+  subjectTokenLeewaySeconds: 30,
+  exchangesPerAccountPerMinute: 60,
+  /** Refused exchanges of a team in its audit log. Further ones are only counted. */
+  exchangeRefusalsLoggedPerMinute: 20,
 
   invitationDays: 14,
   /** Maximum age of a billing event's signature, or lead over our clock. */

@@ -78,7 +78,9 @@ export const problemCodes = {
   invalid_grant: {
     status: 400,
     title: 'The grant is not accepted',
-    meaning: 'The code is wrong, was used before or has expired, or belongs to another request. Sign in again.',
+    meaning:
+      'A code is wrong, used, expired, or of another request: sign in again. A token of an issuer is not valid, or no ' +
+      'trusted issuer of the team fits it: the audit log of the team has the reason.',
   },
   email_not_verified: {
     status: 403,

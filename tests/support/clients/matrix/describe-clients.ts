@@ -98,8 +98,8 @@ function playsOf(row: ClientRow): [Story, Play] {
   return [(stage, trouble) => playRecords(play(stage), trouble), (stage) => playRecordsNearQuota(play(stage))];
 }
 
-/** Enough for more than one page of a list. */
-const MANY = 30;
+/** Enough for more than one page of a list; in `npm test`, whose time is short, enough for every kind of change. */
+const MANY = process.env.CORRAL_TEST_LONG === undefined ? 3 : 30;
 
 /** Sets the stage for a client, in its team. */
 export async function stageOf({ row, client }: ProvidedRow, around: Surroundings, folder: string): Promise<Stage> {

@@ -33,9 +33,9 @@ function resultsTable(rows: readonly ClientRow[]): string {
   const cells = rows.map((row) => {
     const result = recordedResult(row);
     const parts = partNames.map((name) => cellOf(result?.parts[name]?.runs));
-    return [row.title, pinnedVersion(row), ...parts, result === null ? '' : `\`${result.ran}\``, row.proves];
+    return [row.title, pinnedVersion(row), ...parts, result === null ? '' : `\`${result.ran}\``, row.needs, row.proves];
   });
-  return markdownTable(['client', 'version', ...partNames, 'shown by', 'in particular'], cells);
+  return markdownTable(['client', 'version', ...partNames, 'shown by', 'which needs', 'in particular'], cells);
 }
 
 const cellOf = (runs: 'first' | 'again' | undefined): string =>

@@ -32,7 +32,7 @@ export interface ClientRow {
   readonly story: 'records' | 'certificates';
   /** Whether `npm test` tries it, and not only `npm run test:long -- clients`. */
   readonly isInGate: boolean;
-  /** The number of further record sets: the default is 30. */
+  /** The number of further record sets: the default is 30, in `npm test` 3. */
   readonly many?: number;
   readonly additions?: Additions;
   /** What its run shows in particular, as the page says it: a sentence. */

@@ -12,6 +12,7 @@ export const absentNames: Readonly<Record<string, string>> = {
   pool: 'none',
   ref: 'none',
   account: 'none',
+  issuer: 'none',
   id: '00000000-0000-4000-8000-000000000000',
   server_id: '4000000000',
 };

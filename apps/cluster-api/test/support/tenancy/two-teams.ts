@@ -35,6 +35,18 @@ export async function furnish(t: TestClusterApi, team: TestTeam): Promise<Furnis
     data: { teamId: team.id, ...invited, expiresAt: new Date(Date.now() + FORTNIGHT_MS) },
   });
   await t.createAccount(team, `${slug}-ci`, { role: 'member' });
+  await t.api
+    .as(team.admin)
+    .put(team.path(`/trusted-issuers/${slug}-issuer/`))
+    .send({
+      spec: {
+        issuer: 'https://id.test',
+        audience: marker,
+        claims: { sub: `${marker}` },
+        serviceAccount: `${slug}-ci`,
+      },
+    })
+    .expect(201);
   const spare = await t.createUser(`spare@${slug}.test`, [{ team, role: 'member' }]);
   const serverId = randomInt(1, 1_000_000_000);
   await t.pool.query(
@@ -93,6 +105,7 @@ async function handlesOf(
     pool: await read('SELECT DISTINCT name AS handle FROM node_pool WHERE team_id = $1'),
     ref: refs,
     account: await read('SELECT name AS handle FROM service_account WHERE team_id = $1'),
+    issuer: await read('SELECT name AS handle FROM trusted_issuer WHERE team_id = $1'),
     id: [...(await idsOf({ pool }, team)), ...members.map(({ number }) => String(number))],
     text: [...names, ...refs, team.admin.email, 'user', 'token'],
   };

@@ -1,8 +1,10 @@
 import { type ClusterRoute, team } from '../route.js';
 import { accountTokenPostSchema, serviceAccountPutSchema } from './service-account.js';
+import { trustedIssuerPutSchema } from './trusted-issuer.js';
 
 const accounts = `${team}/service-accounts/`;
 const tokens = `${accounts}{account}/tokens/`;
+const issuers = `${team}/trusted-issuers/`;
 
 /** Access of programs. Only people create credentials, so that none outlives the decision of a person. */
 export const accountRoutes = [
@@ -73,6 +75,47 @@ export const accountRoutes = [
     method: 'delete',
     path: `${tokens}{id}/`,
     summary: 'Revoke a token permanently, effective with its next request',
+    access: 'admin',
+    people: true,
+    answers: { 204: null },
+    problems: [],
+  },
+  {
+    operationId: 'listTrustedIssuers',
+    method: 'get',
+    path: issuers,
+    summary: 'List the issuers whose tokens the team exchanges, by name',
+    access: 'admin',
+    people: true,
+    answers: { 200: 'trustedIssuerList' },
+    problems: [],
+  },
+  {
+    operationId: 'putTrustedIssuer',
+    method: 'put',
+    path: `${issuers}{issuer}/`,
+    summary: 'Trust an issuer, or change its conditions; tokens by exchange with it end at once',
+    access: 'admin',
+    people: true,
+    answers: { 200: 'trustedIssuer', 201: 'trustedIssuer' },
+    problems: ['quota_exceeded'],
+    body: trustedIssuerPutSchema,
+  },
+  {
+    operationId: 'getTrustedIssuer',
+    method: 'get',
+    path: `${issuers}{issuer}/`,
+    summary: 'Show one trusted issuer',
+    access: 'admin',
+    people: true,
+    answers: { 200: 'trustedIssuer' },
+    problems: [],
+  },
+  {
+    operationId: 'deleteTrustedIssuer',
+    method: 'delete',
+    path: `${issuers}{issuer}/`,
+    summary: 'Trust an issuer no longer; tokens by exchange with it end at once',
     access: 'admin',
     people: true,
     answers: { 204: null },

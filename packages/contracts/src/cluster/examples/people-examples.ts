@@ -114,11 +114,25 @@ export const peopleRequestExamples: Readonly<Record<string, Examples>> = {
   },
   devSignIn: one('A user of the development set-up', { email: 'admin@acme.test' }),
   authorize: one('The person agrees', { request: 'from-the-page', decision: 'allow' }),
-  exchangeToken: one('The command line redeems its code', {
-    grant_type: 'authorization_code',
-    client_id: 'corral-cli',
-    code: 'SplxlOBeZQQYbYS6WxSbIA-SplxlOBeZQQYbYS6WxSb',
-    redirect_uri: 'http://127.0.0.1:51004/callback',
-    code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
-  }),
+  exchangeToken: {
+    exchange: {
+      summary: 'A pipeline becomes a service account',
+      value: {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        audience: 'acme/ci',
+        subject_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl',
+        subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      },
+    },
+    code: {
+      summary: 'The command line redeems its code',
+      value: {
+        grant_type: 'authorization_code',
+        client_id: 'corral-cli',
+        code: 'SplxlOBeZQQYbYS6WxSbIA-SplxlOBeZQQYbYS6WxSb',
+        redirect_uri: 'http://127.0.0.1:51004/callback',
+        code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+      },
+    },
+  },
 };

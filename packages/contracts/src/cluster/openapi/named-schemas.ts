@@ -2,6 +2,7 @@ import { rrsetSchema } from '../../dns/answers.js';
 import { writableTypes } from '../../dns/limits.js';
 import type { NamedSchemas } from '../../openapi-schemas.js';
 import { accountActions, accountTokenPostSchema, serviceAccountPutSchema } from '../accounts/service-account.js';
+import { trustedIssuerPutSchema } from '../accounts/trusted-issuer.js';
 import { type ClusterAnswer, clusterAnswerSchemas, problemSchema } from '../answers.js';
 import { clusterEffectKinds, effectsSchema, poolEffectKinds } from '../clusters/effects.js';
 import {
@@ -94,8 +95,8 @@ const answerNames: Partial<Record<ClusterAnswer, string>> = {
 export const answerNameOf = (answer: ClusterAnswer): string =>
   answerNames[answer] ?? `${answer[0]?.toUpperCase()}${answer.slice(1)}`;
 
-const { cluster, nodePool, operation, connection, adoptedServer, serviceAccount, auditEntry, team, teamList, usage } =
-  clusterAnswerSchemas;
+const { cluster, nodePool, operation, connection, adoptedServer, serviceAccount, auditEntry } = clusterAnswerSchemas;
+const { trustedIssuer, team, teamList, usage } = clusterAnswerSchemas;
 const { spec: clusterSpec, status: clusterStatus } = cluster.properties;
 const [subscription] = team.properties.subscription.anyOf;
 const [clusterEffect, poolEffect] = effectsSchema.items.anyOf;
@@ -144,6 +145,8 @@ const answerParts = {
   ServiceAccountSpec: serviceAccount.properties.spec,
   AccountNarrowing: serviceAccount.properties.spec.properties.narrowing,
   AccountToken: clusterAnswerSchemas.accountTokenList.properties.items.items,
+  TrustedIssuerMetadata: trustedIssuer.properties.metadata,
+  TrustedIssuerSpec: trustedIssuer.properties.spec,
   IssuedScope: clusterAnswerSchemas.kubeconfig.properties.scope,
   KubeconfigIssue: clusterAnswerSchemas.kubeconfigIssueList.properties.items.items,
   SentInvitation: clusterAnswerSchemas.sentInvitationList.properties.items.items,
@@ -184,6 +187,8 @@ const requests = {
   ServiceAccountSpecInput: serviceAccountPutSchema.properties.spec,
   AccountNarrowingInput: serviceAccountPutSchema.properties.spec.properties.narrowing,
   NewAccountToken: accountTokenPostSchema,
+  TrustedIssuerDeclaration: trustedIssuerPutSchema,
+  TrustedIssuerSpecInput: trustedIssuerPutSchema.properties.spec,
   TeamChange: teamPutSchema,
   MemberChange: memberPutSchema,
   NewInvitation: invitationPostSchema,

@@ -91,7 +91,7 @@ function operationOf(route: ClusterRoute, { request }: DocumentSchemas): object 
     operationId: route.operationId,
     tags: [tagOf(route.path)],
     summary: route.summary,
-    description: accessDescriptions[route.access],
+    description: accessDescriptions[route.access] + (route.people === true ? ' Not for service accounts.' : ''),
     ...(route.access === 'public' ? { security: [] } : isForPeople(route) ? { security: [{ session: [] }] } : {}),
     parameters: [
       ...pathParametersOf(route.path).map((name) => ({

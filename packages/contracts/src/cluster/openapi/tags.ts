@@ -9,6 +9,7 @@ const teams: Tag = { name: 'Teams', description: 'Teams, their members and invit
 const sessions: Tag = { name: 'Sign-in', description: 'Sign-in and sessions.' };
 const billing: Tag = { name: 'Billing', description: 'Subscriptions of teams, as reported by the billing system.' };
 const adoptedServers: Tag = { name: 'Adopted servers', description: 'Servers of a team that node pools can use.' };
+const accounts: Tag = { name: 'Service accounts', description: 'Access of programs, and their tokens.' };
 const dns: Tag = { name: 'DNS', description: 'DNS tokens and DNS usage of a team.' };
 
 /** Tags by path word. */
@@ -24,7 +25,8 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   'dns-session': dns,
   'dns-usage': dns,
   usage: { name: 'Usage', description: 'Usage of a team over time.' },
-  'service-accounts': { name: 'Service accounts', description: 'Access of programs, and their tokens.' },
+  'service-accounts': accounts,
+  'trusted-issuers': accounts,
   audit: { name: 'Audit', description: 'Audit log of both APIs.' },
   events: { name: 'Events', description: 'Live changes.' },
   billing,

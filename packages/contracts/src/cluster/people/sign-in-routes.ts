@@ -87,7 +87,7 @@ export const signInRoutes = [
     operationId: 'exchangeToken',
     method: 'post',
     path: '/auth/token/',
-    summary: 'Exchange a code of the command line for a session (RFC 6749)',
+    summary: 'Exchange a token of a trusted issuer (RFC 8693), or a code of the command line (RFC 6749)',
     access: 'public',
     form: 'only',
     answers: { 200: 'issuedToken' },

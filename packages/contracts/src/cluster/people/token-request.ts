@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { clusterBodyLimits } from '../limits.js';
 import { filled } from '../schema-parts.js';
 
 /** Codes for OAuth clients (RFC 6749 sections 4.1.2.1 and 5.2, RFC 8693 section 2.2.2). */
@@ -7,12 +8,22 @@ export const tokenErrors = [
   'invalid_request',
   'invalid_grant',
   'unsupported_grant_type',
+  'invalid_scope',
+  'invalid_target',
   'temporarily_unavailable',
 ] as const;
 export type TokenError = (typeof tokenErrors)[number];
 
-export const tokenGrants = ['authorization_code'] as const;
+export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+export const tokenGrants = ['authorization_code', tokenExchangeGrant] as const;
 export type TokenGrant = (typeof tokenGrants)[number];
+
+/** Types of tokens that are exchanged (RFC 8693 section 3). */
+export const subjectTokenTypes = [
+  'urn:ietf:params:oauth:token-type:jwt',
+  'urn:ietf:params:oauth:token-type:id_token',
+] as const;
+export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 const short = { type: 'string', minLength: 1, maxLength: 256 } as const;
 
@@ -33,6 +44,21 @@ export const tokenPostSchema = {
       pattern: '^[A-Za-z0-9._~-]{43,128}$',
       description: 'With `authorization_code`: the text whose SHA-256 was `code_challenge`.',
     },
+    audience: { ...short, description: 'Of an exchange: `{team}/{service account}`, such as `acme/ci`.' },
+    subject_token: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterBodyLimits.bytes,
+      description: 'Of an exchange: the token of the trusted issuer.',
+    },
+    subject_token_type: {
+      ...short,
+      description: `Of an exchange: ${subjectTokenTypes.map((type) => `\`${type}\``).join(' or ')}.`,
+    },
+    requested_token_type: { ...short, description: `Of an exchange: \`${accessTokenType}\`, or absent.` },
+    resource: { ...short, description: 'Not supported.' },
+    scope: { ...short, description: 'Not supported: a token has the rights of its service account.' },
+    actor_token: { ...short, description: 'Not supported.' },
   },
 } as const satisfies JSONSchema;
 
@@ -45,9 +71,14 @@ export const issuedTokenSchema = {
   required: ['access_token', 'token_type', 'expires_in'],
   properties: {
     access_token: { ...filled, description: 'Shown only once, and not stored.' },
+    issued_token_type: {
+      enum: [accessTokenType],
+      description: 'Of an exchange (RFC 8693).',
+    },
     token_type: {
-      enum: ['Cookie'],
-      description: '`Cookie`: the value of the cookie `sessionid`, of a session of its own.',
+      enum: ['Bearer', 'Cookie'],
+      description:
+        '`Bearer`: the token of a service account. `Cookie`: the value of the cookie `sessionid`, of a session of its own.',
     },
     expires_in: {
       type: 'integer',

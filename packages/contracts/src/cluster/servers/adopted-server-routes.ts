@@ -44,7 +44,7 @@ export const adoptedServerRoutes = [
     operationId: 'getAdoptedServer',
     method: 'get',
     path: `${servers}{server_id}/`,
-    summary: 'One adopted server',
+    summary: 'Show one adopted server',
     access: 'viewer',
     answers: { 200: 'adoptedServer' },
     problems: [],

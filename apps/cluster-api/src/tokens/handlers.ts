@@ -1,0 +1,44 @@
+import type { SignInCodeStore } from '@corral/auth';
+import type { Prisma } from '@corral/database';
+import type { Buckets } from '@corral/rate-limit';
+import type { Metrics } from '@corral/service';
+import type { ChangeTeam } from '../changes/team-changes.js';
+import { tokenExchange } from './exchange.js';
+import { exchangeStore } from './exchange-store.js';
+import type { KeysOf } from './issuer-keys.js';
+import { tokenRoutes } from './routes.js';
+
+export interface TokenHandlerDeps {
+  readonly codes: SignInCodeStore;
+  readonly prisma: Prisma;
+  readonly changeTeam: ChangeTeam;
+  readonly issuerKeys: KeysOf;
+  readonly buckets: Buckets;
+  readonly metrics: Metrics;
+  /** Unix time in ms. */
+  readonly now: () => number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Builds the handler of the token endpoint. */
+export function buildTokenHandlers(deps: TokenHandlerDeps) {
+  const { codes, prisma, changeTeam, issuerKeys, buckets, metrics, now } = deps;
+  const exchanges = metrics.counter({
+    name: 'corral_token_exchanges_total',
+    help: 'Exchanges of tokens of trusted issuers: issued, or why they were refused',
+    labelNames: ['outcome'],
+  });
+  const exchange = tokenExchange({
+    store: exchangeStore(prisma, changeTeam),
+    keysOf: issuerKeys,
+    async take(key, perMinute) {
+      const rule = { capacity: perMinute, periodMs: MINUTE_MS };
+      const { allowed, retryInMs } = await buckets.take(`cluster-api/exchange:${key}`, rule);
+      return allowed ? 0 : Math.max(1, Math.ceil(retryInMs / 1_000));
+    },
+    count: (outcome) => exchanges.inc({ outcome }),
+    now,
+  });
+  return tokenRoutes({ codes, exchange });
+}
