@@ -49,16 +49,17 @@ function operations({ paths }) {
   return Object.values(paths).flatMap((path) => Object.values(path));
 }
 
-/** By operation: method, path, and whether it takes a key or a cursor. Redirects are for browsers and have no row. */
+/** By operation: method, path, and whether it takes a key, a cursor or a form. Redirects are for browsers and have no row. */
 function operationsOf({ paths }) {
   const rows = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { responses }]) => Object.keys(responses).some(isSuccess))
-      .map(([method, { operationId, parameters }]) => {
+      .map(([method, { operationId, parameters, requestBody }]) => {
         const takes = (parameter) => parameters.some(({ name }) => name === parameter);
         const row = { method: method.toUpperCase(), path };
         if (takes('Idempotency-Key')) row.idempotent = true;
         if (takes('cursor')) row.paged = true;
+        if (requestBody !== undefined && !('application/json' in requestBody.content)) row.form = true;
         return [operationId, row];
       }),
   );

@@ -11,7 +11,8 @@ import {
 } from '../support/clients/built-in-name.js';
 import { pebble } from '../support/clients/client-programs.js';
 import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
-import { describeClient, provide } from '../support/clients/matrix/describe-clients.js';
+import { describeClient, provide, type Surroundings } from '../support/clients/matrix/describe-clients.js';
+import { describeExternalDns } from '../support/clients/matrix/external-dns.js';
 import { clientRows } from '../support/clients/matrix/rows.js';
 import { type Pebble, startPebble } from '../support/clients/pebble.js';
 import { type System, startSystem } from '../support/system/start-system.js';
@@ -49,10 +50,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-for (const each of provided)
-  describeClient(each, () => ({
-    system,
-    endpoint: ({ token }) => ({ HCLOUD_ENDPOINT: system.url, HCLOUD_TOKEN: token }),
-    builtIn: ({ token }) => builtInAddress(folder, { proxyUrl: proxy.url, token }),
-    authority: () => authority?.env ?? {},
-  }));
+const surroundings = (): Surroundings => ({
+  system,
+  endpoint: ({ token }) => ({ HCLOUD_ENDPOINT: system.url, HCLOUD_TOKEN: token }),
+  builtIn: ({ token }) => builtInAddress(folder, { proxyUrl: proxy.url, token }),
+  authority: () => authority?.env ?? {},
+});
+for (const each of provided) {
+  describeClient(each, surroundings);
+  if (each.row.name === 'external-dns') describeExternalDns(each, surroundings);
+}

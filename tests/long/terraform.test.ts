@@ -9,7 +9,7 @@ import {
   tlsOfUpstreamName,
   UPSTREAM_NAME,
 } from '../support/clients/built-in-name.js';
-import { hcloudGo, lego, missingOf, walk } from '../support/clients/client-programs.js';
+import { hcloudGo, legoChallenge, missingOf, walk } from '../support/clients/client-programs.js';
 import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
 import type { UpstreamRrset } from '../support/system/local-cloud.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
@@ -25,7 +25,7 @@ const CHANGES = ['apply', 'refresh before ttl', 'ttl', 'refresh before records',
 const ENDS = ['refresh', 'refresh before destroy', 'destroy'];
 const PLAY_MS = 3_600_000;
 
-const [go, challenger] = [await hcloudGo(), await lego()];
+const [go, challenger] = [await hcloudGo(), await legoChallenge()];
 
 /** The default limits of a gateway. The record quota is not a rate: the challenges come in addition to its sets. */
 const byDefault = {

@@ -11,6 +11,8 @@ export interface OperationRow {
   readonly idempotent?: true;
   /** Accepts `limit` and `cursor`. */
   readonly paged?: true;
+  /** Its body is a form. */
+  readonly form?: true;
 }
 export type OperationTable = Readonly<Record<string, OperationRow>>;
 
@@ -52,12 +54,12 @@ export async function call(
 }
 
 export function outgoingOf(table: OperationTable, id: string, params: Params, options: AnyOptions): Outgoing {
-  const { method, path, idempotent } = table[id] as OperationRow;
+  const { method, path, idempotent, form } = table[id] as OperationRow;
   const { body, signal, timeoutMs, holdMs } = options;
   const key = idempotent ? (options.idempotencyKey ?? newIdempotencyKey()) : undefined;
   const headers = {
     Accept: options.accept ?? 'application/json',
-    'Content-Type': body === undefined ? undefined : 'application/json',
+    'Content-Type': body === undefined ? undefined : form ? 'application/x-www-form-urlencoded' : 'application/json',
     'If-Match': options.ifMatch,
     'If-None-Match': options.ifNoneMatch,
     'Idempotency-Key': key,
@@ -68,7 +70,7 @@ export function outgoingOf(table: OperationTable, id: string, params: Params, op
     method,
     path: `${filled(id, path, params)}${queryText(options.query ?? {})}`,
     headers: Object.fromEntries(Object.entries(headers).filter(hasValue)),
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body: body === undefined ? undefined : form ? formText(body as Query) : JSON.stringify(body),
     isRepeatable: method !== 'POST' || key !== undefined,
     signal,
     timeoutMs,
@@ -88,13 +90,18 @@ function filled(operationId: string, path: string, params: Params): string {
   });
 }
 
-/** A list is given as one parameter per value. */
 function queryText(query: Query): string {
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    [value].flat().flatMap((each) => (each === undefined || each === null ? [] : [[name, String(each)]])),
-  );
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+  const text = formText(query);
+  return text === '' ? '' : `?${text}`;
 }
+
+/** A list is given as one parameter per value. */
+const formText = (given: Query): string =>
+  new URLSearchParams(
+    Object.entries(given).flatMap(([name, value]) =>
+      [value].flat().flatMap((each) => (each === undefined || each === null ? [] : [[name, String(each)]])),
+    ),
+  ).toString();
 
 function answerOf(operationId: string, { status, headers, text }: Incoming): Answer {
   const requestId = headers.get('X-Correlation-Id');

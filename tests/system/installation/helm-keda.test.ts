@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
+import { findGoProgram, missingGoProgram } from '@corral/testing/go-programs';
 import { describe, expect, it } from '@jest/globals';
 import { renderChart } from '../../support/kubernetes/chart.js';
-import { findGoProgram, missingGoProgram } from '../../support/kubernetes/go-programs.js';
 import { missingProgram } from '../../support/prometheus.js';
 
 const helm = findGoProgram('helm') ?? '';

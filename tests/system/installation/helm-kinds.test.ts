@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describeNeeding } from '@corral/testing';
+import { findGoProgram, missingGoProgram } from '@corral/testing/go-programs';
 import { describe, expect, it } from '@jest/globals';
 import { kindsFile, renderChart, renderText, runKubeconform, valueSets } from '../../support/kubernetes/chart.js';
 import { extractKinds } from '../../support/kubernetes/extract-kinds.js';
-import { findGoProgram, missingGoProgram } from '../../support/kubernetes/go-programs.js';
 
 const [helm, kubeconform] = [findGoProgram('helm') ?? '', findGoProgram('kubeconform') ?? ''];
 const missingKubeconform =

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, describeNeeding, freePort, startProcess } from '@corral/testing';
+import { findGoProgram, missingGoProgram } from '@corral/testing/go-programs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { parse, parseAllDocuments } from 'yaml';
@@ -18,7 +19,6 @@ import {
   runHelm,
   valueSets,
 } from '../../support/kubernetes/chart.js';
-import { findGoProgram, missingGoProgram } from '../../support/kubernetes/go-programs.js';
 import { startLocalCloud } from '../../support/system/local-cloud.js';
 import { builtFile, program } from '../../support/system/program.js';
 import { type Ends, UNLIMITED, undo, ZONE } from '../../support/system/system-parts.js';

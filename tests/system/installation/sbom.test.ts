@@ -15,6 +15,7 @@ describe.each([
   ['cluster-api', ['express', 'ajv', '@prisma/client']],
   ['reconciler', ['bullmq', '@kubernetes/client-node']],
   ['admin', ['commander', '@prisma/schema-engine-wasm']],
+  ['cli', ['commander', 'cli-table3', 'yaml']],
   ['console', ['react', '@tanstack/react-router']],
 ])('the bill of materials of %s', (app, shipped) => {
   const text = distOf(app, 'sbom.cdx.json');

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startOrExit } from '@corral/service';
+import { findGoProgram } from '@corral/testing/go-programs';
 import { buildApiServer, findProgram } from './build-api-server.js';
+import { installChart } from './install-chart.js';
 import { type Lived, liveOn } from './live-on.js';
 import { type Probe, type Probing, prepare } from './probe.js';
 import { probesOfAccess } from './probes-of-access.js';
@@ -21,29 +23,54 @@ const say = (line: string) => console.error(line);
 
 await startOrExit('npm run conformance', async () => {
   const [what, ...rest] = process.argv.slice(2);
-  if (what !== 'garden' || rest.length > 0) throw new Error('Usage: npm run conformance -- garden');
-  const code = await compareGardens();
+  const known: Readonly<Record<string, () => Promise<number>>> = { garden: compareGardens, chart: tryChart };
+  const compare = known[what ?? ''];
+  if (compare === undefined || rest.length > 0) throw new Error('Usage: npm run conformance -- garden|chart');
+  const code = await compare();
   for (const end of atEnd) await end();
   process.exit(code);
 });
 
 /** @returns the exit code: 1 if the real API server does not do what Corral relies on */
 async function compareGardens(): Promise<number> {
+  const kubePrograms = await findKubePrograms();
+  if (kubePrograms === null) return 0;
+  const projectToken = randomBytes(32).toString('hex');
+  const local = await outcomesOn(await startLocal(repository, projectToken), projectToken);
+  const kube = await startKube({ ...kubePrograms, repository });
+  const real = await outcomesOn(kube, projectToken);
+  const lived = await liveOn(kube);
+  return report(real, local, lived);
+}
+
+/** Null, with a word, if this machine lacks something. */
+async function findKubePrograms(): Promise<{ etcd: string; apiServer: string } | null> {
   const [etcd, go] = [
     await findProgram(process.env.CORRAL_ETCD ?? 'etcd', '--version'),
     await findProgram('go', 'version'),
   ];
   if (etcd === null || go === null) {
     say(`Skipped: it wants ${etcd === null ? 'etcd (Debian: etcd-server, or CORRAL_ETCD)' : 'Go 1.26'}.`);
-    return 0;
+    return null;
   }
-  const apiServer = await buildApiServer(repository, say);
-  const projectToken = randomBytes(32).toString('hex');
-  const local = await outcomesOn(await startLocal(repository, projectToken), projectToken);
-  const kube = await startKube({ etcd, apiServer, repository });
-  const real = await outcomesOn(kube, projectToken);
-  const lived = await liveOn(kube);
-  return report(real, local, lived);
+  return { etcd, apiServer: await buildApiServer(repository, say) };
+}
+
+/** @returns the exit code: 1 if the chart does not do on the real API server what it should */
+async function tryChart(): Promise<number> {
+  const kubePrograms = await findKubePrograms();
+  if (kubePrograms === null) return 0;
+  const helm = findGoProgram('helm', { ...process.env, CORRAL_TEST_LONG: '1' });
+  if (helm === null) throw new Error('Helm could neither be found nor built from the Go module proxy.');
+  const kube = await startKube({ ...kubePrograms, repository });
+  atEnd.push(() => kube.stop());
+  const steps = await installChart(kube, helm, repository);
+  for (const { name, problem } of steps) {
+    console.log(`${problem === null ? 'ok  ' : 'FAIL'} The chart ${name}${problem === null ? '' : `: ${problem}`}`);
+  }
+  const failed = steps.filter(({ problem }) => problem !== null).length;
+  console.log(`\n${steps.length} steps on ${kube.name}: ${steps.length - failed} went well, ${failed} did not.`);
+  return failed === 0 ? 0 : 1;
 }
 
 interface Outcomes {

@@ -151,15 +151,20 @@ async function furnish(admin: Caller, repository: string): Promise<void> {
     join(repository, 'tools', 'conformance', 'definitions.yaml'),
     ...published.map((name) => join(manifests, name)),
   ];
-  for (const document of files.flatMap((name) => readFileSync(name, 'utf8').split(/^---$/m))) {
-    await must(admin, 'PATCH', `${pathOf(document)}?fieldManager=operator`, document, applyType);
-  }
+  for (const name of files) await applyDocuments(admin, readFileSync(name, 'utf8'));
   await waitFor('the kinds to be served', async () => {
     for (const kind of ['core.gardener.cloud/v1beta1/shoots', 'security.gardener.cloud/v1alpha1/credentialsbindings']) {
       await must(admin, 'GET', `/apis/${kind}`);
     }
     return true;
   });
+}
+
+/** Applies the documents of a file with definitions of kinds, accounts or roles. */
+export async function applyDocuments(admin: Caller, text: string): Promise<void> {
+  for (const document of text.split(/^---$/m).filter((each) => each.trim() !== '')) {
+    await must(admin, 'PATCH', `${pathOf(document)}?fieldManager=operator`, document, applyType);
+  }
 }
 
 const collections: Readonly<Record<string, string>> = {

@@ -18,6 +18,7 @@ export interface LongTest {
 const MINUTES = { crash: 30, soak: 9 };
 const TIMES = {
   crash: 1,
+  pipeline: 1,
   soak: 1,
   clients: 1,
   orders: 3,
@@ -52,6 +53,9 @@ export const usage = `Usage: npm run test:long -- <part> [options]
   clients [--times ${TIMES.clients}]
           tries every client of tests/clients, also those that take long to build: under faults, near a quota, and once more without
           an effect. It takes 15 minutes, and as many more the first time. CORRAL_CLIENTS=lego,certbot tries these only.
+  pipeline [--times ${TIMES.pipeline}]
+          lets a pipeline create, change and delete 40 clusters with the command line, while both services are killed, and checks that
+          what it reported is true. It takes 5 minutes.
   orders [--times ${TIMES.orders}]
           runs all tests in a random order, several times. Each run takes 10 minutes on two cores, like \`npm test\`.
   images [--times ${TIMES.images}]
@@ -72,7 +76,7 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           creates, changes and destroys 200 record sets as Terraform does, 10 and 30 at a time, under the default limits, with lego on
           the same token. It takes 20 minutes, mostly waiting.
 
-Each run has its own seed, which is printed. Set CORRAL_CRASH_SEED to repeat the random choices of a crash or soak run.`;
+Each run has its own seed, which is printed. Set CORRAL_CRASH_SEED to repeat the random choices of a crash, soak or pipeline run.`;
 
 /** @throws Error with the mistake and the usage */
 export function parseLongArguments([part, ...args]: readonly string[]): LongTest {
@@ -92,6 +96,11 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       refuseWords(words);
       const env = { CORRAL_SOAK_MINUTES: String(minutes) };
       return { run: { args: ['tests', 'system/dns/dns-crash.test'], env, isSeeded: true }, times };
+    }
+    case 'pipeline': {
+      const { words, times } = parse(args, { times: TIMES.pipeline });
+      refuseWords(words);
+      return { run: { args: ['tests', 'long/pipeline'], env: { CORRAL_TEST_LONG: '1' }, isSeeded: true }, times };
     }
     case 'orders': {
       const { words, times } = parse(args, { times: TIMES.orders });

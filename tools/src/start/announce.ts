@@ -106,6 +106,9 @@ function clusterCommands({ baseUrl, upstream, defaults, teams: [team] }: Running
     `  curl -sS -b $COOKIE -X POST $CLUSTERS/web/kubeconfig/ | node -p \\`,
     `    'JSON.parse(fs.readFileSync(0)).kubeconfig' > web.kubeconfig`,
     '  kubectl --kubeconfig web.kubeconfig get nodes',
+    '',
+    '  # the command line does all of this, too: docs/cli.md',
+    `  npm run -s corral -- login --url ${baseUrl} --team ${team.slug}`,
     ...(upstream.adminUrl === null ? [] : invitationCommands(baseUrl, team.slug)),
     ...adoptionCommands(team, `${baseUrl}/api/v1/teams/${team.slug}/connections/${team.connectionRef}/`),
   ];

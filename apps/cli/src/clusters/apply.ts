@@ -90,42 +90,30 @@ async function applyAll(
     documents.map(({ name }) => name),
   );
   const endsAt = performance.now() + timeout;
-  const outcomes = await Promise.all(
-    documents.map(async (document, at): Promise<Outcome> => {
-      const { name } = document;
-      try {
-        const applied = await limit(async () => applyCluster(api, await planOf(document, at)));
-        const { result, operationId } = applied;
-        progress.show(name, { percent: 0, text: result });
-        if (operationId === null || !wait) {
-          return {
-            name,
-            result,
-            operation: operationId === null ? null : { id: operationId, state: null },
-            error: null,
-            end: 'ok',
-          };
-        }
-        const operation = await untilEnded(api, operationId, {
-          timeoutMs: Math.max(1, endsAt - performance.now()),
-          onProgress: (seen) => progress.show(name, stepOf(seen)),
-        });
-        const error = failureOf(operation);
-        const end: ExitReason = error === null ? 'ok' : operation.state === 'superseded' ? 'conflict' : 'refused';
-        return {
-          name,
-          result: error === null ? result : 'failed',
-          operation: { id: operationId, state: operation.state },
-          error,
-          end,
-        };
-      } catch (error) {
-        const { sentence, reason } = endOf(placed(document, error), cli.io);
-        progress.show(name, { percent: 0, text: 'failed' });
-        return { name, result: 'failed', operation: null, error: sentence, end: reason };
-      }
-    }),
-  );
+  const applyOne = async (document: ClusterDocument, at: number): Promise<Outcome> => {
+    const { name } = document;
+    let operation: Outcome['operation'] = null;
+    try {
+      const { result, operationId } = await limit(async () => applyCluster(api, await planOf(document, at)));
+      progress.show(name, { percent: 0, text: result });
+      if (operationId === null) return { name, result, operation, error: null, end: 'ok' };
+      operation = { id: operationId, state: null };
+      if (!wait) return { name, result, operation, error: null, end: 'ok' };
+      const ended = await untilEnded(api, operationId, {
+        timeoutMs: Math.max(1, endsAt - performance.now()),
+        onProgress: (seen) => progress.show(name, stepOf(seen)),
+      });
+      operation = { id: operationId, state: ended.state };
+      const error = failureOf(ended);
+      if (error === null) return { name, result, operation, error, end: 'ok' };
+      return { name, result: 'failed', operation, error, end: ended.state === 'superseded' ? 'conflict' : 'refused' };
+    } catch (error) {
+      const { sentence, reason } = endOf(placed(document, error), cli.io);
+      progress.show(name, { percent: 0, text: 'failed' });
+      return { name, result: 'failed', operation, error: sentence, end: reason };
+    }
+  };
+  const outcomes = await Promise.all(documents.map(applyOne));
   progress.end();
   report(cli, outcomes);
 }

@@ -2,6 +2,7 @@ import { type ClusterSchemas, type CorralClient, createClient, isCorralError, ty
 import type { Cli } from '../cli.js';
 import { CliError, usageError } from '../exit-codes.js';
 import { clusterAccess } from '../settings/settings.js';
+import { exchangedToken } from '../sign-in/exchange.js';
 
 export type Cluster = ClusterSchemas['Cluster'];
 export type ClusterPlan = ClusterSchemas['ClusterDryRun'];
@@ -26,11 +27,12 @@ export async function connectTeam(cli: Cli): Promise<TeamApi> {
 }
 
 /** The cluster API, without a team. */
-export async function connectClusters({ given, io, userAgent }: Cli) {
-  const { url, credentials, team } = clusterAccess(await given());
+export async function connectClusters(cli: Cli) {
+  const { given, io, userAgent } = cli;
+  const { url, credentials, team, exchanged } = clusterAccess(await given());
   const client = createClient({
     baseUrl: url,
-    credentials,
+    credentials: exchanged === undefined ? credentials : { bearer: exchangedToken(cli, exchanged) },
     userAgent,
     signal: io.signal,
     timeoutMs: CALL_MS,

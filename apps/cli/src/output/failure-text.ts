@@ -4,7 +4,7 @@ import type { ExitReason } from '../exit-codes.js';
 /** How a command ends that an API refused, or that got no answer. */
 export function exitReasonOf({ status, code }: CorralError): ExitReason {
   if (code === 'invalid_request') return 'usage';
-  if (status === 401) return 'signedOut';
+  if (status === 401 || code === 'invalid_grant') return 'signedOut';
   if (status === 404) return 'notFound';
   if (status === 409 || status === 412) return 'conflict';
   if (status < 400 || status === 429 || status >= 500) return 'unavailable';

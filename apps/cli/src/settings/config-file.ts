@@ -14,7 +14,10 @@ export interface StoredContext {
   readonly session?: string;
   /** Of a service account. */
   readonly token?: string;
-  /** Of the one or the other, if it is known. */
+  /** A service account that a token of another issuer is exchanged for, and the file with that token. */
+  readonly account?: string;
+  readonly subjectTokenFile?: string;
+  /** Of the session or the token, if it is known. */
   readonly expiresAt?: string;
   /** Of the DNS API, with `/v1`. */
   readonly dnsUrl?: string;
@@ -27,7 +30,9 @@ export interface ConfigFile {
 }
 
 const BYTES_MAX = 1_048_576;
-const members = ['url', 'team', 'session', 'token', 'expiresAt', 'dnsUrl', 'dnsToken'] as const;
+const members = [
+  ...(['url', 'team', 'session', 'token', 'account', 'subjectTokenFile', 'expiresAt', 'dnsUrl', 'dnsToken'] as const),
+];
 /** Others than their owner may read the file. */
 const OTHERS = 0o077;
 

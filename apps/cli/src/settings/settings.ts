@@ -8,6 +8,8 @@ export interface ClusterAccess {
   readonly url: string;
   readonly credentials: Credentials;
   readonly team: string | null;
+  /** The context, if its token is one that can be exchanged anew. */
+  readonly exchanged?: StoredContext;
 }
 
 /** Where the DNS API is, and with what. */
@@ -24,7 +26,7 @@ export interface Given {
   readonly team?: string | undefined;
 }
 
-const tokenPattern = /^[\x21-\x7e]{8,4096}$/;
+const tokenPattern = /^[\x21-\x7e]{8,8192}$/;
 
 /** @returns null when none is chosen @throws CliError for a name that is unknown */
 export function chosenContext({ env, config, context }: Given): { name: string; stored: StoredContext } | null {
@@ -52,7 +54,11 @@ export function clusterAccess(given: Given): ClusterAccess {
   const own = url === addressOf(stored?.url, 'url', env) ? stored : undefined;
   const token = env.CORRAL_TOKEN || own?.token;
   const chosenTeam = team ?? (env.CORRAL_TEAM || stored?.team || null);
-  if (token !== undefined) return { url, credentials: { bearer: checkedToken(token) }, team: chosenTeam };
+  if (token !== undefined) {
+    const isExchanged = !env.CORRAL_TOKEN && own?.subjectTokenFile !== undefined;
+    const access = { url, credentials: { bearer: checkedToken(token) }, team: chosenTeam };
+    return isExchanged ? { ...access, exchanged: own } : access;
+  }
   if (own?.session === undefined) {
     throw new CliError('signedOut', `There is no token for ${url}. Run \`corral login\`, or set CORRAL_TOKEN.`);
   }
@@ -75,9 +81,9 @@ export function dnsAccess(given: Given): DnsAccess | null {
 }
 
 /** A token that is no header would be quoted in the error of whoever sends it. */
-export function checkedToken(token: string): string {
+export function checkedToken(token: string, what = 'The token'): string {
   if (!tokenPattern.test(token))
-    throw usageError('The token has characters that no token has, or is cut. Copy it again.');
+    throw usageError(`${what} has characters that no token has, or is cut. Copy it again.`);
   return token;
 }
 

@@ -7,6 +7,7 @@ import { renderFacts } from '../output/table.js';
 import type { StoredContext } from '../settings/config-file.js';
 import { addressOf, chosenContext } from '../settings/settings.js';
 import { signInWithBrowser } from './browser-sign-in.js';
+import { signInByExchange } from './exchange.js';
 import { signInWithDnsToken, signInWithToken } from './token-sign-in.js';
 
 export function signInCommands(withCli: WithCli): Command[] {
@@ -15,6 +16,12 @@ export function signInCommands(withCli: WithCli): Command[] {
     .option('--url <address>', 'of the cluster API (default: CORRAL_URL, else that of the context)')
     .option('--dns-url <address>', 'of the DNS API, with /v1: the token is a DNS token then')
     .option('--token <->', '`-` reads the token of a service account, or a DNS token, from standard input')
+    .option('--exchange', 'exchange a token of a trusted issuer, as pipelines have it, for one of a service account')
+    .option('--account <name>', 'with --exchange: the service account')
+    .option(
+      '--subject-token-file <file>',
+      'with --exchange: the file with the token; it is read again for each renewal',
+    )
     .option('--no-browser', 'print the address to open instead of opening it')
     .action(withCli(signIn));
   const logout = new Command('logout')
@@ -28,6 +35,9 @@ export interface SignInOptions {
   readonly url?: string;
   readonly dnsUrl?: string;
   readonly token?: string;
+  readonly exchange?: boolean;
+  readonly account?: string;
+  readonly subjectTokenFile?: string;
   readonly browser: boolean;
 }
 
@@ -44,11 +54,33 @@ async function signIn(cli: Cli, options: SignInOptions): Promise<void> {
   }
   const url = addressOf(options.url ?? (cli.io.env.CORRAL_URL || found?.stored.url), '--url', cli.io.env);
   if (url === null) throw usageError('Say where: --url https://clusters.example.org.');
-  const signedIn = token === '-' ? await signInWithToken(cli, url) : await signInWithBrowser(cli, url, options);
+  const signedIn = await signedInAt(cli, url, options);
   // What was kept for another address is of no use here.
   const kept = found?.stored.url === url || found?.stored.url === undefined ? found?.stored : {};
-  const { session: _session, token: _token, expiresAt: _expiresAt, ...rest } = kept ?? {};
-  await save(cli, url, { ...rest, ...signedIn });
+  await save(cli, url, { ...withoutCredentials(kept ?? {}), ...signedIn });
+}
+
+function signedInAt(cli: Cli, url: string, { token, exchange, account, subjectTokenFile, browser }: SignInOptions) {
+  if (exchange) {
+    if (token !== undefined) throw usageError('Use --exchange or --token, not both.');
+    if (account === undefined || subjectTokenFile === undefined) {
+      throw usageError('--exchange needs --account and --subject-token-file.');
+    }
+    return signInByExchange(cli, url, { account, subjectTokenFile });
+  }
+  return token === '-' ? signInWithToken(cli, url) : signInWithBrowser(cli, url, { browser });
+}
+
+/** Of the cluster API. */
+function withoutCredentials({
+  session: _session,
+  token: _token,
+  account: _account,
+  subjectTokenFile: _file,
+  expiresAt: _expiresAt,
+  ...rest
+}: StoredContext): StoredContext {
+  return rest;
 }
 
 /** The context that is named, even if it does not exist yet, or the current one. */
@@ -97,7 +129,7 @@ async function signOut(cli: Cli): Promise<void> {
     });
   }
   await cli.changeConfig(({ contexts, ...config }) => {
-    const { session: _, token: __, expiresAt: ___, dnsToken: ____, ...rest } = contexts[name] ?? {};
+    const { dnsToken: _, ...rest } = withoutCredentials(contexts[name] ?? {});
     return { ...config, contexts: { ...contexts, [name]: rest } };
   });
   cli.note(`The context ${name} has no tokens any more.`);

@@ -1,4 +1,10 @@
-import { type ClusterSchemas, type CorralDnsClient, createDnsClient, type DnsSchemas } from '@corral/client';
+import {
+  type ClusterSchemas,
+  type CorralDnsClient,
+  createDnsClient,
+  type DnsSchemas,
+  renewedToken,
+} from '@corral/client';
 import { bodyOf, corral } from './corral.js';
 
 /** The DNS session of a team, see `POST …/dns-session/`. The token stays in memory. */
@@ -11,9 +17,6 @@ export interface TeamDns {
   /** Name of the zone. */
   readonly zone: string;
 }
-
-/** A token is renewed this long before it expires. */
-const RENEW_BEFORE_MS = 120_000;
 
 const known = new Map<string, Promise<TeamDns>>();
 
@@ -33,25 +36,14 @@ export function dnsOf(team: string): Promise<TeamDns> {
 export const forgetDnsSessions = (): void => known.clear();
 
 async function connect(start: () => Promise<DnsSession>): Promise<TeamDns> {
-  const sessions = renewedSessions(start);
-  const { endpoint, zone } = await sessions(null);
-  const bearer = async (rejected: string | null) => (await sessions(rejected)).token;
+  let first: DnsSession | null = await start();
+  const { endpoint, zone } = first;
+  const bearer = renewedToken(async () => {
+    const { token, expiresAt } = first ?? (await start());
+    first = null;
+    return { token, validMs: Date.parse(expiresAt) - Date.now() };
+  });
   return { client: clientAt(endpoint, bearer), endpoint, zone };
-}
-
-/** Renews the session once for all requests that wait for it: before it expires, or when its token was refused. */
-function renewedSessions(start: () => Promise<DnsSession>): (rejected: string | null) => Promise<DnsSession> {
-  let current: Promise<DnsSession> | null = null;
-  return async (rejected) => {
-    const used = current;
-    const session = await used?.catch(() => null);
-    // Another request may have renewed it meanwhile.
-    if (current !== used && current !== null) return current;
-    if (session && session.token !== rejected && Date.now() < Date.parse(session.expiresAt) - RENEW_BEFORE_MS)
-      return session;
-    current = start();
-    return current;
-  };
 }
 
 /** What a token says about itself. @throws CorralError with 401 for one that is not valid */

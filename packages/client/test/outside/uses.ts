@@ -6,6 +6,7 @@ import {
   CorralError,
   createClient,
   createDnsClient,
+  edit,
   isCorralError,
   type Operation,
   type TeamEvent,
@@ -47,6 +48,13 @@ export async function clusters(): Promise<void> {
   for await (const entry of corral.lines('exportAudit', { team: 'acme' }, { query: { kind: 'cluster' } })) {
     isTrue<Same<typeof entry, ClusterSchemas['AuditEntry']>>();
   }
+
+  const answer = await edit(
+    () => corral.getCluster(web),
+    (current, ifMatch) => corral.putCluster(web, { body: current, ifMatch }),
+  );
+  isTrue<Same<typeof answer.status, 200 | 202>>();
+  isTrue<Same<NonNullable<Awaited<ReturnType<typeof corral.readIfChanged<'getCluster'>>>>['body'], typeof cluster>>();
 
   const removed = await corral.deleteCluster(web);
   if (removed.status === 204) isTrue<Same<typeof removed.body, undefined>>();
@@ -91,12 +99,16 @@ export async function mistakes(): Promise<void> {
   await corral.listClusters({ team: 'acme' }, { query: { phase: ['Reday'] } });
   // @ts-expect-error a kubeconfig cannot be requested under a key
   await corral.issueKubeconfig(web, { idempotencyKey: 'once' });
+  // @ts-expect-error reading has no condition on the tag
+  await corral.getCatalogue({ team: 'acme' }, { ifMatch: '"x"' });
   // @ts-expect-error an operation is one of the document
   await corral.getClusters(web);
   // @ts-expect-error a redirect of a browser is not an operation of the client
   await corral.startSignIn();
   // @ts-expect-error a stream is followed, not called
   await corral.streamTeamEvents({ team: 'acme' });
+  // @ts-expect-error a list has no entity tag
+  await corral.readIfChanged('listClusters', { team: 'acme' }, 'x');
   // @ts-expect-error one cluster is not a list
   corral.list('getCluster', web);
   // @ts-expect-error not every answer has a body

@@ -113,7 +113,13 @@ export const dnsRequestExamples: Readonly<Record<string, Examples>> = {
   },
   updateRrset: one('Replace the labels', { labels: { env: 'test' } }),
   setRecords: one('Replace all records', { records }),
-  addRecords: one('Add one record', { records: [{ value: '192.0.2.8' }], ttl: 300 }),
+  addRecords: {
+    add: { summary: 'Add one record', value: { records: [{ value: '192.0.2.8' }] } },
+    create: {
+      summary: 'With the TTL of a record set that does not exist yet',
+      value: { records: [{ value: '192.0.2.8' }], ttl: 300 },
+    },
+  },
   removeRecords: one('Remove one record', { records: [{ value: '192.0.2.8' }] }),
   changeTtl: {
     own: { summary: 'A specific TTL', value: { ttl: 60 } },

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { ownerOf } from '../../crashes/upstream-history.js';
 import { DEMO_ZONE, ZONE } from '../../system/start-system.js';
 import type { Trouble } from './faults.js';
-import { apply, applyUntilDone, countWrites, held, type Stage, settledSets } from './stage.js';
+import { apply, applyUntilDone, countWrites, delegatedName, held, type Stage, settledSets } from './stage.js';
 import type { Outcome } from './stories.js';
 import type { WantedSet } from './wanted.js';
 
@@ -14,15 +14,15 @@ interface WantedCertificates {
 const RUNS_MAX = 4;
 
 /**
- * Gets a certificate, then one for more names. One of these names belongs to a zone that is not Corral's, whose
+ * Gets a certificate for a name of the team and everything below it, then one for a name in a zone that is not Corral's, whose
  * `_acme-challenge` is an alias of a name of the team. Afterwards no challenge is left, and a second run changes nothing.
  *
  * @param trouble happens in each step
  */
 export async function playCertificates(stage: Stage, trouble?: Trouble): Promise<Outcome> {
   const { cloud } = stage.system;
-  const own = certificateOf(stage, `*.${stage.team.slug}.${ZONE}`);
-  const delegated = await delegatedName(stage);
+  const own = certificateOf(stage);
+  const delegated = await delegate(stage);
   let most = 0;
   for (const wanted of [[own], [own, [delegated]]]) {
     if (trouble !== undefined) await cloud.addFaults(...trouble.rules);
@@ -33,7 +33,7 @@ export async function playCertificates(stage: Stage, trouble?: Trouble): Promise
   return { runs: most === 1 ? 'first' : 'again' };
 }
 
-/** The quota has no room for a challenge. */
+/** The quota has no room for a challenge at first. */
 export async function playCertificatesNearQuota(stage: Stage): Promise<Outcome> {
   const wanted = { certificates: [certificateOf(stage)] };
   await fillQuota(stage, 1);
@@ -44,7 +44,7 @@ export async function playCertificatesNearQuota(stage: Stage): Promise<Outcome> 
   expect(refused.said).toMatch(/quota|records/i);
   expect(await challengesOf(stage)).toEqual([]);
 
-  await setQuota(stage, 2);
+  await setQuota(stage, 1 + certificateOf(stage).length);
   const runs = await applyUntilDone(stage, wanted, { runsMax: RUNS_MAX });
   await expectCertificates(stage, wanted);
   await removeFilling(stage);
@@ -52,14 +52,16 @@ export async function playCertificatesNearQuota(stage: Stage): Promise<Outcome> 
   return { runs: runs === 1 ? 'first' : 'again' };
 }
 
-const certificateOf = ({ team }: Stage, ...more: string[]): string[] => [`${team.slug}.${ZONE}`, ...more];
+/** Both names have the same challenge, with a value each. */
+const certificateOf = ({ team }: Stage): string[] => [`${team.slug}.${ZONE}`, `*.${team.slug}.${ZONE}`];
 
-/** @returns a name in a zone of another provider, whose challenges are delegated to the team */
-async function delegatedName({ system, team }: Stage): Promise<string> {
-  const name = `${team.slug}.shop`;
+/** Delegates the challenges of a name in a zone of another provider to the team. @returns the name */
+async function delegate({ system, team }: Stage): Promise<string> {
+  const name = delegatedName(team);
+  const relative = name.slice(0, -DEMO_ZONE.length - 1);
   const alias = { records: [{ value: `shop.${team.slug}.${ZONE}.` }] };
-  await system.cloud.admin('PUT', `/rrsets/${DEMO_ZONE}/_acme-challenge.${name}/CNAME`, alias);
-  return `${name}.${DEMO_ZONE}`;
+  await system.cloud.admin('PUT', `/rrsets/${DEMO_ZONE}/_acme-challenge.${relative}/CNAME`, alias);
+  return name;
 }
 
 async function expectCertificates(stage: Stage, wanted: WantedCertificates): Promise<void> {

@@ -8,7 +8,7 @@ import { type Env, ZONE } from '../../system/system-parts.js';
 import { type Client, missingOf, pebble } from '../client-programs.js';
 import { playCertificates, playCertificatesNearQuota } from './certificates-story.js';
 import { type Trouble, troubles } from './faults.js';
-import { NEAR_QUOTA, STORY } from './parts.js';
+import { NEAR_QUOTA, partNames, STORY } from './parts.js';
 import { GATE, LONG, pinnedVersion, recordedResult, recordResult } from './results.js';
 import type { ClientRow } from './rows.js';
 import { type Stage, setStage } from './stage.js';
@@ -78,6 +78,7 @@ export function describeClient({ row, client }: ProvidedRow, surroundings: () =>
     it('did what the documentation says, with the pinned version', () => {
       const version = pinnedVersion(row);
       const result = { client: row.name, version, ran: row.isInGate ? GATE : LONG, parts };
+      expect(Object.keys(parts)).toEqual(partNames);
       if (process.env.CORRAL_WRITE_DOCS) recordResult(result);
 
       expect(recordedResult(row)).toEqual(result);
@@ -100,7 +101,8 @@ function playsOf(row: ClientRow): [Story, Play] {
 /** Enough for more than one page of a list. */
 const MANY = 30;
 
-async function stageOf({ row, client }: ProvidedRow, around: Surroundings, folder: string): Promise<Stage> {
+/** Sets the stage for a client, in its team. */
+export async function stageOf({ row, client }: ProvidedRow, around: Surroundings, folder: string): Promise<Stage> {
   const team = around.system.teams.find(({ slug }) => slug === row.name);
   if (team === undefined) throw new Error(`The system has no team for ${row.name}.`);
   const command = client.kind === 'found' ? [...client.command, ...(row.args ?? [])] : [];

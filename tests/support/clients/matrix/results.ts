@@ -26,6 +26,7 @@ export function pinnedVersion({ folder, pin }: Pick<ClientRow, 'folder' | 'pin'>
   const patterns: Readonly<Record<string, RegExp>> = {
     'go.mod': new RegExp(`(?:^|\\s)${name} v(\\S+)`, 'm'),
     'requirements.txt': new RegExp(`^${name}==([^\\s;]+)`, 'm'),
+    'collections.txt': new RegExp(`^${name}==(\\S+)`, 'm'),
     'Cargo.lock': new RegExp(`name = "${name}"\\nversion = "([^"]+)"`),
     'package.json': new RegExp(`"${name}": "(\\d[^"]*)"`),
   };

@@ -1,5 +1,6 @@
 import type { Env } from '../../system/system-parts.js';
-import { type Client, hcloudGo, pythonProgram } from '../client-programs.js';
+import { type Client, externalDns, hcloudGo, hcloudRust, lego, pythonProgram } from '../client-programs.js';
+import { registryOf } from './registry.js';
 import type { Additions } from './stories.js';
 
 /**
@@ -14,7 +15,7 @@ export interface ClientRow {
   readonly folder: string;
   /** The file of the folder that pins the version, and the package whose version it is. */
   readonly pin: {
-    readonly file: 'go.mod' | 'requirements.txt' | 'Cargo.lock' | 'package.json';
+    readonly file: 'go.mod' | 'requirements.txt' | 'collections.txt' | 'Cargo.lock' | 'package.json';
     readonly of: string;
   };
   /** Finds or builds its command. */
@@ -38,6 +39,9 @@ export interface ClientRow {
   readonly proves: string;
   readonly timeoutMs?: number;
 }
+
+const ansible = (): Promise<Client> =>
+  pythonProgram('ansible', 'keep.py', { atLeast: [3, 11], completedBy: ['complete.py', 'collections.txt'] });
 
 export const clientRows: readonly ClientRow[] = [
   {
@@ -66,6 +70,47 @@ export const clientRows: readonly ClientRow[] = [
     isInGate: false,
     many: 90,
     proves: 'The same with `-parallelism=30`.',
+  },
+  {
+    name: 'lego',
+    title: 'lego',
+    folder: 'lego',
+    pin: { file: 'go.mod', of: 'github.com/go-acme/lego/v5' },
+    provide: lego,
+    needs: 'Go',
+    address: 'built-in',
+    story: 'certificates',
+    snippets: ['certificate.sh', 'delegated.sh'],
+    isInGate: false,
+    proves: 'A wildcard certificate, and one of a foreign name whose `_acme-challenge` is a CNAME, from pebble.',
+  },
+  {
+    name: 'hcloud-rust',
+    title: 'the crate `hcloud`',
+    folder: 'hcloud-rust',
+    pin: { file: 'Cargo.lock', of: 'hcloud' },
+    provide: hcloudRust,
+    needs: 'Rust',
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    proves: 'A client with types generated from the OpenAPI document of the upstream.',
+  },
+  {
+    name: 'external-dns',
+    title: 'ExternalDNS: flags, TXT registry, plan',
+    folder: 'external-dns',
+    pin: { file: 'go.mod', of: 'sigs.k8s.io/external-dns' },
+    provide: externalDns,
+    needs: 'Go',
+    address: 'endpoint',
+    story: 'records',
+    snippets: ['values.yaml'],
+    additions: registryOf,
+    isInGate: false,
+    many: 9,
+    proves:
+      'Owners and wildcards in the TXT registry. The provider is ours: the webhook of Hetzner cannot be had as a library.',
   },
   {
     name: 'hcloud-python',
@@ -103,5 +148,47 @@ export const clientRows: readonly ClientRow[] = [
     story: 'records',
     isInGate: false,
     proves: 'Changes of single records, found by the zone’s SOA record.',
+  },
+  {
+    name: 'ansible-hcloud',
+    title: 'Ansible, hetzner.hcloud',
+    folder: 'ansible',
+    pin: { file: 'collections.txt', of: 'ansible' },
+    provide: ansible,
+    snippets: ['hetzner.hcloud.yaml'],
+    needs: 'Python 3 with venv',
+    args: ['hetzner.hcloud'],
+    address: 'endpoint',
+    story: 'records',
+    isInGate: false,
+    many: 0,
+    proves: 'A playbook with `zone_rrset` and `zone_rrset_info` of the collection 6.12.0.',
+  },
+  {
+    name: 'ansible-community',
+    title: 'Ansible, community.dns',
+    folder: 'ansible',
+    pin: { file: 'collections.txt', of: 'ansible' },
+    provide: ansible,
+    snippets: ['community.dns.yaml'],
+    needs: 'Python 3 with venv',
+    args: ['community.dns'],
+    address: 'built-in',
+    story: 'records',
+    isInGate: false,
+    proves: 'A playbook with `hetzner_dns_record_sets` of the collection 4.2.0, which also prunes.',
+  },
+  {
+    name: 'certbot',
+    title: 'certbot with certbot-dns-hetzner-cloud',
+    folder: 'certbot',
+    pin: { file: 'requirements.txt', of: 'certbot-dns-hetzner-cloud' },
+    provide: () => pythonProgram('certbot', 'keep.py'),
+    snippets: ['cli.ini'],
+    needs: 'Python 3 with venv, and Go',
+    address: 'built-in',
+    story: 'certificates',
+    isInGate: false,
+    proves: 'Certificates of pebble, with a wildcard and with a challenge delegated by CNAME.',
   },
 ];

@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 import { ownerOf } from '../../crashes/upstream-history.js';
 import { ownSets, readMirror, untilSettled } from '../../system/mirror.js';
 import { repository } from '../../system/program.js';
-import { type System, type Team, ZONE } from '../../system/start-system.js';
+import { DEMO_ZONE, type System, type Team, ZONE } from '../../system/start-system.js';
 import type { Env } from '../../system/system-parts.js';
 import { type Command, runCommand } from '../run-command.js';
 import { statedSet, type WantedSet } from './wanted.js';
@@ -60,13 +60,17 @@ export async function setStage(stage: Stage, row: { folder: string; snippets?: r
   return { ...stage, env: { ...scene(stage), ...stage.env } };
 }
 
+/** A name in a zone that is not Corral's. The documentation has `shop.example.com` for it. */
+export const delegatedName = ({ slug }: Team): string => `shop-${slug}.${DEMO_ZONE}`;
+
 /** Puts the names of the test in the place of those of the documentation. */
 const withNames = (text: string, { system, team }: Stage): string =>
   text
     .replaceAll('https://dns.example.org/v1', system.url)
+    .replaceAll('shop.example.com', delegatedName(team))
     .replaceAll('acme.example.org', `${team.slug}.${ZONE}`)
     .replaceAll('example.org', ZONE)
-    .replaceAll(/\.acme\b/g, `.${team.slug}`);
+    .replaceAll(/\bacme\b/g, team.slug);
 
 /** Has the client make the world as wanted. Never throws for what the client says. */
 export async function apply({ folder, command, env }: Stage, wanted: unknown): Promise<Attempt> {

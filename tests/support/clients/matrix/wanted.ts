@@ -39,6 +39,7 @@ export function wantedStates(team: string, { zone, many }: { zone: string; many:
       set('api', 'A', 300, '192.0.2.2', '192.0.2.3'),
       set('text', 'TXT', 300, '"one text"'),
       set('alias', 'CNAME', 300, `www.${team}.${zone}.`),
+      set('*.apps', 'A', 300, '192.0.2.4'),
       set('old', 'AAAA', 300, '2001:db8::1'),
       ...further(address, () => true),
     ],
@@ -47,6 +48,7 @@ export function wantedStates(team: string, { zone, many }: { zone: string; many:
       set('api', 'A', 300, '192.0.2.3'),
       set('text', 'TXT', 600, '"one text"'),
       set('alias', 'CNAME', 300, `api.${team}.${zone}.`),
+      set('*.apps', 'A', 300, '192.0.2.5'),
       set('new', 'AAAA', 300, '2001:db8::2'),
       ...further(
         (at) => (at % 3 === 0 ? `203.0.113.${at % 250}` : address(at)),

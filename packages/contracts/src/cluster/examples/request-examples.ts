@@ -72,12 +72,12 @@ export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
   createDnsToken: {
     plain: { summary: 'All of the team’s names, until it is revoked', value: { name: 'external-dns' } },
     narrow: {
-      summary: 'Only ACME challenges of one name, for a year',
+      summary: 'Only ACME challenges of one name, until a date',
       value: {
         name: 'cert-manager',
         withinName: '_acme-challenge.www.acme',
         withinTypes: ['TXT'],
-        expiresAt: '2027-11-21T00:00:00Z',
+        expiresAt: '2036-11-21T00:00:00Z',
       },
     },
   },

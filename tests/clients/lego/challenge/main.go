@@ -5,12 +5,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 
-	"github.com/go-acme/lego/v4/challenge/dns01"
-	"github.com/go-acme/lego/v4/providers/dns/hetzner"
+	"github.com/go-acme/lego/v5/challenge/dns01"
+	"github.com/go-acme/lego/v5/providers/dns/hetzner"
 )
 
 // What an authority would have sent, with the thumbprint of an account's key.
@@ -21,22 +22,23 @@ func main() {
 		fail("usage: challenge present|cleanup <domain> <host:port of a name server>", nil)
 	}
 	step, domain, nameServer := os.Args[1], os.Args[2], os.Args[3]
-	if err := dns01.AddRecursiveNameservers([]string{nameServer})(nil); err != nil {
-		fail("name server", err)
-	}
+	ctx := context.Background()
+	options := dns01.NewOptions()
+	options.RecursiveNameservers = []string{nameServer}
+	dns01.SetDefaultClient(dns01.NewClient(options))
 	provider, err := hetzner.NewDNSProvider()
 	if err != nil {
 		fail("provider", err)
 	}
 	if step == "present" {
-		err = provider.Present(domain, "token", keyAuth)
+		err = provider.Present(ctx, domain, "token", keyAuth)
 	} else {
-		err = provider.CleanUp(domain, "token", keyAuth)
+		err = provider.CleanUp(ctx, domain, "token", keyAuth)
 	}
 	if err != nil {
 		fail(step, err)
 	}
-	info := dns01.GetChallengeInfo(domain, keyAuth)
+	info := dns01.GetChallengeInfo(ctx, domain, keyAuth)
 	line, err := json.Marshal(map[string]any{"step": step, "name": info.EffectiveFQDN, "value": info.Value})
 	if err != nil {
 		fail(step, err)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Missing } from '@corral/testing';
+import type { Missing } from './needing.js';
 
 interface GoProgram {
   /** Of the main package, with its version. */
@@ -56,6 +56,20 @@ function build(source: string, cache: string, env: NodeJS.ProcessEnv): void {
   if (status === 0 && !existsSync(cache)) renameSync(folder, cache);
   else rmSync(folder, { recursive: true, force: true });
 }
+
+/** The definitions of the custom resources that the chart uses: modules, and paths in them. */
+export const chartDefinitions = [
+  ['github.com/kedacore/keda/v2@v2.21.0', 'config/crd/bases/keda.sh_scaledobjects.yaml'],
+  [
+    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
+  ],
+  [
+    'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
+  ],
+  ['sigs.k8s.io/gateway-api@v1.4.0', 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+] as const;
 
 /** The folder of a Go module, which is downloaded if it has to be. Null without Go or a module proxy. */
 export function goModule(module: string): string | null {

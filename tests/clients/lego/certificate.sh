@@ -1,0 +1,3 @@
+export HETZNER_API_TOKEN="$DNS_TOKEN" SSL_CERT_FILE="$PWD/bundle.pem"
+lego run --path "$PWD/certificates" --email ops@example.org --accept-tos \
+  --dns hetzner --domains acme.example.org --domains '*.acme.example.org'
