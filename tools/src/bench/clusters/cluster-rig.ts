@@ -38,6 +38,8 @@ export interface ClusterRig {
   startApi(): Promise<BenchApi>;
   startReconcilers(count: number): Promise<void>;
   stopReconcilers(): Promise<void>;
+  /** Lets none of them run until the function that is returned is called. They stay warm. */
+  suspendReconcilers(): () => void;
   /** From now on, reconcilers and garden only get the CPU time that the APIs leave: in production they have other machines. */
   yieldCores(): void;
   /** The calls that the garden got since the last reset, by verb and route. */
@@ -169,6 +171,12 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     },
     async stopReconcilers() {
       await Promise.all(reconcilers.splice(0).map((reconciler) => reconciler.stop()));
+    },
+    suspendReconcilers() {
+      for (const reconciler of reconcilers) reconciler.kill('SIGSTOP');
+      return () => {
+        for (const reconciler of reconcilers) reconciler.kill('SIGCONT');
+      };
     },
     yieldCores() {
       yieldCores([cloud, ...reconcilers].map(({ pid }) => pid));
