@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@corral/testing';
+import { startTokenIssuer } from '@corral/testing/token-issuer';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { allowInBrowser } from '../../support/cli/allow-in-browser.js';
@@ -63,6 +64,33 @@ async function fileOf(corral: Corral, name: string, ...documents: string[]): Pro
 }
 
 describe('signing in', () => {
+  it('exchanges the token of a trusted issuer, which is kept nowhere', async () => {
+    const issuer = await startTokenIssuer();
+    const spec = { issuer: issuer.url, audience: apiUrl, claims: { sub: 'repo:acme/*' }, serviceAccount: 'ci' };
+    const session = /session: (\S+)/.exec(await readFile(ann.configPath, 'utf8'))?.[1];
+    const trusted = await fetch(`${apiUrl}/api/v1/teams/acme/trusted-issuers/actions/`, {
+      method: 'PUT',
+      headers: { cookie: `sessionid=${session}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ spec }),
+    });
+    expect([trusted.status, await trusted.text()]).toEqual([201, expect.stringContaining(issuer.url)]);
+    const pipeline = await corralCommand();
+    const file = join(pipeline.folder, 'id-token');
+    const login = async (sub: string) => {
+      await writeFile(file, await issuer.sign({ aud: apiUrl, sub }));
+      const account = ['--team', 'acme', '--account', 'ci', '--subject-token-file', file];
+      return pipeline.run('login', '--url', apiUrl, '--exchange', ...account);
+    };
+
+    expect(await login('repo:globex/infra')).toMatchObject({ code: 3 });
+    expect(await login('repo:acme/infra')).toMatchObject({ code: 0 });
+
+    expect((await pipeline.run('clusters', 'list')).code).toBe(0);
+    expect(await readFile(pipeline.configPath, 'utf8')).not.toContain(await readFile(file, 'utf8'));
+    await pipeline.remove();
+    await issuer.close();
+  });
+
   it('keeps a session of its own in a file of its owner, until `logout` ends it', async () => {
     const corral = await corralCommand();
     const login = corral.start(['login', '--url', apiUrl, '--no-browser']);

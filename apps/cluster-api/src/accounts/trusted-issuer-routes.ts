@@ -37,6 +37,7 @@ export function trustedIssuerRoutes({ issuers, store }: TrustedIssuerRoutesDeps)
       if (!isClusterName(name)) throw invalidField('validation_failed', '', 'has no valid issuer name in its path');
       checkNamed('name', metadata?.name, name);
       const { issuer, isNew } = await issuers.put(caller, name, spec);
+      if (isNew) res.location(`/api/v1/teams/${caller.team.slug}/trusted-issuers/${name}/`);
       res.status(isNew ? 201 : 200).json(issuerBody(issuer, caller.team));
     },
 

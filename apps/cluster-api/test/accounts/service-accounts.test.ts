@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { hashAccountToken } from '@corral/auth';
+import { accountVerifier, hashAccountToken } from '@corral/auth';
 import { memoryBuckets } from '@corral/rate-limit';
+import { createMetrics } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { buildApp } from '../../src/build-app.js';
+import { checkedClient } from '../support/checked-client.js';
 import { addConnection, declare } from '../support/clusters.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
@@ -141,6 +144,21 @@ describe('a token of a service account', () => {
     expect((await test.api.withToken(body.token).get(clusters()).expect(401)).body.code).toBe(
       'authentication_required',
     );
+  });
+
+  it('is refused by every replica as soon as one has revoked it', async () => {
+    await put('ci', { role: 'viewer' });
+    const { body } = await newToken('ci').expect(201);
+    const accountsThere = accountVerifier(test.pool);
+    const metrics = createMetrics({ service: 'test' });
+    const there = checkedClient(buildApp({ ...test.deps, accounts: accountsThere, metrics }), PUBLIC_URL);
+    await there.withToken(body.token).get(clusters()).expect(200);
+
+    await asAdmin()
+      .delete(accounts(`ci/tokens/${body.id}/`))
+      .expect(204);
+
+    await there.withToken(body.token).get(clusters()).expect(401);
   });
 
   it('follows a change of its account with the next request', async () => {

@@ -2,13 +2,13 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { hashAccountToken } from '@corral/auth';
 import { memoryBuckets } from '@corral/rate-limit';
 import { waitFor } from '@corral/testing';
+import { startTokenIssuer, type TokenIssuer } from '@corral/testing/token-issuer';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { exportSPKI, importJWK, UnsecuredJWT } from 'jose';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys, type KeysOf } from '../../src/tokens/issuer-keys.js';
 import { addConnection } from '../support/clusters.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
-import { startTokenIssuer, type TokenIssuer } from '../support/tokens/token-issuer.js';
 
 /* Exchange of tokens of a real issuer, over real sockets: docs/service-accounts.md. */
 

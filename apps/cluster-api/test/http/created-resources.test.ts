@@ -24,6 +24,11 @@ const creations: Partial<Record<ClusterOperationId, readonly ['put' | 'post', st
   putConnection: ['put', '/connections/second/', { spec: project }],
   createDnsToken: ['post', '/dns-tokens/', { name: 'ci' }],
   putServiceAccount: ['put', '/service-accounts/ci/', { spec: { role: 'member' } }],
+  putTrustedIssuer: [
+    'put',
+    '/trusted-issuers/ci/',
+    { spec: { issuer: 'https://id.test', audience: 'corral', claims: { sub: 'ci' }, serviceAccount: 'ci' } },
+  ],
 };
 it.each(Object.entries(creations))('the answer to %s has the address of what it created', async (_id, creation) => {
   const [method, path, body] = creation;

@@ -47,6 +47,7 @@ const creations: Readonly<Record<string, number>> = {
   adoptServer: 202,
   createDnsToken: 201,
   putServiceAccount: 201,
+  putTrustedIssuer: 201,
 };
 const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'devSignIn'];
 
