@@ -19,9 +19,22 @@ export const DEMO_ZONE = 'demos.test';
 /** A number of requests per time that no test reaches. */
 export const UNLIMITED = '100000000';
 
-/** Runs all clean-up functions, last first. It may be called repeatedly. */
+/** Longer than any program may take to end. Jest's own bound would not say what hangs. */
+const CLEAN_UP_MS = 120_000;
+
+/**
+ * Runs all clean-up functions, last first. It may be called repeatedly.
+ *
+ * @throws Error with the text of a function that hangs
+ */
 export async function undo(ends: Ends): Promise<void> {
-  for (const end of ends.splice(0).reverse()) await end();
+  for (const end of ends.splice(0).reverse()) {
+    let timer: NodeJS.Timeout | undefined;
+    const hangs = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`This clean-up does not end: ${end}`)), CLEAN_UP_MS);
+    });
+    await Promise.race([end(), hangs]).finally(() => clearTimeout(timer));
+  }
 }
 
 export async function ownDatabase(ends: Ends): Promise<string> {

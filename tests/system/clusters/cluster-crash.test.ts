@@ -12,6 +12,7 @@ import { readCrashPlan } from '../../support/crashes/crash-plan.js';
 import { type Disturbance, forgetfulRedis, restartedPostgres } from '../../support/crashes/disturb.js';
 import { restartablePostgres } from '../../support/system/postgres.js';
 import { restartableRedis } from '../../support/system/redis.js';
+import { undo } from '../../support/system/system-parts.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
 const KILLS_MIN = 12;
@@ -52,9 +53,7 @@ beforeAll(async () => {
   await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry', 'adopted_server', 'billing_event']);
 });
 afterEach(() => system?.cloud.clearFaults());
-afterAll(async () => {
-  for (const end of ends.reverse()) await end();
-});
+afterAll(() => undo(ends));
 
 it(
   `clusters keep every promise, whatever is killed, restarted or forgotten, and however wrong the clocks are (seed ${seed})`,

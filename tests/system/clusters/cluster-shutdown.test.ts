@@ -10,6 +10,7 @@ import {
 import { restartablePostgres } from '../../support/system/postgres.js';
 import type { Program } from '../../support/system/program.js';
 import { restartableRedis } from '../../support/system/redis.js';
+import { undo } from '../../support/system/system-parts.js';
 
 const ends: (() => Promise<unknown>)[] = [];
 let postgres: Awaited<ReturnType<typeof restartablePostgres>>;
@@ -46,7 +47,7 @@ beforeEach(async () => {
 });
 afterEach(() => system.cloud.clearFaults());
 afterAll(async () => {
-  for (const end of ends.reverse()) await end();
+  await undo(ends);
 });
 
 const succeeded = { state: 'succeeded', progress: 100, error: {} };

@@ -25,6 +25,7 @@ import type { Program } from '../../support/system/program.js';
 import { restartableRedis } from '../../support/system/redis.js';
 import { type RoundRobin, startRoundRobin } from '../../support/system/round-robin.js';
 import { type System, shortLeases, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import { undo } from '../../support/system/system-parts.js';
 
 /** Set by `npm run test:long -- soak`: kills and outages are rarer, so that there is steady work in between. */
 const soakMinutes = process.env.CORRAL_SOAK_MINUTES;
@@ -99,7 +100,7 @@ afterEach(async () => {
   await system?.cloud.clearFaults();
 });
 afterAll(async () => {
-  for (const end of ends.reverse()) await end();
+  await undo(ends);
 });
 
 describe('three gateways and two reconcilers', () => {
