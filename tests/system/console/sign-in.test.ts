@@ -1,6 +1,7 @@
 import { describeNeeding, startFlakyProxy } from '@corral/testing';
 import { type IdentityProvider, startIdentityProvider } from '@corral/testing/identity-provider';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { corralCommand } from '../../support/cli/corral.js';
 import { missingBrowser } from '../../support/console/browser.js';
 import { closePage, type RunningConsole, startConsole } from '../../support/console/start-console.js';
 
@@ -51,6 +52,22 @@ describeNeeding(describe, missing, 'sessions and live updates of the console', (
     await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
     await page.getByRole('button', { name: 'member@acme.test' }).waitFor();
     await closePage(page);
+  });
+
+  it('lets the command line sign in as the person who allows it', async () => {
+    const corral = await corralCommand();
+    const login = corral.start(['login', '--url', url(''), '--no-browser']);
+    const [address = ''] = await login.untilSaid(/http\S+authorize\S+/);
+    const page = await running.open('', { sessionid: null });
+    await page.goto(address);
+    await page.getByLabel('E-mail address').fill('member@globex.test');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('asks to sign in as member@globex.test').waitFor();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('You are signed in').waitFor();
+    expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
+    await page.context().close();
+    await corral.remove();
   });
 
   it('keeps what was typed when the session ends while a form is sent, and is live again after a sign-in in any tab', async () => {

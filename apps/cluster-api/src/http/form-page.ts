@@ -29,6 +29,8 @@ export function sendFormPage(res: Response, { title, content, leadsTo }: FormPag
     "base-uri 'none'",
   ].join('; ');
   res.setHeader('Content-Security-Policy', policy);
+  // With `no-referrer`, as of all other answers, browsers send forms with `Origin: null`, which looks like another site.
+  res.setHeader('Referrer-Policy', 'same-origin');
   res.type('html').send(`<!doctype html>
 <html lang="en">
 <head>
