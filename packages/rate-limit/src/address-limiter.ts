@@ -55,11 +55,11 @@ export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: 
     name: `${prefix}site`,
     perMinute: perMinute * ADDRESSES_PER_SITE,
     keyOf: siteOf,
-    skip: (req) => !siteOf(req).includes(':'),
     refuse: (seconds) => refuse(seconds, 'network'),
   });
+  const both = inOrder(address.check, site.check);
   return {
-    check: inOrder(address.check, site.check),
+    check: (req, res, next) => (siteOf(req).includes(':') ? both : address.check)(req, res, next),
     giveBack(res) {
       address.giveBack(res);
       site.giveBack(res);

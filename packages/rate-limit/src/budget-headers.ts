@@ -32,13 +32,18 @@ export function setBudget(res: Response, name: string, budget: Budget): void {
   state(res, budgets);
 }
 
+const bites = ({ isFree, remaining }: Budget): boolean => !isFree || remaining < 1;
+
+/** Whether the one bites before the other. */
+function isBefore(one: Budget, other: Budget): boolean {
+  if (bites(one) !== bites(other)) return bites(one);
+  return one.remaining === other.remaining ? one.resetAt > other.resetAt : one.remaining < other.remaining;
+}
+
 function state(res: Response, budgets: ReadonlyMap<string, Budget>): void {
   if (res.headersSent) return;
-  const all = [...budgets.values()];
-  const biting = all.filter(({ isFree, remaining }) => !isFree || remaining < 1);
-  const [next] = (biting.length > 0 ? biting : all).sort(
-    (one, other) => one.remaining - other.remaining || other.resetAt.getTime() - one.resetAt.getTime(),
-  );
+  let next: Budget | undefined;
+  for (const budget of budgets.values()) if (next === undefined || isBefore(budget, next)) next = budget;
   if (next === undefined) return;
   res.setHeader('RateLimit-Limit', next.limit);
   res.setHeader('RateLimit-Remaining', next.remaining);

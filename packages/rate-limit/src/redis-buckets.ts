@@ -75,8 +75,12 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
     }
   };
 
-  /** Takes one token, available or promised. Each waiting request makes its own call. */
+  /** Takes one token of a new lease, or else one that is promised. Each request that must wait makes its own call. */
   const takeAhead = async (key: string, rule: BucketRule, patienceMs: number): Promise<Taken> => {
+    if ((leases.get(key)?.rest ?? 1) >= 1) {
+      const taken = await fetchAndTake(key, rule);
+      if (taken.allowed) return taken;
+    }
     const { grant, rest } = await ask(key, rule, { amount: 1, ahead: promisable(rule, patienceMs) });
     const lease = leases.get(key);
     if (lease !== undefined) lease.rest = rest;

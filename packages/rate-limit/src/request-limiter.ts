@@ -11,8 +11,6 @@ export interface RequestLimit {
   readonly perMinute: number | ((res: Response) => number);
   /** Whose bucket a request is charged to. */
   readonly keyOf: (req: Request, res: Response) => string;
-  /** Requests that the limit does not concern. Default: none. */
-  readonly skip?: (req: Request, res: Response) => boolean;
   /** Creates the API's error for a request that finds the bucket empty. */
   readonly refuse: (retryAfterSeconds: number) => Error;
 }
@@ -70,7 +68,6 @@ export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs 
     limit: (_req, res) => perMinuteOf(res),
     store,
     keyGenerator: (req, res) => storeKey(perMinuteOf(res), limit.keyOf(req, res)),
-    skip: limit.skip ?? (() => false),
     requestPropertyName: property,
     // The headers follow the DNS API's upstream, which the library does not support: see `addBudget`.
     standardHeaders: false,
@@ -109,12 +106,12 @@ const budgetOf = ({ limit, remaining, resetTime }: Charge): Budget => ({ limit, 
 
 /** Runs middlewares one after the other, up to the first error. */
 export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler {
-  return (req, res, next) => {
-    const [first, ...rest] = handlers;
-    if (first === undefined) return next();
-    return first(req, res, (error?: unknown) => {
-      if (error === undefined) inOrder(...rest)(req, res, next);
-      else next(error);
-    });
-  };
+  return handlers.reduceRight<RequestHandler>(
+    (rest, handler) => (req, res, next) =>
+      handler(req, res, (error?: unknown) => {
+        if (error === undefined) rest(req, res, next);
+        else next(error);
+      }),
+    (_req, _res, next) => next(),
+  );
 }

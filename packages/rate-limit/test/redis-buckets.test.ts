@@ -217,6 +217,15 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(Math.round((await other.take(key, slow, patienceMs)).waitMs / 600_000)).toBe(3);
   });
 
+  it('lease tokens for requests that would wait as for others', async () => {
+    const replica = await startReplica();
+
+    for (let time = 0; time < 30; time += 1) await replica.take(key, slow, 600_000);
+
+    // A lease is a twentieth of the 60 tokens.
+    expect(replica.calls.flat()).toHaveLength(10);
+  });
+
   it('make one request for tokens per waiting request', async () => {
     const replica = await startReplica();
     await takeInTurn(replica, 60);

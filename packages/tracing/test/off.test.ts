@@ -3,8 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 
 const built = fileURLToPath(new URL('../dist/index.js', import.meta.url));
-/** Prints what is asked for while modules are loaded. */
-const hooks = 'export async function resolve(name, context, next) { console.log(name); return next(name, context); }';
+/**
+ * Prints what is asked for while modules are loaded. Not with `console.log`: hooks run in a thread of their own, whose output is
+ * lost when the process ends first.
+ */
+const hooks = `import { writeSync } from 'node:fs';
+export async function resolve(name, context, next) { writeSync(1, name + '\\n'); return next(name, context); }`;
 const withHooks = `import { register } from 'node:module'; register(${JSON.stringify(`data:text/javascript,${hooks}`)});`;
 
 function loadedWith(endpoint: string | undefined): string {

@@ -1,12 +1,14 @@
 import { benchChanges } from './clusters/changes.js';
 import { benchReconcile } from './clusters/reconcile.js';
 import { benchStreams } from './clusters/streams.js';
+import { benchDns } from './dns/dns.js';
 import { say } from './load/report.js';
 import { benchStart } from './start/start.js';
 import { type Verdict, verdictTable } from './verdicts.js';
 
 /** In the order of the table. Each starts its own installation, and returns its verdicts. */
 const parts = {
+  dns: ({ isLong }) => benchDns(isLong ? { seconds: 5, sets: 1_000_000 } : { seconds: 3, sets: 200_000 }),
   changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 5 }),
   reconcile: ({ isLong }) =>
     benchReconcile(

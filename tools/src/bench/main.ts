@@ -47,7 +47,7 @@ await startOrExit('npm run bench', async () => {
   if (what === 'all' && rest.length === 0) process.exitCode = (await benchAll({ isLong: values.long })) ? 0 : 1;
   else if (what === 'start' && rest.length === 0) say(verdictTable(await benchStart()));
   else if (what === 'dns' && rest.length === 0)
-    await benchDns({ seconds: seconds(5), sets: Number(values.sets ?? 1_000_000) });
+    say(verdictTable(await benchDns({ seconds: seconds(5), sets: Number(values.sets ?? 1_000_000) })));
   else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
   else if (what === 'reconcile' && rest.length === 0) {
     const clusters = Number(values.clusters ?? 10_000);

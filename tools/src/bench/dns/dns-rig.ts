@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import { dnsTokenStore, teamStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { zoneSyncStore } from '@corral/dns-data';
-import { freePort, redisForTests } from '@corral/testing';
+import { freePort, type RunningProcess, redisForTests } from '@corral/testing';
+import { bearer, type Load } from '../load/load.js';
 import { type Rig, startRig, UNLIMITED } from '../rig.js';
+import { readRedis } from '../sizing/redis-info.js';
 
 export const ZONE = 'bench.test';
 const UPSTREAM_TOKEN = 'upstream-token-of-the-benchmark-0123456789';
@@ -30,17 +32,34 @@ export interface DnsRig {
   readonly pool: Pool;
   /** The number of calls that the upstream has got so far. */
   upstreamCalls(): Promise<number>;
+  /** Reads of these bodies: below `/bare` without anything else, below `/v1` after one statement. */
   startBareExpress(bodies: Record<string, string>): Promise<string>;
   /** More gateways, which share limits and budget over a Redis. Null if redis-server is not installed. */
-  startReplicas(count: number): Promise<string[] | null>;
+  startReplicas(count: number): Promise<Replicas | null>;
   /** The parts that every benchmark needs. */
   readonly base: Rig;
   stop(): Promise<void>;
 }
 
+/** The reads that are measured. */
+export type Paths = { readonly list: string; readonly get: string };
+
+export const readOf = (rig: DnsRig, path: string, url = rig.gatewayUrl): Load => ({
+  url,
+  headers: bearer(rig.token),
+  path,
+});
+
+export interface Replicas {
+  readonly urls: readonly string[];
+  readonly pids: readonly number[];
+  /** The number of commands that Redis has got so far. */
+  redisCommands(): Promise<number>;
+}
+
 /** Starts real processes on their own durable Postgres. */
 export async function startDnsRig(): Promise<DnsRig> {
-  const rig = await startRig();
+  const rig = await startRig({ countsStatements: true });
   const { folder, pool, databaseUrl, run } = rig;
   const [apiPort, adminPort] = [await freePort(), await freePort()];
   const adminUrl = `http://127.0.0.1:${adminPort}`;
@@ -59,13 +78,14 @@ export async function startDnsRig(): Promise<DnsRig> {
   );
   const zoneId = await mirrorZone(pool, cloudUrl);
   const token = await issueToken(databaseUrl);
-  const startGateway = async (env: Record<string, string> = {}): Promise<string> => {
+  const startGateway = async (env: Record<string, string> = {}): Promise<{ url: string; child: RunningProcess }> => {
     const port = await freePort();
     const settings = { ...gatewaySettings, DATABASE_URL: databaseUrl, HCLOUD_API_URL: cloudUrl, PORT: String(port) };
-    await run('apps/dns-gateway/dist/main.js', { ...settings, ...env }, `http://127.0.0.1:${port}/readyz`);
-    return `http://127.0.0.1:${port}/v1`;
+    const readyUrl = `http://127.0.0.1:${port}/readyz`;
+    const child = await run('apps/dns-gateway/dist/main.js', { ...settings, ...env }, readyUrl);
+    return { url: `http://127.0.0.1:${port}/v1`, child };
   };
-  const gatewayUrl = await startGateway();
+  const { url: gatewayUrl } = await startGateway();
 
   return {
     cloudUrl,
@@ -78,18 +98,22 @@ export async function startDnsRig(): Promise<DnsRig> {
     upstreamCalls: async () => ((await (await fetch(`${adminUrl}/admin/calls`)).json()) as { total: number }).total,
     async startBareExpress(bodies) {
       const port = await freePort();
-      const env = { PORT: String(port), BODIES: JSON.stringify(bodies) };
+      const env = { PORT: String(port), BODIES: JSON.stringify(bodies), DATABASE_URL: databaseUrl, OWNER: 'acme' };
       const [firstPath] = Object.keys(bodies);
-      await run('tools/dist/bench/dns/bare-express.js', env, `http://127.0.0.1:${port}${firstPath}`);
+      await run('tools/dist/bench/dns/bare-express.js', env, `http://127.0.0.1:${port}/v1${firstPath}`);
       return `http://127.0.0.1:${port}`;
     },
     async startReplicas(count) {
       const redis = await redisForTests();
       if (redis === null) return null;
       rig.onStop(redis.stop);
-      const urls: string[] = [];
-      while (urls.length < count) urls.push(await startGateway({ REDIS_URL: redis.url }));
-      return urls;
+      const started: Awaited<ReturnType<typeof startGateway>>[] = [];
+      while (started.length < count) started.push(await startGateway({ REDIS_URL: redis.url }));
+      return {
+        urls: started.map(({ url }) => url),
+        pids: started.map(({ child }) => child.pid),
+        redisCommands: async () => (await readRedis(redis.url)).commands,
+      };
     },
     stop: rig.stop,
   };

@@ -1,22 +1,15 @@
-import {
-  bearer,
-  type Load,
-  plainReadLoad,
-  type ReadResult,
-  readLoad,
-  readLoadOf,
-  type WriteResult,
-  writeLoad,
-} from '../load/load.js';
+import { bearer, plainReadLoad, type ReadResult, readLoad, type WriteResult, writeLoad } from '../load/load.js';
 import { row, say, table } from '../load/report.js';
-import { type DnsRig, startDnsRig, ZONE } from './dns-rig.js';
+import { atLeast, atMost, type Verdict } from '../verdicts.js';
+import { type DnsRig, type Paths, readOf, startDnsRig, ZONE } from './dns-rig.js';
 import { createSet, fetchText, fillMirror } from './mirror-rows.js';
 import { startPowerDns } from './powerdns.js';
+import { compareReplicas } from './replicas.js';
+import { writeFloor } from './write-floor.js';
 
 const LISTED_SETS = 25;
 const ROUNDS = 3;
 const WARM_UP_SECONDS = 3;
-const REPLICAS = 3;
 const WRITTEN_SETS = 50;
 
 export interface DnsBenchOptions {
@@ -27,58 +20,71 @@ export interface DnsBenchOptions {
 }
 
 /** Compares the gateway with a bare Express route, with PowerDNS and with the upstream itself, in one run on one machine. */
-export async function benchDns({ seconds, sets }: DnsBenchOptions): Promise<void> {
+export async function benchDns({ seconds, sets }: DnsBenchOptions): Promise<Verdict[]> {
   say(`Reads: ${ROUNDS} rounds of ${seconds} s each, taken in turns; writes: 100 per second.`);
-  say('Bare Express: a route that sends the same bytes with res.send, and does nothing else.\n');
+  say('Bare Express: a route that sends the same bytes with res.send, alone or after one prepared statement.\n');
   const rig = await startDnsRig();
   try {
     await fillMirror(rig, 'other', 1_000);
     await fillMirror(rig, 'acme', LISTED_SETS);
     const paths = { list: `/zones/${ZONE}/rrsets`, get: `/zones/${ZONE}/rrsets/s0.acme/A` };
-    await compareReads(rig, paths, seconds);
+    const verdicts = await compareReads(rig, paths, seconds);
     await compareWithPowerDns(rig, paths, seconds);
-    await compareWrites(rig, seconds);
-    await compareSizes(rig, paths, seconds, sets);
-    await compareReplicas(rig, paths, seconds);
+    verdicts.push(...(await compareWrites(rig, seconds)));
+    verdicts.push(...(await compareReplicas(rig, paths)));
+    verdicts.push(...(await compareSizes(rig, paths, seconds, sets)));
+    return verdicts;
   } finally {
     await rig.stop();
   }
 }
 
-type Paths = { readonly list: string; readonly get: string };
 type Read = (seconds: number) => Promise<ReadResult>;
 
-const readOf = (rig: DnsRig, path: string, url = rig.gatewayUrl): Load => ({ url, headers: bearer(rig.token), path });
-
-/** Warms up both, then measures them in turns, so that other load on the machine affects both. */
-async function takeTurns(one: Read, other: Read, seconds: number): Promise<[ReadResult, ReadResult]> {
-  const results: [ReadResult[], ReadResult[]] = [[], []];
-  await one(WARM_UP_SECONDS);
-  await other(WARM_UP_SECONDS);
+/** Warms up all, then measures them in turns, so that other load on the machine affects all. */
+async function takeTurns(reads: readonly Read[], seconds: number): Promise<ReadResult[]> {
+  const results: ReadResult[][] = reads.map(() => []);
+  for (const read of reads) await read(WARM_UP_SECONDS);
   for (let round = 0; round < ROUNDS; round += 1) {
-    results[0].push(await one(seconds));
-    results[1].push(await other(seconds));
+    for (const [at, read] of reads.entries()) results[at]?.push(await read(seconds));
   }
-  return [median(results[0]), median(results[1])];
+  return results.map(median);
 }
 
-async function compareReads(rig: DnsRig, paths: Paths, seconds: number): Promise<void> {
+async function compareReads(rig: DnsRig, paths: Paths, seconds: number): Promise<Verdict[]> {
   const bodies: Record<string, string> = {};
-  for (const path of Object.values(paths)) bodies[`/v1${path}`] = await fetchText(rig, path);
-  const bareUrl = `${await rig.startBareExpress(bodies)}/v1`;
+  for (const path of Object.values(paths)) bodies[path] = await fetchText(rig, path);
+  const floorUrl = await rig.startBareExpress(bodies);
   const callsBefore = await rig.upstreamCalls();
   const rows: string[][] = [];
+  const verdicts: Verdict[] = [];
   for (const [what, path] of Object.entries(paths)) {
-    const [bare, ours] = await takeTurns(
-      (time) => readLoad(readOf(rig, path, bareUrl), time),
-      (time) => readLoad(readOf(rig, path), time),
-      seconds,
+    const urls = [`${floorUrl}/bare`, `${floorUrl}/v1`, rig.gatewayUrl];
+    const reads = urls.map(
+      (url): Read =>
+        (time) =>
+          readLoad(readOf(rig, path, url), time),
     );
-    rows.push(row(`${what}, bare Express`, bare), row(`${what}, gateway`, ours, ours.perSecond / bare.perSecond));
+    const [bare, asking, ours] = (await takeTurns(reads, seconds)) as [ReadResult, ReadResult, ReadResult];
+    rows.push(row(`${what}, bare Express`, bare), row(`${what}, with one statement`, asking));
+    rows.push(row(`${what}, gateway`, ours, ours.perSecond / bare.perSecond));
+    for (const [of, floor, aim] of [
+      ['a bare route', bare, OF_BARE_MIN],
+      ['one with a statement', asking, OF_ASKING_MIN],
+    ] as const) {
+      const value = ours.perSecond / floor.perSecond;
+      verdicts.push(
+        atLeast({ what: `${what}s of record sets, of ${of}`, floor: `${floor.perSecond.toFixed(0)}/s`, value, aim }),
+      );
+    }
   }
   say(table(['read', 'req/s', 'p50 ms', 'p99 ms', 'ratio'], rows));
-  say(`Upstream calls during all reads: ${(await rig.upstreamCalls()) - callsBefore} (aim: 0)\n`);
+  const calls = (await rig.upstreamCalls()) - callsBefore;
+  return [...verdicts, atMost({ what: 'upstream calls of all reads', value: calls, aim: 0 })];
 }
+
+const OF_BARE_MIN = 0.75;
+const OF_ASKING_MIN = 0.92;
 
 async function compareWithPowerDns(rig: DnsRig, paths: Paths, seconds: number): Promise<void> {
   const names = Array.from({ length: LISTED_SETS }, (_, index) => `s${index}.acme`);
@@ -86,11 +92,12 @@ async function compareWithPowerDns(rig: DnsRig, paths: Paths, seconds: number): 
   if (powerDns === null) return say('PowerDNS is not installed: no comparison with it.\n');
   const rows: string[][] = [];
   for (const what of ['list', 'get'] as const) {
-    const [theirs, ours] = await takeTurns(
-      (time) => plainReadLoad(powerDns[what], time),
-      (time) => plainReadLoad(readOf(rig, paths[what]), time),
-      seconds,
+    const reads = [powerDns[what], readOf(rig, paths[what])].map(
+      (load): Read =>
+        (time) =>
+          plainReadLoad(load, time),
     );
+    const [theirs, ours] = (await takeTurns(reads, seconds)) as [ReadResult, ReadResult];
     rows.push(row(`${what}, PowerDNS ${powerDns.version}`, theirs));
     rows.push(row(`${what}, gateway`, ours, ours.perSecond / theirs.perSecond));
   }
@@ -108,32 +115,45 @@ const writesOf = (rig: DnsRig, seconds: number) => ({
 });
 const writeRow = (what: string, result: WriteResult) => [what, result.p50Ms.toFixed(2), result.p99Ms.toFixed(2)];
 
-async function compareWrites(rig: DnsRig, seconds: number): Promise<void> {
+async function compareWrites(rig: DnsRig, seconds: number): Promise<Verdict[]> {
   const load = writesOf(rig, seconds);
   const direct = { ...load, urls: [rig.cloudUrl], headers: bearer(rig.cloudToken) };
   const through = { ...load, urls: [rig.gatewayUrl] };
   for (let index = 0; index < WRITTEN_SETS; index += 1) await createSet(rig, `w${index}.acme`);
-  await writeLoad({ ...direct, seconds: 1 });
-  await writeLoad({ ...through, seconds: 1 });
+  for (const warmUp of [direct, through]) await writeLoad({ ...warmUp, seconds: 1 });
+  const floorBefore = await writeFloor(rig, load);
   const straight = await writeLoad(direct);
   const callsBefore = await rig.upstreamCalls();
   const ours = await writeLoad(through);
   const perWrite = ((await rig.upstreamCalls()) - callsBefore) / ours.writes;
-  const added = { writes: 0, p50Ms: ours.p50Ms - straight.p50Ms, p99Ms: ours.p99Ms - straight.p99Ms };
-  say(
-    table(
-      ['write, 100/s', 'p50 ms', 'p99 ms'],
-      [
-        writeRow('straight at the upstream', straight),
-        writeRow('through the gateway', ours),
-        writeRow('added (aim: 3 and 15)', added),
-      ],
-    ),
-  );
-  say(`Upstream calls per write: ${perWrite.toFixed(2)} (aim: 1.00)\n`);
+  const floorAfter = await writeFloor(rig, load);
+  const floor = {
+    writes: floorAfter.writes,
+    p50Ms: (floorBefore.p50Ms + floorAfter.p50Ms) / 2,
+    p99Ms: (floorBefore.p99Ms + floorAfter.p99Ms) / 2,
+  };
+  const rows = [
+    writeRow('straight at the upstream', straight),
+    writeRow('with two durable commits around it', floor),
+    writeRow('through the gateway', ours),
+  ];
+  say(table(['write, 100/s', 'p50 ms', 'p99 ms'], rows));
+  const [p50, p99] = [ours.p50Ms / floor.p50Ms, ours.p99Ms / floor.p99Ms];
+  const times = { unit: 'times' };
+  return [
+    atMost({
+      what: 'a write, p50, of the floor',
+      floor: `${floor.p50Ms.toFixed(1)} ms`,
+      value: p50,
+      aim: 1.3,
+      ...times,
+    }),
+    atMost({ what: 'a write, p99, of the floor', floor: `${floor.p99Ms.toFixed(1)} ms`, value: p99, aim: 2, ...times }),
+    atMost({ what: 'upstream calls per write', value: Number(perWrite.toFixed(2)), aim: 1 }),
+  ];
 }
 
-async function compareSizes(rig: DnsRig, paths: Paths, seconds: number, sets: number): Promise<void> {
+async function compareSizes(rig: DnsRig, paths: Paths, seconds: number, sets: number): Promise<Verdict[]> {
   const measure = async (path: string) => {
     const rounds: ReadResult[] = [];
     for (let round = 0; round < ROUNDS; round += 1) rounds.push(await readLoad(readOf(rig, path), seconds));
@@ -142,40 +162,24 @@ async function compareSizes(rig: DnsRig, paths: Paths, seconds: number, sets: nu
   const small = { list: await measure(paths.list), get: await measure(paths.get) };
   await fillMirror(rig, 'other', sets);
   const large = { list: await measure(paths.list), get: await measure(paths.get) };
+  const growth = (what: 'list' | 'get') => small[what].perSecond / large[what].perSecond;
   const rows = (['list', 'get'] as const).flatMap((what) => [
     row(`${what}, 1,000 sets in the zone`, small[what]),
-    row(`${what}, ${sets.toLocaleString('en')} sets`, large[what], small[what].perSecond / large[what].perSecond),
+    row(`${what}, ${sets.toLocaleString('en')} sets`, large[what], growth(what)),
   ]);
   say(table(['zone size', 'req/s', 'p50 ms', 'p99 ms', 'growth'], rows));
-  say('Aim: no read takes more than 1.2 times as long.\n');
+  return (['list', 'get'] as const).map((what) =>
+    atMost({
+      what: `time of a ${what} with ${sets.toLocaleString('en')} sets, of 1,000`,
+      floor: `${small[what].perSecond.toFixed(0)}/s`,
+      value: growth(what),
+      aim: GROWTH_MAX,
+      unit: 'times',
+    }),
+  );
 }
 
-/** One gateway on Postgres alone, and replicas that share a Redis. On a small machine they also share its CPU. */
-async function compareReplicas(rig: DnsRig, paths: Paths, seconds: number): Promise<void> {
-  const replicas = await rig.startReplicas(REPLICAS);
-  if (replicas === null) return say('redis-server is not installed: no replicas that share a Redis.\n');
-  const rows: string[][] = [];
-  for (const [what, path] of Object.entries(paths)) {
-    const [one, three] = await takeTurns(
-      (time) => readLoad(readOf(rig, path), time),
-      (time) =>
-        readLoadOf(
-          replicas.map((url) => readOf(rig, path, url)),
-          time,
-        ),
-      seconds,
-    );
-    rows.push(row(`${what}, one gateway`, one));
-    rows.push(row(`${what}, ${REPLICAS} with Redis`, three, three.perSecond / one.perSecond));
-  }
-  say(table(['replicas', 'req/s', 'p50 ms', 'p99 ms', 'ratio'], rows));
-  const load = writesOf(rig, seconds);
-  await writeLoad({ ...load, urls: replicas, seconds: 1 });
-  const one = await writeLoad({ ...load, urls: [rig.gatewayUrl] });
-  const three = await writeLoad({ ...load, urls: replicas });
-  const writeRows = [writeRow('one gateway', one), writeRow(`${REPLICAS} with Redis`, three)];
-  say(table(['write, 100/s', 'p50 ms', 'p99 ms'], writeRows));
-}
+const GROWTH_MAX = 1.2;
 
 function median(rounds: readonly ReadResult[]): ReadResult {
   const sorted = [...rounds].sort((one, other) => one.perSecond - other.perSecond);

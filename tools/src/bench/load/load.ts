@@ -26,22 +26,8 @@ const CONNECTIONS = 16;
 
 /** Measures the highest rate of reads on a few kept connections. */
 export async function readLoad({ url, headers, path }: Load, seconds: number): Promise<ReadResult> {
-  return readShare({ url, headers, path }, seconds, CONNECTIONS);
-}
-
-/** Measures the same from replicas that share the connections evenly. Latencies are those of the slowest replica. */
-export async function readLoadOf(replicas: readonly Load[], seconds: number): Promise<ReadResult> {
-  const share = Math.ceil(CONNECTIONS / replicas.length);
-  const results = await Promise.all(replicas.map((load) => readShare(load, seconds, share)));
-  return {
-    perSecond: results.reduce((sum, { perSecond }) => sum + perSecond, 0),
-    p50Ms: Math.max(...results.map(({ p50Ms }) => p50Ms)),
-    p99Ms: Math.max(...results.map(({ p99Ms }) => p99Ms)),
-  };
-}
-
-async function readShare({ url, headers, path }: Load, seconds: number, connections: number): Promise<ReadResult> {
-  const result = await autocannon({ url: `${url}${path}`, connections, duration: seconds, headers: { ...headers } });
+  const target = { url: `${url}${path}`, headers: { ...headers } };
+  const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds });
   refuseFailures(result);
   return { perSecond: result.requests.average, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
 }

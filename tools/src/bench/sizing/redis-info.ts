@@ -4,6 +4,8 @@ export interface RedisInfo {
   readonly processId: number;
   /** What its data and connections take, without free memory that it keeps. */
   readonly usedBytes: number;
+  /** Processed since it was started, those of scripts included. */
+  readonly commands: number;
 }
 
 /** What a Redis says about itself (INFO). */
@@ -12,7 +14,11 @@ export async function readRedis(url: string): Promise<RedisInfo> {
   try {
     const text = await redis.info();
     const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1]);
-    return { processId: numberOf('process_id'), usedBytes: numberOf('used_memory') };
+    return {
+      processId: numberOf('process_id'),
+      usedBytes: numberOf('used_memory'),
+      commands: numberOf('total_commands_processed'),
+    };
   } finally {
     redis.disconnect();
   }

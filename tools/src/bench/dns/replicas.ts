@@ -1,0 +1,61 @@
+import { costMeter } from '../clusters/cost-meter.js';
+import { readLoad } from '../load/load.js';
+import { say, table } from '../load/report.js';
+import { atMost, type Verdict } from '../verdicts.js';
+import { type DnsRig, type Paths, readOf } from './dns-rig.js';
+
+const REPLICAS = [1, 2, 4];
+
+/**
+ * The same requests to one, two and four gateways that share a Redis. On a small machine they also share its CPU, so what
+ * counts is what a request costs.
+ */
+export async function compareReplicas(rig: DnsRig, paths: Paths): Promise<Verdict[]> {
+  const replicas = await rig.startReplicas(Math.max(...REPLICAS));
+  if (replicas === null) {
+    say('redis-server is not installed: no replicas that share a Redis.\n');
+    return [];
+  }
+  const rows: string[][] = [];
+  const verdicts: Verdict[] = [];
+  for (const [what, path] of Object.entries(paths)) {
+    const costs: RequestCost[] = [];
+    for (const url of replicas.urls) await readLoad(readOf(rig, path, url), 1);
+    for (const count of REPLICAS) {
+      const loads = replicas.urls.slice(0, count).map((url) => readOf(rig, path, url));
+      const redisBefore = await replicas.redisCommands();
+      const readCost = await costMeter({ pool: rig.pool, pids: { gateways: replicas.pids } });
+      // As many connections to each, because requests of one turn share statements.
+      const results = await Promise.all(loads.map((load) => readLoad(load, REPLICA_SECONDS)));
+      const perSecond = results.reduce((sum, result) => sum + result.perSecond, 0);
+      const { statements, cpu } = await readCost();
+      const requests = perSecond * REPLICA_SECONDS;
+      const redis = ((await replicas.redisCommands()) - redisBefore) / requests;
+      const cost = { statements: statements / requests, redis, cpuMs: ((cpu.gateways ?? 0) * 1_000) / requests };
+      costs.push(cost);
+      rows.push([`${what}, ${count}`, perSecond.toFixed(0), ...Object.values(cost).map((each) => each.toFixed(3))]);
+    }
+    const [one, most] = [costs[0] as RequestCost, costs.at(-1) as RequestCost];
+    for (const [part, key] of [
+      ['statements and Redis commands', (cost: RequestCost) => cost.statements + cost.redis],
+      ['CPU time', (cost: RequestCost) => cost.cpuMs],
+    ] as const) {
+      const value = key(most) / key(one);
+      const about = `${part} of a ${what} at ${REPLICAS.at(-1)} replicas, of one`;
+      verdicts.push(atMost({ what: about, floor: key(one).toFixed(3), value, aim: REPLICA_GROWTH_MAX, unit: 'times' }));
+    }
+  }
+  say(table(['replicas with Redis', 'req/s', 'statements', 'Redis commands', 'CPU ms'], rows));
+  return verdicts;
+}
+
+/** What one request costs all replicas together. */
+interface RequestCost {
+  readonly statements: number;
+  readonly redis: number;
+  readonly cpuMs: number;
+}
+
+const REPLICA_SECONDS = 5;
+/** Does not grow, within what two runs of the same differ by. */
+const REPLICA_GROWTH_MAX = 1.1;
