@@ -11,6 +11,8 @@ export interface RequestLimit {
   readonly perMinute: number | ((res: Response) => number);
   /** Whose bucket a request is charged to. */
   readonly keyOf: (req: Request, res: Response) => string;
+  /** Requests that the limit does not concern. Default: none. */
+  readonly skip?: (req: Request, res: Response) => boolean;
   /** Creates the API's error for a request that finds the bucket empty. */
   readonly refuse: (retryAfterSeconds: number) => Error;
 }
@@ -68,6 +70,7 @@ export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs 
     limit: (_req, res) => perMinuteOf(res),
     store,
     keyGenerator: (req, res) => storeKey(perMinuteOf(res), limit.keyOf(req, res)),
+    skip: limit.skip ?? (() => false),
     requestPropertyName: property,
     // The headers follow the DNS API's upstream, which the library does not support: see `addBudget`.
     standardHeaders: false,
