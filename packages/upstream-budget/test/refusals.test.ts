@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { levelOf } from '../src/account/budget-state.js';
 import { keptMs, promisesMax, promisesPerFlow } from '../src/account/promises.js';
 import type { BudgetGrant } from '../src/account/renew-lease.js';
+import { turnKeeper } from '../src/replica/turn-keeper.js';
 import { anEmptyAccount, startAccount, turnsIn } from './an-account.js';
 
 describe('a reserve', () => {
@@ -136,5 +137,38 @@ describe('a refused request', () => {
     expect(account.state().promises).toHaveLength(promisesMax);
     expect(promised.filter(({ kept }) => kept > 0).length).toBeGreaterThan(promisesMax / 3);
     expect(promised.every(({ waitsMs }) => waitsMs.length === 3 && waitsMs.every((ms) => ms > 0))).toBe(true);
+  });
+});
+
+describe('a replica whose account was lost', () => {
+  const want = { class: 'write', flow: 'acme', key: null } as const;
+  /** Of an account with no call left for a minute. */
+  const lateLease = (epoch: string): BudgetGrant => ({
+    ...anEmptyAccount(0).renew(),
+    epoch,
+    forecasts: [{ class: 'write', flow: 'acme', firstMs: 60_000, eachMs: 60_000 }],
+  });
+  /** @returns how many requests it is about to refuse */
+  const refusing = (keeper: ReturnType<typeof turnKeeper>, now: number) => keeper.report(now).refusing.acme ?? 0;
+
+  it('refuses nobody early until the others had time to bring their promises to the new one', () => {
+    const keeper = turnKeeper();
+    keeper.takeUp(lateLease('lost'), 0, 1);
+    keeper.takeUp(lateLease('new'), 100, 101);
+    keeper.ask(want, { patienceMs: 8_000, again: false }, 102);
+    keeper.takeUp(lateLease('new'), 103, 104);
+
+    const early = refusing(keeper, 105);
+    keeper.takeUp(lateLease('new'), 2_200, 2_201);
+
+    expect([early, refusing(keeper, 2_202)]).toEqual([0, 1]);
+  });
+
+  it('refuses them early when the account is the one that it knows', () => {
+    const keeper = turnKeeper();
+    keeper.takeUp(lateLease('known'), 0, 1);
+    keeper.ask(want, { patienceMs: 8_000, again: false }, 2);
+
+    expect(refusing(keeper, 3)).toBe(1);
   });
 });

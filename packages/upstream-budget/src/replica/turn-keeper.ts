@@ -40,6 +40,11 @@ const BUSY_MS = 1_000;
 const IDLE_MS = 10_000;
 /** A forecast is a guess about a moment: it must not refuse anybody for longer. */
 const FORECAST_MS = 500;
+/**
+ * After an account was lost, the others bring their promises to the new one with their next report but one. Until then nobody is
+ * refused before the end of their patience: it may be their promised time.
+ */
+const GATHERING_MS = 2 * BUSY_MS;
 
 /**
  * What one replica knows of the budget: who waits here, and what its lease allows. Makes no call, has no clock: times
@@ -52,6 +57,7 @@ export function turnKeeper() {
   let free = { calls: 0, handedOut: 0, validUntil: 0 };
   let ahead: ReadonlySet<string> = new Set();
   let forecastsAt = Number.NEGATIVE_INFINITY;
+  let gatheringUntil = Number.NEGATIVE_INFINITY;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let underWay = 0;
   let reportedAt = Number.NEGATIVE_INFINITY;
@@ -113,7 +119,7 @@ export function turnKeeper() {
       if (turn !== null) return { kind: 'go', turn };
       const isFresh = now - forecastsAt <= FORECAST_MS;
       const waitMs = isFresh ? forecastMs(want, again ? 1 : room.countOf(want) + 1, now) : 0;
-      if (waitMs > patienceMs) {
+      if (waitMs > patienceMs && now >= gatheringUntil) {
         const known = isForTeam(want.class) ? leaving.lastOf(want.flow, now) : { waitMs, usedUp: 'budget' as const };
         if (known !== null) return { kind: 'too_long', ...known };
         const id = room.nextId();
@@ -186,6 +192,7 @@ export function turnKeeper() {
 
     /** Takes up a lease. @param askedAt when its report was made */
     takeUp(renewed: BudgetGrant, askedAt: number, now: number): Decided[] {
+      if (lease !== null && lease.epoch !== renewed.epoch) gatheringUntil = now + GATHERING_MS;
       lease = renewed;
       ahead = new Set(renewed.ahead);
       forecastsAt = now;
@@ -200,6 +207,7 @@ export function turnKeeper() {
       }
       decided.push(...leaving.take(renewed.promised, renewed.epoch, now));
       if (leaving.isUnknownTo(renewed.epoch)) isUrgent = true;
+      if (now < gatheringUntil) return decided;
       // Requests that cannot be served in time are refused now instead of at their deadline.
       for (const { id, want, position, deadline } of room.all()) {
         const waitMs = forecastMs(want, position, now);
