@@ -132,7 +132,9 @@ async function handOverEvents(
   let items = 0;
   for await (const together of streamShoots(deps, request)) {
     if (signal.aborted) return;
-    const events = together.flatMap((item) => (item.type === 'bookmark' ? [] : [{ type: item.type, shoot: item.shoot }]));
+    const events = together.flatMap((item) =>
+      item.type === 'bookmark' ? [] : [{ type: item.type, shoot: item.shoot }],
+    );
     if (events.length > 0) await watch.onEvents(events);
     // Advance only after the handler succeeded: after a failure the same events come again.
     progress.version = together.at(-1)?.resourceVersion ?? progress.version;
