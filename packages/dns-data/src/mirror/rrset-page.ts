@@ -49,13 +49,22 @@ interface Statement {
 
 /** Byte order, independent of the database's collation. */
 const columns = {
-  id: `(name || '/' || type) COLLATE "C"`,
-  name: 'name COLLATE "C"',
-  created: 'first_seen_at',
+  id: (of: string) => `(${of}.name || '/' || ${of}.type) COLLATE "C"`,
+  name: (of: string) => `${of}.name COLLATE "C"`,
+  created: (of: string) => `${of}.first_seen_at`,
 } as const;
 
+/**
+ * A parameter whose value the planner does not see. If it saw it, it would often expect less work than for any value, and would plan a
+ * prepared statement again each time, which takes longer than a read.
+ */
+export const unseen = (type: string, place: number): string => `(SELECT $${place}::${type})`;
+
+const scopeCondition = (zoneId: string, ownerLabel: string, root: string): string =>
+  `zone_id = ${zoneId} AND owner_label = ${ownerLabel} AND (name = ${root} OR right(name, length(${root}) + 1) = '.' || ${root})`;
+
 /** SQL condition on the scope in the first three parameters. */
-export const inScope = `zone_id = $1 AND owner_label = $2 AND (name = $3 OR right(name, length($3) + 1) = '.' || $3)`;
+export const inScope = scopeCondition('$1', '$2', '$3');
 
 /**
  * Builds the statement for one page. It returns one row: the number of sets on all pages, and the bodies of this page
@@ -64,28 +73,32 @@ export const inScope = `zone_id = $1 AND owner_label = $2 AND (name = $3 OR righ
 export function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
   const { name, types, labels, sort } = selection;
   const values: unknown[] = [scope.zoneId, scope.ownerLabel, scope.root, limit, offset];
-  const conditions = [inScope];
-  const where = (condition: (parameter: string) => string, value: unknown): void => {
+  const filters: string[] = [];
+  const filter = (condition: (parameter: string) => string, value: unknown): void => {
     values.push(value);
-    conditions.push(condition(`$${values.length}`));
+    filters.push(condition(`$${values.length}`));
   };
-  if (name !== null) where((parameter) => `name = ${parameter}`, findable(name));
-  if (types.length > 0) where((parameter) => `type = ANY(${parameter}::text[])`, types.map(findable));
-  if (labels !== null) where(fitsLabels, JSON.stringify(labels));
-  const order = orderOf(sort);
+  if (name !== null) filter((parameter) => `name = ${parameter}`, findable(name));
+  if (types.length > 0) filter((parameter) => `type = ANY(${parameter}::text[])`, types.map(findable));
+  if (labels !== null) filter(fitsLabels, JSON.stringify(labels));
+  // Only the most common page is prepared.
+  const isCommon = filters.length === 0 && sort.length === 0;
+  const zoneId = isCommon ? unseen('bigint', 1) : '$1';
+  const mine = isCommon
+    ? scopeCondition(zoneId, unseen('text', 2), unseen('text', 3))
+    : [inScope, ...filters].join(' AND ');
+  const [most, skipped] = isCommon ? [unseen('bigint', 4), unseen('bigint', 5)] : ['$4', '$5'];
   const text = `
     WITH mine AS MATERIALIZED (
-      SELECT name, type, first_seen_at FROM dns_rrset WHERE ${conditions.join(' AND ')}
+      SELECT name, type, first_seen_at FROM dns_rrset WHERE ${mine}
     ), page AS (
-      SELECT name, type, row_number() OVER (ORDER BY ${order}) AS place
-      FROM mine ORDER BY place LIMIT $4 OFFSET $5
+      SELECT name, type, first_seen_at FROM mine ORDER BY ${orderOf(sort, 'mine')} LIMIT ${most} OFFSET ${skipped}
     )
     SELECT (SELECT count(*)::int FROM mine) AS total,
-           (SELECT coalesce(string_agg(rrset.body, ',' ORDER BY page.place), '')
+           (SELECT coalesce(string_agg(rrset.body, ',' ORDER BY ${orderOf(sort, 'page')}), '')
             FROM page JOIN dns_rrset AS rrset
-              ON rrset.zone_id = $1 AND rrset.name = page.name AND rrset.type = page.type) AS bodies`;
-  // Only the most common page is prepared.
-  return conditions.length === 1 && sort.length === 0 ? { name: 'rrset-page', text, values } : { text, values };
+              ON rrset.zone_id = ${zoneId} AND rrset.name = page.name AND rrset.type = page.type) AS bodies`;
+  return isCommon ? { name: 'rrset-page', text, values } : { text, values };
 }
 
 const fitsLabels = (parameter: string): string => `NOT EXISTS (
@@ -95,12 +108,12 @@ const fitsLabels = (parameter: string): string => `NOT EXISTS (
                          ELSE coalesce(labels ->> key = ANY(required."values"), false) END)`;
 
 /** Ids are unique, so keys after the id have no effect. */
-function orderOf(sort: readonly SortKey[]): string {
+function orderOf(sort: readonly SortKey[], table: string): string {
   const keys = new Map<SortKey['by'], boolean>();
   for (const { by, descending } of [...sort, { by: 'id', descending: false } as const]) {
     if (!keys.has(by) && !keys.has('id')) keys.set(by, descending);
   }
-  return [...keys].map(([by, descending]) => `${columns[by]} ${descending ? 'DESC' : 'ASC'}`).join(', ');
+  return [...keys].map(([by, descending]) => `${columns[by](table)} ${descending ? 'DESC' : 'ASC'}`).join(', ');
 }
 
 /** No set has an empty name or type, and Postgres rejects NUL in text. */

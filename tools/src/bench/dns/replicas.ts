@@ -7,8 +7,9 @@ import { type DnsRig, type Paths, readOf } from './dns-rig.js';
 const REPLICAS = [1, 2, 4];
 
 /**
- * The same requests to one, two and four gateways that share a Redis. On a small machine they also share its CPU, so what
- * counts is what a request costs.
+ * What a request costs with one, two and four gateways that share a Redis. Each gets the same load, as when replicas are added because
+ * there is more of it, and all together less than the machine can do: without a pause they would share its cores, and how many requests
+ * meet in a turn, and share a statement, would depend on that.
  */
 export async function compareReplicas(rig: DnsRig, paths: Paths): Promise<Verdict[]> {
   const replicas = await rig.startReplicas(Math.max(...REPLICAS));
@@ -20,13 +21,12 @@ export async function compareReplicas(rig: DnsRig, paths: Paths): Promise<Verdic
   const verdicts: Verdict[] = [];
   for (const [what, path] of Object.entries(paths)) {
     const costs: RequestCost[] = [];
-    for (const url of replicas.urls) await readLoad(readOf(rig, path, url), 1);
+    for (const url of replicas.urls) await readLoad(readOf(rig, path, url), WARM_UP_SECONDS);
     for (const count of REPLICAS) {
       const loads = replicas.urls.slice(0, count).map((url) => readOf(rig, path, url));
       const redisBefore = await replicas.redisCommands();
       const readCost = await costMeter({ pool: rig.pool, pids: { gateways: replicas.pids } });
-      // As many connections to each, because requests of one turn share statements.
-      const results = await Promise.all(loads.map((load) => readLoad(load, REPLICA_SECONDS)));
+      const results = await Promise.all(loads.map((load) => readLoad(load, REPLICA_SECONDS, REPLICA_RATE)));
       const perSecond = results.reduce((sum, result) => sum + result.perSecond, 0);
       const { statements, cpu } = await readCost();
       const requests = perSecond * REPLICA_SECONDS;
@@ -56,6 +56,9 @@ interface RequestCost {
   readonly cpuMs: number;
 }
 
+const WARM_UP_SECONDS = 3;
 const REPLICA_SECONDS = 5;
+/** Requests per second to each. */
+const REPLICA_RATE = 500;
 /** Does not grow, within what two runs of the same differ by. */
 const REPLICA_GROWTH_MAX = 1.1;

@@ -24,10 +24,15 @@ export interface WriteResult {
 
 const CONNECTIONS = 16;
 
-/** Measures the highest rate of reads on a few kept connections. */
-export async function readLoad({ url, headers, path }: Load, seconds: number): Promise<ReadResult> {
+/**
+ * Reads on a few kept connections.
+ *
+ * @param perSecond default: as many as possible
+ */
+export async function readLoad({ url, headers, path }: Load, seconds: number, perSecond?: number): Promise<ReadResult> {
   const target = { url: `${url}${path}`, headers: { ...headers } };
-  const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds });
+  const rate = perSecond === undefined ? {} : { overallRate: perSecond };
+  const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds, ...rate });
   refuseFailures(result);
   return { perSecond: result.requests.average, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
 }
