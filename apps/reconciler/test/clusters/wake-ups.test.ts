@@ -87,7 +87,7 @@ describe('a wake-up in a moment', () => {
 describe('the plan of a pass', () => {
   it('replaces the one before it, and sends one wake-up at its time', async () => {
     const woken: string[] = [];
-    const plans = clusterWakeUps({ nudge: async (_job, { clusterId }) => void woken.push(clusterId) });
+    const plans = clusterWakeUps({ nudge: async (_job, _payload, options) => void woken.push(options?.jobId ?? '') });
     const [one, other] = [asClusterId(randomUUID()), asClusterId(randomUUID())];
 
     plans.wakeLater(one, 1);
