@@ -2,13 +2,14 @@ import { benchChanges } from './clusters/changes.js';
 import { benchReconcile } from './clusters/reconcile.js';
 import { benchStreams } from './clusters/streams.js';
 import { benchDns } from './dns/dns.js';
+import { benchGrowth } from './growth/growth.js';
 import { say } from './load/report.js';
 import { benchStart } from './start/start.js';
 import { type Verdict, verdictTable } from './verdicts.js';
 
 /** In the order of the table. Each starts its own installation, and returns its verdicts. */
 const parts = {
-  dns: ({ isLong }) => benchDns(isLong ? { seconds: 5, sets: 1_000_000 } : { seconds: 3, sets: 200_000 }),
+  dns: ({ isLong }) => benchDns({ seconds: isLong ? 5 : 3 }),
   changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 5 }),
   reconcile: ({ isLong }) =>
     benchReconcile(
@@ -18,6 +19,7 @@ const parts = {
     ),
   start: () => benchStart(),
   streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 15, streams: 1_000 }),
+  growth: ({ isLong }) => benchGrowth({ isLong }),
 } satisfies Record<string, (options: AllBenchOptions) => Promise<readonly Verdict[]>>;
 
 export interface AllBenchOptions {

@@ -6,6 +6,7 @@ import { benchReconcile } from './clusters/reconcile.js';
 import { benchStreams } from './clusters/streams.js';
 import { benchConsole } from './console/console.js';
 import { benchDns } from './dns/dns.js';
+import { benchGrowth } from './growth/growth.js';
 import { say } from './load/report.js';
 import { benchNeighbours } from './neighbours/neighbours.js';
 import { benchOverload } from './overload.js';
@@ -17,11 +18,12 @@ import { verdictTable } from './verdicts.js';
 const usage = [
   'Usage: npm run bench -- all [--long]',
   '       npm run bench -- start',
-  '       npm run bench -- dns [--seconds 5] [--sets 1000000]',
+  '       npm run bench -- dns [--seconds 5]',
   '       npm run bench -- changes [--seconds 20]',
   '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
   '       npm run bench -- overload [--seconds 5]',
   '       npm run bench -- streams [--seconds 60] [--streams 1000]',
+  '       npm run bench -- growth [--long] [--only "part of a name below docs/benchmarks"] [--calls listAudit] [--plots docs/benchmarks]',
   '       npm run bench -- neighbours [--seconds 20] [--only "part of a rude caller’s name"]',
   '       npm run bench -- scarcity [--seconds 120] [--without-redis]',
   '       npm run bench -- sizing [--seconds 20] [--sets 10000] [--clusters 1000]',
@@ -36,18 +38,19 @@ await startOrExit('npm run bench', async () => {
       sets: { type: 'string' },
       clusters: { type: 'string' },
       rounds: { type: 'string', default: '5' },
-      only: { type: 'string', default: '' },
+      only: { type: 'string' },
       streams: { type: 'string', default: '1000' },
       'without-redis': { type: 'boolean', default: false },
       long: { type: 'boolean', default: false },
+      calls: { type: 'string', default: '' },
+      plots: { type: 'string' },
     },
   });
   const [what, ...rest] = positionals;
   const seconds = (otherwise: number) => Number(values.seconds ?? otherwise);
   if (what === 'all' && rest.length === 0) process.exitCode = (await benchAll({ isLong: values.long })) ? 0 : 1;
   else if (what === 'start' && rest.length === 0) say(verdictTable(await benchStart()));
-  else if (what === 'dns' && rest.length === 0)
-    say(verdictTable(await benchDns({ seconds: seconds(5), sets: Number(values.sets ?? 1_000_000) })));
+  else if (what === 'dns' && rest.length === 0) say(verdictTable(await benchDns({ seconds: seconds(5) })));
   else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
   else if (what === 'reconcile' && rest.length === 0) {
     const clusters = Number(values.clusters ?? 10_000);
@@ -55,8 +58,11 @@ await startOrExit('npm run bench', async () => {
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {
     say(verdictTable(await benchStreams({ seconds: seconds(60), streams: Number(values.streams) })));
+  } else if (what === 'growth' && rest.length === 0) {
+    const { long: isLong, only, calls, plots } = values;
+    say(verdictTable(await benchGrowth({ isLong, only, calls, ...(plots === undefined ? {} : { plots }) })));
   } else if (what === 'neighbours' && rest.length === 0) {
-    await benchNeighbours({ seconds: seconds(20), only: values.only });
+    await benchNeighbours({ seconds: seconds(20), only: values.only ?? '' });
   } else if (what === 'scarcity' && rest.length === 0) {
     const isPassed = await benchScarcity({ seconds: seconds(120), withRedis: !values['without-redis'] });
     process.exitCode = isPassed ? 0 : 1;

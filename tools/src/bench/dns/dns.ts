@@ -15,12 +15,10 @@ const WRITTEN_SETS = 50;
 export interface DnsBenchOptions {
   /** The duration of each measurement. */
   readonly seconds: number;
-  /** The number of record sets in a large zone. */
-  readonly sets: number;
 }
 
 /** Compares the gateway with a bare Express route, with PowerDNS and with the upstream itself, in one run on one machine. */
-export async function benchDns({ seconds, sets }: DnsBenchOptions): Promise<Verdict[]> {
+export async function benchDns({ seconds }: DnsBenchOptions): Promise<Verdict[]> {
   say(`Reads: ${ROUNDS} rounds of ${seconds} s each, taken in turns; writes: 100 per second.`);
   say('Bare Express: a route that sends the same bytes with res.send, alone or after one prepared statement.\n');
   const rig = await startDnsRig();
@@ -32,7 +30,6 @@ export async function benchDns({ seconds, sets }: DnsBenchOptions): Promise<Verd
     await compareWithPowerDns(rig, paths, seconds);
     verdicts.push(...(await compareWrites(rig, seconds)));
     verdicts.push(...(await compareReplicas(rig, paths)));
-    verdicts.push(...(await compareSizes(rig, paths, seconds, sets)));
     return verdicts;
   } finally {
     await rig.stop();
@@ -152,34 +149,6 @@ async function compareWrites(rig: DnsRig, seconds: number): Promise<Verdict[]> {
     atMost({ what: 'upstream calls per write', value: Number(perWrite.toFixed(2)), aim: 1 }),
   ];
 }
-
-async function compareSizes(rig: DnsRig, paths: Paths, seconds: number, sets: number): Promise<Verdict[]> {
-  const measure = async (path: string) => {
-    const rounds: ReadResult[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await readLoad(readOf(rig, path), seconds));
-    return median(rounds);
-  };
-  const small = { list: await measure(paths.list), get: await measure(paths.get) };
-  await fillMirror(rig, 'other', sets);
-  const large = { list: await measure(paths.list), get: await measure(paths.get) };
-  const growth = (what: 'list' | 'get') => small[what].perSecond / large[what].perSecond;
-  const rows = (['list', 'get'] as const).flatMap((what) => [
-    row(`${what}, 1,000 sets in the zone`, small[what]),
-    row(`${what}, ${sets.toLocaleString('en')} sets`, large[what], growth(what)),
-  ]);
-  say(table(['zone size', 'req/s', 'p50 ms', 'p99 ms', 'growth'], rows));
-  return (['list', 'get'] as const).map((what) =>
-    atMost({
-      what: `time of a ${what} with ${sets.toLocaleString('en')} sets, of 1,000`,
-      floor: `${small[what].perSecond.toFixed(0)}/s`,
-      value: growth(what),
-      aim: GROWTH_MAX,
-      unit: 'times',
-    }),
-  );
-}
-
-const GROWTH_MAX = 1.2;
 
 function median(rounds: readonly ReadResult[]): ReadResult {
   const sorted = [...rounds].sort((one, other) => one.perSecond - other.perSecond);

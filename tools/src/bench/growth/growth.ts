@@ -1,0 +1,159 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Pool } from '@corral/database';
+import { say, table } from '../load/report.js';
+import { atMost, type Verdict } from '../verdicts.js';
+import { type Dimension, dimensions } from './dimensions.js';
+import { type CallRatio, type MeasureOptions, measureCycle } from './measure.js';
+import type { Pair, PairRig } from './pair-rig.js';
+import { startPairRig } from './pair-rig.js';
+import { plotSvg } from './plot.js';
+import { cycles, exceptions, gapsIn } from './route-calls.js';
+import { seedTeam, withFastFill, withoutIndexes } from './seed.js';
+import type { Seeded } from './site.js';
+
+export interface GrowthBenchOptions {
+  /** Whether each size is measured, up to the full one, with more requests. Otherwise one large size of each. */
+  readonly isLong: boolean;
+  /** Only dimensions whose key contains it. */
+  readonly only?: string | undefined;
+  /** Only calls whose name contains it. */
+  readonly calls?: string;
+  /** Folder for a plot and a table of each dimension. */
+  readonly plots?: string;
+}
+
+const GROWTH_MAX = 1.2;
+const quick: MeasureOptions = { pairs: 10, pairsMax: 100, againMs: 600 };
+const long: MeasureOptions = { pairs: 40, pairsMax: 300, againMs: 3_000 };
+
+/**
+ * Compares a small installation with one in which one thing has grown, over all routes of both APIs.
+ *
+ * @throws Error for a route that is neither measured nor excepted
+ */
+export async function benchGrowth(options: GrowthBenchOptions): Promise<Verdict[]> {
+  const gaps = gapsIn(cycles, exceptions);
+  if (gaps.length > 0) throw new Error(gaps.join('\n'));
+  const rig = await startPairRig();
+  try {
+    const seeded = await rig.seedDatabase((installation) => seedTeam(installation, rig));
+    const verdicts: Verdict[] = [];
+    const isWanted = ({ key, quick: size }: Dimension) =>
+      options.only === undefined ? options.isLong || size !== undefined : key.includes(options.only);
+    for (const dimension of dimensions.filter(isWanted)) {
+      verdicts.push(await measureDimension(rig, seeded, dimension, options));
+    }
+    return verdicts;
+  } finally {
+    await rig.stop();
+  }
+}
+
+interface Measured {
+  readonly size: number;
+  readonly ratios: readonly CallRatio[];
+}
+
+async function measureDimension(
+  rig: PairRig,
+  seeded: Seeded,
+  dimension: Dimension,
+  { isLong, calls = '', plots }: GrowthBenchOptions,
+): Promise<Verdict> {
+  const [small, ...larger] = dimension.sizes as [number, ...number[]];
+  const sizes = isLong ? larger : [dimension.quick ?? (larger.at(-1) as number)];
+  const grow = async (pool: Pool, from: number, to: number): Promise<void> => {
+    await withFastFill(pool, (db) =>
+      withoutIndexes(db, to - from > INDEXES_AFTER ? dimension.tables : [], () => dimension.fill(db, from, to)),
+    );
+    // In production, autovacuum does this.
+    await pool.query('VACUUM ANALYZE');
+  };
+  const pair = await rig.startPair(seeded, (pool) => grow(pool, dimension.seeded, small));
+  const measured: Measured[] = [];
+  try {
+    let size = small;
+    for (const next of sizes) {
+      const begunAt = performance.now();
+      await grow(pair.large.pool, size, next);
+      size = next;
+      const filledAt = performance.now();
+      measured.push({ size, ratios: await measurePair(pair, calls, isLong ? long : quick) });
+      const [filling, measuring] = [filledAt - begunAt, performance.now() - filledAt].map((ms) =>
+        (ms / 1_000).toFixed(0),
+      );
+      say(
+        `${size.toLocaleString('en')} ${dimension.what} ${dimension.of}: filled in ${filling} s, measured in ${measuring} s.`,
+      );
+    }
+  } finally {
+    await pair.stop();
+  }
+  say(`\n${ratioTable(small, measured)}`);
+  if (plots !== undefined) writePlot(plots, dimension, small, measured);
+  return verdictOf(dimension, small, measured.at(-1) as Measured);
+}
+
+/** Rows from which on it is faster to make the indexes afterwards. */
+const INDEXES_AFTER = 100_000;
+
+async function measurePair(pair: Pair, calls: string, options: MeasureOptions): Promise<CallRatio[]> {
+  const ratios: CallRatio[] = [];
+  const isWanted = (name: string): boolean => name.toLowerCase().includes(calls.toLowerCase());
+  for (const cycle of cycles) {
+    if (!cycle.calls.some(({ of, how = '' }) => isWanted(`${of}, ${how}`))) continue;
+    ratios.push(...(await measureCycle(pair, cycle, options)));
+  }
+  return ratios;
+}
+
+function ratioTable(small: number, measured: readonly Measured[]): string {
+  const head = [
+    'route',
+    `ms at ${small.toLocaleString('en')}`,
+    ...measured.map(({ size }) => size.toLocaleString('en')),
+    'of p90',
+    'pairs',
+  ];
+  const { ratios } = measured.at(-1) as Measured;
+  const rows = ratios
+    .map((each, at) => ({ each, at }))
+    .sort((one, other) => other.each.ratio - one.each.ratio)
+    .map(({ each, at }) => [
+      each.name,
+      each.smallMs.toFixed(2),
+      ...measured.map((of) => (of.ratios[at] as CallRatio).ratio.toFixed(2)),
+      each.ratioOfP90.toFixed(2),
+      String(each.pairs),
+    ]);
+  return table(head, rows);
+}
+
+function writePlot(folder: string, { key, what, of }: Dimension, small: number, measured: readonly Measured[]): void {
+  const { ratios } = measured.at(-1) as Measured;
+  const lines = ratios.map(({ name }, at) => ({
+    name,
+    ratios: [1, ...measured.map((each) => (each.ratios[at] as CallRatio).ratio)],
+  }));
+  const title = `${what[0]?.toUpperCase()}${what.slice(1)} ${of}`;
+  mkdirSync(folder, { recursive: true });
+  const sizes = [small, ...measured.map(({ size }) => size)];
+  writeFileSync(join(folder, `growth-${key}.svg`), plotSvg({ title, sizes, lines, aim: GROWTH_MAX }));
+  writeFileSync(join(folder, `growth-${key}.txt`), `${title}\n\n${ratioTable(small, measured)}`);
+}
+
+function verdictOf({ what, of }: Dimension, small: number, { size, ratios }: Measured): Verdict {
+  const [worst] = ratios.toSorted((one, other) => other.ratio - one.ratio);
+  if (worst === undefined) throw new Error('No route was measured');
+  const missed = ratios.filter(({ ratio }) => ratio > GROWTH_MAX).length;
+  say(`${missed} of ${ratios.length} requests took more than ${GROWTH_MAX} times as long.\n`);
+  const grown = `${what} (${of.split(',')[0]}), ${small.toLocaleString('en')} → ${size.toLocaleString('en')}`;
+  return atMost({
+    what: `growth of ${grown}: ${worst.name}`,
+    floor: `${worst.smallMs.toFixed(1)} ms`,
+    value: worst.ratio,
+    aim: GROWTH_MAX,
+    unit: 'times',
+  });
+}
