@@ -1,10 +1,15 @@
 /**
  * Makes the program of an app: `src/main.ts` with all that it imports in few files, so that a process starts in a third of the
- * time that many hundred small modules take. Run in the folder of the app, by its `build`. Types are checked apart. What is
- * bundled is a development dependency of the app, so that its image has no copy.
+ * time that many hundred small modules take. Run in the folder of the app, by its `bundle`. Types are checked apart. Packages of
+ * this repository are bundled from their sources, so that they need not be built first. What is bundled is a development
+ * dependency of the app, so that its image has no copy.
+ *
+ * `--local main …`: programs that are never shipped, by their paths in `src`. They are written to `programs/`, because `dist/`
+ * is what `tsc` makes of their package.
  */
 import { readFile, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { writeSbom } from './sbom.mjs';
 
@@ -18,16 +23,24 @@ const ALIASES = {
   punycode: 'punycode/punycode.js',
 };
 
+const { values, positionals: programs } = parseArgs({
+  allowPositionals: true,
+  options: { local: { type: 'boolean', default: false } },
+});
+const isShipped = !values.local;
+const outdir = isShipped ? 'dist' : 'programs';
 const app = JSON.parse(await readFile('package.json', 'utf8'));
 const { dependencies = {} } = app;
 const external = UNBUNDLED.filter((name) => name in dependencies);
 
-await rm('dist/chunks', { recursive: true, force: true });
+await rm(join(outdir, 'chunks'), { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: ['src/main.ts'],
-  outdir: 'dist',
+  entryPoints: (isShipped ? ['main'] : programs).map((program) => `src/${program}.ts`),
+  outbase: 'src',
+  outdir,
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
+  conditions: ['@corral/source', 'module'],
   platform: 'node',
   target: 'node20.19',
   format: 'esm',
@@ -46,10 +59,12 @@ const { metafile } = await build({
   },
   logLevel: 'warning',
 });
-await writeSbom({
-  app,
-  modules: Object.keys(metafile.inputs).map((path) => resolve(path)),
-  // The build of the console lists its own.
-  installed: Object.keys(dependencies).filter((name) => !name.startsWith('@corral/')),
-  folder: 'dist',
-});
+if (isShipped) {
+  await writeSbom({
+    app,
+    modules: Object.keys(metafile.inputs).map((path) => resolve(path)),
+    // The build of the console lists its own.
+    installed: Object.keys(dependencies).filter((name) => !name.startsWith('@corral/')),
+    folder: outdir,
+  });
+}

@@ -25,20 +25,24 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const inRoot = (...path) => join(root, ...path);
 const say = (line) => process.stderr.write(`${line}\n`);
 
+const EVERYTHING = ['build', 'bundle', 'compress'];
+const PARTS_OF_START = ['tools', 'local-cloud', 'dns-gateway', 'cluster-api', 'console', 'reconciler'];
+const bundlesOf = (...names) => ['bundle', ...names.map((name) => `--filter=@corral/${name}`)];
+
 /**
- * What runs, and what has to be built for it; nothing named: everything. `isHere`: in this process, because it runs for
- * hours, and a second process would take 40 MiB only to wait for it.
+ * What runs, and what turbo has to build for it. `isHere`: in this process, because it runs for hours, and a second process
+ * would take 40 MiB only to wait for it.
  */
 const commands = {
-  start: { program: 'tools/dist/start/main.js', build: [], isHere: true },
-  test: { program: 'tools/dist/test/main.js', build: [] },
-  'test:long': { program: 'tools/dist/long/main.js', build: [] },
-  'test:database': { program: 'tools/dist/test/database.js', build: ['--filter=@corral/tools'] },
-  conformance: { program: 'tools/dist/conformance/main.js', build: [] },
-  bench: { program: 'tools/dist/bench/main.js', build: [] },
-  screenshots: { program: 'tools/dist/screenshots/main.js', build: [] },
-  admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
-  corral: { program: 'apps/cli/dist/main.js', build: ['--filter=@corral/cli'] },
+  start: { program: 'tools/programs/start/main.js', build: bundlesOf(...PARTS_OF_START), isHere: true },
+  test: { program: 'tools/dist/test/main.js', build: EVERYTHING },
+  'test:long': { program: 'tools/dist/long/main.js', build: EVERYTHING },
+  'test:database': { program: 'tools/dist/test/database.js', build: ['build', '--filter=@corral/tools'] },
+  conformance: { program: 'tools/dist/conformance/main.js', build: EVERYTHING },
+  bench: { program: 'tools/dist/bench/main.js', build: EVERYTHING },
+  screenshots: { program: 'tools/dist/screenshots/main.js', build: EVERYTHING },
+  admin: { program: 'apps/admin/dist/main.js', build: bundlesOf('admin') },
+  corral: { program: 'apps/cli/dist/main.js', build: bundlesOf('cli') },
 };
 
 const [name, ...args] = process.argv.slice(2);
@@ -46,10 +50,10 @@ checkNode();
 if (name === 'reset') {
   reset();
 } else if (Object.hasOwn(commands, name)) {
-  const { program, build: filters, isHere = false } = commands[name];
+  const { program, build: tasks, isHere = false } = commands[name];
   if (name === 'start') refuseWhileStarted('`npm start` is already running in this folder');
   install();
-  build(filters);
+  build(tasks);
   refuseMissing(program);
   if (isHere) await runHere(program);
   else handOver(program);
@@ -91,9 +95,9 @@ function install() {
   writeFileSync(stamp, wanted);
 }
 
-function build(filters) {
+function build(tasks) {
   const turbo = inRoot('node_modules', '.bin', 'turbo');
-  quietly(turbo, ['run', 'build', '--output-logs=errors-only', ...filters], {}, 'The build failed.');
+  quietly(turbo, ['run', ...tasks, '--output-logs=errors-only'], {}, 'The build failed.');
 }
 
 /** Runs a command and shows its output only if it fails. */

@@ -1,10 +1,12 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defaultClientConditions, defineConfig } from 'vite';
 
 // biome-ignore lint/style/noDefaultExport: Vite reads the default export.
 export default defineConfig({
   base: '/console/',
   plugins: [react()],
+  // Packages of this repository are bundled from their sources: they need not be built first.
+  resolve: { conditions: ['@corral/source', ...defaultClientConditions] },
   // The server replaces it in each answer, see `apps/cluster-api/src/console`.
   html: { cspNonce: '{{nonce}}' },
   build: {

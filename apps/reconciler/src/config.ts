@@ -27,7 +27,7 @@ export const reconcilerConfig = {
     default: 600_000,
   }),
   NODE_COUNT_INTERVAL_MS: durationMs({
-    desc: 'Interval at which the nodes of unchanged clusters are counted. Each count is one call to the cluster’s API server.',
+    desc: 'Interval at which the nodes of an unchanged cluster are counted while not all are ready. Each count is one call to the cluster’s API server.',
     min: 1_000,
     default: 300_000,
   }),

@@ -96,8 +96,8 @@ export interface ShootWatch {
   onPage: (shoots: Shoot[]) => Promise<void> | void;
   /** called after the last page of a list: a Shoot on none of its pages is gone */
   onListed: () => Promise<void> | void;
-  /** receives changes after the list, one at a time. Events may repeat a known state */
-  onEvent: (event: ShootEvent) => Promise<void> | void;
+  /** receives changes after the list in their order, those together that came together. Events may repeat a known state */
+  onEvents: (events: ShootEvent[]) => Promise<void> | void;
   signal: AbortSignal;
   /** interval of full lists, and so the maximum delay for a change without an event */
   relistEveryMs: number;

@@ -82,8 +82,10 @@ export async function watching(server: ShootServer, overrides: Partial<ShootWatc
     labelSelector: 'corral.dev/managed=true',
     onPage: (shoots) => void reported.push(`page ${shoots.map(({ metadata }) => metadata.name).join()}`),
     onListed: () => void reported.push('listed'),
-    onEvent: ({ type, shoot }) =>
-      void reported.push(`${type} ${shoot.metadata.name}@${shoot.metadata.resourceVersion}`),
+    onEvents: (events) =>
+      void reported.push(
+        ...events.map(({ type, shoot: { metadata } }) => `${type} ${metadata.name}@${metadata.resourceVersion}`),
+      ),
     signal: stop.signal,
     relistEveryMs: 3_600_000,
     onState: (state) => states.push(state),

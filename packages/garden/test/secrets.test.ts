@@ -68,7 +68,7 @@ describe('our own token', () => {
       labelSelector: 'a',
       onPage: () => {},
       onListed: () => {},
-      onEvent: () => {},
+      onEvents: () => {},
       signal: stop.signal,
       relistEveryMs: 1_000,
       onState: ({ phase }) => phase === 'waiting' && setImmediate(() => stop.abort()),

@@ -53,13 +53,15 @@ describe('a silent watch', () => {
     const work: (() => void)[] = [];
     const seen: string[] = [];
     await watching(server, {
-      onEvent: async ({ shoot }) => {
+      onEvents: async (events) => {
         await new Promise<void>((resolve) => work.push(resolve));
-        seen.push(shoot.metadata.resourceVersion);
+        seen.push(...events.map(({ shoot }) => shoot.metadata.resourceVersion));
       },
     });
     const watch = await watchNumber(server, 1);
-    for (const version of ['101', '102']) watch.send('MODIFIED', aVersion(version));
+    watch.send('MODIFIED', aVersion('101'));
+    await eventually(() => expect(work).toHaveLength(1));
+    watch.send('MODIFIED', aVersion('102'));
 
     for (const [index, version] of ['101', '102'].entries()) {
       await eventually(() => expect(work).toHaveLength(index + 1));

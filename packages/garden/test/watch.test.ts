@@ -292,26 +292,42 @@ describe('a watch that fails', () => {
 });
 
 describe('a handler', () => {
-  it('that fails receives the same event again', async () => {
+  it('that fails receives the same events again', async () => {
     const server = await aServer();
     const seen: string[] = [];
     const { reported, logged } = await watching(server, {
-      onEvent: ({ shoot }) => {
-        seen.push(shoot.metadata.resourceVersion);
-        if (seen.length === 2) throw new Error('the database is away');
+      onEvents: (events) => {
+        seen.push(...events.map(({ shoot }) => shoot.metadata.resourceVersion));
+        if (seen.includes('102')) throw new Error('the database is away');
       },
     });
 
     const first = await watchNumber(server, 1);
     first.send('MODIFIED', aVersion('101'));
+    await eventually(() => expect(seen).toEqual(['101']));
     first.send('MODIFIED', aVersion('102'));
-    first.send('MODIFIED', aVersion('103'));
     const second = await watchNumber(server, 2);
 
     expect(second.query.get('resourceVersion')).toBe('101');
     expect(seen).toEqual(['101', '102']);
     expect(reported).toEqual(['page ', 'listed']);
     expect(logged.join()).toContain('the database is away');
+  });
+
+  it('receives changes together that came together, and those before an unusable one', async () => {
+    const server = await aServer();
+    const seen: string[][] = [];
+    const { logged } = await watching(server, {
+      onEvents: (events) => void seen.push(events.map(({ shoot }) => shoot.metadata.resourceVersion)),
+    });
+
+    const first = await watchNumber(server, 1);
+    const line = (version: string) => JSON.stringify({ type: 'MODIFIED', object: aVersion(version) });
+    first.response.write(`${line('101')}\n${line('102')}\n{"type":"MODIFIED","object":{}}\n`);
+    await watchNumber(server, 2);
+
+    expect(seen).toEqual([['101', '102']]);
+    expect(logged.join()).toContain('an event without metadata');
   });
 
   it('of a page that fails causes another list', async () => {

@@ -1,27 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '@corral/service';
-import {
-  assertSchemaCompatibility,
-  Queue as BullQueue,
-  Worker as BullWorker,
-  createPostgresBackend,
-  type JobsOptions,
-  LATEST_SCHEMA_VERSION,
-  type PostgresPoolConfig,
-  type Processor,
-  runMigrations,
-  SchemaMigrationRequiredError,
-  type WorkerOptions,
-} from 'bullmq';
-import pg from 'pg';
-import { jobRules, type QueueName } from './jobs.js';
+import { Queue as BullQueue, Worker as BullWorker, type JobsOptions, type Processor, type WorkerOptions } from 'bullmq';
+import type { QueueName } from './jobs.js';
+import { frugalBackend, POLL_MS } from './postgres/frugal-backend.js';
+import { prepareQueue } from './postgres/prepare-queue.js';
+import { CONNECT_MS } from './postgres/shared-connection.js';
 
 /** The job store. */
 export interface BackendOptions {
   /** Redis URL; without one, jobs are stored in Postgres. */
   redisUrl?: string | undefined;
   databaseUrl: string;
-  /** Postgres connections per queue and process, excluding a worker's listener. Default: 3. */
+  /** Postgres connections of all queues of a process together, excluding the one that listens. Default: 4. */
   poolSize?: number;
 }
 
@@ -38,10 +27,6 @@ interface Consumer {
   close(): Promise<void>;
 }
 
-const CONNECT_MS = 2_000;
-/** Schema of the queue in Postgres. */
-export const queueSchema = 'bullmq';
-
 /** Opens a queue for sending. Its commands fail fast while the backend is unavailable. */
 export function openProducer(queue: QueueName, options: BackendOptions, onError: (error: Error) => void): Producer {
   // Ended jobs are removed: a stored job would block its id, and outcomes are in the log.
@@ -53,7 +38,7 @@ export function openProducer(queue: QueueName, options: BackendOptions, onError:
     return producer;
   }
   const opened = prepared(options).then(() => {
-    const producer = new BullQueue(queue, { ...shared, connection: postgresOptions(options) }, createPostgresBackend);
+    const producer = new BullQueue(queue, { ...shared, connection: {} }, frugalBackend(options));
     producer.on('error', onError);
     return producer;
   });
@@ -80,12 +65,8 @@ export function openWorker(
   let isClosed = false;
   const opened = prepared(options).then(() => {
     if (isClosed) throw new Error('The worker was closed before it began.');
-    const worker = new BullWorker(
-      queue,
-      process,
-      { ...settings, connection: postgresOptions(options) },
-      patientBackend,
-    );
+    const patient = { ...settings, drainDelay: POLL_MS / 1_000, connection: {} };
+    const worker = new BullWorker(queue, process, patient, frugalBackend(options));
     worker.on('error', onError);
     return worker;
   });
@@ -122,104 +103,9 @@ function prepared({ databaseUrl }: BackendOptions): Promise<void> {
   return begun;
 }
 
-/**
- * Creates or migrates the schema of the queue in Postgres unless it is up to date, which only the owner of the schema may do. A
- * service whose role is not the owner needs the schema to be there: `admin migrate` prepares it.
- */
-export async function prepareQueue({ databaseUrl }: Pick<BackendOptions, 'databaseUrl'>): Promise<void> {
-  const client = new ErrorTolerantClient({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: 10_000,
-    application_name: 'corral-queue',
-  });
-  try {
-    await client.connect();
-    const version = await assertSchemaCompatibility(client, queueSchema).catch((error: unknown) => {
-      if (error instanceof SchemaMigrationRequiredError) return 0;
-      throw error;
-    });
-    if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, queueSchema);
-    await createJobNumbers(client);
-  } finally {
-    await client.end();
-  }
-}
-
-/** BullMQ creates the sequence of a queue with its first job, which a role without rights on the schema cannot. */
-async function createJobNumbers(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT name FROM (SELECT ${queueSchema}.job_id_seq_name(queue) AS name FROM unnest($1::text[]) AS queue) AS wanted
-     WHERE to_regclass('${queueSchema}.' || quote_ident(name)) IS NULL`,
-    [[...new Set(Object.values(jobRules).map(({ queue }) => queue))]],
-  );
-  if (rows.length === 0) return;
-  const statements = rows.map(
-    ({ name }) => `CREATE SEQUENCE IF NOT EXISTS ${queueSchema}.${pg.escapeIdentifier(name)}`,
-  );
-  try {
-    await client.query(statements.join(';'));
-  } catch (error) {
-    // Another process creates them at the same time, which `IF NOT EXISTS` does not cover.
-    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
-    await createJobNumbers(client);
-  }
-}
-
-const UNIQUE_VIOLATION = '23505';
-
 function redisOptions(url: string) {
   return { url, connectTimeout: CONNECT_MS, retryStrategy: (attempt: number) => Math.min(attempt * 100, CONNECT_MS) };
 }
-
-function postgresOptions({ databaseUrl, poolSize = 3 }: BackendOptions): PostgresPoolConfig {
-  return {
-    connectionString: databaseUrl,
-    schema: queueSchema,
-    max: poolSize,
-    connectionTimeoutMillis: CONNECT_MS,
-    // A server that disappeared without closing the connection must not occupy the pool.
-    query_timeout: 10_000,
-    keepAlive: true,
-    application_name: 'corral-queue',
-    // Jobs are hints. One that is lost in a crash of Postgres is found by a sweep, and one that is run again is harmless, so
-    // nobody waits for the disk.
-    options: '-c synchronous_commit=off',
-    Client: ErrorTolerantClient,
-  };
-}
-
-/**
- * BullMQ and its pool listen for errors of idle connections only. Without a listener, a connection that breaks between
- * two statements of a transaction would end the process.
- */
-class ErrorTolerantClient extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
-    // The next statement on the connection reports the error.
-    this.on('error', () => undefined);
-  }
-}
-
-const REFUSED_PAUSE_MS = 500;
-
-/**
- * BullMQ retries immediately on Postgres errors other than ECONNREFUSED, a busy loop for the whole outage. This adds a
- * pause.
- */
-const patientBackend: typeof createPostgresBackend = (...args) => {
-  const backend = createPostgresBackend(...args);
-  const moveToActive = backend.moveToActive.bind(backend);
-  backend.moveToActive = async (...job) => {
-    try {
-      return await moveToActive(...job);
-    } catch (error) {
-      await pause(REFUSED_PAUSE_MS);
-      throw error;
-    }
-  };
-  return backend;
-};
 
 const QUIET_MS = 10_000;
 

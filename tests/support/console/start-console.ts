@@ -73,7 +73,7 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
   const [running, browser] = await Promise.all([
     startProcess({
       command: process.execPath,
-      args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
+      args: ['--enable-source-maps', builtFile('tools/programs/start/main.js')],
       env: { ...withoutSettings, ...env, DATABASE_URL: database.url, CORRAL_STATE_DIR: join(folder, 'state') },
       readyLine: 'Ctrl-C stops everything',
       readyTimeoutMs: 200_000,

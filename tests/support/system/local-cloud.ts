@@ -96,7 +96,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
   const cloud = program({
     name: 'local-cloud',
-    file: 'tools/local-cloud/dist/main.js',
+    file: 'tools/local-cloud/programs/main.js',
     env: {
       LOCAL_CLOUD_API_PORT: String(apiPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),

@@ -46,7 +46,7 @@ let running: RunningProcess;
 async function start(): Promise<void> {
   running = await startProcess({
     command: process.execPath,
-    args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
+    args: ['--enable-source-maps', builtFile('tools/programs/start/main.js')],
     env: { ...withoutSettings, CORRAL_STATE_DIR: join(folder, 'state') },
     readyLine: 'Ctrl-C stops everything',
     readyTimeoutMs: 200_000,
@@ -235,7 +235,8 @@ describeNeeding(describe, canListProcesses() ? null : noProc, 'the processes of 
     expect(running.output()).toContain('dns-gateway exited (SIGKILL). Restarting it');
 
     const all = await descendantsOf(running.pid);
-    const programs = ['local-cloud', 'reconciler', 'dns-gateway', 'cluster-api'].map((name) => `${name}/dist/main.js`);
+    const services = ['reconciler', 'dns-gateway', 'cluster-api'].map((name) => `${name}/dist/main.js`);
+    const programs = ['local-cloud/programs/main.js', ...services];
     for (const program of [...programs, 'postgres']) {
       expect(all.map(({ command }) => command)).toContainEqual(expect.stringContaining(program));
     }

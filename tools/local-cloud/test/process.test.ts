@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-const main = new URL('../dist/main.js', import.meta.url).pathname;
+const main = new URL('../programs/main.js', import.meta.url).pathname;
 
 let dataDir: string;
 beforeEach(() => {

@@ -12,7 +12,7 @@ export async function startLocal(repository: string, projectToken: string): Prom
   const adminPort = await freePort();
   const cloud = await startProcess({
     command: process.execPath,
-    args: [join(repository, 'tools', 'local-cloud', 'dist', 'main.js')],
+    args: [join(repository, 'tools', 'local-cloud', 'programs', 'main.js')],
     env: {
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
       LOCAL_CLOUD_TOKENS: randomBytes(32).toString('hex'),

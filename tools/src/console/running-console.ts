@@ -7,7 +7,7 @@ import { launchBrowser } from '@corral/testing/browser';
 import type { Browser, BrowserContext } from 'playwright-core';
 import type { DevFile } from '../start/dev-file.js';
 
-const START = fileURLToPath(new URL('../start/main.js', import.meta.url));
+const START = fileURLToPath(new URL('../../programs/start/main.js', import.meta.url));
 const READY_MS = 300_000;
 
 /** Settings of `npm start` that would lead to another installation. */

@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startPostgres } from '@corral/testing';
 import type { DevCertificate } from './dev-certificate.js';
@@ -74,7 +74,7 @@ export async function startLocalCloud(run: Run, zoneNames: readonly string[]): P
   const { folder, ports, secrets } = run;
   const adminUrl = `http://${LOOPBACK}:${ports.cloudAdmin}`;
   const dataDir = folder.path('local-cloud');
-  await runProgram(run, 'tools/local-cloud', `${adminUrl}/admin/calls`, {
+  await runProgram(run, 'tools/local-cloud/programs/main.js', `${adminUrl}/admin/calls`, {
     LOCAL_CLOUD_API_PORT: String(ports.cloudApi),
     LOCAL_CLOUD_DNS_PORT: String(ports.cloudDns),
     LOCAL_CLOUD_ADMIN_PORT: String(ports.cloudAdmin),
@@ -154,7 +154,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
           MAIL_FROM: 'Corral <corral@localhost>',
         };
   await Promise.all([
-    runProgram(run, 'apps/reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
+    runProgram(run, 'apps/reconciler/dist/main.js', `${address(ports.reconcilerMetrics)}/readyz`, {
       ...installation,
       ...zone,
       ...demos,
@@ -164,7 +164,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       HOST: LOOPBACK,
       METRICS_PORT: String(ports.reconcilerMetrics),
     }),
-    runProgram(run, 'apps/dns-gateway', `${address(ports.dnsGateway)}/readyz`, {
+    runProgram(run, 'apps/dns-gateway/dist/main.js', `${address(ports.dnsGateway)}/readyz`, {
       ...installation,
       ...zone,
       ...demos,
@@ -177,7 +177,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       TLS_CERT_FILE: certificate.certFile,
       TLS_KEY_FILE: certificate.keyFile,
     }),
-    runProgram(run, 'apps/cluster-api', `${address(ports.clusterApi)}/readyz`, {
+    runProgram(run, 'apps/cluster-api/dist/main.js', `${address(ports.clusterApi)}/readyz`, {
       ...installation,
       ...garden('clusterApi'),
       HOST: LOOPBACK,
@@ -191,12 +191,12 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
   ]);
 }
 
-/** @param folder of its package: `apps/reconciler` is the program `reconciler` */
-async function runProgram(run: Run, folder: string, readyUrl: string, env: Record<string, string>): Promise<void> {
-  const name = basename(folder);
+/** @param program its path: `apps/reconciler/dist/main.js` is the program `reconciler` */
+async function runProgram(run: Run, program: string, readyUrl: string, env: Record<string, string>): Promise<void> {
+  const name = basename(dirname(dirname(program)));
   const spec: ProgramSpec = {
     name,
-    file: join(run.repository, folder, 'dist', 'main.js'),
+    file: join(run.repository, program),
     env,
     readyUrl,
     logFile: run.folder.path('logs', `${name}.log`),

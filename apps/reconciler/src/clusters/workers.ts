@@ -40,7 +40,7 @@ export interface ClusterSettings {
   readonly sweepIntervalMs: number;
   readonly verifyIntervalMs: number;
   readonly relistIntervalMs: number;
-  /** Milliseconds between two node counts of an unchanged cluster. */
+  /** Milliseconds between two node counts of an unchanged cluster whose nodes are not all ready. */
   readonly nodeCountIntervalMs: number;
   /** Networking extension of new clusters. */
   readonly networkingType: string;

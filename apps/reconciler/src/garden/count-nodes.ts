@@ -9,7 +9,7 @@ import { inBatches } from '../loop/run-bounds.js';
 interface CountDeps {
   readonly store: CountStore;
   readonly garden: Pick<GardenClient, 'listNodes'>;
-  /** Milliseconds between two counts of an unchanged cluster. */
+  /** Milliseconds between two counts of a cluster whose nodes are not all ready. */
   readonly intervalMs: number;
   readonly onCounted: (outcome: 'counted' | 'away' | 'unknown') => void;
   readonly random?: () => number;
@@ -22,10 +22,16 @@ const ANSWER_MS = 10_000;
 const CLAIM_MS = 60_000;
 /** Delay after a cluster did not answer, shorter than usual because its count is unknown. */
 const AGAIN_MS = 60_000;
+/** Milliseconds between two counts of a cluster whose nodes are all ready, as the garden reports too. */
+const STEADY_MS = 24 * 3_600_000;
 
 /**
- * Counts the nodes of clusters that changed in the garden, or that are due by the interval. A Shoot does not contain its nodes,
- * so the cluster's own API server is asked. This is separate from passes, which wait for the garden's API server only.
+ * Counts the nodes of clusters that changed in the garden, or that are due. A Shoot does not contain its nodes, so the cluster's own
+ * API server is asked. This is separate from passes, which wait for the garden's API server only.
+ *
+ * A garden reports when nodes are missing, are added or removed, or are not ready, and every report makes a count due. So a cluster
+ * for which it reports that all are ready, and whose nodes are, is counted rarely: only what nobody reports is left, such as
+ * changed labels.
  *
  * @returns the number of clusters counted
  */
@@ -38,7 +44,7 @@ export const countNodes =
 
 async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Promise<void> {
   const { store, garden, intervalMs, onCounted, random = Math.random } = deps;
-  const { shoot, poolNames } = due;
+  const { shoot, pools, isReportedReady } = due;
   if (shoot === null) {
     onCounted('away');
     return store.record(due, { counts: null, againMs: null });
@@ -46,7 +52,10 @@ async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Pr
   try {
     const nodes = await garden.listNodes(shoot, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
     onCounted('counted');
-    await store.record(due, { counts: countsOf(nodes, poolNames), againMs: spreadMs(intervalMs, random()) });
+    const counts = countsOf(nodes, pools);
+    const isSteady = isReportedReady && isComplete(counts, pools);
+    const againMs = isSteady ? Math.max(intervalMs, STEADY_MS) : intervalMs;
+    await store.record(due, { counts, againMs: spreadMs(againMs, random()) });
   } catch (error) {
     if (!isGardenError(error)) throw error;
     // On shutdown nothing was learned. The claim expires, and another process counts.
@@ -57,13 +66,25 @@ async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Pr
 }
 
 /** Nodes of managed pools get the label from their worker pool, adopted servers when they join. */
-function countsOf(nodes: readonly NodeReading[], poolNames: readonly string[]): NodeCounts {
+function countsOf(nodes: readonly NodeReading[], pools: readonly CountedPool[]): NodeCounts {
   return Object.fromEntries(
-    poolNames.map((name) => {
+    pools.map(({ name }) => {
       const own = nodes.filter(({ labels }) => labels[poolLabel] === name);
       return [name, { ready: own.filter(({ isReady }) => isReady).length, total: own.length }];
     }),
   );
+}
+
+const isComplete = (counts: NodeCounts, pools: readonly CountedPool[]): boolean =>
+  pools.every(({ name, minimum }) => {
+    const { ready = 0, total = 0 } = counts[name] ?? {};
+    return ready === total && total >= minimum;
+  });
+
+interface CountedPool {
+  readonly name: string;
+  /** The number of nodes that it always has. */
+  readonly minimum: number;
 }
 
 /** A cluster with a due node count. */
@@ -72,8 +93,9 @@ interface DueCount {
   readonly id: ClusterId;
   /** Null when there is no API server to list nodes from. */
   readonly shoot: { readonly namespace: string; readonly name: string } | null;
-  /** Names of all pools of the cluster. */
-  readonly poolNames: readonly string[];
+  readonly pools: readonly CountedPool[];
+  /** Whether the garden reports that all nodes are ready. */
+  readonly isReportedReady: boolean;
   /** End of the claim. */
   readonly claimedUntil: Date;
 }
@@ -88,17 +110,21 @@ export const countStore = (pool: Pool) => ({
                       ORDER BY nodes_due_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
          RETURNING id, team_id, shoot_name, nodes_due_at,
                    observed->>'apiServer' IS NOT NULL AND phase <> 'Hibernated'
-                     AND deletion_requested_at IS NULL AS is_up
+                     AND deletion_requested_at IS NULL AS is_up,
+                   conditions @> '[{"type": "NodesReady", "status": "True"}]' AS is_reported_ready
        )
-       SELECT claimed.*, team.project_namespace,
-              ARRAY(SELECT name FROM node_pool WHERE cluster_id = claimed.id ORDER BY position) AS pool_names
+       SELECT claimed.id, team_id, shoot_name, nodes_due_at, is_up, is_reported_ready, team.project_namespace,
+              (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                        'name', name, 'minimum', CASE source WHEN 'managed' THEN minimum ELSE 0 END) ORDER BY position), '[]')
+               FROM node_pool WHERE cluster_id = claimed.id) AS pools
        FROM claimed JOIN team ON team.id = claimed.team_id`,
       [limit, retryMs],
     );
     return rows.map((row) => ({
       teamId: asTeamId(row.team_id),
       id: asClusterId(row.id),
-      poolNames: row.pool_names,
+      pools: row.pools,
+      isReportedReady: row.is_reported_ready,
       claimedUntil: row.nodes_due_at,
       shoot:
         row.is_up && row.project_namespace !== null ? { namespace: row.project_namespace, name: row.shoot_name } : null,
@@ -137,6 +163,7 @@ interface DueRow {
   shoot_name: string;
   nodes_due_at: Date;
   is_up: boolean;
+  is_reported_ready: boolean;
   project_namespace: string | null;
-  pool_names: string[];
+  pools: CountedPool[];
 }

@@ -51,6 +51,7 @@ export const dueStore = (pool: Pool) => ({
        FROM unnest($1::text[], $2::text[], $3::text[]) AS seen (namespace, shoot_name, hash), team
        WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
          AND team.project_namespace = seen.namespace AND ${isUnseen('seen.hash')}
+         AND NOT (${isLeased} AND sighted_hash IS NOT DISTINCT FROM seen.hash)
        RETURNING cluster.id, ${isLeased} AS leased`,
       [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName), seen.map(({ hash }) => hash)],
     );

@@ -20,6 +20,8 @@ export interface FollowDeps {
 }
 
 const ROWS_PER_PAGE = 500;
+/** Number of Shoots whose last reported state is kept, about 200 bytes each. More than change at the same time. */
+const FOLLOWED_MAX = 2_000;
 
 /**
  * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
@@ -31,6 +33,7 @@ export const followShoots =
   (signal: AbortSignal): Promise<void> => {
     let seenNames = new Set<string>();
     let isInterrupted = true;
+    const followed = lastStates(FOLLOWED_MAX);
 
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
@@ -61,9 +64,20 @@ export const followShoots =
         await holds.noteListed();
         seenNames = new Set();
       },
-      onEvent: (event) => compare('event', [eventSighting(event)]),
+      async onEvents(events) {
+        const sightings = events.map(eventSighting);
+        // Even if the last state is the one from before, a pass may have seen another in between.
+        const changed = new Set(sightings.flatMap(({ key, hash }) => (followed.get(key) === hash ? [] : [key])));
+        const seen = lastOfEach(sightings).filter(({ key }) => changed.has(key));
+        if (seen.length > 0) await compare('event', seen);
+        followed.note(seen);
+      },
       onState({ phase }) {
-        if (phase === 'listing') seenNames = new Set();
+        if (phase === 'listing') {
+          seenNames = new Set();
+          // The list may show what no event did.
+          followed.clear();
+        }
         if (phase === 'waiting') isInterrupted = true;
         if (phase === 'watching' && isInterrupted) {
           isInterrupted = false;
@@ -79,6 +93,37 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
-function eventSighting({ type, shoot }: ShootEvent): Sighting {
-  return type === 'gone' ? { ...sightingOf(shoot), hash: ABSENT } : sightingOf(shoot);
+function eventSighting({ type, shoot }: ShootEvent): KeyedSighting {
+  const sighting = sightingOf(shoot);
+  const key = `${sighting.namespace}/${sighting.shootName}`;
+  return { ...sighting, key, ...(type === 'gone' && { hash: ABSENT }) };
+}
+
+type KeyedSighting = Sighting & { readonly key: string };
+
+/** Of changes that came together, each Shoot's last state counts. */
+const lastOfEach = (seen: readonly KeyedSighting[]): KeyedSighting[] => [
+  ...new Map(seen.map((each) => [each.key, each])).values(),
+];
+
+/**
+ * The last state of each Shoot that the watch has reported and that was compared. Most events during a run are progress only, which
+ * need no statement.
+ */
+function lastStates(keptMax: number) {
+  const kept = new Map<string, string>();
+  return {
+    get: (key: string) => kept.get(key),
+    clear: () => kept.clear(),
+    note(seen: readonly KeyedSighting[]): void {
+      for (const { key, hash } of seen) {
+        kept.delete(key);
+        kept.set(key, hash);
+      }
+      for (const key of kept.keys()) {
+        if (kept.size <= keptMax) return;
+        kept.delete(key);
+      }
+    },
+  };
 }

@@ -7,8 +7,11 @@ export interface WakeUps<Id extends LeasedId> {
   /** Never rejects. */
   wake(id: Id): Promise<void>;
   wakeAll(ids: readonly Id[]): Promise<void>;
-  /** The plan of a pass, which replaces the plan of the pass before it. Never rejects. */
-  wakeLater(id: Id, inMs: number): Promise<void>;
+  /**
+   * The plan of a pass, which replaces the plan of the pass before it in this process; null for no plan. It is kept in memory: the due
+   * time is in the row, so when this process dies, the sweep finds the row.
+   */
+  wakeLater(id: Id, inMs: number | null): void;
   /** For a row that an event made due in a moment. No pass that read the row before the event replaces it. Never rejects. */
   wakeSoon(id: Id, inMs: number): Promise<void>;
 }
@@ -16,19 +19,30 @@ export interface WakeUps<Id extends LeasedId> {
 const AT_ONCE = 16;
 /** Due times are the database's and delays are not, so a pass slightly too early would be wasted. */
 const LATE_MS = 20;
+/** Timers of Node.js fire immediately when they are longer. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
 
 const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>): WakeUps<Id> => {
   const wake = (id: Id) => nudge(id, { jobId: id });
-  const delayed = (id: Id, jobId: string, inMs: number) =>
-    nudge(id, { jobId, delayMs: Math.max(0, Math.ceil(inMs)) + LATE_MS, delayed: 'replace' });
+  const lateBy = (inMs: number) => Math.max(0, Math.ceil(inMs)) + LATE_MS;
+  const timers = new Map<Id, NodeJS.Timeout>();
   return {
     wake,
     wakeAll: (ids) => eachOf(ids, wake),
-    // Separate job ids, so that none of them delays another.
-    wakeLater: (id, inMs) => delayed(id, `${id}-timer`, inMs),
-    wakeSoon: (id, inMs) => delayed(id, `${id}-soon`, inMs),
+    wakeLater(id, inMs) {
+      clearTimeout(timers.get(id));
+      timers.delete(id);
+      if (inMs === null) return;
+      const fire = () => {
+        timers.delete(id);
+        void wake(id);
+      };
+      timers.set(id, setTimeout(fire, Math.min(lateBy(inMs), TIMER_MS_MAX)).unref());
+    },
+    // Another job id, so that it does not delay an immediate one.
+    wakeSoon: (id, inMs) => nudge(id, { jobId: `${id}-soon`, delayMs: lateBy(inMs), delayed: 'replace' }),
   };
 };
 
@@ -59,7 +73,7 @@ export type PassOutcome =
 /**
  * Sends the hint for the next pass, as requested by the last one.
  *
- * @param delayMsMax longer delays are left to the sweep, so that the queue need not keep them
+ * @param delayMsMax longer delays are left to the sweep, so that this process need not keep them
  */
 export async function planNext<Id extends LeasedId>(
   wakeUps: WakeUps<Id>,
@@ -70,11 +84,14 @@ export async function planNext<Id extends LeasedId>(
   switch (end.kind) {
     case 'finished':
     case 'failed':
-    case 'not due':
+    case 'not due': {
+      const isKept = end.inMs !== null && end.inMs > 0 && end.inMs <= delayMsMax;
+      wakeUps.wakeLater(id, isKept ? end.inMs : null);
       if (end.inMs === 0) await wakeUps.wake(id);
-      else if (end.inMs !== null && end.inMs <= delayMsMax) await wakeUps.wakeLater(id, end.inMs);
       return;
+    }
     case 'stopped':
+      wakeUps.wakeLater(id, null);
       // For another process: this one takes no more jobs.
       await wakeUps.wake(id);
       return;
@@ -83,6 +100,7 @@ export async function planNext<Id extends LeasedId>(
     case 'overtaken':
     case 'idle':
     case 'forgotten':
+      wakeUps.wakeLater(id, null);
       return;
   }
 }

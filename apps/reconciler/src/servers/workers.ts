@@ -55,7 +55,7 @@ interface ReconcileServerDeps {
   readonly log: Log;
 }
 
-/** Longer delays are left to the sweep, because the queue should not keep jobs for a day. */
+/** Longer delays are left to the sweep: another process may have the next pass, and then a timer wakes for nothing. */
 const SOON_MS = 300_000;
 
 /** Runs a pass and plans the next one. */

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { ObservedCluster } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { countStore } from '../../src/garden/count-nodes.js';
+import { countNodes, countStore } from '../../src/garden/count-nodes.js';
 import type { TestCluster, TestPool } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
@@ -142,8 +142,15 @@ describe('the nodes of a cluster', () => {
     await untilCounted(cluster, all);
   });
 
-  it('are counted again after the interval without any change', async () => {
+  it('are counted again after the interval while the garden does not report all as ready', async () => {
     const cluster = await aReadyCluster(await start({ settings: { nodeCountIntervalMs: 1_000 } }));
+    await untilCounted(cluster, all);
+    await untilQuiet(cluster);
+    await at.pool.query(
+      `UPDATE cluster SET node_counts = '{}', conditions = '[{"type": "NodesReady", "status": "Unknown"}]', nodes_due_at = now()
+       WHERE id = $1`,
+      [cluster.id],
+    );
     await untilCounted(cluster, all);
     await at.pool.query(`UPDATE cluster SET node_counts = '{}' WHERE id = $1`, [cluster.id]);
 
@@ -224,7 +231,7 @@ describe('a count', () => {
     expect(claims.flat().filter(({ id }) => id === cluster.id)).toHaveLength(1);
     const hourLater = `UPDATE cluster SET nodes_due_at = nodes_due_at - interval '1 hour' WHERE id = $1`;
     await at.pool.query(hourLater, [cluster.id]);
-    expect(await claim(cluster)).toMatchObject({ poolNames: ['general', 'batch'] });
+    expect(await claim(cluster)).toMatchObject({ pools: [{ name: 'general' }, { name: 'batch' }] });
   });
 
   it('changes the entity tag only when its numbers differ', async () => {
@@ -237,6 +244,44 @@ describe('a count', () => {
     }
     await store().record(await claim(cluster), { counts: null, againMs: 0 });
     expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 2, node_counts: null });
+  });
+
+  const ready = (pool: string, isReady = true) =>
+    ({
+      name: 'n',
+      uid: 'u',
+      isReady,
+      isUnschedulable: false,
+      labels: { 'corral.dev/pool': pool },
+      annotations: {},
+    }) as const;
+  const allReady = [ready('general'), ready('general'), ready('batch')];
+  it.each([
+    ['a day later when all nodes are ready, as the garden reports', 'True', allReady, 24],
+    ['after the interval while one is not ready', 'True', [...allReady, ready('batch', false)], 1],
+    ['after the interval while there are fewer than the minimum', 'True', allReady.slice(1), 1],
+    ['after the interval while the garden reports that one is not ready', 'False', allReady, 1],
+  ])('is repeated %s', async (_when, status, nodes, hours) => {
+    const cluster = await aDueCluster();
+    await at.pool.query(
+      `UPDATE node_pool SET minimum = CASE name WHEN 'general' THEN 2 ELSE 1 END WHERE cluster_id = $1`,
+      [cluster.id],
+    );
+    await at.pool.query('UPDATE cluster SET conditions = $2::jsonb WHERE id = $1', [
+      cluster.id,
+      JSON.stringify([{ type: 'NodesReady', status }]),
+    ]);
+    const garden = { listNodes: async () => nodes };
+    const onCounted = () => undefined;
+
+    await countNodes({ store: store(), garden, intervalMs: HOUR_MS, onCounted, random: () => 1 })(
+      new AbortController().signal,
+    );
+
+    const { nodes_due_at: dueAt } = await at.row(cluster.id);
+    const inHours = ((dueAt?.getTime() ?? 0) - Date.now()) / HOUR_MS;
+    expect(inHours).toBeGreaterThan(hours / 2);
+    expect(inHours).toBeLessThan(hours * 1.5);
   });
 
   it('is repeated after a change during the count', async () => {

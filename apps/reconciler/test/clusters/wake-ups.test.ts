@@ -75,12 +75,79 @@ describe('a wake-up in a moment', () => {
     const id = asClusterId(randomUUID());
 
     await wakeSoon(id, 100);
-    await wakeLater(id, HOUR_MS);
+    wakeLater(id, HOUR_MS);
 
     const worker = startWorker({ ...options, queues: { clusters: { handlers, concurrency: 1 } }, closeMs: 200 });
     await waitFor('the wake-up', () => woken.length === 1);
     await worker.close();
     await queue.close();
+  });
+});
+
+describe('the plan of a pass', () => {
+  it('replaces the one before it, and sends one wake-up at its time', async () => {
+    const woken: string[] = [];
+    const plans = clusterWakeUps({ nudge: async (_job, _payload, options) => void woken.push(options?.jobId ?? '') });
+    const [one, other] = [asClusterId(randomUUID()), asClusterId(randomUUID())];
+
+    plans.wakeLater(one, 1);
+    plans.wakeLater(one, null);
+    plans.wakeLater(other, HOUR_MS);
+    plans.wakeLater(other, 1);
+
+    await waitFor('the wake-up', () => woken.length > 0);
+    expect(woken).toEqual([other]);
+  });
+});
+
+describe('events of the watch', () => {
+  const states = ['one', 'one', 'two', 'two'] as const;
+  const anEvent = (state: string) => {
+    const shoot = aShoot(aSteadyDesired({ namespace: 'garden-acme', shootName: 'c1' }));
+    return { type: 'changed' as const, shoot: { ...shoot, status: { ...shoot.status, seedName: state } } };
+  };
+  /** Follows what `reports` does, and returns the states that were compared with the rows. */
+  async function followed(reports: GardenClient['watchShoots']): Promise<string[]> {
+    const names = new Map(states.map((state) => [observedHash(anEvent(state).shoot), state as string]));
+    const compared: string[] = [];
+    await followShoots({
+      garden: { watchShoots: reports },
+      dueTimes: {
+        ...dueStore(at.pool),
+        async makeChangedDue(seen) {
+          compared.push(seen.map(({ hash }) => names.get(hash)).join());
+          return [];
+        },
+      },
+      holds: holdStore(at.pool),
+      relistEveryMs: HOUR_MS,
+      wakeUps: { wakeAll: async () => undefined },
+      onChanges: () => undefined,
+      onWatching: () => undefined,
+      onReturn: async () => undefined,
+    })(running());
+    return compared;
+  }
+
+  it('are compared once for each state, and only the last of those that come together', async () => {
+    const compared = await followed(async ({ onEvents }) => {
+      for (const state of states) await onEvents([anEvent(state)]);
+      await onEvents([anEvent('one'), anEvent('one')]);
+      await onEvents([anEvent('two'), anEvent('one')]);
+    });
+
+    expect(compared).toEqual(['one', 'two', 'one', 'one']);
+  });
+
+  it('are compared again after a list, which may have shown another state', async () => {
+    const compared = await followed(async ({ onEvents, onPage, onState }) => {
+      await onEvents([anEvent('one')]);
+      onState?.({ phase: 'listing' });
+      await onPage([anEvent('two').shoot]);
+      await onEvents([anEvent('one')]);
+    });
+
+    expect(compared).toEqual(['one', 'two', 'one']);
   });
 });
 

@@ -75,13 +75,13 @@ export const mirrorStore = (db: Pool | Queryable) => {
       ],
     });
     const found = new Map(rows.map((row) => [rrsetKey(row, row), row.body]));
-    return asked.map(({ scope, ...rrset }) => found.get(rrsetKey(scope, rrset)) ?? null);
+    return asked.map((lookUp) => found.get(rrsetKey(lookUp.scope, lookUp)) ?? null);
   };
   const findPage = async (lookUp: PageLookUp): Promise<RrsetPage> => {
     const { rows } = await db.query<RrsetPage>(pageStatement(lookUp));
     return rows[0] as RrsetPage;
   };
-  const rrsets = loadTogether(findBodies, ({ scope, ...rrset }) => rrsetKey(scope, rrset));
+  const rrsets = loadTogether(findBodies, (lookUp) => rrsetKey(lookUp.scope, lookUp));
   const pages = loadTogether(
     (asked: readonly PageLookUp[]) => Promise.all(asked.map(findPage)),
     (lookUp) => JSON.stringify(lookUp),

@@ -130,13 +130,16 @@ async function handOverEvents(
   const request = { labelSelector, resourceVersion: version, timeoutSeconds, silenceMsMax, signal, onOpen };
 
   let items = 0;
-  for await (const item of streamShoots(deps, request)) {
+  for await (const together of streamShoots(deps, request)) {
     if (signal.aborted) return;
-    if (item.type !== 'bookmark') await watch.onEvent({ type: item.type, shoot: item.shoot });
-    // Advance only after the handler succeeded: after a failure the same event comes again.
-    progress.version = item.resourceVersion;
+    const events = together.flatMap((item) =>
+      item.type === 'bookmark' ? [] : [{ type: item.type, shoot: item.shoot }],
+    );
+    if (events.length > 0) await watch.onEvents(events);
+    // Advance only after the handler succeeded: after a failure the same events come again.
+    progress.version = together.at(-1)?.resourceVersion ?? progress.version;
     progress.failures = 0;
-    items += 1;
+    items += together.length;
     if (performance.now() >= progress.relistAt) return;
   }
   if (items === 0 && performance.now() - startedAt < watchMsMin) {

@@ -26,12 +26,12 @@ export interface WatchRequest {
 const graceMs = 5_000;
 
 /**
- * Follows one watch until the garden ends it or the signal is aborted. Reads nothing while an item is processed, which
- * applies backpressure to the garden.
+ * Follows one watch until the garden ends it or the signal is aborted. Yields the items that came together. Reads nothing while
+ * they are processed, which applies backpressure to the garden.
  *
  * @throws GardenError `expired` when the version is too old, `unreachable` when it breaks or falls silent
  */
-export async function* streamShoots(deps: CallDeps, request: WatchRequest): AsyncGenerator<WatchItem, void> {
+export async function* streamShoots(deps: CallDeps, request: WatchRequest): AsyncGenerator<WatchItem[], void> {
   const { labelSelector, resourceVersion, timeoutSeconds, signal } = request;
   const parameters = { watch: 'true', allowWatchBookmarks: 'true', labelSelector, resourceVersion, timeoutSeconds };
   const path = `${shootsPath}${query(parameters)}`;
@@ -44,10 +44,7 @@ export async function* streamShoots(deps: CallDeps, request: WatchRequest): Asyn
     const lines = createLineCutter(deps.bodyBytesMax);
     const endsAt = performance.now() + timeoutSeconds * 1_000 + graceMs;
     for await (const chunk of chunksOf(body, { call, deadline, endsAt, silenceMsMax: request.silenceMsMax })) {
-      for (const line of cutOf(lines, chunk, call)) {
-        const item = itemOf(call, line);
-        if (item !== null) yield item;
-      }
+      yield* itemsOf(call, cutOf(lines, chunk, call));
     }
   } catch (error) {
     if (deadline.cause() !== 'caller') throw error;
@@ -83,6 +80,21 @@ function cutOf(lines: ReturnType<typeof createLineCutter>, chunk: Buffer, call: 
   } catch {
     throw unusableError(call, 'an event is too large');
   }
+}
+
+/** Yields the items of a chunk together, and those before an unusable line before it fails. */
+function* itemsOf(call: Call, lines: readonly Buffer[]): Generator<WatchItem[], void> {
+  const items: WatchItem[] = [];
+  try {
+    for (const line of lines) {
+      const item = itemOf(call, line);
+      if (item !== null) items.push(item);
+    }
+  } catch (error) {
+    if (items.length > 0) yield items;
+    throw error;
+  }
+  if (items.length > 0) yield items;
 }
 
 /** @returns null for an event of an unknown type */

@@ -205,8 +205,8 @@ export function workInFlight(
   };
 
   const mayStart = (owner: string): boolean => {
-    const own = { own: working.of(owner), ownOfTurn: ofTurn.of(owner) };
-    return starts({ ...own, working: working.total(), owners: Math.max(1, taken.owners()) }, bounds);
+    const [own, ownOfTurn, owners] = [working.of(owner), ofTurn.of(owner), Math.max(1, taken.owners())];
+    return starts({ working: working.total(), own, owners, ownOfTurn }, bounds);
   };
   const endTurn = (): void => {
     if (isTurnEnding) return;

@@ -81,7 +81,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const dataDir = join(folder, 'local-cloud');
   const cloud = await run(
-    'tools/local-cloud/dist/main.js',
+    'tools/local-cloud/programs/main.js',
     {
       LOCAL_CLOUD_API_PORT: String(cloudPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),

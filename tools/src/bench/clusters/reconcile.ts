@@ -272,7 +272,9 @@ function watchShoots({ garden }: ClusterRig, signal: AbortSignal, onShoot: (shoo
     labelSelector: 'corral.dev/managed=true',
     onPage: () => undefined,
     onListed: () => undefined,
-    onEvent: ({ shoot }) => onShoot(shoot),
+    onEvents(events) {
+      for (const { shoot } of events) onShoot(shoot);
+    },
     relistEveryMs: 60 * MINUTES,
     signal,
   });

@@ -65,7 +65,7 @@ export async function startDnsRig(): Promise<DnsRig> {
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   const cloudUrl = `http://127.0.0.1:${apiPort}/v1`;
   await run(
-    'tools/local-cloud/dist/main.js',
+    'tools/local-cloud/programs/main.js',
     {
       LOCAL_CLOUD_API_PORT: String(apiPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),

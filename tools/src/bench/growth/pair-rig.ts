@@ -127,7 +127,7 @@ async function startCloud({ folder, run }: Rig) {
     LOCAL_CLOUD_DATA_DIR: dataDir,
     ...speed,
   };
-  await run('tools/local-cloud/dist/main.js', env, `http://127.0.0.1:${adminPort}/admin/calls`);
+  await run('tools/local-cloud/programs/main.js', env, `http://127.0.0.1:${adminPort}/admin/calls`);
   const kubeconfig = join(dataDir, 'garden.kubeconfig');
   readFileSync(kubeconfig);
   return { token, kubeconfig, apiUrl: `http://127.0.0.1:${apiPort}/v1` };

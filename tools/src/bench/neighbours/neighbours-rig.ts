@@ -90,7 +90,7 @@ async function startServices({ folder, databaseUrl, run }: Rig, more: Record<str
     LOCAL_CLOUD_DATA_DIR: join(folder, 'local-cloud'),
     ...speed,
   };
-  const upstream = await run('tools/local-cloud/dist/main.js', cloud, `${at(ports.admin)}/admin/calls`);
+  const upstream = await run('tools/local-cloud/programs/main.js', cloud, `${at(ports.admin)}/admin/calls`);
   // A separate process, as in production, so that it can leave the CPU to the measured processes.
   const gardenCloud = {
     ...cloud,
@@ -98,7 +98,7 @@ async function startServices({ folder, databaseUrl, run }: Rig, more: Record<str
     LOCAL_CLOUD_API_PORT: String(ports.gardenCloud),
     LOCAL_CLOUD_ADMIN_PORT: String(ports.gardenAdmin),
   };
-  const gardener = await run('tools/local-cloud/dist/main.js', gardenCloud, `${at(ports.gardenAdmin)}/admin/calls`);
+  const gardener = await run('tools/local-cloud/programs/main.js', gardenCloud, `${at(ports.gardenAdmin)}/admin/calls`);
   const cloudUrl = `${at(ports.cloud)}/v1`;
   const shared = { ...more, DATABASE_URL: databaseUrl, HCLOUD_API_URL: cloudUrl, HOST: '127.0.0.1' };
   const zones = { DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: cloudToken, DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: DEMO_ZONE };

@@ -55,7 +55,7 @@ export async function startScarcityRig(teamCount: number, withRedis: boolean): P
       LOCAL_CLOUD_REQUESTS_PER_HOUR: String(REQUESTS_PER_HOUR),
       LOCAL_CLOUD_DATA_DIR: join(rig.folder, 'local-cloud'),
     };
-    await rig.run('tools/local-cloud/dist/main.js', cloud, `${adminUrl}/calls`);
+    await rig.run('tools/local-cloud/programs/main.js', cloud, `${adminUrl}/calls`);
     const shared = {
       DATABASE_URL: rig.databaseUrl,
       DNS_ZONE_NAME: ZONE,

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,23 +17,31 @@ const memoryAims = {
   'apps/reconciler/dist/main.js': ['reconciler', 110],
 } as const;
 
-const START_SECONDS = 3;
+const FIRST_START_SECONDS = 25;
+const LATER_START_SECONDS = 3;
 /** After this time at rest, garbage of the start has been collected. */
 const REST_MS = 20_000;
 const READY = 'Ctrl-C stops everything';
 
-/** Runs `npm start` twice with a new state folder: how long the second start takes, and the memory at rest after it. */
+/**
+ * Runs `npm start` twice in a fresh clone of what is committed: how long the first start takes, with what pnpm has in its store,
+ * how long the second takes, and the memory at rest after it.
+ */
 export async function benchStart(): Promise<Verdict[]> {
   const folder = mkdtempSync(join(tmpdir(), 'corral-bench-start-'));
   // Postgres runs as another user when we are root.
   chmodSync(folder, 0o755);
   try {
-    await (await start(folder)).stop();
-    const second = await start(folder);
+    const clone = join(folder, 'clone');
+    execFileSync('git', ['clone', '--quiet', repository, clone]);
+    const first = await start(clone);
+    await first.stop();
+    const second = await start(clone);
     try {
       await pause(REST_MS);
       return [
-        atMost({ what: 'a later `npm start`', value: second.seconds, aim: START_SECONDS, unit: 's' }),
+        atMost({ what: 'the first `npm start`', value: first.seconds, aim: FIRST_START_SECONDS, unit: 's' }),
+        atMost({ what: 'a later `npm start`', value: second.seconds, aim: LATER_START_SECONDS, unit: 's' }),
         ...memoryOf(second.pid),
       ];
     } finally {
@@ -62,11 +70,11 @@ interface Started {
   stop(): Promise<void>;
 }
 
-async function start(folder: string): Promise<Started> {
+async function start(clone: string): Promise<Started> {
   const begunAt = performance.now();
   const child = spawn(process.execPath, ['tools/run.mjs', 'start'], {
-    cwd: repository,
-    env: { ...process.env, CORRAL_STATE_DIR: join(folder, 'state') },
+    cwd: clone,
+    env: { ...process.env, CORRAL_STATE_DIR: undefined },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -1,0 +1,41 @@
+/** What BullMQ reads of a job. Named, so that a prepared statement survives an upgrade that adds a column. */
+const columns = [
+  ...[
+    'id',
+    'name',
+    'data',
+    'opts',
+    'progress',
+    'attempts_made',
+    'attempts_started',
+    'finished_at_ms',
+    'processed_at_ms',
+  ],
+  ...[
+    'added_at_ms',
+    'delay_ms',
+    'priority',
+    'failed_reason',
+    'stacktrace',
+    'return_value',
+    'parent_id',
+    'parent_queue',
+  ],
+  ...['parent_key', 'scheduler_id', 'dedup_id', 'deferred_failure', 'processed_by', 'stalled_count'],
+];
+
+/** Fetches a job. Without one, there is one row without an id, which says when the next delayed job is due. */
+const fetchBy = (call: string): string =>
+  `SELECT ${columns.map((name) => `job.${name}`).join(', ')}, CASE WHEN job.id IS NULL THEN next_delay($1) END AS next_delay
+   FROM (SELECT) AS one LEFT JOIN LATERAL ${call} AS job ON true`;
+
+/** In place of BullMQ's commands of these names, with their parameters. */
+export const fetchStatements: Readonly<Record<string, string>> = {
+  move_to_active: fetchBy('move_to_active($1, $2, $3, $4, $5, $6, $7)'),
+  move_to_completed_fetch: fetchBy(
+    'move_to_completed_fetch($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
+  ),
+  move_to_failed_fetch: fetchBy(
+    'move_to_failed_fetch($1, $2, $3, $4, $5::jsonb, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
+  ),
+};
