@@ -186,7 +186,8 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       garden: [cloud.pid],
     }),
     async resetCalls() {
-      await fetch(`${adminUrl}/calls`, { method: 'DELETE' });
+      const { ok, status } = await fetch(`${adminUrl}/calls`, { method: 'DELETE' });
+      if (!ok) throw new Error(`The calls were not reset: ${status}`);
     },
     async memory() {
       const named = [['local cloud', cloud] as const, ['cluster-api', api] as const];
