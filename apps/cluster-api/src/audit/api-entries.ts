@@ -1,6 +1,7 @@
-import { type AuditOutcome, type FieldChange, normalEmail } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
-import type { AuditQuery, AuditRecord, ReadLog } from './log.js';
+import { type AuditOutcome, auditActorKinds, type FieldChange, normalEmail } from '@corral/contracts';
+import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
+import type { AuditFilters, AuditQuery, AuditRecord, ReadLog } from './log.js';
+import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-entries.js';
 import type { AuditedAccount } from './record-audit.js';
 
 interface Row {
@@ -22,44 +23,69 @@ interface Row {
 
 /** Entries about calls of this API. Most are written in the transaction of the change and are complete immediately. */
 export const apiAudit =
-  (prisma: Prisma): ReadLog =>
+  (db: Pick<Prisma, '$queryRaw'>): ReadLog =>
   async (query) => {
-    const { type, token, kind } = query.filters;
-    if (type !== null || token !== null || kind === 'dns') return { records: [], hasMore: false };
-    const rows = await readRows(prisma, { ...query, limit: query.limit + 1 });
+    if (isOfDns(query.filters)) return { records: [], hasMore: false };
+    const rows = await readRows(db, { ...query, limit: query.limit + 1 });
     return { records: rows.slice(0, query.limit).map(recordOf), hasMore: rows.length > query.limit };
   };
 
-function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery): Promise<Row[]> {
-  const { kind, action, outcome, name, actor, from, to } = filters;
-  return prisma.$queryRaw<Row[]>`
-    SELECT entry.id, entry.created_at AS "createdAt", action, outcome, number AS "userNumber", email, account, operator,
-           target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName",
+const outcomes: readonly AuditOutcome[] = ['completed', 'refused', 'pending'];
+
+/** Whether only entries of the other log can fit: otherwise this one would be read to its end in vain. */
+function isOfDns({ kind, action, outcome, type, token, actor }: AuditFilters): boolean {
+  return (
+    type !== null ||
+    token !== null ||
+    kind === 'dns' ||
+    action?.startsWith('dns.') === true ||
+    (outcome !== null && !outcomes.includes(outcome)) ||
+    ['token', 'upstream', 'course'].includes(actor ?? '')
+  );
+}
+
+/** Exactly as in the index `audit_entry_of_outcome`. The entry of a kubeconfig is written before the issue. */
+const outcomeColumn = `(CASE WHEN entry.action = 'service_account.refuse_exchange' THEN 'refused'
+  WHEN entry.action <> 'kubeconfig.issue' OR entry.detail->'issued' = 'true'::jsonb THEN 'completed'
+  WHEN entry.detail->'issued' = 'false'::jsonb THEN 'refused' ELSE 'pending' END)`;
+
+/** Exactly as in the index `audit_entry_of_actor`. */
+const actorColumn = `(CASE WHEN entry.user_id IS NOT NULL THEN 'user' WHEN entry.account IS NOT NULL THEN 'account'
+  WHEN entry.operator IS NOT NULL THEN 'operator' ELSE 'service' END)`;
+
+function pageOfLog(query: AuditQuery): Sql {
+  const { kind, action, outcome, name, actor } = query.filters;
+  // The one that leaves the fewest entries comes first: an index serves it, and the others are conditions.
+  const filters: IndexedBy = [
+    ...(name === null ? [] : [['entry.target_name', sql`${name}`] as const]),
+    ...(actor === null ? [] : [actorIs(actor)]),
+    ...(action === null ? [] : [['entry.action', sql`${action}`] as const]),
+    ...(outcome === null ? [] : [[outcomeColumn, sql`${outcome}`] as const]),
+  ];
+  const conditions = filters.map(([column, value]) => sql`${sqlText(column)} = ${value}`);
+  if (kind === null) return newestEntries('audit_entry', query, filters.slice(0, 1), conditions.slice(1));
+  if (name !== null) {
+    const isOfKind = sql`split_part(entry.action, '.', 1) = ${kind}`;
+    return newestEntries('audit_entry', query, filters.slice(0, 1), [isOfKind, ...conditions.slice(1)]);
+  }
+  const actions = combinationsOf('audit_entry', query, ['action'], [sql`split_part(known.action, '.', 1) = ${kind}`]);
+  return newestOfGroups('audit_entry', query, actions, [['entry.action', sql`of.action`]], conditions);
+}
+
+function actorIs(actor: string): readonly [string, Sql] {
+  if ((auditActorKinds as readonly string[]).includes(actor)) return [actorColumn, sql`${actor}`];
+  return ['entry.user_id', sql`(SELECT id FROM app_user WHERE email = ${normalEmail(actor)})`];
+}
+
+function readRows(db: Pick<Prisma, '$queryRaw'>, query: AuditQuery): Promise<Row[]> {
+  return db.$queryRaw<Row[]>`
+    SELECT entry.id, entry.created_at AS "createdAt", action, ${sqlText(outcomeColumn)} AS outcome, number AS "userNumber", email,
+           account, operator, target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName",
            request_id AS "requestId", detail, changes
-    FROM (
-      -- The entry of a kubeconfig is written before the issue and completed with its outcome.
-      SELECT *, CASE WHEN action = 'service_account.refuse_exchange' THEN 'refused'
-                     WHEN action <> 'kubeconfig.issue' OR detail->'issued' = 'true' THEN 'completed'
-                     WHEN detail->'issued' = 'false' THEN 'refused' ELSE 'pending' END AS outcome
-      FROM audit_entry
-    ) AS entry
+    FROM (${pageOfLog(query)}) AS page
+    JOIN audit_entry AS entry ON entry.id = page.id
     LEFT JOIN app_user ON app_user.id = entry.user_id
-    WHERE team_id = ${teamId}::uuid
-      AND (entry.created_at, entry.id) <
-          (coalesce(${after?.createdAt ?? null}::timestamptz, 'infinity'), ${after?.number ?? 0n}::bigint)
-      AND entry.created_at >= coalesce(${from}::timestamptz, '-infinity')
-      AND entry.created_at < coalesce(${to}::timestamptz, 'infinity')
-      AND (${kind}::text IS NULL OR split_part(action, '.', 1) = ${kind}::text)
-      AND (${action}::text IS NULL OR action = ${action}::text)
-      AND (${outcome}::text IS NULL OR outcome = ${outcome}::text)
-      AND (${name}::text IS NULL OR target_name = ${name}::text)
-      AND CASE WHEN ${actor}::text IS NULL THEN true
-               WHEN ${actor}::text = 'user' THEN entry.user_id IS NOT NULL
-               WHEN ${actor}::text = 'account' THEN entry.account IS NOT NULL
-               WHEN ${actor}::text = 'operator' THEN entry.operator IS NOT NULL
-               WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL AND entry.account IS NULL AND entry.operator IS NULL
-               ELSE email = ${actor === null ? null : normalEmail(actor)}::text END
-    ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${limit}`;
+    ORDER BY entry.created_at DESC, entry.id DESC`;
 }
 
 function recordOf({ id, createdAt, action, outcome, requestId, detail, changes, ...of }: Row): AuditRecord {

@@ -1,7 +1,8 @@
 import { type AuditActorKind, type AuditOutcome, normalEmail } from '@corral/contracts';
-import { type Prisma, sql } from '@corral/database';
+import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
 import { isId } from '../paging.js';
-import type { AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from './log.js';
+import type { AuditFilters, AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from './log.js';
+import { combinationsOf, newestEntries, newestOfGroups } from './newest-entries.js';
 
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
 const PAGE_BYTES_MAX = 1_048_576;
@@ -28,20 +29,82 @@ interface Row
 
 /** Entries about DNS writes and about changes found in the zone. */
 export const dnsAudit =
-  (prisma: Prisma): ReadLog =>
+  (db: Pick<Prisma, '$queryRaw'>): ReadLog =>
   async (query) => {
-    if (query.filters.kind !== null && query.filters.kind !== 'dns') return { records: [], hasMore: false };
-    const rows = await readRows(prisma, { ...query, limit: query.limit + 1 });
+    if (isOfApi(query.filters)) return { records: [], hasMore: false };
+    const rows = await readRows(db, { ...query, limit: query.limit + 1 });
     const records = rows.slice(0, query.limit).map(recordOf);
     return { records, hasMore: (rows[0]?.found ?? 0) > records.length };
   };
 
-/** First selects the entries by the index on team and time, without reading their bodies, then joins the details. */
-function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery): Promise<Row[]> {
-  const { action, outcome, name, type, token, actor, from, to } = filters;
-  const tokenId = token !== null && isId(token) ? token : null;
-  const ofSessions = sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND session_id IS NOT NULL`;
-  return prisma.$queryRaw<Row[]>`
+/** Whether only entries of the other log can fit: otherwise this one would be read to its end in vain. */
+function isOfApi({ kind, action, actor }: AuditFilters): boolean {
+  return (
+    (kind !== null && kind !== 'dns') ||
+    (action !== null && !action.startsWith('dns.')) ||
+    actor === 'account' ||
+    actor === 'operator'
+  );
+}
+
+const table = 'dns_audit_entry';
+const actorsOfLog: readonly string[] = ['token', 'upstream', 'course', 'service'];
+
+/** Tokens of people's sessions: with these, people act in person. */
+const ofSessions = ({ teamId }: AuditQuery): Sql =>
+  sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND session_id IS NOT NULL`;
+
+function pageOfLog(query: AuditQuery): Sql {
+  const { action, outcome, name, type, token, actor } = query.filters;
+  const operation = action?.slice('dns.'.length) ?? null;
+  const kindOfActor = actor !== null && actorsOfLog.includes(actor) ? actor : null;
+  const conditions = [
+    ...(kindOfActor === null ? [] : [sql`NOT coalesce(entry.token_id IN (${ofSessions(query)}), false)`]),
+    ...(actor === 'user' ? [sql`entry.token_id IN (${ofSessions(query)})`] : []),
+  ];
+  const wanted = [
+    ...(operation === null ? [] : [['operation', sql`${operation}`] as const]),
+    ...(outcome === null ? [] : [['state', sql`${outcome}::dns_audit_state`] as const]),
+    ...(type === null ? [] : [['type', sql`${type}`] as const]),
+    ...(kindOfActor === null ? [] : [['actor', sql`${kindOfActor}::dns_actor`] as const]),
+  ];
+  const isWanted = (of: string): Sql[] =>
+    wanted.map(([column, value]) => sql`${sqlText(`${of}.${column}`)} = ${value}`);
+  const isOfPerson = actor !== null && actor !== 'user' && kindOfActor === null;
+  const tokens = [
+    ...(token === null ? [] : [tokensNamed(query, token)]),
+    ...(isOfPerson ? [tokensOf(query, actor)] : []),
+  ];
+  if (name !== null) {
+    const isOfTokens = tokens.map((used) => sql`entry.token_id IN (${used})`);
+    const all = [...isWanted('entry'), ...isOfTokens, ...conditions];
+    return newestEntries(table, query, [['entry.name', sql`${name}`]], all);
+  }
+  if (tokens.length > 0) {
+    const used = tokens.reduce((left, right) => sql`${left} INTERSECT ${right}`);
+    const all = [...isWanted('entry'), ...conditions];
+    return newestOfGroups(table, query, used, [['entry.token_id', sql`of.id`]], all);
+  }
+  if (wanted.length === 0) return newestEntries(table, query, [], conditions);
+  // Few values each, of which some are rare: an index with all of them serves every filter.
+  const combinations = combinationsOf(table, query, columnsOfFew, isWanted('known'));
+  const by = columnsOfFew.map((column) => [`entry.${column}`, sqlText(`of.${column}`)] as const);
+  return newestOfGroups(table, query, combinations, by, conditions);
+}
+
+const columnsOfFew = ['operation', 'state', 'type', 'actor'];
+
+function tokensNamed({ teamId }: AuditQuery, token: string): Sql {
+  const named = sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND name = ${token}`;
+  return isId(token) ? sql`(${named} UNION SELECT ${token}::uuid)` : named;
+}
+
+const tokensOf = (query: AuditQuery, email: string): Sql =>
+  sql`${ofSessions(query)} AND created_by = (SELECT id FROM app_user WHERE email = ${normalEmail(email)})`;
+
+/** First selects the entries by an index, without reading their bodies, then joins the details. */
+function readRows(db: Pick<Prisma, '$queryRaw'>, query: AuditQuery): Promise<Row[]> {
+  return db.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", entry.actor::text AS actor, entry.operation,
            entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName",
            app_user.number AS "userNumber", app_user.email, zone.name AS zone,
@@ -60,35 +123,18 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
       SELECT id, (count(*) OVER ())::int AS found,
              sum(bytes) OVER (ORDER BY created_at DESC, id DESC) - bytes AS bytes_before
       FROM (
-        SELECT id, created_at, coalesce(octet_length(request_body), 0) + coalesce(octet_length(upstream_body), 0)
-                             + coalesce(octet_length(found_body), 0) + coalesce(octet_length(before_body), 0)
-                             + coalesce(octet_length(after_body), 0) AS bytes
-        FROM dns_audit_entry
-        WHERE team_id = ${teamId}::uuid
-          AND (created_at, id) <
-              (coalesce(${after?.createdAt ?? null}::timestamptz, 'infinity'), ${after?.number ?? 0n}::bigint)
-          AND created_at >= coalesce(${from}::timestamptz, '-infinity')
-          AND created_at < coalesce(${to}::timestamptz, 'infinity')
-          AND (${action}::text IS NULL OR 'dns.' || operation = ${action}::text)
-          AND (${outcome}::text IS NULL OR state::text = ${outcome}::text)
-          AND (${name}::text IS NULL OR name = ${name}::text)
-          AND (${type}::text IS NULL OR type = ${type}::text)
-          AND CASE WHEN ${actor}::text IS NULL THEN true
-                   WHEN ${actor}::text IN ('token', 'upstream', 'course', 'service')
-                   THEN actor::text = ${actor}::text AND NOT coalesce(token_id IN (${ofSessions}), false)
-                   ELSE token_id IN (${ofSessions} AND (${actor}::text = 'user' OR created_by =
-                     (SELECT id FROM app_user WHERE email = ${actor === null ? null : normalEmail(actor)}::text))) END
-          AND (${token}::text IS NULL OR token_id IN (
-            SELECT id FROM dns_token
-            WHERE id = ${tokenId}::uuid OR (team_id = ${teamId}::uuid AND name = ${token}::text)))
-        ORDER BY created_at DESC, id DESC LIMIT ${limit}
-      ) AS listed
+        SELECT listed.id, listed.created_at,
+             coalesce(octet_length(request_body), 0) + coalesce(octet_length(upstream_body), 0)
+             + coalesce(octet_length(found_body), 0) + coalesce(octet_length(before_body), 0)
+             + coalesce(octet_length(after_body), 0) AS bytes
+      FROM (${pageOfLog(query)}) AS listed JOIN dns_audit_entry AS entry ON entry.id = listed.id
+      ) AS sized
     ) AS page
     JOIN dns_audit_entry AS entry ON entry.id = page.id
     JOIN dns_zone AS zone ON zone.id = entry.zone_id
     LEFT JOIN dns_token AS token ON token.id = entry.token_id
     LEFT JOIN app_user ON token.session_id IS NOT NULL AND app_user.id = token.created_by
-    WHERE bytes_before < ${PAGE_BYTES_MAX}
+    WHERE bytes_before < ${sqlText(String(PAGE_BYTES_MAX))}
     ORDER BY entry.created_at DESC, entry.id DESC`;
 }
 

@@ -1,5 +1,4 @@
 import { dnsCallerOf } from '@corral/auth';
-import { coveredRoot } from '@corral/contracts';
 import type { ActionStore } from '@corral/dns-data';
 import { clientGone, queryOf, sendJsonText, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
@@ -47,7 +46,7 @@ export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, Reques
     const { page, perPage, ...selection } = parseActionQuery(query);
     const { total, bodies } = await deps.store.pageActions({
       ownerId: caller.ownerId,
-      root: coveredRoot(caller),
+      withinName: caller.withinName,
       types: caller.withinTypes,
       ...selection,
       limit: perPage,

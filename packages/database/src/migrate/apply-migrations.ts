@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { connectWhenUp } from './connect-when-up.js';
 import { readMigrations } from './migration-files.js';
 import { withSchemaEngine } from './schema-engine.js';
@@ -14,6 +15,13 @@ export type ApplyOptions = {
 
 /** Arbitrary, but used for nothing else. The engine's own lock does not work with its adapter. */
 const MIGRATION_LOCK = 7_237_000;
+
+const LOCK_RETRY_MS = 100;
+
+async function tookLock(holder: Awaited<ReturnType<typeof connectWhenUp>>): Promise<boolean> {
+  const { rows } = await holder.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
+  return rows[0]?.taken === true;
+}
 
 /**
  * Applies all pending migrations. Maintains the table `_prisma_migrations` like `prisma migrate deploy`. Concurrent
@@ -34,7 +42,9 @@ export async function applyMigrations({
   const migrationsList = { ...all, migrationDirectories };
   const holder = await connectWhenUp(databaseUrl, { log, timeoutMs: connectTimeoutMs });
   try {
-    await holder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]); // released with the connection
+    // Released with the connection. A statement that waits for it would have a snapshot, for whose end `CREATE INDEX
+    // CONCURRENTLY` of the process that has the lock waits in turn.
+    while (!(await tookLock(holder))) await pause(LOCK_RETRY_MS);
     const { appliedMigrationNames } = await withSchemaEngine(databaseUrl, (engine) =>
       engine.applyMigrations({ migrationsList, filters: { externalTables: [], externalEnums: [] } }),
     );

@@ -10,8 +10,8 @@ export interface ActionSortKey {
 /** Selects and orders one page of an owner's actions. */
 export interface ActionPageLookUp {
   readonly ownerId: string;
-  /** The owner's name, or the name that its token is narrowed to. */
-  readonly root: string;
+  /** The name that the token is narrowed to; null for all names of the owner. */
+  readonly withinName: string | null;
   /** Record types; empty for any. */
   readonly types: readonly string[];
   /** Empty: any. */
@@ -30,8 +30,10 @@ export interface ActionPage {
   readonly bodies: string;
 }
 
-/** Actions are kept as long as the audit log, so the list is capped. */
-export const LISTED_ACTIONS_MAX = 10_000;
+/** Actions are kept as long as the audit log. Only the newest are listed, so that a page costs the same however many there are. */
+export const LISTED_ACTIONS_MAX = 1_000;
+/** The newest actions of the owner among which those that a narrowed token covers are looked for. */
+const SEARCHED_ACTIONS_MAX = 10_000;
 
 const columns: Readonly<Record<ActionSortField, string>> = {
   id: 'id',
@@ -43,25 +45,45 @@ const columns: Readonly<Record<ActionSortField, string>> = {
 
 /** Reads one page of the owner's newest actions. */
 export async function pageActions(pool: Pick<Pool, 'query'>, lookUp: ActionPageLookUp): Promise<ActionPage> {
-  const { ownerId, root, types, statuses, limit, offset } = lookUp;
+  const { ownerId, withinName, types, statuses, sort, limit, offset } = lookUp;
+  const order = orderOf(sort);
+  const isNarrowed = withinName !== null || types.length > 0;
+  const values: unknown[] = [ownerId, limit, offset];
+  const newest = newestActions(values, statuses, isNarrowed ? SEARCHED_ACTIONS_MAX : LISTED_ACTIONS_MAX);
   const { rows } = await pool.query<ActionPage>(
-    `WITH mine AS MATERIALIZED (
-       SELECT action.id, action.status, action.started_at, action.body
-       FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
-       WHERE coalesce(action.demo_id, action.team_id) = $1
-         AND (entry.name = $2 OR right(entry.name, length($2) + 1) = '.' || $2)
-         AND (cardinality($3::text[]) = 0 OR entry.type = ANY($3))
-         AND (cardinality($4::text[]) = 0 OR action.status = ANY($4))
-       ORDER BY action.id DESC LIMIT ${LISTED_ACTIONS_MAX}
+    `WITH newest AS (${newest}), mine AS MATERIALIZED (
+       SELECT id, status, started_at, body FROM newest
+       ${isNarrowed ? narrowedTo(values, withinName, types) : ''} ORDER BY id DESC LIMIT ${LISTED_ACTIONS_MAX}
      ), page AS (
-       SELECT body, row_number() OVER (ORDER BY ${orderOf(lookUp.sort)}) AS place FROM mine
-       ORDER BY place LIMIT $5 OFFSET $6
+       SELECT body, row_number() OVER (ORDER BY ${order}) AS place FROM mine ORDER BY place LIMIT $2 OFFSET $3
      )
      SELECT (SELECT count(*)::int FROM mine) AS total,
             (SELECT coalesce(string_agg(body, ',' ORDER BY place), '') FROM page) AS bodies`,
-    [ownerId, root, types, statuses, limit, offset],
+    values,
   );
   return rows[0] as ActionPage;
+}
+
+/** Selects them from the index on the owner, or from the one that has the state as well, because a state may be rare. */
+function newestActions(values: unknown[], statuses: readonly string[], max: number): string {
+  const of = (condition: string): string => `
+       SELECT id, status, started_at, body, audit_entry_id FROM dns_action
+       WHERE coalesce(demo_id, team_id) = $1${condition} ORDER BY id DESC LIMIT ${max}`;
+  if (statuses.length === 0) return of('');
+  const wanted = `unnest($${values.push(statuses)}::text[]) AS wanted (status)`;
+  const found = 'found.id, found.status, found.started_at, found.body, found.audit_entry_id';
+  return `
+       SELECT ${found} FROM ${wanted}, LATERAL (${of(' AND dns_action.status = wanted.status')}) AS found
+       ORDER BY found.id DESC LIMIT ${max}`;
+}
+
+/** SQL condition on the record set of the write that started the action. */
+function narrowedTo(values: unknown[], withinName: string | null, types: readonly string[]): string {
+  const [name, type] = [values.push(withinName), values.push(types)].map((position) => `$${position}`);
+  return `WHERE EXISTS (
+         SELECT FROM dns_audit_entry AS entry WHERE entry.id = newest.audit_entry_id
+           AND (${name}::text IS NULL OR entry.name = ${name} OR right(entry.name, length(${name}) + 1) = '.' || ${name})
+           AND (cardinality(${type}::text[]) = 0 OR entry.type = ANY(${type})))`;
 }
 
 function orderOf(sort: readonly ActionSortKey[]): string {

@@ -94,7 +94,7 @@ export const actionStore = (pool: Pool) => ({
     return rows;
   },
 
-  /** Reads one page of the owner's newest 10,000 actions. */
+  /** Reads one page of the owner's newest 1,000 actions. */
   pageActions(lookUp: ActionPageLookUp): Promise<ActionPage> {
     return pageActions(pool, lookUp);
   },
