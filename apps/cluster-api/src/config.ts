@@ -157,7 +157,7 @@ export const clusterApiConfig = {
   EVENT_STREAMS_MAX: integer({
     default: eventDefaults.limits.perProcess,
     min: 4,
-    desc: 'Maximum number of open event streams per replica. 1,000 streams take up to 300 MB of memory.',
+    desc: 'Maximum number of open event streams per replica. With 1,000, a replica takes up to 200 MB of memory.',
   }),
   CLUSTERS_PER_TEAM: integer({
     default: clusterLimits.clustersPerTeam,

@@ -44,6 +44,8 @@ export class QueueUnavailable extends Error {
 const SEND_MS_MAX = 2_000;
 const SCHEDULE_RETRY_MS = 5_000;
 const CLOSE_MS_MAX = 2_000;
+/** The share of an interval for which one scheduled job suppresses those of other processes. */
+const SUPPRESSED_SHARE = 0.9;
 const LATE = Symbol('late');
 
 /** Connects on the first job, and reconnects when needed. */
@@ -99,7 +101,8 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
 
   const schedule: Queue['schedule'] = (name, payload, everyMs) => {
     const tick = async (): Promise<void> => {
-      let waitMs = everyMs;
+      // All schedules start together. They drift apart, so that their jobs do not compete at every interval.
+      let waitMs = everyMs * (SUPPRESSED_SHARE + (1 - SUPPRESSED_SHARE) * (0.2 + 0.8 * Math.random()));
       try {
         await add(name, payload, oncePerInterval(name, everyMs));
       } catch (error) {
@@ -163,5 +166,5 @@ function coalescing(name: JobName, { jobId, delayMs = 0, delayed = 'keep' }: Sen
  */
 function oncePerInterval(name: JobName, everyMs: number): JobsOptions {
   const id = `schedule-${name}`;
-  return { jobId: id, deduplication: { id, ttl: Math.max(1, Math.floor(everyMs * 0.9)) } };
+  return { jobId: id, deduplication: { id, ttl: Math.max(1, Math.floor(everyMs * SUPPRESSED_SHARE)) } };
 }

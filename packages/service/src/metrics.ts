@@ -32,11 +32,15 @@ function checkedName(name: string, end = ''): string {
   return name;
 }
 
+/** How often the delay of the event loop is measured. The metrics of it contain this time. */
+const EVENT_LOOP_MS = 50;
+
 /** Creates a registry with the process metrics of Node.js and the duration of HTTP requests. */
 export function createMetrics({ service }: { service: string }): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
+  // The default of 10 ms wakes a process a hundred times per second, which alone takes 0.4 % of a core.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
   const registers = [registry];
   const metrics = {
     registry,

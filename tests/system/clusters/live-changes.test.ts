@@ -16,7 +16,7 @@ const MEMORY_MAX = 300 * MEGABYTE;
 /** The options of the image, which collect the garbage of streams early. */
 const apiEnv = {
   LOG_LEVEL: 'info',
-  NODE_OPTIONS: '--max-semi-space-size=4',
+  NODE_OPTIONS: '--max-semi-space-size=4 --v8-pool-size=1',
   // One session of one team opens all of them.
   EVENT_STREAMS_PER_SESSION: '1000',
   EVENT_STREAMS_PER_TEAM: '1000',

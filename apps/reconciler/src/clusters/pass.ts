@@ -1,6 +1,6 @@
 import type { ClusterId } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
-import { type GardenClient, GardenError } from '@corral/garden';
+import { type GardenClient, GardenError, type Shoot } from '@corral/garden';
 import type { Log } from '@corral/service';
 import type { Authorities } from '../garden/authorities.js';
 import { ABSENT } from '../garden/due-store.js';
@@ -58,6 +58,8 @@ export interface PassResult {
 const STEPS_MAX = 8;
 /** Delay of the next pass after one that did not finish, so that other clusters run first. */
 const RESTLESS_MS = 1_000;
+/** A hold that was asked about less than this many milliseconds ago is not asked about again. */
+const HOLD_FRESH_MS = 250;
 /** Interval of passes over a cluster that a hold keeps waiting. */
 const HELD_MS = 60_000;
 
@@ -115,21 +117,25 @@ async function takeSteps(
   signal: AbortSignal,
   state: PassState,
 ): Promise<PassEnd> {
+  let early = readEarly(deps, lease, signal);
   for (;;) {
     signal.throwIfAborted();
+    const readAt = performance.now();
     const read = await deps.desired.readDesired(lease);
     if (read === null) return { kind: 'overtaken' };
     state.now = read.now;
     state.wanted = read.wanted;
-    const seen = state.seen ?? (await observe(deps, read.wanted, signal));
+    const seen = state.seen ?? (await observe(deps, read.wanted, early, signal));
+    early = null;
     state.seen = seen;
     const wanted = await recognised(deps, lease, read.wanted, seen);
     if (wanted === null) return { kind: 'overtaken' };
     state.wanted = wanted;
 
     const step = decide(wanted, seen, read.now);
-    // Asked again before anything is changed, as reading the Shoot takes a while.
-    const hold = step.do === 'finish' ? read.hold : await deps.holds.find();
+    // Asked again before anything is changed if reading the Shoot took a while.
+    const isAsked = step.do === 'finish' || performance.now() - readAt < HOLD_FRESH_MS;
+    const hold = isAsked ? read.hold : await deps.holds.find();
     if (hold !== null) {
       await deps.holds.note(hold, 'Cluster', wanted.id, findingAboutCluster(wanted, seen, step.do));
       if (step.do !== 'finish') return finishHeld(deps, lease, signal, state, wanted);
@@ -158,10 +164,31 @@ async function takeSteps(
   }
 }
 
-async function observe({ garden }: PassDeps, wanted: Desired, signal: AbortSignal): Promise<Observed> {
+interface EarlyRead {
+  readonly place: NonNullable<PassLease['place']>;
+  readonly shoot: Promise<Shoot | null>;
+}
+
+/** Reads the Shoot while the row is read. */
+function readEarly({ garden }: PassDeps, { place }: PassLease<ClusterId>, signal: AbortSignal): EarlyRead | null {
+  if (place == null) return null;
+  const shoot = garden.readShoot(place, signal);
+  // Thrown where it is awaited, if it still is.
+  shoot.catch(() => undefined);
+  return { place, shoot };
+}
+
+async function observe(
+  { garden }: PassDeps,
+  wanted: Desired,
+  early: EarlyRead | null,
+  signal: AbortSignal,
+): Promise<Observed> {
   const { namespace, shootName } = wanted;
   if (namespace === null) return { kind: 'absent' };
-  return observedFrom(wanted, await garden.readShoot({ namespace, name: shootName }, signal));
+  const isThere = early?.place.namespace === namespace && early.place.name === shootName;
+  const shoot = isThere ? early.shoot : garden.readShoot({ namespace, name: shootName }, signal);
+  return observedFrom(wanted, await shoot);
 }
 
 /** Records the UID of a Shoot that was created by an apply with a lost response. Null when overtaken. */

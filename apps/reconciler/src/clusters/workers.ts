@@ -222,6 +222,8 @@ export const clusterTable: LeasedTable<ClusterId> = {
   isWorkedOn: `(started_at IS NOT NULL OR EXISTS (
     SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND source = 'managed' AND maximum > 0))`,
   waitsForGarden: `(coalesce(waiting->>'reason', '') IN (${causedByGarden.map((reason) => `'${reason}'`).join(', ')}))`,
+  place: `(SELECT jsonb_build_object('namespace', project_namespace, 'name', cluster.shoot_name)
+           FROM team WHERE id = cluster.team_id AND project_namespace IS NOT NULL)`,
   onTaken: ', sighted_hash = NULL, started_at = coalesce(started_at, clock_timestamp())',
   isReported: 'sighted_hash IS NOT NULL',
 };

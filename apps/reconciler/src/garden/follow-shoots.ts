@@ -65,10 +65,10 @@ export const followShoots =
         seenNames = new Set();
       },
       async onEvents(events) {
-        const sightings = events.map(eventSighting);
-        // Even if the last state is the one from before, a pass may have seen another in between.
-        const changed = new Set(sightings.flatMap(({ key, hash }) => (followed.get(key) === hash ? [] : [key])));
-        const seen = lastOfEach(sightings).filter(({ key }) => changed.has(key));
+        // Of several that came together, only the last is compared, always: a pass may have seen another state in between.
+        const seen = lastOfEach(events)
+          .map(({ event, isOnly }) => ({ ...eventSighting(event), isOnly }))
+          .filter(({ key, hash, isOnly }) => !isOnly || followed.get(key) !== hash);
         if (seen.length > 0) await compare('event', seen);
         followed.note(seen);
       },
@@ -93,18 +93,22 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
-function eventSighting({ type, shoot }: ShootEvent): KeyedSighting {
-  const sighting = sightingOf(shoot);
-  const key = `${sighting.namespace}/${sighting.shootName}`;
-  return { ...sighting, key, ...(type === 'gone' && { hash: ABSENT }) };
-}
-
 type KeyedSighting = Sighting & { readonly key: string };
 
-/** Of changes that came together, each Shoot's last state counts. */
-const lastOfEach = (seen: readonly KeyedSighting[]): KeyedSighting[] => [
-  ...new Map(seen.map((each) => [each.key, each])).values(),
-];
+const keyOf = ({ metadata }: Shoot): string => `${metadata.namespace}/${metadata.name}`;
+
+function eventSighting({ type, shoot }: ShootEvent): KeyedSighting {
+  return { ...sightingOf(shoot), key: keyOf(shoot), ...(type === 'gone' && { hash: ABSENT }) };
+}
+
+function lastOfEach(events: readonly ShootEvent[]): { event: ShootEvent; isOnly: boolean }[] {
+  const last = new Map<string, { event: ShootEvent; isOnly: boolean }>();
+  for (const event of events) {
+    const key = keyOf(event.shoot);
+    last.set(key, { event, isOnly: !last.has(key) });
+  }
+  return [...last.values()];
+}
 
 /**
  * The last state of each Shoot that the watch has reported and that was compared. Most events during a run are progress only, which

@@ -132,7 +132,8 @@ describe('events of the watch', () => {
   it('are compared once for each state, and only the last of those that come together', async () => {
     const compared = await followed(async ({ onEvents }) => {
       for (const state of states) await onEvents([anEvent(state)]);
-      await onEvents([anEvent('one'), anEvent('one')]);
+      await onEvents([anEvent('two'), anEvent('one')]);
+      await onEvents([anEvent('one')]);
       await onEvents([anEvent('two'), anEvent('one')]);
     });
 

@@ -34,7 +34,7 @@ const LATE_MS_MAX = 64;
 export const frugalBackend =
   (options: PostgresOptions): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> =>
   (queue, settings) => {
-    const { connection, notices, release } = shareConnection(options);
+    const { connection, notices, hasActive, release } = shareConnection(options);
     const backend = new PostgresQueueBackend(connection, queue, settings, false);
     const onError = (error: Error) => void backend.emit('error', error);
     connection.on('error', onError);
@@ -44,6 +44,9 @@ export const frugalBackend =
       return backend.closing;
     };
     backend.disconnect = () => backend.close();
+    const moveStalled = backend.moveStalledJobsToWait.bind(backend);
+    // Only active jobs can stall. All queues are checked at the same time, mostly without any.
+    backend.moveStalledJobsToWait = async () => ((await hasActive(queue)) ? moveStalled() : []);
     prepareStatements(backend as unknown as Inside);
     waitForNotices(backend, queue, notices);
     return backend;

@@ -12,6 +12,8 @@ export interface PostgresOptions {
 export interface SharedConnection {
   readonly connection: PostgresConnection;
   readonly notices: JobNotices;
+  /** Whether a job of the queue was active a moment ago. All queues share the answer. */
+  hasActive(queue: string): Promise<boolean>;
 }
 
 export const CONNECT_MS = 2_000;
@@ -73,7 +75,24 @@ function open({ databaseUrl, poolSize = 4 }: PostgresOptions): Kept {
   });
   // As many as there are queues.
   connection.setMaxListeners(0);
-  return { connection, notices: jobNotices(connection), users: 0 };
+  return { connection, notices: jobNotices(connection), hasActive: activeQueues(connection), users: 0 };
+}
+
+const ACTIVE_MS = 500;
+
+function activeQueues(connection: PostgresConnection): SharedConnection['hasActive'] {
+  let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(new Set<string>()) };
+  const ask = async () => {
+    if (connection.isClosing) return new Set<string>();
+    const { rows } = await connection.pool.query<{ queue: string }>(
+      `SELECT DISTINCT queue FROM job WHERE state = 'active'`,
+    );
+    return new Set(rows.map(({ queue }) => queue));
+  };
+  return async (queue) => {
+    if (performance.now() - asked.at > ACTIVE_MS) asked = { at: performance.now(), answer: ask() };
+    return (await asked.answer).has(queue);
+  };
 }
 
 /**

@@ -24,6 +24,7 @@ const routesOf = (admin: LocalCloudAdmin): Readonly<Record<string, Handler>> => 
   '201 POST /faults': ({ body }) => ({ faults: admin.addFaults(...[body].flat()) }),
   'DELETE /faults': () => admin.clearFaults(),
   'GET /calls': () => admin.calls(),
+  'DELETE /calls': () => admin.resetCalls(),
   'GET /budget': () => admin.budget(),
   'POST /clock': ({ body: { advanceMs } }) => {
     expect(Number.isFinite(advanceMs), '{"advanceMs": <number>}');

@@ -6,7 +6,7 @@ import { connectPrisma, type Pool } from '@corral/database';
 import { connectGarden, type GardenClient } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { freePort, type RunningProcess } from '@corral/testing';
-import { type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
+import { API_IMAGE_OPTIONS, type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
 
 export const TEAM = 'bench';
 const REF = 'main';
@@ -112,6 +112,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       'apps/cluster-api/dist/main.js',
       {
         ...shared,
+        NODE_OPTIONS: API_IMAGE_OPTIONS,
         PUBLIC_URL: baseUrl,
         HOST: '127.0.0.1',
         PORT: String(port),
@@ -160,10 +161,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     baseUrl: api.baseUrl,
     addTeam: async (slug) => (await addTeam(slug)).call,
     async startApi() {
-      const { teamUrl, pid } = await startApi({
-        NODE_OPTIONS: '--max-semi-space-size=4',
-        REQUESTS_IN_FLIGHT_MAX: UNLIMITED,
-      });
+      const { teamUrl, pid } = await startApi({ REQUESTS_IN_FLIGHT_MAX: UNLIMITED });
       return { teamUrl, cookie, call: caller(teamUrl, cookie), memory: () => residentMiB(pid) };
     },
     async startReconcilers(count) {
@@ -188,7 +186,8 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       garden: [cloud.pid],
     }),
     async resetCalls() {
-      await fetch(`${adminUrl}/calls`, { method: 'DELETE' });
+      const { ok, status } = await fetch(`${adminUrl}/calls`, { method: 'DELETE' });
+      if (!ok) throw new Error(`The calls were not reset: ${status}`);
     },
     async memory() {
       const named = [['local cloud', cloud] as const, ['cluster-api', api] as const];
