@@ -96,8 +96,8 @@ export function buildApp(deps: AppDeps): Express {
   api.use(limits.perAddress, tokenCheck(deps));
   api.use(flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null));
   api.use(limits.perCaller);
+  api.use(mountRoutes(dnsZoneRoutes, zones, { before: beforeWrites() }));
   const before = beforeWrites(refuseWhileHeld(deps.pool));
-  api.use(mountRoutes(dnsZoneRoutes, zones, { before }));
   if (demos !== null) api.use(mountRoutes(dnsDemoRoutes, demos, { before }));
   app.use('/v1', api);
   app.use(healthRoutes(health));
@@ -117,9 +117,9 @@ const readableHeaders = [
 ];
 
 const beforeWrites =
-  (refuseHeld: RequestHandler) =>
+  (...checks: readonly RequestHandler[]) =>
   (row: DnsRoute): RequestHandler[] =>
-    row.kind === 'write' ? [refuseHeld, rawBody(dnsBodyLimitsOf(row))] : [];
+    row.kind === 'write' ? [...checks, rawBody(dnsBodyLimitsOf(row))] : [];
 
 function tokenCheck({ verifier, lastUsed, requests }: Pick<AppDeps, 'verifier' | 'lastUsed' | 'requests'>) {
   const onUse = ({ tokenId, teamId }: DnsCaller): void => {

@@ -62,6 +62,17 @@ export function tokenUnknown(): DnsError {
   return new DnsError('unauthorized', 'The token is unknown, expired or revoked.');
 }
 
+const HOLD_RETRY_SECONDS = 60;
+
+/** Operators compare a restored database with the upstream. Reads are served from the mirror meanwhile. */
+export function changesAreHeld(): DnsError {
+  return new DnsError(
+    'unavailable',
+    'The operators have stopped changes for now. Nothing was changed. Send the request again later.',
+    { retryAfterSeconds: HOLD_RETRY_SECONDS },
+  );
+}
+
 /** Temporary: one of our dependencies is unavailable. */
 export function unavailable(cause?: unknown): DnsError {
   return new DnsError('unavailable', 'The service is temporarily unavailable. Send the request again in a moment.', {

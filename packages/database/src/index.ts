@@ -12,7 +12,9 @@ export { type ApplyOptions, applyMigrations } from './migrate/apply-migrations.j
 export { createMigration, type DiffOptions, diffMigrations } from './migrate/diff-migrations.js';
 export { type Listener, type ListenOptions, listen } from './notifications.js';
 export {
+  type CommitWith,
   connectPool,
+  inOrder,
   inTransaction,
   type Pool,
   type PoolOptions,

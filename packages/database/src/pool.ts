@@ -59,21 +59,40 @@ export function connectPool(options: PoolOptions): Pool {
 }
 
 /**
+ * Sends COMMIT along with the last statements of a transaction, without waiting for their results. If one of them fails, Postgres
+ * rolls back instead.
+ *
+ * @param last the results of statements that were sent before. Nothing may be sent afterwards
+ * @returns these results, once they are committed
+ * @throws the error of a failed statement
+ */
+export type CommitWith = <T>(last: Promise<T>) => Promise<T>;
+
+/**
  * Runs `work` in one transaction (READ COMMITTED) and returns its value; rolls back when it throws. A connection that
  * fails to roll back is discarded.
  */
-export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  pool: Pool,
+  work: (tx: Queryable, commitWith: CommitWith) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   const noteBroken = (error: Error): void => {
     broken = error;
   };
   client.on('error', noteBroken);
+  let committed: Promise<void> | undefined;
+  const commitWith: CommitWith = async (last) => {
+    committed = commit(client);
+    const [value] = await inOrder([last, committed]);
+    return value;
+  };
   try {
     // Not awaited: it is sent along with the first statement of `work`, and fails only if that fails too.
     const begun = client.query('BEGIN');
-    const [value] = await Promise.all([work(client), begun]);
-    await client.query('COMMIT');
+    const [value] = await Promise.all([work(client, commitWith), begun]);
+    await (committed ?? commit(client));
     return value;
   } catch (error) {
     await client.query('ROLLBACK').catch(noteBroken);
@@ -82,4 +101,26 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Prom
     client.off('error', noteBroken);
     client.release(broken);
   }
+}
+
+/**
+ * Waits for statements of a transaction that were sent together.
+ *
+ * @throws the error of the first that failed. Postgres refuses those after it only because of that one
+ */
+export async function inOrder<T extends readonly unknown[] | []>(
+  sent: T,
+): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
+  const ended = await Promise.allSettled(sent);
+  const failed = ended.find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+  return ended.map((each) => (each as PromiseFulfilledResult<unknown>).value) as {
+    -readonly [I in keyof T]: Awaited<T[I]>;
+  };
+}
+
+/** @throws Error if Postgres rolled back, because an earlier statement had failed */
+async function commit(client: Queryable): Promise<void> {
+  const { command } = await client.query('COMMIT');
+  if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because one of its statements failed');
 }

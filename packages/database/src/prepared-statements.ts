@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 
 /** Uses of a text per process before it is prepared. Rare statements cost more to prepare than to plan. */
@@ -41,11 +42,28 @@ const nameOf = statementNames();
 
 type Config = pg.QueryConfig & { readonly submit?: unknown };
 
-/** A client that names unnamed statements with values, including Prisma's. */
+/**
+ * A client that names unnamed statements with values, including Prisma's, and sends the statements of one turn of the event loop
+ * in one write to the socket: each write is a system call, which takes as long as all else about a statement.
+ */
 export class PreparingClient extends pg.Client {
+  #isGathering = false;
+
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `pg`, passed through
   override query(config: string | Config, values?: any, callback?: any): any {
+    this.#gather();
     return super.query(named(config, values) as string, values, callback);
+  }
+
+  #gather(): void {
+    if (this.#isGathering) return;
+    const { stream } = (this as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
+    this.#isGathering = true;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      stream.uncork();
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import { createEmptyDatabase, freePort, startPostgres, type TestDatabase } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { connectPool, inTransaction, isDatabaseAway, type Pool, type PoolOptions } from '../src/index.js';
+import { connectPool, inOrder, inTransaction, isDatabaseAway, type Pool, type PoolOptions } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
 
 let database: TestDatabase;
@@ -56,6 +56,40 @@ describe('inTransaction', () => {
 
     await expect(work).rejects.toMatchObject({ code: '23505' });
     expect(await countOf(pool, 3)).toBe(0);
+  });
+
+  it('commits along with the last statements, and returns their results', async () => {
+    const pool = opened({ connectionsMax: 1 });
+
+    const value = await inTransaction(pool, (tx, commitWith) =>
+      commitWith(tx.query<{ id: number }>('INSERT INTO thing VALUES (6) RETURNING id')),
+    );
+
+    expect(value.rows).toEqual([{ id: 6 }]);
+    expect(await countOf(opened(), 6)).toBe(1);
+  });
+
+  it('rolls back when one of the last statements fails, with the error of the first that failed', async () => {
+    const pool = opened({ connectionsMax: 1 });
+    const before = await backendOf(pool);
+
+    const work = inTransaction(pool, async (tx, commitWith) => {
+      await tx.query('INSERT INTO thing VALUES (7)');
+      const later = async (text: string) => (await tx.query(text)).rowCount;
+      await commitWith(inOrder([later('INSERT INTO thing VALUES (7)'), tx.query('INSERT INTO thing VALUES (8)')]));
+    });
+
+    await expect(work).rejects.toMatchObject({ code: '23505' });
+    expect([await countOf(pool, 7), await countOf(pool, 8)]).toEqual([0, 0]);
+    expect(await backendOf(pool)).toBe(before);
+  });
+
+  it('fails when a statement failed that nobody waited for', async () => {
+    const work = inTransaction(opened(), async (tx) => {
+      tx.query('SELECT 1 / 0').catch(() => undefined);
+    });
+
+    await expect(work).rejects.toThrow('rolled back');
   });
 
   it('discards a connection that was killed during a statement', async () => {

@@ -1,5 +1,6 @@
+import type { Socket } from 'node:net';
 import { createEmptyDatabase, type TestDatabase } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { connectPool, connectPrisma, inTransaction, type Pool } from '../src/index.js';
 import { statementNames } from '../src/prepared-statements.js';
 
@@ -22,6 +23,26 @@ beforeEach(async () => {
 afterEach(async () => {
   await pool.query('DROP TABLE thing');
   await pool.end();
+});
+
+describe('statements of one turn of the event loop', () => {
+  it('are sent in one write to the socket', async () => {
+    const client = await pool.connect();
+    try {
+      const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+      const several = jest.spyOn(stream as Required<Socket>, '_writev');
+      const single = jest.spyOn(stream, '_write');
+
+      const sent = ['BEGIN', 'SELECT 1', 'COMMIT'].map((text) => client.query(text));
+      sent.push(client.query('SELECT $1::int AS value', [7]));
+      const answers = await Promise.all(sent);
+
+      expect(answers[3]?.rows).toEqual([{ value: 7 }]);
+      expect([several.mock.calls.length, single.mock.calls.length]).toEqual([1, 0]);
+    } finally {
+      client.release();
+    }
+  });
 });
 
 describe('a frequent statement', () => {

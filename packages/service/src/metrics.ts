@@ -39,7 +39,7 @@ const EVENT_LOOP_MS = 50;
 export function createMetrics({ service }: { service: string }): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  // The default of 10 ms wakes a process a hundred times per second, half of the CPU time of an idle one.
+  // The default of 10 ms wakes a process a hundred times per second, which alone takes 0.4 % of a core.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
   const registers = [registry];
   const metrics = {

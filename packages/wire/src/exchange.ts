@@ -183,8 +183,7 @@ export async function consume(
 }
 
 function answerHeaders(headers: http.IncomingHttpHeaders): AnswerHeaders {
-  const single = Object.entries(headers).flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, value.trim()] as const] : [],
-  );
-  return Object.fromEntries(single);
+  const single: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) if (typeof value === 'string') single[name] = value.trim();
+  return single;
 }

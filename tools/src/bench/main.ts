@@ -18,7 +18,7 @@ import { verdictTable } from './verdicts.js';
 const usage = [
   'Usage: npm run bench -- all [--long]',
   '       npm run bench -- start',
-  '       npm run bench -- dns [--seconds 5]',
+  '       npm run bench -- dns [--seconds 5] [--only writes]',
   '       npm run bench -- changes [--seconds 20]',
   '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
   '       npm run bench -- overload [--seconds 5]',
@@ -50,8 +50,10 @@ await startOrExit('npm run bench', async () => {
   const seconds = (otherwise: number) => Number(values.seconds ?? otherwise);
   if (what === 'all' && rest.length === 0) process.exitCode = (await benchAll({ isLong: values.long })) ? 0 : 1;
   else if (what === 'start' && rest.length === 0) say(verdictTable(await benchStart()));
-  else if (what === 'dns' && rest.length === 0) say(verdictTable(await benchDns({ seconds: seconds(5) })));
-  else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
+  else if (what === 'dns' && rest.length === 0) {
+    const only = values.only === 'writes' ? values.only : undefined;
+    say(verdictTable(await benchDns({ seconds: seconds(5), only })));
+  } else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
   else if (what === 'reconcile' && rest.length === 0) {
     const clusters = Number(values.clusters ?? 10_000);
     say(verdictTable(await benchReconcile({ seconds: seconds(15), clusters, steadySeconds: 65 })));

@@ -1,5 +1,6 @@
 import type { TeamId } from '@corral/contracts';
 import {
+  type CommitWith,
   inTransaction,
   isLockTimeout,
   lockTeamChanges,
@@ -30,12 +31,23 @@ export interface TeamChange extends Pick<RequestContext, 'gone' | 'setAside'> {
  * @param work gets the database's clock, read under the lock
  * @throws Problem `service_unavailable` when another process holds the lock for too long
  */
-export type ChangeTeam<Tx extends RawStatements = Transaction> = <T>(
-  of: TeamChange,
-  work: (tx: Tx, now: Date) => Promise<T>,
-) => Promise<T>;
+export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) => Promise<T>) => Promise<T>;
 
-type InTransaction<Tx> = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+/** Statements on the connection of a transaction. */
+export interface DirectTransaction extends RawStatements {
+  readonly commitWith: CommitWith;
+}
+
+/**
+ * The same on statements of `pg`. `work` begins before the team is locked: what it sends is sent along with the lock, and executed
+ * under it.
+ *
+ * @param work gets the database's clock, read under the lock. It must wait for it, so that a failure to lock is told from others
+ */
+export type ChangeTeamDirectly = <T>(
+  of: TeamChange,
+  work: (tx: DirectTransaction, locked: Promise<Date>) => Promise<T>,
+) => Promise<T>;
 
 /**
  * Returns the functions through which all changes of a team go: one for changes that use Prisma's models, and one that sends
@@ -46,21 +58,31 @@ type InTransaction<Tx> = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 export function teamChanges(
   { prisma, pool }: { readonly prisma: Prisma; readonly pool: Pool },
   turns: Pick<Turns, 'take'>,
-): { readonly changeTeam: ChangeTeam; readonly changeTeamDirectly: ChangeTeam<RawStatements> } {
+): { readonly changeTeam: ChangeTeam; readonly changeTeamDirectly: ChangeTeamDirectly } {
+  const inTurn = turnTaker(turns);
   return {
-    changeTeam: inTurn(turns, (work) => prisma.$transaction(work, transactionLimits)),
-    changeTeamDirectly: inTurn(turns, (work) => inTransaction(pool, (client) => work(rawStatements(client)))),
+    changeTeam: (of, work) =>
+      inTurn(of, () =>
+        prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, of.team.id)), transactionLimits),
+      ),
+    changeTeamDirectly: (of, work) =>
+      inTurn(of, () =>
+        inTransaction(pool, (client, commitWith) => {
+          const tx = { ...rawStatements(client), commitWith };
+          return work(tx, lockTeamChanges(tx, of.team.id));
+        }),
+      ),
   };
 }
 
-const inTurn =
-  <Tx extends RawStatements>({ take }: Pick<Turns, 'take'>, transaction: InTransaction<Tx>): ChangeTeam<Tx> =>
-  ({ team, gone, setAside }, work) => {
+const turnTaker =
+  ({ take }: Pick<Turns, 'take'>) =>
+  <T>({ team, gone, setAside }: TeamChange, change: () => Promise<T>): Promise<T> => {
     const resume = setAside();
     return take(team.id, gone, async () => {
       resume();
       try {
-        return await transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)));
+        return await change();
       } catch (error) {
         throw isLockTimeout(error) ? isLockedElsewhere(error) : error;
       }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { cancelOperations } from '@corral/cluster-data';
 import { asClusterId, type ClusterId, type TeamId } from '@corral/contracts';
-import { type RawStatements, type Sql, sql } from '@corral/database';
+import { inOrder, type RawStatements, type Sql, sql } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
+import type { DirectTransaction } from '../changes/team-changes.js';
 import { type Claims, claimsDetail } from '../node-pools/claim-servers.js';
 import { releaseServers } from '../node-pools/server-claims-store.js';
 import { beginOperation } from '../operations/store.js';
@@ -24,10 +25,10 @@ type Declared = Extract<Effect, { kind: 'declare' }>;
 
 /**
  * Writes an accepted change, its operation and the audit entry, and ends superseded operations. The statements are sent
- * together, and the last one reads the cluster as the others have left it.
+ * together with COMMIT, and the last one reads the cluster as the others have left it.
  */
 export async function acceptChange(
-  tx: RawStatements,
+  tx: DirectTransaction,
   locked: LockedCluster,
   accepted: AcceptedChange,
 ): ReturnType<ClusterTransaction['accept']> {
@@ -41,7 +42,7 @@ export async function acceptChange(
   const written = { teamId, clusterId, now };
   const row = clusterRow(locked, written, accepted);
   const { generation, desiredHash } = accepted;
-  const [, operation, cluster] = await Promise.all([
+  const sent = inOrder([
     effect.kind === 'declare'
       ? writeDeclaration(tx, row, written, effect, claims)
       : Promise.all([tx.$executeRaw(row), releaseServers(tx, written, claims.released)]),
@@ -53,6 +54,7 @@ export async function acceptChange(
     ),
     findCluster(tx, teamId, name),
   ]);
+  const [, operation, cluster] = await tx.commitWith(sent);
   return { cluster: cluster as ClusterRecord, operation };
 }
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { asOperationId, clusterLimits } from '@corral/contracts';
-import { type Pool, type Prisma, type RawStatements, rawStatements } from '@corral/database';
+import { type Pool, type Prisma, rawStatements } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { Queue } from '@corral/queue';
 import type { Log } from '@corral/service';
 import { cachedCatalogue } from '../catalogue/cached-catalogue.js';
 import { catalogueRoutes } from '../catalogue/routes.js';
 import { catalogueStore } from '../catalogue/store.js';
-import type { ChangeTeam } from '../changes/team-changes.js';
+import type { ChangeTeam, ChangeTeamDirectly } from '../changes/team-changes.js';
 import { kubeconfigService } from '../kubeconfigs/kubeconfigs.js';
 import { kubeconfigRoutes } from '../kubeconfigs/routes.js';
 import { kubeconfigStore } from '../kubeconfigs/store.js';
@@ -38,7 +38,7 @@ export interface ClusterHandlerDeps {
   /** For reads and single short statements that are frequent. */
   readonly pool: Pool;
   readonly changeTeam: ChangeTeam;
-  readonly changeTeamDirectly: ChangeTeam<RawStatements>;
+  readonly changeTeamDirectly: ChangeTeamDirectly;
   readonly queue: Pick<Queue, 'nudge'>;
   readonly garden: Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig' | 'viewerKubeconfig'>;
   /** Unix time in ms, for the age of the catalogue. */

@@ -11,10 +11,10 @@ import {
   teamColumns,
 } from '@corral/cluster-data';
 import { asConnectionId, type ConnectionPhase, type TeamId } from '@corral/contracts';
-import { isUniqueViolation, type RawStatements, sqlText } from '@corral/database';
+import { inOrder, isUniqueViolation, type RawStatements, sqlText } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
-import type { ChangeTeam } from '../changes/team-changes.js';
+import type { ChangeTeamDirectly, DirectTransaction } from '../changes/team-changes.js';
 import { lockServers } from '../node-pools/server-claims-store.js';
 import { acceptChange, removeDraft } from './change-store.js';
 import {
@@ -32,7 +32,7 @@ import type { ChangedCluster, ClusterStore, ClusterTransaction, UsableConnection
 const ATTEMPTS_MAX = 3;
 
 /** Clusters with their pools. All writes go through `change`, together with their operation. */
-export const clusterStore = (db: RawStatements, changeTeam: ChangeTeam<RawStatements>): ClusterStore => ({
+export const clusterStore = (db: RawStatements, changeTeam: ChangeTeamDirectly): ClusterStore => ({
   find: (teamId, name) => findCluster(db, teamId, name),
 
   list: (teamId, query) => listClusters(db, teamId, query),
@@ -40,7 +40,7 @@ export const clusterStore = (db: RawStatements, changeTeam: ChangeTeam<RawStatem
   async change(caller, subject, work) {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await changeTeam(caller, async (tx, now) => work(await transactionOf(tx, caller, subject, now)));
+        return await changeTeam(caller, async (tx, locked) => work(await transactionOf(tx, caller, subject, locked)));
       } catch (error) {
         // The team's lock excludes other changes of its names, so only generated names can collide. A retry generates
         // new ones.
@@ -52,13 +52,14 @@ export const clusterStore = (db: RawStatements, changeTeam: ChangeTeam<RawStatem
 
 /** The statements are sent together. Postgres executes them one after the other, so each sees what was locked before. */
 async function transactionOf(
-  tx: RawStatements,
+  tx: DirectTransaction,
   caller: Caller,
   { name, connectionRef }: ChangedCluster,
-  now: Date,
+  locked: Promise<Date>,
 ): Promise<ClusterTransaction> {
   const teamId = caller.team.id;
-  const [, { current, ...basis }, expected] = await Promise.all([
+  const [now, , { current, ...basis }, expected] = await inOrder([
+    locked,
     lockCluster(tx, teamId, name),
     readDecisionBasis(tx, teamId, name),
     connectionRef === undefined ? null : findConnection(tx, teamId, connectionRef),

@@ -13,6 +13,7 @@ import {
 import type { UpstreamWrite, WriteOptions, WriteOutcome } from '@corral/hcloud';
 import {
   ClientGone,
+  changesAreHeld,
   quotaExceeded,
   tokenUnknown,
   tooManyWait,
@@ -78,7 +79,7 @@ export function answerWrite(
       return outcome;
     };
     const settle = (lease: WriteLease) => deps.settling.settleOwn(request, lease).finally(request.setAside());
-    const performed = await performWrite<Replayed>({ ...deps, settleAfterMs: deps.settleHoldMs }, request, {
+    const performed = await performWrite<Replayed | Held>({ ...deps, settleAfterMs: deps.settleHoldMs }, request, {
       begin: () => begin(request, requestHash).catch((error: unknown) => deps.noteRefused(refusalOf(request), error)),
       send,
       settle,
@@ -87,6 +88,8 @@ export function answerWrite(
       throw error;
     });
     if (performed.kind === 'replayed') return { ...performed, kind: 'known' };
+    // Not counted as refused: a hold is none of the client's doing.
+    if (performed.kind === 'held') throw changesAreHeld();
     const { lease, result } = performed;
     if (isUnsent && request.gone.aborted) throw new ClientGone();
     if (isUnsent && queue.wasFull()) {
@@ -105,6 +108,7 @@ export function answerWrite(
       switch (outcome.kind) {
         case 'begun':
         case 'replayed':
+        case 'held':
           return outcome;
         case 'refused':
           if (!outcome.reservedByActions || deps.now() >= request.deadline)
@@ -172,6 +176,7 @@ export function answerWrite(
 }
 
 type Replayed = Extract<BeginOutcome, { kind: 'replayed' }>;
+type Held = Extract<BeginOutcome, { kind: 'held' }>;
 
 /** The outcome of one attempt. `void`: it definitely did not happen. */
 type Answered = ({ readonly kind: 'known' } & WriteAnswer) | { readonly kind: 'void'; readonly cause: Error };

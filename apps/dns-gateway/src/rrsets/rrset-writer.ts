@@ -37,20 +37,21 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
 
   /** Queues behind earlier writes to its set, until it is known whether an earlier copy exists. */
   const queueUp = async (set: string, request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
+    // Nothing to wait for, and no copy that could be found: most writes.
+    const isAlone = !queue.isBusy(set);
     const found = new AbortController();
-    const gone = AbortSignal.any([request.gone, found.signal]);
     const wait = {
       waitMs: Math.max(0, request.deadline - deps.now()),
-      gone,
+      gone: isAlone ? request.gone : AbortSignal.any([request.gone, found.signal]),
       enterQueue: waits.placesOf(request).enter,
     };
     let copy: WriteAnswer | null = null;
-    const looking = queue.isBusy(set)
-      ? copies.findCopy(request, requestHash).then((answer) => {
+    const looking = isAlone
+      ? Promise.resolve()
+      : copies.findCopy(request, requestHash).then((answer) => {
           copy = answer;
           if (answer !== null) found.abort();
-        })
-      : Promise.resolve();
+        });
     looking.catch(() => undefined); // unused when the write leaves the queue first
     const turn = await queue.run(set, wait, async () => {
       await looking;

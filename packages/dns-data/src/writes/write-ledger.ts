@@ -1,5 +1,5 @@
 import { type DnsErrorCode, ownerLabelOf } from '@corral/contracts';
-import { inTransaction, type Pool, rowClock } from '@corral/database';
+import { inOrder, inTransaction, isHeldNow, type Pool, rowClock } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
 import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 import { type DeliveryCheck, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
@@ -51,7 +51,9 @@ export type BeginOutcome =
   /** `reservedByActions`: the write would fit once the actions of earlier writes have succeeded. */
   | { kind: 'refused'; limit: keyof RecordQuota; max: number; reservedByActions: boolean }
   /** The demo has ended, so only deletions are accepted. */
-  | { kind: 'ended' };
+  | { kind: 'ended' }
+  /** A hold is in force, so nothing is changed. */
+  | { kind: 'held' };
 
 /** The known outcome of a write in progress. */
 export type WriteEnd =
@@ -77,6 +79,8 @@ interface QuotaSnapshot extends LatestWrite {
   reserved_by_actions: number;
   /** Ceiling of the set itself; null when no action of its writes can still fail. */
   ceiling: number | null;
+  /** Whether a hold is in force. */
+  held: boolean;
 }
 
 const lockOwner = {
@@ -102,7 +106,7 @@ const readSnapshot = {
            (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
            ${mirroredRecords('$1', '$4')} AS records,
            ${reservedRecords('$6')} AS reserved,
-           holding.records AS reserved_by_actions, holding.ceiling
+           holding.records AS reserved_by_actions, holding.ceiling, ${isHeldNow} AS held
     FROM (SELECT 1) AS one
     CROSS JOIN LATERAL (
       SELECT ${heldByActions} AS records,
@@ -178,17 +182,18 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
    */
   begin(newWrite: NewWrite, wasDelivered: DeliveryCheck): Promise<BeginOutcome> {
     const { owner, tokenId, key, write, requestBody, requestHash } = newWrite;
-    return inTransaction<BeginOutcome>(pool, async (tx) => {
+    return inTransaction<BeginOutcome>(pool, async (tx, commitWith) => {
       // Sent together, executed in order: the second statement takes its snapshot while the lock is held.
-      const [locked, { rows }] = await Promise.all([
+      const [locked, { rows }] = await inOrder([
         tx.query<{ live: boolean; recordsMax?: number | null }>({ ...lockOwner[owner.kind], values: [owner.id] }),
         tx.query<QuotaSnapshot>({
           ...readSnapshot,
           values: [key.zoneId, key.name, key.type, ownerLabelOf(key.name), requestHash, owner.id, replayMs],
         }),
       ]);
-      if (!locked.rows[0]?.live && write.operation !== 'delete') return { kind: 'ended' };
       const snapshot = rows[0] as QuotaSnapshot;
+      if (snapshot.held) return { kind: 'held' };
+      if (!locked.rows[0]?.live && write.operation !== 'delete') return { kind: 'ended' };
       if (snapshot.latest_state === 'pending') {
         const { latest_id: entryId, latest_identical: identical, latest_due: isDue } = snapshot;
         return { kind: 'busy', entryId: Number(entryId), identical: identical === true, isDue: isDue === true };
@@ -201,24 +206,26 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
         quotaOf(owner, quota, locked.rows[0]?.recordsMax),
       );
       if (admission.kind === 'refused') return { ...admission, reservedByActions };
-      const inserted = await tx.query<{ id: number }>({
-        ...insertPending,
-        values: [
-          owner.teamId,
-          owner.kind === 'demo' ? owner.id : null,
-          tokenId,
-          key.zoneId,
-          key.name,
-          key.type,
-          write.operation,
-          requestBody,
-          requestHash,
-          admission.reserve,
-          leaseMs,
-          newWrite.requestId,
-          snapshot.rrset,
-        ],
-      });
+      const inserted = await commitWith(
+        tx.query<{ id: number }>({
+          ...insertPending,
+          values: [
+            owner.teamId,
+            owner.kind === 'demo' ? owner.id : null,
+            tokenId,
+            key.zoneId,
+            key.name,
+            key.type,
+            write.operation,
+            requestBody,
+            requestHash,
+            admission.reserve,
+            leaseMs,
+            newWrite.requestId,
+            snapshot.rrset,
+          ],
+        }),
+      );
       const entryId = (inserted.rows[0] as { id: number }).id;
       const { recordsMax } = admission;
       return { kind: 'begun', lease: { entryId, fence: 1, current: snapshot.rrset, recordsMax } };

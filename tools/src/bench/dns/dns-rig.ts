@@ -25,6 +25,7 @@ const gatewaySettings = {
 
 export interface DnsRig {
   readonly gatewayUrl: string;
+  readonly gatewayPid: number;
   readonly cloudUrl: string;
   readonly cloudToken: string;
   readonly zoneId: number;
@@ -85,7 +86,7 @@ export async function startDnsRig(): Promise<DnsRig> {
     const child = await run('apps/dns-gateway/dist/main.js', { ...settings, ...env }, readyUrl);
     return { url: `http://127.0.0.1:${port}/v1`, child };
   };
-  const { url: gatewayUrl } = await startGateway();
+  const { url: gatewayUrl, child: gateway } = await startGateway();
 
   return {
     cloudUrl,
@@ -94,6 +95,7 @@ export async function startDnsRig(): Promise<DnsRig> {
     pool,
     cloudToken: UPSTREAM_TOKEN,
     gatewayUrl,
+    gatewayPid: gateway.pid,
     base: rig,
     upstreamCalls: async () => ((await (await fetch(`${adminUrl}/admin/calls`)).json()) as { total: number }).total,
     async startBareExpress(bodies) {

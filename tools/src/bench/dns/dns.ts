@@ -1,30 +1,32 @@
-import { bearer, plainReadLoad, type ReadResult, readLoad, type WriteResult, writeLoad } from '../load/load.js';
+import { plainReadLoad, type ReadResult, readLoad } from '../load/load.js';
 import { row, say, table } from '../load/report.js';
 import { atLeast, atMost, type Verdict } from '../verdicts.js';
 import { type DnsRig, type Paths, readOf, startDnsRig, ZONE } from './dns-rig.js';
-import { createSet, fetchText, fillMirror } from './mirror-rows.js';
+import { fetchText, fillMirror } from './mirror-rows.js';
 import { startPowerDns } from './powerdns.js';
 import { compareReplicas } from './replicas.js';
-import { writeFloor } from './write-floor.js';
+import { compareWrites } from './writes.js';
 
 const LISTED_SETS = 25;
 const ROUNDS = 3;
 const WARM_UP_SECONDS = 3;
-const WRITTEN_SETS = 50;
 
 export interface DnsBenchOptions {
   /** The duration of each measurement. */
   readonly seconds: number;
+  /** Measures the writes alone. */
+  readonly only?: 'writes' | undefined;
 }
 
 /** Compares the gateway with a bare Express route, with PowerDNS and with the upstream itself, in one run on one machine. */
-export async function benchDns({ seconds }: DnsBenchOptions): Promise<Verdict[]> {
+export async function benchDns({ seconds, only }: DnsBenchOptions): Promise<Verdict[]> {
   say(`Reads: ${ROUNDS} rounds of ${seconds} s each, taken in turns; writes: 100 per second.`);
   say('Bare Express: a route that sends the same bytes with res.send, alone or after one prepared statement.\n');
   const rig = await startDnsRig();
   try {
     await fillMirror(rig, 'other', 1_000);
     await fillMirror(rig, 'acme', LISTED_SETS);
+    if (only === 'writes') return await compareWrites(rig, seconds);
     const paths = { list: `/zones/${ZONE}/rrsets`, get: `/zones/${ZONE}/rrsets/s0.acme/A` };
     const verdicts = await compareReads(rig, paths, seconds);
     await compareWithPowerDns(rig, paths, seconds);
@@ -100,54 +102,6 @@ async function compareWithPowerDns(rig: DnsRig, paths: Paths, seconds: number): 
   }
   say(table(['the same record sets', 'req/s', 'p50 ms', 'p99 ms', 'ratio'], rows));
   say('Aim: 3 times the reads of PowerDNS.\n');
-}
-
-const writesOf = (rig: DnsRig, seconds: number) => ({
-  headers: bearer(rig.token),
-  perSecond: 100,
-  seconds: Math.max(seconds, 5) * 2,
-  pathOf: (index: number) => `/zones/${ZONE}/rrsets/w${index % WRITTEN_SETS}.acme/A/actions/set_records`,
-  bodyOf: (index: number) =>
-    JSON.stringify({ records: [{ value: `192.0.${Math.floor(index / 250) % 250}.${index % 250}` }] }),
-});
-const writeRow = (what: string, result: WriteResult) => [what, result.p50Ms.toFixed(2), result.p99Ms.toFixed(2)];
-
-async function compareWrites(rig: DnsRig, seconds: number): Promise<Verdict[]> {
-  const load = writesOf(rig, seconds);
-  const direct = { ...load, urls: [rig.cloudUrl], headers: bearer(rig.cloudToken) };
-  const through = { ...load, urls: [rig.gatewayUrl] };
-  for (let index = 0; index < WRITTEN_SETS; index += 1) await createSet(rig, `w${index}.acme`);
-  for (const warmUp of [direct, through]) await writeLoad({ ...warmUp, seconds: 1 });
-  const floorBefore = await writeFloor(rig, load);
-  const straight = await writeLoad(direct);
-  const callsBefore = await rig.upstreamCalls();
-  const ours = await writeLoad(through);
-  const perWrite = ((await rig.upstreamCalls()) - callsBefore) / ours.writes;
-  const floorAfter = await writeFloor(rig, load);
-  const floor = {
-    writes: floorAfter.writes,
-    p50Ms: (floorBefore.p50Ms + floorAfter.p50Ms) / 2,
-    p99Ms: (floorBefore.p99Ms + floorAfter.p99Ms) / 2,
-  };
-  const rows = [
-    writeRow('straight at the upstream', straight),
-    writeRow('with two durable commits around it', floor),
-    writeRow('through the gateway', ours),
-  ];
-  say(table(['write, 100/s', 'p50 ms', 'p99 ms'], rows));
-  const [p50, p99] = [ours.p50Ms / floor.p50Ms, ours.p99Ms / floor.p99Ms];
-  const times = { unit: 'times' };
-  return [
-    atMost({
-      what: 'a write, p50, of the floor',
-      floor: `${floor.p50Ms.toFixed(1)} ms`,
-      value: p50,
-      aim: 1.3,
-      ...times,
-    }),
-    atMost({ what: 'a write, p99, of the floor', floor: `${floor.p99Ms.toFixed(1)} ms`, value: p99, aim: 2, ...times }),
-    atMost({ what: 'upstream calls per write', value: Number(perWrite.toFixed(2)), aim: 1 }),
-  ];
 }
 
 function median(rounds: readonly ReadResult[]): ReadResult {

@@ -67,29 +67,21 @@ export async function plainReadLoad({ url, headers, path }: Load, seconds: numbe
   return { perSecond: durations.length / seconds, p50Ms, p99Ms };
 }
 
-export interface WriteLoad extends Omit<Load, 'url' | 'path'> {
-  /** The n-th write goes to the n-th of these, in a circle. */
-  readonly urls: readonly string[];
-  readonly perSecond: number;
-  readonly seconds: number;
-  /** The body of the n-th write. */
-  readonly bodyOf: (index: number) => string;
-  /** The path of the n-th write. */
-  readonly pathOf: (index: number) => string;
+/** Sends a write. @throws Error if it is not answered 201 */
+export async function sendWrite({ url, headers, path }: Load, body: string): Promise<void> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body,
+  });
+  const text = await response.text();
+  if (response.status !== 201) throw new Error(`A write was answered ${response.status}: ${text}`);
 }
 
-/** Writes at a steady rate. @throws Error if one is not answered 201 */
-export async function writeLoad(load: WriteLoad): Promise<WriteResult> {
-  const durations = await atRate(load.perSecond, load.seconds, async (index) => {
-    const response = await fetch(`${load.urls[index % load.urls.length]}${load.pathOf(index)}`, {
-      method: 'POST',
-      headers: { ...load.headers, 'content-type': 'application/json' },
-      body: load.bodyOf(index),
-    });
-    const text = await response.text();
-    if (response.status !== 201) throw new Error(`A write was answered ${response.status}: ${text}`);
-  });
-  return { writes: durations.length, p50Ms: percentile(durations, 0.5), p99Ms: percentile(durations, 0.99) };
+/** @param durations in ms, in any order */
+export function writeResultOf(durations: readonly number[]): WriteResult {
+  const sorted = durations.toSorted((one, other) => one - other);
+  return { writes: sorted.length, p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) };
 }
 
 /**
