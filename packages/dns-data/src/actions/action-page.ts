@@ -66,14 +66,16 @@ export async function pageActions(pool: Pick<Pool, 'query'>, lookUp: ActionPageL
 
 /** Selects them from the index on the owner, or from the one that has the state as well, because a state may be rare. */
 function newestActions(values: unknown[], statuses: readonly string[], max: number): string {
-  const of = (condition: string): string => `
+  const of = (condition: string, order: string): string => `
        SELECT id, status, started_at, body, audit_entry_id FROM dns_action
-       WHERE coalesce(demo_id, team_id) = $1${condition} ORDER BY id DESC LIMIT ${max}`;
-  if (statuses.length === 0) return of('');
+       WHERE coalesce(demo_id, team_id) = $1${condition} ORDER BY ${order}id DESC LIMIT ${max}`;
+  if (statuses.length === 0) return of('', '');
+  // A range, not `=`: only the index that has the state is in this order, so it is used however rare Postgres thinks the state is.
+  const isWanted = ' AND dns_action.status >= wanted.status AND dns_action.status <= wanted.status';
   const wanted = `unnest($${values.push(statuses)}::text[]) AS wanted (status)`;
   const found = 'found.id, found.status, found.started_at, found.body, found.audit_entry_id';
   return `
-       SELECT ${found} FROM ${wanted}, LATERAL (${of(' AND dns_action.status = wanted.status')}) AS found
+       SELECT ${found} FROM ${wanted}, LATERAL (${of(isWanted, 'status, ')}) AS found
        ORDER BY found.id DESC LIMIT ${max}`;
 }
 

@@ -24,7 +24,7 @@ export interface GrowthBenchOptions {
 }
 
 const GROWTH_MAX = 1.2;
-const quick: MeasureOptions = { pairs: 10, pairsMax: 100, againMs: 600 };
+const quick: MeasureOptions = { pairs: 8, pairsMax: 100, againMs: 600 };
 const long: MeasureOptions = { pairs: 40, pairsMax: 300, againMs: 3_000 };
 
 /**
@@ -62,7 +62,9 @@ async function measureDimension(
   { isLong, calls = '', plots }: GrowthBenchOptions,
 ): Promise<Verdict> {
   const [small, ...larger] = dimension.sizes as [number, ...number[]];
-  const sizes = isLong ? larger : [dimension.quick ?? (larger.at(-1) as number)];
+  const largest = dimension.quick ?? (larger.at(-1) as number);
+  const between = larger.filter((size) => plots !== undefined && size < largest);
+  const sizes = isLong ? larger : [...between, largest];
   const grow = async (pool: Pool, from: number, to: number): Promise<void> => {
     await withFastFill(pool, (db) =>
       withoutIndexes(db, to - from > INDEXES_AFTER ? dimension.tables : [], () => dimension.fill(db, from, to)),

@@ -25,10 +25,10 @@ export interface MeasureOptions {
   readonly againMs: number;
 }
 
-/** Enough for all prepared statements to have been planned for any parameters, which happens after five uses. */
-const WARM_UP = 8;
+/** Statements are prepared from their fifth use on, and planned for any parameters five uses later. */
+const WARM_UP = 10;
 /** Below the aim, so that noise rather than a grown time is what is measured again. */
-const SUSPICIOUS = 1.1;
+const SUSPICIOUS = 1.13;
 const CALLS_AT_ONCE = 10;
 
 /**

@@ -32,6 +32,7 @@ export function plotSvg({ title, sizes, lines, aim }: Plot): string {
     `<polyline points="${ratios.map((ratio, at) => `${x(sizes[at] as number)},${y(ratio)}`).join(' ')}"`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
     `<text x="${edge.left}" y="24" font-size="15" fill="#1c1b1f">${escaped(title)}</text>`,
     `<text x="${edge.left}" y="40" fill="#49454f">Median time of a request, as a multiple of that with the first size</text>`,
