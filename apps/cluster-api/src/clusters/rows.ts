@@ -72,15 +72,21 @@ export async function listClusters(
   teamId: TeamId,
   { limit, after, phases, connection, within }: ClusterQuery,
 ): Promise<ClusterRecord[]> {
+  // Only what is asked for: with a condition for each filter that is not used, Postgres expects fewer clusters, and plans anew each time.
+  const filters = [
+    ...(after === null ? [] : [sql`AND cluster.name > ${after}::text`]),
+    ...(phases.length === 0 ? [] : [sql`AND cluster.phase = ANY (${[...phases]}::text[])`]),
+    ...(connection === null
+      ? []
+      : [
+          sql`AND cluster.connection_id = (
+            SELECT id FROM connection WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${connection}::text)`,
+        ]),
+    ...(within === null ? [] : [sql`AND cluster.name LIKE ANY (${within.map(likeOf)}::text[])`]),
+  ];
+  const all = filters.reduce((left, right) => sql`${left} ${right}`, sql``);
   const rows = await db.$queryRaw<ClusterRow[]>`
-    ${wholeClusters}
-    WHERE cluster.team_id = ${teamId}::uuid AND (${after}::text IS NULL OR cluster.name > ${after}::text)
-      AND (${phases.length === 0} OR cluster.phase = ANY (${[...phases]}::text[]))
-      AND (${connection}::text IS NULL OR EXISTS (
-        SELECT FROM connection WHERE connection.id = cluster.connection_id AND connection.team_id = cluster.team_id
-          AND connection.ref = ${connection}::text))
-      AND (${within === null} OR cluster.name LIKE ANY (${(within ?? []).map(likeOf)}::text[]))
-    ORDER BY cluster.name LIMIT ${limit}`;
+    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid ${all} ORDER BY cluster.name LIMIT ${limit}`;
   return rows.map(clusterOf);
 }
 

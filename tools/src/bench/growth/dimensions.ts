@@ -13,7 +13,7 @@ export interface Dimension {
   readonly seeded: number;
   /** The first is that of the small installation. */
   readonly sizes: readonly number[];
-  /** The only large size of the quick form, which leaves out dimensions without one. */
+  /** The large size of the quick form, which leaves out dimensions without one. */
   readonly quick?: number;
   readonly fill: Fill;
   /** The tables that grow, the largest first. Their indexes are made after they are filled. */

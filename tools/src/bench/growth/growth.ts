@@ -38,10 +38,10 @@ export async function benchGrowth(options: GrowthBenchOptions): Promise<Verdict[
   const rig = await startPairRig();
   try {
     const seeded = await rig.seedDatabase((installation) => seedTeam(installation, rig));
+    const { isLong, only, plots } = options;
+    if (!isLong && only === undefined && plots === undefined) return [await measureTogether(rig, seeded, options)];
     const verdicts: Verdict[] = [];
-    const isWanted = ({ key, quick: size }: Dimension) =>
-      options.only === undefined ? options.isLong || size !== undefined : key.includes(options.only);
-    for (const dimension of dimensions.filter(isWanted)) {
+    for (const dimension of dimensions.filter(({ key }) => only === undefined || key.includes(only))) {
       verdicts.push(await measureDimension(rig, seeded, dimension, options));
     }
     return verdicts;
@@ -50,9 +50,13 @@ export async function benchGrowth(options: GrowthBenchOptions): Promise<Verdict[
   }
 }
 
-interface Measured {
-  readonly size: number;
+interface Column {
+  readonly name: string;
   readonly ratios: readonly CallRatio[];
+}
+
+interface Measured extends Column {
+  readonly size: number;
 }
 
 async function measureDimension(
@@ -65,37 +69,65 @@ async function measureDimension(
   const largest = dimension.quick ?? (larger.at(-1) as number);
   const between = larger.filter((size) => plots !== undefined && size < largest);
   const sizes = isLong ? larger : [...between, largest];
-  const grow = async (pool: Pool, from: number, to: number): Promise<void> => {
-    await withFastFill(pool, (db) =>
-      withoutIndexes(db, to - from > INDEXES_AFTER ? dimension.tables : [], () => dimension.fill(db, from, to)),
-    );
-    // In production, autovacuum does this.
-    await pool.query('VACUUM ANALYZE');
-  };
-  const pair = await rig.startPair(seeded, (pool) => grow(pool, dimension.seeded, small));
+  const pair = await rig.startPair(seeded, (pool) => grow(pool, dimension, dimension.seeded, small));
   const measured: Measured[] = [];
   try {
     let size = small;
     for (const next of sizes) {
       const begunAt = performance.now();
-      await grow(pair.large.pool, size, next);
+      await grow(pair.large.pool, dimension, size, next);
       size = next;
       const filledAt = performance.now();
-      measured.push({ size, ratios: await measurePair(pair, calls, isLong ? long : quick) });
+      measured.push({ size, name: shown(size), ratios: await measurePair(pair, calls, isLong ? long : quick) });
       const [filling, measuring] = [filledAt - begunAt, performance.now() - filledAt].map((ms) =>
         (ms / 1_000).toFixed(0),
       );
-      say(
-        `${size.toLocaleString('en')} ${dimension.what} ${dimension.of}: filled in ${filling} s, measured in ${measuring} s.`,
-      );
+      say(`${shown(size)} ${dimension.what} ${dimension.of}: filled in ${filling} s, measured in ${measuring} s.`);
     }
   } finally {
     await pair.stop();
   }
-  say(`\n${ratioTable(small, measured)}`);
+  say(`\n${ratioTable(shown(small), measured)}`);
   if (plots !== undefined) writePlot(plots, dimension, small, measured);
-  return verdictOf(dimension, small, measured.at(-1) as Measured);
+  const { size, ratios } = measured.at(-1) as Measured;
+  return verdictOf(`${dimension.what} (${dimension.of.split(',')[0]}) ${shown(small)} → ${shown(size)}`, ratios);
 }
+
+/**
+ * Everything that has a size for the quick form grows in one installation: what takes no longer there, takes no longer where only one
+ * thing has grown.
+ */
+async function measureTogether(rig: PairRig, seeded: Seeded, { calls = '' }: GrowthBenchOptions): Promise<Verdict> {
+  const grown = dimensions.flatMap((dimension) => {
+    const { quick: large, sizes } = dimension;
+    return large === undefined ? [] : [{ dimension, small: sizes[0] as number, large }];
+  });
+  const pair = await rig.startPair(seeded, async (pool) => {
+    for (const { dimension, small } of grown) await grow(pool, dimension, dimension.seeded, small);
+  });
+  try {
+    for (const { dimension, small, large } of grown) {
+      await grow(pair.large.pool, dimension, small, large);
+      say(`${shown(large)} instead of ${shown(small)} ${dimension.what} ${dimension.of}.`);
+    }
+    const ratios = await measurePair(pair, calls, quick);
+    say(`\n${ratioTable('small', [{ name: 'large', ratios }])}`);
+    const sizes = grown.map(({ dimension: { what }, small, large }) => `${what} ${shown(small)} → ${shown(large)}`);
+    return verdictOf(sizes.join(', '), ratios);
+  } finally {
+    await pair.stop();
+  }
+}
+
+async function grow(pool: Pool, { tables, fill }: Dimension, from: number, to: number): Promise<void> {
+  await withFastFill(pool, (db) =>
+    withoutIndexes(db, to - from > INDEXES_AFTER ? tables : [], () => fill(db, from, to)),
+  );
+  // In production, autovacuum does this.
+  await pool.query('VACUUM ANALYZE');
+}
+
+const shown = (size: number): string => size.toLocaleString('en');
 
 /** Rows from which on it is faster to make the indexes afterwards. */
 const INDEXES_AFTER = 100_000;
@@ -110,15 +142,10 @@ async function measurePair(pair: Pair, calls: string, options: MeasureOptions): 
   return ratios;
 }
 
-function ratioTable(small: number, measured: readonly Measured[]): string {
-  const head = [
-    'route',
-    `ms at ${small.toLocaleString('en')}`,
-    ...measured.map(({ size }) => size.toLocaleString('en')),
-    'of p90',
-    'pairs',
-  ];
-  const { ratios } = measured.at(-1) as Measured;
+/** @param small the name of what the others are compared with */
+function ratioTable(small: string, measured: readonly Column[]): string {
+  const head = ['route', `ms at ${small}`, ...measured.map(({ name }) => name), 'of p90', 'pairs'];
+  const { ratios } = measured.at(-1) as Column;
   const rows = ratios
     .map((each, at) => ({ each, at }))
     .sort((one, other) => other.each.ratio - one.each.ratio)
@@ -142,15 +169,14 @@ function writePlot(folder: string, { key, what, of }: Dimension, small: number, 
   mkdirSync(folder, { recursive: true });
   const sizes = [small, ...measured.map(({ size }) => size)];
   writeFileSync(join(folder, `growth-${key}.svg`), plotSvg({ title, sizes, lines, aim: GROWTH_MAX }));
-  writeFileSync(join(folder, `growth-${key}.txt`), `${title}\n\n${ratioTable(small, measured)}`);
+  writeFileSync(join(folder, `growth-${key}.txt`), `${title}\n\n${ratioTable(shown(small), measured)}`);
 }
 
-function verdictOf({ what, of }: Dimension, small: number, { size, ratios }: Measured): Verdict {
+function verdictOf(grown: string, ratios: readonly CallRatio[]): Verdict {
   const [worst] = ratios.toSorted((one, other) => other.ratio - one.ratio);
   if (worst === undefined) throw new Error('No route was measured');
   const missed = ratios.filter(({ ratio }) => ratio > GROWTH_MAX).length;
   say(`${missed} of ${ratios.length} requests took more than ${GROWTH_MAX} times as long.\n`);
-  const grown = `${what} (${of.split(',')[0]}), ${small.toLocaleString('en')} → ${size.toLocaleString('en')}`;
   return atMost({
     what: `growth of ${grown}: ${worst.name}`,
     floor: `${worst.smallMs.toFixed(1)} ms`,
