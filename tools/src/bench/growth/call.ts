@@ -54,3 +54,10 @@ export const keep =
     site.kept.set(as, String((JSON.parse(text) as Record<string, unknown>)[field]));
   };
 export const kept = (site: Site, name: string): string => site.kept.get(name) as string;
+
+/** The invitation of the guest, as a cycle without the mails would leave it. */
+export const inviteGuest = async ({ pool, seeded }: Site): Promise<void> => {
+  await pool.query('UPDATE invitation SET accepted_at = NULL, revoked_at = NULL WHERE id = $1', [
+    seeded.ids.invitation,
+  ]);
+};

@@ -1,4 +1,4 @@
-import { type Call, type Cycle, get, INVITATIONS, MEMBERS, type Path, TEAM } from './call.js';
+import { type Call, type Cycle, get, INVITATIONS, inviteGuest, MEMBERS, type Path, TEAM } from './call.js';
 import type { Site } from './site.js';
 
 const idOf = (site: Site, name: string): string => site.seeded.ids[name] as string;
@@ -106,6 +106,7 @@ export const clusterReads: readonly Cycle[] = [
     calls: [
       {
         of: 'getReceivedInvitation',
+        prepare: inviteGuest,
         ask: get((site) => `/invitations/${idOf(site, 'invitation')}/`, { as: 'guest' }),
       },
     ],

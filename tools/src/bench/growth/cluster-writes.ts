@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { clusterRequestExamples } from '@corral/contracts';
-import { type Call, type Cycle, INVITATIONS, keep, kept, MEMBERS, send, TEAM } from './call.js';
+import { type Call, type Cycle, INVITATIONS, inviteGuest, keep, kept, MEMBERS, send, TEAM } from './call.js';
 import type { Site } from './site.js';
 
 const pool = (maximum: number) => ({ name: 'general', machineType: 'cpx31', minimum: 1, maximum });
@@ -95,12 +95,6 @@ const lifeOfInvitation: Cycle = {
   ],
 };
 
-/** The invitation of the guest, as a cycle without the mails would leave it. */
-const inviteGuest = async ({ pool, seeded }: Site): Promise<void> => {
-  await pool.query('UPDATE invitation SET accepted_at = NULL, revoked_at = NULL WHERE id = $1', [
-    seeded.ids.invitation,
-  ]);
-};
 const findMembership = async (site: Site): Promise<void> => {
   const { rows } = await site.pool.query<{ number: number }>(
     `SELECT membership.number FROM membership JOIN app_user ON app_user.id = user_id WHERE email = 'guest@new.test'`,

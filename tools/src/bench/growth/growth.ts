@@ -69,23 +69,22 @@ async function measureDimension(
   const largest = dimension.quick ?? (larger.at(-1) as number);
   const between = larger.filter((size) => plots !== undefined && size < largest);
   const sizes = isLong ? larger : [...between, largest];
-  const pair = await rig.startPair(seeded, (pool) => grow(pool, dimension, dimension.seeded, small));
   const measured: Measured[] = [];
-  try {
-    let size = small;
-    for (const next of sizes) {
+  for (const size of sizes) {
+    // A new pair for each size: calls use up limits, such as that of invitations, and leave rows.
+    const pair = await rig.startPair(seeded, (pool) => grow(pool, dimension, dimension.seeded, small));
+    try {
       const begunAt = performance.now();
-      await grow(pair.large.pool, dimension, size, next);
-      size = next;
+      await grow(pair.large.pool, dimension, small, size);
       const filledAt = performance.now();
       measured.push({ size, name: shown(size), ratios: await measurePair(pair, calls, isLong ? long : quick) });
       const [filling, measuring] = [filledAt - begunAt, performance.now() - filledAt].map((ms) =>
         (ms / 1_000).toFixed(0),
       );
       say(`${shown(size)} ${dimension.what} ${dimension.of}: filled in ${filling} s, measured in ${measuring} s.`);
+    } finally {
+      await pair.stop();
     }
-  } finally {
-    await pair.stop();
   }
   say(`\n${ratioTable(shown(small), measured)}`);
   if (plots !== undefined) writePlot(plots, dimension, small, measured);
