@@ -9,7 +9,7 @@ import { type Verdict, verdictTable } from './verdicts.js';
 
 /** In the order of the table. Each starts its own installation, and returns its verdicts. */
 const parts = {
-  dns: ({ isLong }) => benchDns({ seconds: isLong ? 5 : 3 }),
+  dns: ({ isLong }) => benchDns({ seconds: isLong ? 5 : 2 }),
   changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 5 }),
   reconcile: ({ isLong }) =>
     benchReconcile(
@@ -18,7 +18,7 @@ const parts = {
         : { seconds: 8, clusters: 1_000, steadySeconds: 25 },
     ),
   start: () => benchStart(),
-  streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 15, streams: 1_000 }),
+  streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 10, streams: 1_000 }),
   growth: ({ isLong }) => benchGrowth({ isLong }),
 } satisfies Record<string, (options: AllBenchOptions) => Promise<readonly Verdict[]>>;
 
