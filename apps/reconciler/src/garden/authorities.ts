@@ -1,4 +1,5 @@
 import type { GardenClient } from '@corral/garden';
+import { LRUCache } from 'lru-cache';
 
 /** A Shoot with a certificate authority. */
 export interface Proved {
@@ -24,7 +25,7 @@ export interface Authorities {
  * @param keptMax maximum number of cached Shoots
  */
 export function authorities(garden: Pick<GardenClient, 'readAuthority'>, keptMax: number): Authorities {
-  const kept = new Map<string, { readonly rotation: string | null; readonly data: string }>();
+  const kept = new LRUCache<string, { readonly rotation: string | null; readonly data: string }>({ max: keptMax });
   return {
     async read({ uid, rotation, ...shoot }, signal) {
       const known = kept.get(uid);
@@ -34,8 +35,6 @@ export function authorities(garden: Pick<GardenClient, 'readAuthority'>, keptMax
       if (pem === null) return null;
       const data = Buffer.from(pem).toString('base64');
       kept.set(uid, { rotation, data });
-      const [oldest] = kept.keys();
-      if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest);
       return data;
     },
   };

@@ -1,5 +1,6 @@
 import type { ClusterId } from '@corral/contracts';
 import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
+import { LRUCache } from 'lru-cache';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import type { HoldStore } from '../hold/hold-store.js';
@@ -33,7 +34,8 @@ export const followShoots =
   (signal: AbortSignal): Promise<void> => {
     let seenNames = new Set<string>();
     let isInterrupted = true;
-    const followed = lastStates(FOLLOWED_MAX);
+    // The state that was compared last, by Shoot: most events during a run are progress only, which need no statement.
+    const followed = new LRUCache<string, string>({ max: FOLLOWED_MAX });
 
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
@@ -70,7 +72,7 @@ export const followShoots =
           .map(({ event, isOnly }) => ({ ...eventSighting(event), isOnly }))
           .filter(({ key, hash, isOnly }) => !isOnly || followed.get(key) !== hash);
         if (seen.length > 0) await compare('event', seen);
-        followed.note(seen);
+        for (const { key, hash } of seen) followed.set(key, hash);
       },
       onState({ phase }) {
         if (phase === 'listing') {
@@ -93,11 +95,9 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
-type KeyedSighting = Sighting & { readonly key: string };
-
 const keyOf = ({ metadata }: Shoot): string => `${metadata.namespace}/${metadata.name}`;
 
-function eventSighting({ type, shoot }: ShootEvent): KeyedSighting {
+function eventSighting({ type, shoot }: ShootEvent): Sighting & { readonly key: string } {
   return { ...sightingOf(shoot), key: keyOf(shoot), ...(type === 'gone' && { hash: ABSENT }) };
 }
 
@@ -108,26 +108,4 @@ function lastOfEach(events: readonly ShootEvent[]): { event: ShootEvent; isOnly:
     last.set(key, { event, isOnly: !last.has(key) });
   }
   return [...last.values()];
-}
-
-/**
- * The last state of each Shoot that the watch has reported and that was compared. Most events during a run are progress only, which
- * need no statement.
- */
-function lastStates(keptMax: number) {
-  const kept = new Map<string, string>();
-  return {
-    get: (key: string) => kept.get(key),
-    clear: () => kept.clear(),
-    note(seen: readonly KeyedSighting[]): void {
-      for (const { key, hash } of seen) {
-        kept.delete(key);
-        kept.set(key, hash);
-      }
-      for (const key of kept.keys()) {
-        if (kept.size <= keptMax) return;
-        kept.delete(key);
-      }
-    },
-  };
 }

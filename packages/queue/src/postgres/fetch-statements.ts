@@ -1,32 +1,12 @@
 /** What BullMQ reads of a job. Named, so that a prepared statement survives an upgrade that adds a column. */
-const columns = [
-  ...[
-    'id',
-    'name',
-    'data',
-    'opts',
-    'progress',
-    'attempts_made',
-    'attempts_started',
-    'finished_at_ms',
-    'processed_at_ms',
-  ],
-  ...[
-    'added_at_ms',
-    'delay_ms',
-    'priority',
-    'failed_reason',
-    'stacktrace',
-    'return_value',
-    'parent_id',
-    'parent_queue',
-  ],
-  ...['parent_key', 'scheduler_id', 'dedup_id', 'deferred_failure', 'processed_by', 'stalled_count'],
-];
+const columns = `
+  job.id, job.name, job.data, job.opts, job.progress, job.attempts_made, job.attempts_started, job.finished_at_ms, job.processed_at_ms,
+  job.added_at_ms, job.delay_ms, job.priority, job.failed_reason, job.stacktrace, job.return_value, job.parent_id, job.parent_queue,
+  job.parent_key, job.scheduler_id, job.dedup_id, job.deferred_failure, job.processed_by, job.stalled_count`;
 
 /** Fetches a job. Without one, there is one row without an id, which says when the next delayed job is due. */
 const fetchBy = (call: string): string =>
-  `SELECT ${columns.map((name) => `job.${name}`).join(', ')}, CASE WHEN job.id IS NULL THEN next_delay($1) END AS next_delay
+  `SELECT ${columns}, CASE WHEN job.id IS NULL THEN next_delay($1) END AS next_delay
    FROM (SELECT) AS one LEFT JOIN LATERAL ${call} AS job ON true`;
 
 /** In place of BullMQ's commands of these names, with their parameters. */
