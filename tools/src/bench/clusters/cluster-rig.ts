@@ -217,6 +217,11 @@ export async function signIn(databaseUrl: string, baseUrl: string, slug: string)
   const users = userStore(prisma);
   await users.saveMember(team, await users.createUser({ email }), 'admin');
   await prisma.$disconnect();
+  return signInAs(baseUrl, email);
+}
+
+/** @returns the cookie of the session */
+export async function signInAs(baseUrl: string, email: string): Promise<string> {
   const answer = await fetch(`${baseUrl}/auth/dev-login/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,15 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { clusterRequestExamples } from '@corral/contracts';
+import { clusterSpec } from '../clusters/cluster-rig.js';
 import { type Call, type Cycle, INVITATIONS, inviteGuest, keep, kept, MEMBERS, send, TEAM } from './call.js';
 import type { Site } from './site.js';
 
-const pool = (maximum: number) => ({ name: 'general', machineType: 'cpx31', minimum: 1, maximum });
-export const clusterSpec = (maximum: number) => ({
-  connectionRef: 'main',
-  region: 'hel1',
-  kubernetesVersion: '1.34.3',
-  nodePools: [pool(maximum)],
-});
 /** Two numbers that differ, so that each request is a change. */
 const turning = (n: number): number => 2 + (n % 2);
 

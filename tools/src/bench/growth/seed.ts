@@ -1,7 +1,7 @@
 import { dnsTokenStore, teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool, type Queryable } from '@corral/database';
+import { clusterSpec, signInAs } from '../clusters/cluster-rig.js';
 import { INVITATIONS, send, TEAM } from './call.js';
-import { clusterSpec } from './cluster-writes.js';
 import { dimensions } from './dimensions.js';
 import { NEWEST_ENTRY } from './fill-records.js';
 import type { Installation, PairRig } from './pair-rig.js';
@@ -12,7 +12,10 @@ const CLUSTERS = 10;
 /** The measured team as its people would make it, and the small size of everything else. */
 export async function seedTeam({ pool, databaseUrl, urls }: Installation, rig: PairRig): Promise<Seeded> {
   const dnsToken = await makeTeam(databaseUrl);
-  const [admin, guest] = [await signIn(urls.cluster, 'admin@acme.test'), await signIn(urls.cluster, 'guest@new.test')];
+  const [admin, guest] = [
+    await signInAs(urls.cluster, 'admin@acme.test'),
+    await signInAs(urls.cluster, 'guest@new.test'),
+  ];
   const empty = { team: 'acme', teamNumber: 0, cookies: { admin, guest }, dnsToken, ids: {}, newestAt: new Date(0) };
   await declare(sender({ urls, seeded: empty }), rig.cloudToken);
   await withFastFill(pool, async (db) => {
@@ -42,17 +45,6 @@ async function makeTeam(databaseUrl: string): Promise<string> {
   } finally {
     await prisma.$disconnect();
   }
-}
-
-async function signIn(url: string, email: string): Promise<string> {
-  const answer = await fetch(`${url}/auth/dev-login/`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email }),
-  });
-  const cookie = answer.headers.get('set-cookie')?.split(';')[0];
-  if (cookie === undefined) throw new Error(`The sign-in failed: ${await answer.text()}`);
-  return cookie;
 }
 
 async function declare(request: Site['send'], cloudToken: string): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { dnsTokenStore, teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { freePort, redisForTests, waitFor } from '@corral/testing';
-import { clusterSpec, speed } from '../clusters/cluster-rig.js';
+import { clusterSpec, signInAs, speed } from '../clusters/cluster-rig.js';
 import { type ProcessGroups, parentOf } from '../load/cpu-shares.js';
 import { bearer } from '../load/load.js';
 import { API_IMAGE_OPTIONS, type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
@@ -143,7 +143,7 @@ async function startTenant(
   const email = `${slug}@bench.test`;
   const tokens = await createTeam(databaseUrl, slug, email);
   const cookies: string[] = [];
-  while (cookies.length < SESSIONS) cookies.push(await signIn(api, email));
+  while (cookies.length < SESSIONS) cookies.push(await signInAs(api, email));
   const tenant: Tenant = { slug, address: `127.0.1.${at}`, gateway, api, tokens, cookies };
   await declare(tenant, '/connections/main/', { spec: { provider: 'hcloud', token: cloudToken } });
   for (let index = 0; index < CLUSTERS; index += 1) {
@@ -185,13 +185,6 @@ async function countOpenClusters(pool: Pool): Promise<number> {
 
 const declare = ({ api, slug, cookies }: Tenant, path: string, body: object) =>
   send(`${api}/api/v1/teams/${slug}${path}`, { method: 'PUT', headers: { cookie: cookies[0] as string }, body });
-
-async function signIn(api: string, email: string): Promise<string> {
-  const answer = await send(`${api}/auth/dev-login/`, { method: 'POST', headers: {}, body: { email } });
-  const cookie = answer.headers.get('set-cookie')?.split(';')[0];
-  if (cookie === undefined) throw new Error(`The sign-in failed: ${await answer.text()}`);
-  return cookie;
-}
 
 async function send(
   url: string,
