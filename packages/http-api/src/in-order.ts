@@ -16,10 +16,12 @@ function run(handler: RequestHandler, [req, res, next]: Parameters<RequestHandle
     if (error === undefined || error === null) rest();
     else next(error);
   };
+  // Nothing is no error for `next`.
+  const fail = (thrown: unknown): void => next(thrown ?? new Error('A handler has thrown nothing'));
   try {
     const ended: unknown = handler(req, res, onward);
-    if (ended instanceof Promise) ended.catch(next);
+    if (ended instanceof Promise) ended.catch(fail);
   } catch (error) {
-    next(error);
+    fail(error);
   }
 }
