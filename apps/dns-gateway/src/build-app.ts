@@ -22,6 +22,7 @@ import {
   errorHandler,
   flightBound,
   healthRoutes,
+  inOrder,
   mountRoutes,
   rawBody,
   serviceApp,
@@ -90,16 +91,15 @@ export function buildApp(deps: AppDeps): Express {
     answerHeaders: readableHeaders,
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights, crossOrigin });
-  app.use(['/openapi.json', '/docs'], limits.perAddress);
   // A router of its own, because Express takes a prefix off the URL and puts it back for every handler below it.
   const api = Router({ caseSensitive: true });
-  api.use(limits.perAddress, tokenCheck(deps));
-  api.use(flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null));
-  api.use(limits.perCaller);
-  api.use(mountRoutes(dnsZoneRoutes, zones, { before: beforeWrites() }));
+  const countAsCaller = flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
+  api.use(inOrder(limits.perAddress, tokenCheck(deps), countAsCaller, limits.perCaller));
+  mountRoutes(dnsZoneRoutes, zones, { on: api, before: beforeWrites() });
   const before = beforeWrites(refuseWhileHeld(deps.pool));
-  if (demos !== null) api.use(mountRoutes(dnsDemoRoutes, demos, { before }));
+  if (demos !== null) mountRoutes(dnsDemoRoutes, demos, { on: api, before });
   app.use('/v1', api);
+  app.use(['/openapi.json', '/docs'], limits.perAddress);
   app.use(healthRoutes(health));
   app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl ?? '/v1', served), assetsDir: absolutePath() }));
   app.use(unknownPath);

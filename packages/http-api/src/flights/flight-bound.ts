@@ -100,8 +100,8 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
       }
       flights.set(res, flight);
       // Nothing is left to do except to wait for a client that reads slowly or is gone.
-      res.once('prefinish', flight.end);
-      res.once('close', flight.end);
+      res.on('prefinish', flight.end);
+      res.on('close', flight.end);
       let late: NodeJS.Timeout | undefined;
       const hasStarted = flight.start(() => {
         clearTimeout(late);
