@@ -101,7 +101,7 @@ describe('a bucket store of several limits', () => {
     { capacity: 1, key: 'of/both' },
   ] as const;
   const taken = ({ resetTime }: Awaited<ReturnType<BucketStore['increment']>>) =>
-    resetTime.each.map((each) => [each.bucket, each.taken.allowed, each.taken.remaining]);
+    resetTime.each.map(({ asked, taken: each }) => [asked.bucket, each.allowed, each.remaining]);
 
   it.each([
     ['of this process', memoryBuckets(() => 0)],
@@ -143,5 +143,6 @@ function askedBuckets(): Buckets {
   return {
     take: async (...question) => buckets.take(...question),
     giveBack: async (...question) => buckets.giveBack(...question),
+    has: () => false,
   };
 }

@@ -1,4 +1,5 @@
 import type { Store } from 'express-rate-limit';
+import { LRUCache } from 'lru-cache';
 import type { Buckets } from './buckets.js';
 import type { BucketRule, Taken } from './token-bucket.js';
 
@@ -19,14 +20,22 @@ const BETWEEN_PLACES = '\n';
 export const storeKey = (places: readonly (BucketPlace | null)[]): string =>
   places.map((place) => (place === null ? '' : `${place.capacity}/${place.key}`)).join(BETWEEN_PLACES);
 
-/** What a bucket gave to a request. */
-export interface Taking {
+/** A bucket of a request. */
+interface Asked {
   /** The index of the limit in its store. */
   readonly limit: number;
   readonly bucket: string;
   readonly rule: BucketRule;
+}
+
+/** What a bucket gave to a request. */
+export interface Taking {
+  readonly asked: Asked;
   readonly taken: Taken;
 }
+
+/** Reading a key takes longer than finding what was read. Bounds memory. */
+const KEYS_KEPT = 10_000;
 
 /** For express-rate-limit, whose limit is one: hits of a request that got all its tokens, and of one that did not. */
 const HITS = { taken: 1, refused: 2 } as const;
@@ -49,6 +58,7 @@ export class BucketStore implements Store {
   readonly #names: readonly string[];
   readonly #periodMs: number;
   readonly #patienceMs: number;
+  readonly #known = new LRUCache<string, readonly Asked[]>({ max: KEYS_KEPT });
 
   /**
    * @param names of the limits, unique within the installation
@@ -68,6 +78,11 @@ export class BucketStore implements Store {
     return this.#take(this.#read(key), []);
   }
 
+  /** Whether `increment` would get all tokens without waiting. Takes none. */
+  hasAll(key: string): boolean {
+    return this.#read(key).every(({ bucket, rule }) => this.#buckets.has(bucket, rule));
+  }
+
   async decrement(key: string): Promise<void> {
     for (const { bucket, rule } of this.#read(key)) await this.#buckets.giveBack(bucket, rule);
   }
@@ -77,34 +92,40 @@ export class BucketStore implements Store {
     for (const { bucket, rule } of this.#read(key)) await this.#buckets.giveBack(bucket, rule, rule.capacity);
   }
 
-  #take(places: readonly Omit<Taking, 'taken'>[], takings: Taking[]): Hits | Promise<Hits> {
-    for (const place of places.slice(takings.length)) {
-      const taken = this.#buckets.take(place.bucket, place.rule, this.#patienceMs);
+  #take(all: readonly Asked[], takings: Taking[]): Hits | Promise<Hits> {
+    for (let at = takings.length; at < all.length; at += 1) {
+      const asked = all[at] as Asked;
+      const taken = this.#buckets.take(asked.bucket, asked.rule, this.#patienceMs);
       if (taken instanceof Promise) {
         return taken.then((late) => {
-          takings.push({ ...place, taken: late });
-          return late.allowed
-            ? this.#take(places, takings)
-            : { totalHits: HITS.refused, resetTime: new Takings(takings) };
+          takings.push({ asked, taken: late });
+          return late.allowed ? this.#take(all, takings) : hitsOf(takings, HITS.refused);
         });
       }
-      takings.push({ ...place, taken });
-      if (!taken.allowed) return { totalHits: HITS.refused, resetTime: new Takings(takings) };
+      takings.push({ asked, taken });
+      if (!taken.allowed) return hitsOf(takings, HITS.refused);
     }
-    return { totalHits: HITS.taken, resetTime: new Takings(takings) };
+    return hitsOf(takings, HITS.taken);
   }
 
-  #read(key: string): Omit<Taking, 'taken'>[] {
-    const places: Omit<Taking, 'taken'>[] = [];
-    for (const [limit, place] of key.split(BETWEEN_PLACES).entries()) {
-      if (place === '') continue;
+  #read(key: string): readonly Asked[] {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const all = key.split(BETWEEN_PLACES).flatMap((place, limit) => {
+      if (place === '') return [];
       const at = place.indexOf('/');
       const rule = { capacity: Number(place.slice(0, at)), periodMs: this.#periodMs };
-      places.push({ limit, bucket: `${this.#names[limit]}:${place.slice(at + 1)}`, rule });
-    }
-    return places;
+      return [{ limit, bucket: `${this.#names[limit]}:${place.slice(at + 1)}`, rule }];
+    });
+    this.#known.set(key, all);
+    return all;
   }
 }
+
+const hitsOf = (takings: readonly Taking[], totalHits: number): Hits => ({
+  totalHits,
+  resetTime: new Takings(takings),
+});
 
 /**
  * When the tokens were taken, and which: the library wants a time, and passes on nothing else of what a store returns. Only the

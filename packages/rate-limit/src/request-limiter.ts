@@ -1,8 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
-import { BucketStore, storeKey, type Taking, type Takings } from './bucket-store.js';
+import { BucketStore, storeKey, type Takings } from './bucket-store.js';
 import type { Buckets } from './buckets.js';
 import { addBudget, type ChargedBudget, setBudget } from './budget-headers.js';
+import type { BucketRule, Taken } from './token-bucket.js';
 
 export interface RequestLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */
@@ -20,11 +21,16 @@ export interface RequestLimiter {
   readonly check: RequestHandler;
   /** Gives back a request's charges, as if the request had never been made. */
   giveBack(res: Response): void;
+  /** Whether `check` would let a request pass, if that is known without waiting. Charges nothing. */
+  hasRoom(req: Request, res: Response): boolean;
 }
 
 /** What a request was charged by one limit. */
-export interface Charge extends Omit<Taking, 'limit'> {
+export interface Charge {
   readonly limit: RequestLimit;
+  readonly bucket: string;
+  readonly rule: BucketRule;
+  readonly taken: Taken;
   /** When the bucket is full again, in ms since 1970. */
   readonly fullAt: number;
 }
@@ -37,9 +43,10 @@ const MINUTE_MS = 60_000;
  * refuses it.
  */
 export function requestLimiter(buckets: Buckets, limits: readonly RequestLimit[]): RequestLimiter {
-  const { check, takeBack } = bucketLimiter(buckets, limits);
+  const { check, takeBack, hasRoom } = bucketLimiter(buckets, limits);
   return {
     check,
+    hasRoom,
     giveBack(res) {
       for (const { limit, rule, taken, fullAt } of takeBack(res)) {
         // Does not wait for Redis: the bucket's state can be predicted.
@@ -50,8 +57,7 @@ export function requestLimiter(buckets: Buckets, limits: readonly RequestLimit[]
   };
 }
 
-export interface BucketLimiter {
-  readonly check: RequestHandler;
+export interface BucketLimiter extends Pick<RequestLimiter, 'check' | 'hasRoom'> {
   /** Without the limit that refused the request. */
   chargesOf(res: Response): readonly Charge[];
   /** Gives back a request's charges, and returns them. */
@@ -71,21 +77,23 @@ export function bucketLimiter(buckets: Buckets, limits: readonly RequestLimit[],
     const { resetTime } = (req as Request & Record<string, RateLimitInfo>)[property] as RateLimitInfo;
     const { each } = resetTime as Takings;
     const now = (resetTime as Takings).getTime();
-    return each.map(({ limit, bucket, rule, taken }) => {
+    return each.map(({ asked: { limit, bucket, rule }, taken }) => {
       return { limit: limits[limit] as RequestLimit, bucket, rule, taken, fullAt: now + taken.fullInMs };
     });
   };
+  const keyOf = (req: Request, res: Response): string =>
+    storeKey(
+      limits.map(({ perMinute, keyOf }) => {
+        const key = keyOf(req, res);
+        return key === null ? null : { key, capacity: typeof perMinute === 'function' ? perMinute(res) : perMinute };
+      }),
+    );
+  const store = new BucketStore(buckets, names, MINUTE_MS, patienceMs);
   const middleware = rateLimit({
     windowMs: MINUTE_MS,
     limit: 1,
-    store: new BucketStore(buckets, names, MINUTE_MS, patienceMs),
-    keyGenerator: (req, res) =>
-      storeKey(
-        limits.map(({ perMinute, keyOf }) => {
-          const key = keyOf(req, res);
-          return key === null ? null : { key, capacity: typeof perMinute === 'function' ? perMinute(res) : perMinute };
-        }),
-      ),
+    store,
+    keyGenerator: keyOf,
     requestPropertyName: property,
     // The headers follow the DNS API's upstream, which the library does not support: see `addBudget`.
     standardHeaders: false,
@@ -107,6 +115,7 @@ export function bucketLimiter(buckets: Buckets, limits: readonly RequestLimit[],
     });
   return {
     check,
+    hasRoom: (req, res) => store.hasAll(keyOf(req, res)),
     chargesOf: (res) => charges.get(res) ?? [],
     takeBack(res) {
       const taken = charges.get(res) ?? [];

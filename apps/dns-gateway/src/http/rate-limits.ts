@@ -61,6 +61,8 @@ interface RequestLimitsDeps {
   readonly places: KeyedSemaphore;
   /** The places of its waiting reads. */
   readonly readPlaces: KeyedSemaphore;
+  /** Whether the token of a request is known to be good, so that its address would get back its charge. */
+  readonly recognizes: (req: Request) => boolean;
   /** For all that a write waits for. */
   readonly writeWaitMs: number;
   /** The same of a read of one record set. */
@@ -68,8 +70,10 @@ interface RequestLimitsDeps {
 }
 
 export interface RequestLimits {
-  /** Before the token is looked at: what is left of it counts tokens that are not good. */
+  /** Of pages, for which no token is asked. */
   readonly perAddress: RequestHandler;
+  /** The same before the token is looked at: what is left of it counts tokens that are not good. */
+  readonly beforeToken: RequestHandler;
   /** Token and team, once the token was found good. Beyond them writes and reads of one record set wait, other reads are refused. */
   readonly perCaller: RequestHandler;
   /** The time on the clock until which a write may wait. */
@@ -123,6 +127,11 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   };
   return {
     perAddress: perAddress.check,
+    beforeToken(req, res, next) {
+      const isFree = deps.recognizes(req) && requestKind(req) !== 'action' && perAddress.hasRoom(req, res);
+      if (isFree) next();
+      else perAddress.check(req, res, next);
+    },
     perCaller(req, res, next) {
       // A request without a token has only its address to be counted by.
       if (findDnsCaller(res) === null) return next();
