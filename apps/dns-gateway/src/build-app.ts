@@ -1,9 +1,10 @@
 import {
   type DnsCaller,
   type DnsTokenVerifier,
+  dnsTokenCheck,
+  dnsTokenHashOf,
   findDnsCaller,
   type RequestCounter,
-  requireDnsToken,
   type TokenRefusal,
   type UseRecorder,
 } from '@corral/auth';
@@ -22,6 +23,7 @@ import {
   errorHandler,
   flightBound,
   healthRoutes,
+  inOrder,
   mountRoutes,
   rawBody,
   serviceApp,
@@ -55,7 +57,7 @@ export interface AppConfig extends HandlerConfig {
 
 export interface AppDeps extends Pick<HandlerDeps, 'pool' | 'ledger' | 'upstream' | 'answered' | 'log'> {
   readonly config: AppConfig;
-  readonly verifier: Pick<DnsTokenVerifier, 'verify'>;
+  readonly verifier: Pick<DnsTokenVerifier, 'verify' | 'recall'>;
   readonly lastUsed: Pick<UseRecorder, 'note'>;
   readonly requests: Pick<RequestCounter, 'note'>;
   readonly buckets: Buckets;
@@ -71,11 +73,16 @@ export function buildApp(deps: AppDeps): Express {
   const { writeWaitMs, readWaitMs } = config;
   const places = keyedSemaphore(dnsLimits.waitingWritesPerToken);
   const readPlaces = keyedSemaphore(dnsLimits.waitingReadsPerToken);
-  const limits = requestLimits({ buckets, clock, places, readPlaces, writeWaitMs, readWaitMs }, config.limits);
+  const token = tokenCheck(deps);
+  const { recognizes } = token;
+  const limits = requestLimits(
+    { buckets, clock, places, readPlaces, recognizes, writeWaitMs, readWaitMs },
+    config.limits,
+  );
   const flights = flightBound({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
-    hintOf: ({ headers }) => headers.authorization ?? null,
+    hintOf: dnsTokenHashOf,
     errors: dnsErrors,
     log,
     metrics,
@@ -90,16 +97,15 @@ export function buildApp(deps: AppDeps): Express {
     answerHeaders: readableHeaders,
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights, crossOrigin });
-  app.use(['/openapi.json', '/docs'], limits.perAddress);
   // A router of its own, because Express takes a prefix off the URL and puts it back for every handler below it.
   const api = Router({ caseSensitive: true });
-  api.use(limits.perAddress, tokenCheck(deps));
-  api.use(flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null));
-  api.use(limits.perCaller);
-  api.use(mountRoutes(dnsZoneRoutes, zones, { before: beforeWrites() }));
+  const countAsCaller = flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
+  api.use(inOrder(limits.beforeToken, token.require, countAsCaller, limits.perCaller));
+  mountRoutes(dnsZoneRoutes, zones, { on: api, before: beforeWrites() });
   const before = beforeWrites(refuseWhileHeld(deps.pool));
-  if (demos !== null) api.use(mountRoutes(dnsDemoRoutes, demos, { before }));
+  if (demos !== null) mountRoutes(dnsDemoRoutes, demos, { on: api, before });
   app.use('/v1', api);
+  app.use(['/openapi.json', '/docs'], limits.perAddress);
   app.use(healthRoutes(health));
   app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl ?? '/v1', served), assetsDir: absolutePath() }));
   app.use(unknownPath);
@@ -126,7 +132,7 @@ function tokenCheck({ verifier, lastUsed, requests }: Pick<AppDeps, 'verifier' |
     lastUsed.note(tokenId);
     if (teamId !== null) requests.note(teamId);
   };
-  return requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic, isForAnyScope });
+  return dnsTokenCheck({ verifier, onUse, refuse: refuseToken, isPublic, isForAnyScope });
 }
 
 /** A request below `/v1` to a row without parameters. */

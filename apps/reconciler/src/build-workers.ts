@@ -4,6 +4,7 @@ import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
 import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
 import { dueMetrics } from './loop/due-metrics.js';
+import { scheduleJobs } from './loop/recurring.js';
 import { tracedJobs } from './loop/traced-work.js';
 import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
@@ -90,11 +91,9 @@ export function buildWorkers(deps: WorkerDeps): Workers {
         closeMs: settings.closeMs,
         lockMs: settings.lockMs,
       });
-      dns.schedule();
-      retention.schedule();
-      usage.schedule();
-      servers?.schedule();
-      mail?.schedule();
+      dns.start();
+      const recurring = [dns, retention, usage, clusters, servers, mail].flatMap((each) => each?.recurring ?? []);
+      scheduleJobs({ queue, pool }, recurring);
       const following = clusters?.start();
       return {
         ready: worker.ready,

@@ -30,9 +30,9 @@ describe('a task with one leader', () => {
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       working -= 1;
     };
-    const leading = lead({ store, name: task, holder: randomUUID(), leaseMs, work, log: silentLog });
+    const leading = lead({ store, tasks: { [task]: work }, holder: randomUUID(), leaseMs, log: silentLog });
     open.push(leading);
-    return { ...leading, begun: () => begun, working: () => working };
+    return { ...leading, isLeading: () => leading.isLeading(task), begun: () => begun, working: () => working };
   }
 
   it('is performed by one of many', async () => {
@@ -57,7 +57,7 @@ describe('a task with one leader', () => {
   });
 
   it('is taken over when its leader is silent', async () => {
-    await leadershipStore(at.pool).hold('silent', 'dead', 1);
+    await leadershipStore(at.pool).hold(['silent'], 'dead', 1);
     await waitFor('its lease to end', async () => {
       const { rowCount } = await at.pool.query(
         `SELECT FROM leadership WHERE name = 'silent' AND until < clock_timestamp()`,
@@ -70,6 +70,30 @@ describe('a task with one leader', () => {
 
     const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'silent'`);
     expect(rows).toEqual([expect.objectContaining({ fence: 2 })]);
+  });
+
+  it('is led apart from other tasks of its process, even while one of them is slow to end', async () => {
+    await leadershipStore(at.pool).hold(['elsewhere'], 'another', HOUR_MS);
+    let end = () => {};
+    const slow = () =>
+      new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    const until = (signal: AbortSignal) =>
+      new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const tasks = { elsewhere: until, slow, other: until };
+    const leading = lead({ store: leadershipStore(at.pool), tasks, holder: 'one', leaseMs: LEASE_MS, log: silentLog });
+    await waitFor('the free tasks', () => leading.isLeading('slow') && leading.isLeading('other'));
+    expect(leading.isLeading('elsewhere')).toBe(false);
+
+    await at.pool.query(`UPDATE leadership SET holder = 'two', until = now() + interval '1 hour' WHERE name = 'slow'`);
+    await waitFor('the slow one to be left', () => !leading.isLeading('slow'));
+    await at.pool.query(`UPDATE leadership SET until = now() WHERE name = 'elsewhere'`);
+
+    await waitFor('a task that became free', () => leading.isLeading('elsewhere'));
+    expect(leading.isLeading('other')).toBe(true);
+    end();
+    await leading.close();
   });
 
   it('is given up by a leader that cannot renew its lease', async () => {

@@ -143,9 +143,7 @@ describe('actions without a polling client', () => {
   it.each([100, 1_900, 4_000, 7_900, 9_900])(
     'leave the mirror wrong for at most 15 s when they fail %s ms after a call',
     async (sinceCallMs) => {
-      at.workers.schedule();
-      at.nudges.length = 0;
-      const everyMs = at.intervals.get('look-up-actions') as number;
+      const everyMs = at.workers.recurring.find(({ name }) => name === 'look-up-actions')?.everyMs as number;
       await write('other.acme', 'add_records', { records: records('192.0.2.1') });
       await pass(FRESH_MS);
       await at.workers.lookUpActions();

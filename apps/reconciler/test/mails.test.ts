@@ -43,7 +43,6 @@ const workers = ({ port = sink.port, timeoutMs = 20_000 } = {}) =>
       timeoutMs,
     }),
     pool: at.pool,
-    queue: { schedule: () => undefined } as never,
     metrics: createMetrics({ service: 't' }),
     log,
   });

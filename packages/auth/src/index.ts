@@ -8,9 +8,10 @@ export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type
 export {
   bearerToken,
   dnsCallerOf,
+  dnsTokenCheck,
+  dnsTokenHashOf,
   findDnsCaller,
   type RequireDnsTokenOptions,
-  requireDnsToken,
   type TokenRefusal,
 } from './dns/token-middleware.js';
 export {

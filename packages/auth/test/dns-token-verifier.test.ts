@@ -124,6 +124,7 @@ describe('a change of a cached token', () => {
     await sql(`${statement} WHERE id = '${id}'`);
 
     await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null);
+    expect(open.verifier.recall(hashDnsToken(token).toString('hex'))).toBeNull();
   });
 
   it('of its scopes is applied', async () => {

@@ -30,6 +30,7 @@ export {
   type Sql,
   sql,
   sqlText,
+  statementClock,
   type Transaction,
 } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';

@@ -1,5 +1,6 @@
 import { type RequestHandler, Router } from 'express';
 import { RequestFault } from './errors.js';
+import { inOrder } from './in-order.js';
 import { spanOf } from './request-log.js';
 
 /** Method and path of a row of a route table. */
@@ -20,6 +21,8 @@ export interface MountOptions<R extends RouteRow> {
   readonly before?: (row: R) => readonly RequestHandler[];
   /** Redirects GET requests to the path with a trailing slash. Default: both paths are served. */
   readonly endInSlash?: boolean;
+  /** Where to mount them. Default: a router of their own. */
+  readonly on?: Router;
 }
 
 /**
@@ -29,16 +32,17 @@ export interface MountOptions<R extends RouteRow> {
 export function mountRoutes<R extends RouteRow>(
   routes: readonly R[],
   handlers: HandlersOf<R>,
-  { before = () => [], endInSlash = false }: MountOptions<R> = {},
+  { before = () => [], endInSlash = false, on: router = Router({ caseSensitive: true }) }: MountOptions<R> = {},
 ): Router {
-  const router = Router({ caseSensitive: true });
   for (const [path, rows] of groupByPath(routes)) {
     const mounted = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
-    mounted.all(nameRoute(path, rows));
-    if (endInSlash) mounted.get(redirectToSlash);
-    for (const row of rows)
-      mounted[row.method](...before(row), inItsSpan(handlers[row.operationId as R['operationId']]));
-    mounted.all(refuseMethod(rows));
+    const name = nameRoute(path, rows);
+    if (endInSlash) mounted.get(inOrder(name, redirectToSlash));
+    for (const row of rows) {
+      const handler = inItsSpan(handlers[row.operationId as R['operationId']]);
+      mounted[row.method](inOrder(name, ...before(row), handler));
+    }
+    mounted.all(inOrder(name, refuseMethod(rows)));
   }
   return router;
 }

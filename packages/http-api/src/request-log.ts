@@ -7,7 +7,7 @@ import type { Request, RequestHandler, Response } from 'express';
 const untracedPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
- * Gives every request a new id, in `res.locals.requestId` and the header `X-Correlation-Id`. Ids of clients are not used: a
+ * Gives every request a new id, in `res.locals.requestId`, which `writeWithHead` sends as `X-Correlation-Id`. Ids of clients are not used: a
  * client could imitate another request in our logs. If a trace begins with the request, its id is that of the trace.
  *
  * `res.locals.traceId` is the id of the trace that the request is a part of: that of the client, if it sent a valid
@@ -23,7 +23,6 @@ export function requestId(): RequestHandler {
     res.locals.requestId = id;
     res.locals.traceId = span?.traceId ?? ofClient?.traceId;
     res.locals.span = span;
-    res.setHeader('X-Correlation-Id', id);
     next();
   };
 }
@@ -61,7 +60,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
     const startedAt = performance.now();
     const bytesBefore = req.socket.bytesWritten;
     // 'close' follows 'finish' and also comes when the client disconnects, so one listener sees both.
-    res.once('close', () => {
+    res.on('close', () => {
       const seconds = (performance.now() - startedAt) / 1000;
       const route = bounded(routeOf(req, res));
       observe?.({ route, method: req.method, status: res.statusCode }, seconds);
@@ -131,7 +130,7 @@ function pathOf(req: Request, res: Response, route: string): string {
 
 /** Bytes of the answer's body; for a streamed answer the bytes sent on the connection. */
 function bytesOf(req: Request, res: Response, bytesBefore: number): number {
-  const length = res.getHeader('content-length');
+  const length: unknown = res.locals.bytes ?? res.getHeader('content-length');
   return length === undefined ? req.socket.bytesWritten - bytesBefore : Number(length);
 }
 

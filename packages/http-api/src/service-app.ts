@@ -1,9 +1,11 @@
 import type { Log, Metrics, TrustProxy } from '@corral/service';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
+import { writeWithHead } from './answer-head.js';
 import { canonicalUrl } from './canonical-url.js';
 import { RequestFault } from './errors.js';
 import type { FlightBound } from './flights/flight-bound.js';
+import { inOrder } from './in-order.js';
 import { requestId, requestLog } from './request-log.js';
 
 export interface ServiceAppOptions {
@@ -28,13 +30,10 @@ export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: S
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('trust proxy', trustProxy);
-  app.use(requestId());
-  app.use(securityHeaders());
-  if (crossOrigin !== undefined) app.use(crossOrigin);
-  app.use(flights.check);
-  app.use(requestLog(log, metrics));
-  app.use(oneHost);
-  app.use(canonicalUrl());
+  writeWithHead(app, securityHeaders());
+  rememberAddress(app);
+  const first = crossOrigin === undefined ? [requestId()] : [requestId(), crossOrigin];
+  app.use(inOrder(...first, flights.check, requestLog(log, metrics), oneHost, canonicalUrl()));
   return app;
 }
 
@@ -57,11 +56,13 @@ const oneHost: RequestHandler = ({ rawHeaders }, res, next) => {
  * Browsers use these services, some with a session: pages run only their own scripts and cannot be framed. Helmet's headers are
  * the same for every answer, so they are asked for once: its chain of thirteen handlers costs more than a read of the DNS API
  * spends on its token.
+ *
+ * @returns names and values in turns
  */
-function securityHeaders(): RequestHandler {
-  const headers: [string, string][] = [];
+function securityHeaders(): string[] {
+  const headers: string[] = [];
   const recorder = {
-    setHeader: (name: string, value: string) => void headers.push([name, value]),
+    setHeader: (name: string, value: string) => void headers.push(name, value),
     // `X-Powered-By`, which the app is set not to send.
     removeHeader: () => undefined,
   };
@@ -77,8 +78,19 @@ function securityHeaders(): RequestHandler {
   record({} as Request, recorder as unknown as Response, (error?: unknown) => {
     if (error !== undefined) throw error;
   });
-  return (_req, res, next) => {
-    for (const [name, value] of headers) res.setHeader(name, value);
-    next();
-  };
+  return headers;
+}
+
+/** `req.ip` reads the forwarded addresses each time. Limits ask for it several times per request. */
+function rememberAddress(app: Express): void {
+  const { get: read } = Object.getOwnPropertyDescriptor(express.request, 'ip') as { get(): string | undefined };
+  const known = Symbol('ip');
+  Object.defineProperty(app.request, 'ip', {
+    configurable: true,
+    enumerable: true,
+    get(this: Request & { [known]?: string | undefined }) {
+      this[known] ??= read.call(this);
+      return this[known];
+    },
+  });
 }

@@ -3,6 +3,7 @@ import { createHealth, createLog, createMetrics, type HealthCheck } from '@corra
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express';
+import { writeWithHead } from '../src/answer-head.js';
 import { requestId, requestLog } from '../src/request-log.js';
 import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
 import { openRaw } from './service-process.js';
@@ -27,6 +28,7 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
   const metrics = createMetrics({ service: 'test' });
   const health = createHealth({ checks, deadlineMs: 200, freshMs: 0, log });
   const app = express() as Handled;
+  writeWithHead(app, []);
   app.use(requestId(), requestLog(log, metrics));
   addRoutes(app);
   served = await serve({

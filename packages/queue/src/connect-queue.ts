@@ -27,10 +27,12 @@ export interface Queue {
   /** Like `send`, but a failure is only logged: for hints whose work a sweep finds anyway. Never rejects. */
   nudge<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<void>;
   /**
-   * Sends the job now and every `everyMs`, until `close`. With several processes, one job is sent per interval in
+   * Sends the jobs now and every `everyMs`, until `close`. With several processes, one job of each name is sent per interval in
    * total.
+   *
+   * @param findNeeded asked each time which of the jobs have anything to do; the others are not sent. When it fails, all are
    */
-  schedule<N extends JobName>(name: N, payload: JobPayloads[N], everyMs: number): void;
+  schedule(jobs: Partial<JobPayloads>, everyMs: number, findNeeded?: () => Promise<ReadonlySet<JobName>>): void;
   /** Resolves when the backend accepts jobs. For readiness checks. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -99,17 +101,35 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     }
   };
 
-  const schedule: Queue['schedule'] = (name, payload, everyMs) => {
-    const tick = async (): Promise<void> => {
-      // All schedules start together. They drift apart, so that their jobs do not compete at every interval.
-      let waitMs = everyMs * (SUPPRESSED_SHARE + (1 - SUPPRESSED_SHARE) * (0.2 + 0.8 * Math.random()));
+  /** @returns whether the backend has the job now */
+  const sendScheduled = async (name: JobName, payload: unknown, everyMs: number): Promise<boolean> => {
+    try {
+      await add(name, payload, oncePerInterval(name, everyMs));
+      return true;
+    } catch (error) {
+      if (!closed) log.warn('scheduled job not sent', { job: name, error });
+      return false;
+    }
+  };
+  const schedule: Queue['schedule'] = (jobs, everyMs, findNeeded) => {
+    const all = Object.entries(jobs) as [JobName, unknown][];
+    const needed = async () => {
+      if (findNeeded === undefined) return all;
       try {
-        await add(name, payload, oncePerInterval(name, everyMs));
+        const names = await findNeeded();
+        return all.filter(([name]) => names.has(name));
       } catch (error) {
-        if (!closed) log.warn('scheduled job not sent', { job: name, error });
-        waitMs = Math.min(everyMs, SCHEDULE_RETRY_MS);
+        if (!closed) log.warn('scheduled jobs sent without knowing which are needed', { error });
+        return all;
       }
+    };
+    const tick = async (): Promise<void> => {
+      const sent = (await needed()).map(([name, payload]) => sendScheduled(name, payload, everyMs));
+      const isSent = (await Promise.all(sent)).every(Boolean);
       if (closed) return;
+      // All schedules start together. They drift apart, so that their jobs do not compete at every interval.
+      const driftingMs = everyMs * (SUPPRESSED_SHARE + (1 - SUPPRESSED_SHARE) * (0.2 + 0.8 * Math.random()));
+      const waitMs = isSent ? driftingMs : Math.min(everyMs, SCHEDULE_RETRY_MS);
       const timer = setTimeout(() => {
         timers.delete(timer);
         void tick();

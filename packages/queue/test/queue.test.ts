@@ -228,16 +228,54 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     aWorker({ 'settle-writes': async () => runs.push(performance.now()) });
 
     const begunAt = performance.now();
-    for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule('settle-writes', {}, 500);
+    for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule({ 'settle-writes': {} }, 500);
 
     await waitFor('the fourth run', () => runs.length === 4);
     const perInterval = runs.length / ((performance.now() - begunAt) / 500);
     expect(perInterval).toBeLessThan(2);
   });
 
+  it('sends of the scheduled jobs those that are needed, and all while that is not known', async () => {
+    const ran: string[] = [];
+    aWorker({ 'settle-writes': async () => ran.push('settle'), 'expire-demos': async () => ran.push('expire') });
+    const answers = [new Set(['settle-writes'] as const), new Set(['settle-writes'] as const)];
+    let known = 0;
+    const findNeeded = async () => {
+      const answer = answers.pop();
+      if (answer === undefined) throw new Error('away');
+      known += 1;
+      return answer;
+    };
+
+    aQueue().schedule({ 'settle-writes': {}, 'expire-demos': {} }, 100, findNeeded);
+
+    await waitFor('the other job', () => ran.includes('expire'));
+    expect(known).toBe(2);
+    expect(ran.filter((job) => job === 'settle').length).toBeGreaterThan(0);
+  });
+
+  it('goes on with a schedule after its process ended, and after an outage of the backend', async () => {
+    let runs = 0;
+    aWorker({ 'settle-writes': async () => (runs += 1) }, { lockMs: 1_000 });
+    const [first, second] = [aQueue(), aQueue()];
+    for (const queue of [first, second]) queue.schedule({ 'settle-writes': {} }, 200);
+    const untilMore = async () => {
+      const before = runs;
+      await waitFor('another run', () => runs > before + 1);
+    };
+    await untilMore();
+
+    await first.close();
+    await untilMore();
+    await gate.close();
+    await gate.open();
+
+    await untilMore();
+  });
+
   it('does not pile up scheduled jobs while no worker runs', async () => {
     const queue = aQueue();
-    queue.schedule('settle-writes', {}, 20);
+    queue.schedule({ 'settle-writes': {} }, 20);
     await queue.ping();
     let ticks = 0;
     await waitFor('some intervals to pass', () => ++ticks > 10);
@@ -363,7 +401,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
       let runs = 0;
       const worker = aWorker({ 'settle-writes': async () => (runs += 1) });
       await worker.ready;
-      queue.schedule('settle-writes', {}, 200);
+      queue.schedule({ 'settle-writes': {} }, 200);
       await waitFor('the first run', () => runs > 0);
 
       for (let flush = 1; flush <= 3; flush += 1) {

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
 import type { Buckets } from './buckets.js';
-import { inOrder, type RequestLimiter, requestLimiter } from './request-limiter.js';
+import { type RequestLimiter, requestLimiter } from './request-limiter.js';
 
 /** Prefix length of one IPv6 client: a host or household gets a /64, which has 2^64 addresses. */
 const HOST_BITS = 64;
@@ -45,27 +45,23 @@ export interface AddressLimit {
  * unlimited addresses. Requests that turn out to be authenticated get their charge back, so only failed attempts count.
  */
 export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: AddressLimit): RequestLimiter {
-  const address = requestLimiter(buckets, {
+  const address = {
     name: `${prefix}address`,
     perMinute,
     keyOf: addressOf,
-    refuse: (seconds) => refuse(seconds, 'address'),
-  });
-  const site = requestLimiter(buckets, {
+    refuse: (seconds: number) => refuse(seconds, 'address'),
+  };
+  const site = {
     name: `${prefix}site`,
     perMinute: perMinute * ADDRESSES_PER_SITE,
     keyOf: siteOf,
-    refuse: (seconds) => refuse(seconds, 'network'),
-  });
-  const both = inOrder(address.check, site.check);
-  return {
-    check: (req, res, next) => (siteOf(req).includes(':') ? both : address.check)(req, res, next),
-    giveBack(res) {
-      address.giveBack(res);
-      site.giveBack(res);
-    },
+    refuse: (seconds: number) => refuse(seconds, 'network'),
   };
+  return requestLimiter(buckets, [address, site]);
 }
 
-/** The client's /48, or its IPv4 address. */
-const siteOf = (req: Request): string => networkOf(req.ip ?? '');
+/** The client's /48. An IPv4 address belongs to none. */
+function siteOf(req: Request): string | null {
+  const site = networkOf(req.ip ?? '');
+  return site.includes(':') ? site : null;
+}

@@ -2,18 +2,18 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
 import { BucketStore, storeKey } from './bucket-store.js';
-import { memoryBuckets } from './buckets.js';
+import { type Buckets, memoryBuckets } from './buckets.js';
 
 const rule = { capacity: 3, periodMs: 60_000 };
-const key = storeKey(rule.capacity, 'key');
+const key = storeKey([{ capacity: rule.capacity, key: 'key' }]);
 
 /** express-rate-limit over a store, on a clock that the test advances. */
 function start(patienceMs = 0) {
   const clock = { now: 0 };
   const store = new BucketStore(
     memoryBuckets(() => clock.now),
+    ['test', 'other'],
     rule.periodMs,
-    'test:',
     patienceMs,
   );
   const logger = { warn: jest.fn(), error: jest.fn() };
@@ -21,7 +21,7 @@ function start(patienceMs = 0) {
     store,
     logger,
     windowMs: rule.periodMs,
-    limit: rule.capacity,
+    limit: 1,
     keyGenerator: () => key,
     handler: (_req, _res, next) => next('refused'),
     standardHeaders: false,
@@ -88,8 +88,61 @@ describe('a bucket store with patience', () => {
     const answers = [];
     for (let time = 0; time < 6; time += 1) answers.push(await store.increment(key));
 
-    expect(answers.map(({ totalHits }) => totalHits)).toEqual([1, 2, 3, 3, 3, 4]);
-    expect(answers.map(({ resetTime }) => resetTime.waitMs)).toEqual([0, 0, 0, 20_000, 40_000, 0]);
-    expect(answers.at(-1)?.resetTime.retryInMs).toBe(60_000);
+    expect(answers.map(({ totalHits }) => totalHits)).toEqual([1, 1, 1, 1, 1, 2]);
+    const taken = answers.map(({ resetTime }) => resetTime.each[0]?.taken);
+    expect(taken.map((each) => each?.waitMs)).toEqual([0, 0, 0, 20_000, 40_000, 0]);
+    expect(taken.at(-1)?.retryInMs).toBe(60_000);
   });
 });
+
+describe('a bucket store of several limits', () => {
+  const places = [
+    { capacity: 2, key: 'of/both' },
+    { capacity: 1, key: 'of/both' },
+  ] as const;
+  const taken = ({ resetTime }: Awaited<ReturnType<BucketStore['increment']>>) =>
+    resetTime.each.map(({ asked, taken: each }) => [asked.bucket, each.allowed, each.remaining]);
+
+  it.each([
+    ['of this process', memoryBuckets(() => 0)],
+    ['that must be asked', askedBuckets()],
+  ])('takes a token of each, up to the first that has none, from buckets %s', async (_which, buckets) => {
+    const store = new BucketStore(buckets, ['test', 'other'], rule.periodMs);
+
+    const answers = [await store.increment(storeKey(places)), await store.increment(storeKey(places))];
+    const third = await store.increment(storeKey(places));
+
+    expect([...answers, third].map(({ totalHits }) => totalHits)).toEqual([1, 2, 2]);
+    expect(answers.map(taken)).toEqual([
+      [
+        ['test:of/both', true, 1],
+        ['other:of/both', true, 0],
+      ],
+      [
+        ['test:of/both', true, 0],
+        ['other:of/both', false, 0],
+      ],
+    ]);
+    expect(taken(third)).toEqual([['test:of/both', false, 0]]);
+  });
+
+  it('leaves alone the limits that do not concern a request', async () => {
+    const { store } = start();
+
+    const hits = await store.increment(storeKey([null, places[1]]));
+    const none = await store.increment(storeKey([null, null]));
+
+    expect(taken(hits)).toEqual([['other:of/both', true, 0]]);
+    expect([none.totalHits, taken(none)]).toEqual([1, []]);
+  });
+});
+
+/** Buckets of another process. */
+function askedBuckets(): Buckets {
+  const buckets = memoryBuckets(() => 0);
+  return {
+    take: async (...question) => buckets.take(...question),
+    giveBack: async (...question) => buckets.giveBack(...question),
+    has: () => false,
+  };
+}

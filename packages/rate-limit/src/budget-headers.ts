@@ -2,24 +2,28 @@ import type { Response } from 'express';
 
 /** The reportable state of one limit. */
 export interface Budget {
-  readonly limit: number;
+  /** Null for a limit that is not known. */
+  readonly limit: number | null;
   readonly remaining: number;
-  /** When the bucket is full again. */
-  readonly resetAt: Date;
+  /** When the bucket is full again, in ms since 1970. */
+  readonly resetAt: number;
   /** The caller's requests are not charged here; the limit matters only once others have used it up. */
   readonly isFree?: boolean;
 }
 
+/** That of a limit which was charged for a request. */
+export type ChargedBudget = Budget & { readonly limit: number };
+
 const reported = new WeakMap<Response, Map<string, Budget>>();
 
 /**
- * Reports a limit in `RateLimit-Limit`, `-Remaining` and `-Reset`. With several limits the one that bites next is
- * reported: the one with the least left, and among equals the one that is full last.
+ * Reports a limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, which are written with the head of the answer. With several
+ * limits the one that bites next is reported: the one with the least left, and among equals the one that is full last.
  */
 export function addBudget(res: Response, name: string, budget: Budget): void {
-  const budgets = reported.get(res) ?? new Map<string, Budget>();
-  reported.set(res, budgets.set(name, budget));
-  state(res, budgets);
+  const budgets = reported.get(res);
+  if (budgets === undefined) reported.set(res, new Map([[name, budget]]));
+  else budgets.set(name, budget);
 }
 
 /** The state of a limit as reported last. Null for a limit that was not. */
@@ -27,9 +31,7 @@ export const reportedBudget = (res: Response, name: string): Budget | null => re
 
 /** Reports only the limit that refused the request. */
 export function setBudget(res: Response, name: string, budget: Budget): void {
-  const budgets = new Map([[name, budget]]);
-  reported.set(res, budgets);
-  state(res, budgets);
+  reported.set(res, new Map([[name, budget]]));
 }
 
 const bites = ({ isFree, remaining }: Budget): boolean => !isFree || remaining < 1;
@@ -40,12 +42,18 @@ function isBefore(one: Budget, other: Budget): boolean {
   return one.remaining === other.remaining ? one.resetAt > other.resetAt : one.remaining < other.remaining;
 }
 
-function state(res: Response, budgets: ReadonlyMap<string, Budget>): void {
-  if (res.headersSent) return;
+/** What an answer says of the reported limits: names and values of headers in turns. */
+export function budgetHeaders(res: Response): string[] {
   let next: Budget | undefined;
-  for (const budget of budgets.values()) if (next === undefined || isBefore(budget, next)) next = budget;
-  if (next === undefined) return;
-  res.setHeader('RateLimit-Limit', next.limit);
-  res.setHeader('RateLimit-Remaining', next.remaining);
-  res.setHeader('RateLimit-Reset', Math.ceil(next.resetAt.getTime() / 1_000));
+  for (const budget of reported.get(res)?.values() ?? []) {
+    if (next === undefined || isBefore(budget, next)) next = budget;
+  }
+  if (next === undefined) return [];
+  const left = [
+    'RateLimit-Remaining',
+    String(next.remaining),
+    'RateLimit-Reset',
+    String(Math.ceil(next.resetAt / 1_000)),
+  ];
+  return next.limit === null ? left : ['RateLimit-Limit', String(next.limit), ...left];
 }

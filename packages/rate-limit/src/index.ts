@@ -1,9 +1,16 @@
 export { ADDRESSES_PER_SITE, type AddressLimit, addressLimiter, addressOf, peerOf } from './address-limiter.js';
 export { type Buckets, memoryBuckets, partOf } from './buckets.js';
-export { addBudget, type Budget, reportedBudget, setBudget } from './budget-headers.js';
+export {
+  addBudget,
+  type Budget,
+  budgetHeaders,
+  type ChargedBudget,
+  reportedBudget,
+  setBudget,
+} from './budget-headers.js';
 export { type ConnectBucketsOptions, connectBuckets } from './connect-buckets.js';
 export { type PatientLimiterOptions, patientLimiter } from './patient-limiter.js';
-export { inOrder, type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
+export { type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
 export type { BucketRule, Taken } from './token-bucket.js';
 export {
   type Clock,

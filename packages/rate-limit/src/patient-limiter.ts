@@ -1,6 +1,6 @@
-import type { RequestHandler, Response } from 'express';
+import type { NextFunction, Response } from 'express';
 import type { Buckets } from './buckets.js';
-import { bucketLimiter, inOrder, type RequestLimit, type RequestLimiter, refusalOf } from './request-limiter.js';
+import { bucketLimiter, type Charge, type RequestLimit, type RequestLimiter, refusalOf } from './request-limiter.js';
 import type { KeyedSemaphore, WaitingLines } from './waiting-lines.js';
 
 export interface PatientLimiterOptions {
@@ -25,40 +25,37 @@ export interface PatientLimiterOptions {
  */
 export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
   const { buckets, limits, patienceMs, lines, places } = options;
-  const limiters = limits.map((limit) => ({ limit, ...bucketLimiter(buckets, limit, patienceMs) }));
-  const giveBack = (res: Response): void => {
-    for (const { takeBack } of limiters) takeBack(res);
-  };
+  const { check, chargesOf, takeBack, hasRoom } = bucketLimiter(buckets, limits, patienceMs);
 
-  const waitForTokens: RequestHandler = async (_req, res, next) => {
-    const waits = limiters.flatMap(({ limit, chargeOf }) => {
-      const charge = chargeOf(res);
-      return charge !== null && charge.resetTime.waitMs > 0 ? [{ limit, charge }] : [];
-    });
-    if (waits.length === 0) return next();
+  const waitInLine = async (waits: readonly Charge[], res: Response, next: NextFunction): Promise<void> => {
     const leavePlace = places.tryAcquire(options.placeOf(res));
     if (leavePlace === null) {
-      const [longest] = waits.sort((one, other) => other.charge.resetTime.waitMs - one.charge.resetTime.waitMs);
-      return next(longest && refusalOf(res, longest.limit, longest.charge));
+      const [longest] = waits.toSorted((one, other) => other.taken.waitMs - one.taken.waitMs);
+      takeBack(res);
+      return next(refusalOf(res, longest as Charge));
     }
     const gone = options.goneOf(res);
     const countAgain = options.setAside(res);
-    const keyOf = ({ limit, charge }: (typeof waits)[number]) => `${limit.name}:${charge.key}`;
-    const turns = await Promise.all(waits.map((each) => lines.wait(keyOf(each), each.charge.resetTime.waitMs, gone)));
+    const turns = await Promise.all(waits.map(({ bucket, taken }) => lines.wait(bucket, taken.waitMs, gone)));
     leavePlace();
     countAgain();
     if (turns.every(Boolean) && !gone.aborted) next();
     // The client has disconnected.
-    else giveBack(res);
+    else takeBack(res);
   };
-  const check = inOrder(...limiters.map((limiter) => limiter.check), waitForTokens);
 
   return {
     check: (req, res, next) =>
       check(req, res, (error?: unknown) => {
-        if (error !== undefined) giveBack(res);
-        next(error);
+        if (error !== undefined) {
+          takeBack(res);
+          return next(error);
+        }
+        const waits = chargesOf(res).filter(({ taken }) => taken.waitMs > 0);
+        if (waits.length === 0) next();
+        else waitInLine(waits, res, next).catch(next);
       }),
-    giveBack,
+    giveBack: (res) => void takeBack(res),
+    hasRoom,
   };
 }

@@ -137,6 +137,7 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
         alone,
       );
     },
+    has: (key, rule) => (now() < downUntil ? fallback.has(key, rule) : (leases.get(key)?.granted ?? 0) >= 1),
     close: async () => {
       clearInterval(timer);
       await endLeases(0);

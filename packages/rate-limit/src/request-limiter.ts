@@ -1,18 +1,17 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type RateLimitInfo, rateLimit } from 'express-rate-limit';
-import { BucketStore, type BucketTime, storeKey } from './bucket-store.js';
+import { BucketStore, storeKey, type Takings } from './bucket-store.js';
 import type { Buckets } from './buckets.js';
-import { addBudget, type Budget, setBudget } from './budget-headers.js';
+import { addBudget, type ChargedBudget, setBudget } from './budget-headers.js';
+import type { BucketRule, Taken } from './token-bucket.js';
 
 export interface RequestLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */
   readonly name: string;
   /** A function where it depends on the caller. */
   readonly perMinute: number | ((res: Response) => number);
-  /** Whose bucket a request is charged to. */
-  readonly keyOf: (req: Request, res: Response) => string;
-  /** Requests that the limit does not concern. Default: none. */
-  readonly skip?: (req: Request, res: Response) => boolean;
+  /** Whose bucket a request is charged to. Null: the limit does not concern it. */
+  readonly keyOf: (req: Request, res: Response) => string | null;
   /** Creates the API's error for a request that finds the bucket empty. */
   readonly refuse: (retryAfterSeconds: number) => Error;
 }
@@ -20,101 +19,124 @@ export interface RequestLimit {
 export interface RequestLimiter {
   /** Charges a request or refuses it. */
   readonly check: RequestHandler;
-  /** Gives back a request's charge, as if the request had never been made. */
+  /** Gives back a request's charges, as if the request had never been made. */
   giveBack(res: Response): void;
+  /** Whether `check` would let a request pass, if that is known without waiting. Charges nothing. */
+  hasRoom(req: Request, res: Response): boolean;
 }
 
-/** What a request was charged, in the library's terms. */
-export interface Charge extends RateLimitInfo {
-  readonly resetTime: BucketTime;
+/** What a request was charged by one limit. */
+export interface Charge {
+  readonly limit: RequestLimit;
+  readonly bucket: string;
+  readonly rule: BucketRule;
+  readonly taken: Taken;
+  /** When the bucket is full again, in ms since 1970. */
+  readonly fullAt: number;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * A request limit as a token bucket: `n` per minute allows a burst of `n`, then `n / 60` per second. A fixed window
- * would lock a client out for up to a minute, and many clients give up sooner.
+ * Request limits as token buckets: `n` per minute allows a burst of `n`, then `n / 60` per second. A fixed window would lock a
+ * client out for up to a minute, and many clients give up sooner. A request is charged by each limit, up to the first that
+ * refuses it.
  */
-export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLimiter {
-  const { check, takeBack } = bucketLimiter(buckets, limit);
+export function requestLimiter(buckets: Buckets, limits: readonly RequestLimit[]): RequestLimiter {
+  const { check, takeBack, hasRoom } = bucketLimiter(buckets, limits);
   return {
     check,
+    hasRoom,
     giveBack(res) {
-      const charge = takeBack(res);
-      if (charge === null) return;
-      // Does not wait for Redis: the bucket's state can be predicted.
-      const resetAt = new Date(charge.resetTime.getTime() - MINUTE_MS / charge.limit);
-      addBudget(res, limit.name, { limit: charge.limit, remaining: charge.remaining + 1, resetAt, isFree: true });
+      for (const { limit, rule, taken, fullAt } of takeBack(res)) {
+        // Does not wait for Redis: the bucket's state can be predicted.
+        const resetAt = fullAt - MINUTE_MS / rule.capacity;
+        addBudget(res, limit.name, { limit: rule.capacity, remaining: taken.remaining + 1, resetAt, isFree: true });
+      }
     },
   };
 }
 
-export interface BucketLimiter {
-  readonly check: RequestHandler;
-  chargeOf(res: Response): Charge | null;
-  /** Gives back a request's charge. @returns null when it has none */
-  takeBack(res: Response): Charge | null;
+export interface BucketLimiter extends Pick<RequestLimiter, 'check' | 'hasRoom'> {
+  /** Without the limit that refused the request. */
+  chargesOf(res: Response): readonly Charge[];
+  /** Gives back a request's charges, and returns them. */
+  takeBack(res: Response): readonly Charge[];
 }
 
-/** @param patienceMs how long a request would wait for its token; its charge says how long it must. Default: 0 */
-export function bucketLimiter(buckets: Buckets, limit: RequestLimit, patienceMs = 0): BucketLimiter {
-  const { perMinute } = limit;
-  const perMinuteOf = typeof perMinute === 'function' ? perMinute : () => perMinute;
-  const store = new BucketStore(buckets, MINUTE_MS, `${limit.name}:`, patienceMs);
-  const charges = new WeakMap<Response, Charge>();
-  const property = `limit:${limit.name}`;
-  const chargeOf = (req: Request): Charge | undefined =>
-    (req as Request & Record<string, Charge | undefined>)[property];
+/**
+ * All limits in one instance of express-rate-limit, whose chain of promises takes longer than the buckets.
+ *
+ * @param patienceMs how long a request would wait for its tokens; its charges say how long it must. Default: 0
+ */
+export function bucketLimiter(buckets: Buckets, limits: readonly RequestLimit[], patienceMs = 0): BucketLimiter {
+  const names = limits.map(({ name }) => name);
+  const charges = new WeakMap<Response, readonly Charge[]>();
+  const property = `limit:${names.join('+')}`;
+  const takenFor = (req: Request): Charge[] => {
+    const { resetTime } = (req as Request & Record<string, RateLimitInfo>)[property] as RateLimitInfo;
+    const { each } = resetTime as Takings;
+    const now = (resetTime as Takings).getTime();
+    return each.map(({ asked: { limit, bucket, rule }, taken }) => {
+      return { limit: limits[limit] as RequestLimit, bucket, rule, taken, fullAt: now + taken.fullInMs };
+    });
+  };
+  const keyOf = (req: Request, res: Response): string =>
+    storeKey(
+      limits.map(({ perMinute, keyOf }) => {
+        const key = keyOf(req, res);
+        return key === null ? null : { key, capacity: typeof perMinute === 'function' ? perMinute(res) : perMinute };
+      }),
+    );
+  const store = new BucketStore(buckets, names, MINUTE_MS, patienceMs);
   const middleware = rateLimit({
     windowMs: MINUTE_MS,
-    limit: (_req, res) => perMinuteOf(res),
+    limit: 1,
     store,
-    keyGenerator: (req, res) => storeKey(perMinuteOf(res), limit.keyOf(req, res)),
-    skip: limit.skip ?? (() => false),
+    keyGenerator: keyOf,
     requestPropertyName: property,
     // The headers follow the DNS API's upstream, which the library does not support: see `addBudget`.
     standardHeaders: false,
     legacyHeaders: false,
-    handler: (req, res, next) => next(refusalOf(res, limit, chargeOf(req) as Charge)),
+    handler(req, res, next) {
+      const taken = takenFor(req);
+      const refused = taken.pop() as Charge;
+      charges.set(res, taken);
+      next(refusalOf(res, refused));
+    },
   });
   const check: RequestHandler = (req, res, next) =>
     middleware(req, res, (error?: unknown) => {
-      const charge = chargeOf(req);
-      if (error === undefined && charge !== undefined) {
-        charges.set(res, charge);
-        addBudget(res, limit.name, budgetOf(charge));
-      }
-      next(error);
+      if (error !== undefined) return next(error);
+      const taken = takenFor(req);
+      charges.set(res, taken);
+      for (const charge of taken) addBudget(res, charge.limit.name, budgetOf(charge));
+      next();
     });
   return {
     check,
-    chargeOf: (res) => charges.get(res) ?? null,
+    hasRoom: (req, res) => store.hasAll(keyOf(req, res)),
+    chargesOf: (res) => charges.get(res) ?? [],
     takeBack(res) {
-      const charge = charges.get(res);
-      if (charge === undefined) return null;
+      const taken = charges.get(res) ?? [];
       charges.delete(res);
-      store.decrement(charge.key).catch(() => undefined);
-      return charge;
+      for (const { bucket, rule } of taken) {
+        const given = buckets.giveBack(bucket, rule);
+        if (given instanceof Promise) given.catch(() => undefined);
+      }
+      return taken;
     },
   };
 }
 
 /** Reports the limit that refuses a request, in headers and as the API's error. */
-export function refusalOf(res: Response, { name, refuse }: RequestLimit, charge: Charge): Error {
-  setBudget(res, name, budgetOf(charge));
-  return refuse(Math.max(1, Math.ceil(charge.resetTime.retryInMs / 1_000)));
+export function refusalOf(res: Response, charge: Charge): Error {
+  setBudget(res, charge.limit.name, budgetOf(charge));
+  return charge.limit.refuse(Math.max(1, Math.ceil(charge.taken.retryInMs / 1_000)));
 }
 
-const budgetOf = ({ limit, remaining, resetTime }: Charge): Budget => ({ limit, remaining, resetAt: resetTime });
-
-/** Runs middlewares one after the other, up to the first error. */
-export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler {
-  return handlers.reduceRight<RequestHandler>(
-    (rest, handler) => (req, res, next) =>
-      handler(req, res, (error?: unknown) => {
-        if (error === undefined) rest(req, res, next);
-        else next(error);
-      }),
-    (_req, _res, next) => next(),
-  );
-}
+const budgetOf = ({ rule, taken, fullAt }: Charge): ChargedBudget => ({
+  limit: rule.capacity,
+  remaining: taken.remaining,
+  resetAt: fullAt,
+});

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   accountOf,
   bearerToken,
@@ -149,7 +150,7 @@ export function refuseCrossSite(publicUrl: () => string): RequestHandler {
 /** The sender of a request before it is looked up: the cookie or the token, and the team in the path. */
 export function unverifiedFlightOwnerOf(req: Request): string | null {
   const cookie = sessionCookieOf(req) ?? bearerToken(req.rawHeaders);
-  return cookie === null ? null : `${cookie} ${teamIn(req) ?? ''}`;
+  return cookie === null ? null : hash('sha256', `${cookie} ${teamIn(req) ?? ''}`, 'base64');
 }
 
 /** The owner of a request once its caller is looked up: the team in the path for its members, otherwise the user. */

@@ -17,21 +17,26 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     refuse: (seconds, whose) =>
       refusal(`Too many requests from this ${whose}. Try again after the time in Retry-After.`)(seconds),
   });
-  const perSession = requestLimiter(buckets, {
-    name: 'cluster-api/session',
-    perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perSessionPerMinute,
-    skip: (_req, res) => !isKnown(res),
-    // All tokens of an account share its limit.
-    keyOf: (_req, res) => accountOf(res)?.id ?? `${sessionOf(res)?.id}`,
-    refuse: refusal('Too many requests from this session or service account. Try again after the time in Retry-After.'),
-  });
+  const perSession = requestLimiter(buckets, [
+    {
+      name: 'cluster-api/session',
+      perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perSessionPerMinute,
+      // All tokens of an account share its limit.
+      keyOf: (_req, res) => accountOf(res)?.id ?? sessionOf(res)?.id ?? null,
+      refuse: refusal(
+        'Too many requests from this session or service account. Try again after the time in Retry-After.',
+      ),
+    },
+  ]);
   const ofSignIns = (name: string, what: string) =>
-    requestLimiter(buckets, {
-      name: `cluster-api/${name}`,
-      perMinute: limits.signInRequestsPerAddressPerMinute,
-      keyOf: addressOf,
-      refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
-    });
+    requestLimiter(buckets, [
+      {
+        name: `cluster-api/${name}`,
+        perMinute: limits.signInRequestsPerAddressPerMinute,
+        keyOf: addressOf,
+        refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
+      },
+    ]);
   return {
     /** Runs before the session is looked up. Counts the requests without a session. */
     perAddress: perAddress.check,

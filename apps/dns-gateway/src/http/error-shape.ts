@@ -1,8 +1,8 @@
 import { type DnsErrorCode, InvalidBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
 import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
-import type { Response } from 'express';
-import { DnsError, type SpentBudget, unavailable } from '../dns-error.js';
+import { setBudget } from '@corral/rate-limit';
+import { DnsError, unavailable } from '../dns-error.js';
 
 /** Everything wrong inside of a body is one code, as at the upstream. */
 const codes: Readonly<Record<RequestFaultKind, DnsErrorCode>> = {
@@ -38,17 +38,10 @@ export const dnsErrors: ErrorShape<DnsError> = {
   unexpected: () => new DnsError('server_error', 'An internal error occurred. Quote the X-Correlation-Id.'),
   bodyOf: ({ code, message, details }) => JSON.stringify({ error: { code, message, details } }),
   setHeaders(res, { budget }) {
-    if (budget !== null) stateSpent(res, budget);
+    // Without its limit, if that is not known: none is better than that of another budget.
+    if (budget !== null) setBudget(res, 'spent', { ...budget, resetAt: budget.resetAt.getTime() });
   },
 };
-
-function stateSpent(res: Response, { limit, remaining, resetAt }: SpentBudget): void {
-  // No limit is better than that of another budget.
-  if (limit === null) res.removeHeader('RateLimit-Limit');
-  else res.setHeader('RateLimit-Limit', limit);
-  res.setHeader('RateLimit-Remaining', remaining);
-  res.setHeader('RateLimit-Reset', Math.ceil(resetAt.getTime() / 1_000));
-}
 
 function invalidBody({ message, fields }: InvalidBody): DnsError {
   const listed = fields.map((field) => ({ name: field.name || 'body', messages: [field.message] }));

@@ -4,9 +4,8 @@ import { clientGone, setAside } from '@corral/http-api';
 import {
   addressLimiter,
   type Buckets,
-  type Budget,
+  type ChargedBudget,
   type Clock,
-  inOrder,
   type KeyedSemaphore,
   patientLimiter,
   reportedBudget,
@@ -62,6 +61,8 @@ interface RequestLimitsDeps {
   readonly places: KeyedSemaphore;
   /** The places of its waiting reads. */
   readonly readPlaces: KeyedSemaphore;
+  /** Whether the token of a request is known to be good, so that its address would get back its charge. */
+  readonly recognizes: (req: Request) => boolean;
   /** For all that a write waits for. */
   readonly writeWaitMs: number;
   /** The same of a read of one record set. */
@@ -69,8 +70,10 @@ interface RequestLimitsDeps {
 }
 
 export interface RequestLimits {
-  /** Before the token is looked at: what is left of it counts tokens that are not good. */
+  /** Of pages, for which no token is asked. */
   readonly perAddress: RequestHandler;
+  /** The same before the token is looked at: what is left of it counts tokens that are not good. */
+  readonly beforeToken: RequestHandler;
   /** Token and team, once the token was found good. Beyond them writes and reads of one record set wait, other reads are refused. */
   readonly perCaller: RequestHandler;
   /** The time on the clock until which a write may wait. */
@@ -78,7 +81,7 @@ export interface RequestLimits {
   /** Undoes every charge of a request that was of no effect. */
   giveBack(res: Response): void;
   /** What is left to the caller after a request that both limits were charged for. */
-  leftOf(res: Response): { readonly token: Budget; readonly team: Budget };
+  leftOf(res: Response): { readonly token: ChargedBudget; readonly team: ChargedBudget };
 }
 
 /** The request limits, in the order in which a request meets them. */
@@ -103,8 +106,8 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).accountId,
     refuse: refusal('of this team'),
   };
-  const [perToken, perTeam] = [requestLimiter(buckets, tokenLimit), requestLimiter(buckets, teamLimit)];
-  const readAny = inOrder(perToken.check, perTeam.check);
+  const ofCaller = [tokenLimit, teamLimit];
+  const impatient = requestLimiter(buckets, ofCaller);
   // One line for both: they wait for the same tokens.
   const lines = waitingLines(clock);
   const patient = (places: KeyedSemaphore, patienceMs: number) =>
@@ -112,7 +115,7 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
       buckets,
       lines,
       places,
-      limits: [tokenLimit, teamLimit],
+      limits: ofCaller,
       placeOf: (res) => dnsCallerOf(res).tokenId,
       patienceMs,
       goneOf: clientGone,
@@ -124,6 +127,11 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   };
   return {
     perAddress: perAddress.check,
+    beforeToken(req, res, next) {
+      const isFree = deps.recognizes(req) && requestKind(req) !== 'action' && perAddress.hasRoom(req, res);
+      if (isFree) next();
+      else perAddress.check(req, res, next);
+    },
     perCaller(req, res, next) {
       // A request without a token has only its address to be counted by.
       if (findDnsCaller(res) === null) return next();
@@ -136,21 +144,21 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
         deadlines.set(res, clock.now() + waitMs);
         return limiter.check(req, res, next);
       }
-      return readAny(req, res, next);
+      return impatient.check(req, res, next);
     },
     deadlineOf,
     giveBack(res) {
-      for (const limiter of [perAddress, perToken, perTeam, patience.write.limiter, patience.rrset.limiter])
+      for (const limiter of [perAddress, impatient, patience.write.limiter, patience.rrset.limiter])
         limiter.giveBack(res);
     },
     leftOf: (res) => ({ token: chargedTo(res, tokenLimit.name), team: chargedTo(res, teamLimit.name) }),
   };
 }
 
-function chargedTo(res: Response, name: string): Budget {
+function chargedTo(res: Response, name: string): ChargedBudget {
   const budget = reportedBudget(res, name);
   if (budget === null) throw new Error(`The limit of the ${name} was not charged for this request`);
-  return budget;
+  return budget as ChargedBudget;
 }
 
 const refusal = (whose: string) => (retryAfterSeconds: number) =>

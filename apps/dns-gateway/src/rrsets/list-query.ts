@@ -23,8 +23,19 @@ export function parsePage(query: URLSearchParams): Page {
   };
 }
 
+const firstPage: RrsetQuery = {
+  page: 1,
+  perPage: dnsLimits.perPageDefault,
+  name: null,
+  types: [],
+  labels: null,
+  sort: [],
+};
+
 /** @throws DnsError `invalid_input` with the name of the parameter */
 export function parseRrsetQuery(query: URLSearchParams): RrsetQuery {
+  // The most common one.
+  if (query.size === 0) return firstPage;
   return { ...parsePage(query), name: query.get('name'), types: query.getAll('type'), ...parseSelection(query) };
 }
 

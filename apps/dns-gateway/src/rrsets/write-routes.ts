@@ -169,7 +169,7 @@ function changesNothing(write: RrsetWrite, value: object, body: string): boolean
 /** Adds the upstream's budget, which may be tighter than our own limits. */
 function tellUpstream(res: Response, { limit, remaining, resetAt }: BudgetReading): void {
   if (limit === null || remaining === null || resetAt === null) return;
-  addBudget(res, 'upstream', { limit, remaining, resetAt });
+  addBudget(res, 'upstream', { limit, remaining, resetAt: resetAt.getTime() });
 }
 
 /** An answer counts as delivered once it was written to an open connection. */

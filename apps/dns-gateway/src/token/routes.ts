@@ -2,7 +2,7 @@ import { DNS_SCOPE, type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { coveredRoot, coversType, type TokenBody, writableTypes } from '@corral/contracts';
 import type { ReadTokenUse, RecordQuota, TokenUse } from '@corral/dns-data';
 import { sendJsonText } from '@corral/http-api';
-import type { Budget } from '@corral/rate-limit';
+import type { ChargedBudget } from '@corral/rate-limit';
 import type { RequestHandler } from 'express';
 import { tokenUnknown } from '../dns-error.js';
 import type { RequestLimits } from '../http/rate-limits.js';
@@ -61,7 +61,11 @@ function reachOf(caller: DnsCaller): Pick<TokenBody, 'names' | 'types'> {
   return { names: [coveredRoot(caller)], types: writableTypes.filter((type) => coversType(caller, type)) };
 }
 
-const leftBody = ({ limit, remaining, resetAt }: Budget) => ({ limit, remaining, reset_at: resetAt.toISOString() });
+const leftBody = ({ limit, remaining, resetAt }: ChargedBudget) => ({
+  limit,
+  remaining,
+  reset_at: new Date(resetAt).toISOString(),
+});
 
 function quotaBody({ kind }: DnsCaller, { used, reserved, recordsMax }: TokenUse, quota: RecordQuota) {
   const limit = kind === 'demo' ? quota.recordsPerDemo : (recordsMax ?? quota.recordsPerTeam);

@@ -8,8 +8,8 @@ import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { authorities } from '../garden/authorities.js';
 import { catalogue } from '../garden/catalogue.js';
-import { cleanUpGarden, cleanupStore } from '../garden/clean-up.js';
-import { countNodes, countStore } from '../garden/count-nodes.js';
+import { cleanUpGarden, cleanupStore, isCleanUpDue } from '../garden/clean-up.js';
+import { countNodes, countStore, isCountDue } from '../garden/count-nodes.js';
 import { dueStore } from '../garden/due-store.js';
 import { followShoots } from '../garden/follow-shoots.js';
 import { gardenGate } from '../garden/gate.js';
@@ -19,12 +19,13 @@ import { holdStore, unlessHeld } from '../hold/hold-store.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
 import { tokenOpener } from '../loop/provider-token.js';
-import { sweepDue } from '../loop/sweep-due.js';
+import type { RecurringJob } from '../loop/recurring.js';
+import { isSweepNeeded, sweepDue } from '../loop/sweep-due.js';
 import { passTraces } from '../loop/traced-work.js';
-import { clusterWakeUps, serverWakeUps } from '../loop/wake-ups.js';
-import { priceStore } from '../upkeep/price-store.js';
+import { clusterWakeUps, serverWakerSoon } from '../loop/wake-ups.js';
+import { isPriceReadingDue, priceStore } from '../upkeep/price-store.js';
 import { refreshPrices } from '../upkeep/refresh-prices.js';
-import { verificationStore } from '../upkeep/verification-store.js';
+import { isVerificationDue, verificationStore } from '../upkeep/verification-store.js';
 import { verifyConnections } from '../upkeep/verify-connections.js';
 import { desiredStore } from './desired-store.js';
 import { reconcileHandler, upkeepHandlers } from './handlers.js';
@@ -73,7 +74,8 @@ export interface ClusterWorkers {
   countNodes(signal: AbortSignal): Promise<number>;
   readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
   readonly concurrency: number;
-  /** Schedules the recurring jobs. Watches the Shoots and probes the garden unless another process does. */
+  readonly recurring: readonly RecurringJob[];
+  /** Watches the Shoots and probes the garden unless another process does. */
   start(): { close(): Promise<void> };
 }
 
@@ -91,7 +93,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
-  const wakeUps = clusterWakeUps(queue);
+  const wakeUps = clusterWakeUps(queue, leases);
   const gate = gardenGate({
     places: settings.concurrency,
     onPause(pause) {
@@ -152,7 +154,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const onGardenBack = wakeWaiting({
     waiters: [
       { makeDue: (withinMs) => dueTimes.makeWaitingDue(waitsForGarden, withinMs), wake: wakeUps.wakeSoon },
-      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakeUps(queue).wakeSoon },
+      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakerSoon(queue) },
     ],
     log,
   });
@@ -195,22 +197,28 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
       }),
     },
     concurrency: settings.concurrency,
+    recurring: recurringJobs(settings),
     start() {
-      queue.schedule('sweep-clusters', {}, settings.sweepIntervalMs);
-      queue.schedule('verify-connections', {}, settings.verifyIntervalMs);
-      queue.schedule('refresh-prices', {}, settings.verifyIntervalMs);
-      queue.schedule('count-nodes', {}, settings.sweepIntervalMs);
-      queue.schedule('clean-up-garden', {}, CLEAN_UP_INTERVAL_MS);
-      const store = leadershipStore(pool);
-      const one = { store, holder: randomUUID(), leaseMs: WATCH_LEASE_MS, log };
       const watch = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));
-      const tasks = [
-        lead({ ...one, name: 'watch-shoots', work: watch }),
-        lead({ ...one, name: 'probe-garden', work: probe }),
-      ];
-      return { close: async () => void (await Promise.all(tasks.map((task) => task.close()))) };
+      return lead({
+        store: leadershipStore(pool),
+        tasks: { 'watch-shoots': watch, 'probe-garden': probe },
+        holder: randomUUID(),
+        leaseMs: WATCH_LEASE_MS,
+        log,
+      });
     },
   };
+}
+
+function recurringJobs({ sweepIntervalMs, verifyIntervalMs }: ClusterSettings): RecurringJob[] {
+  return [
+    { name: 'sweep-clusters', payload: {}, everyMs: sweepIntervalMs, isNeeded: isSweepNeeded(clusterTable) },
+    { name: 'count-nodes', payload: {}, everyMs: sweepIntervalMs, isNeeded: isCountDue },
+    { name: 'verify-connections', payload: {}, everyMs: verifyIntervalMs, isNeeded: isVerificationDue },
+    { name: 'refresh-prices', payload: {}, everyMs: verifyIntervalMs, isNeeded: isPriceReadingDue },
+    { name: 'clean-up-garden', payload: {}, everyMs: CLEAN_UP_INTERVAL_MS, isNeeded: isCleanUpDue },
+  ];
 }
 
 /**

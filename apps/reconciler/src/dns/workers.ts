@@ -5,6 +5,10 @@ import {
   actionStore,
   demoEnds,
   driftReporter,
+  isClearingDue,
+  isExpiryDue,
+  isLookUpDue,
+  isSettlementDue,
   mirrorStore,
   pollTurns,
   settlementStore,
@@ -17,6 +21,7 @@ import type { HcloudClient } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { holdStore } from '../hold/hold-store.js';
+import type { RecurringJob } from '../loop/recurring.js';
 import { type ClearResult, clearDemos, type ExpireResult, expireDemos } from './end-demos.js';
 import { dnsHandlers } from './handlers.js';
 import { type LookUpResult, lookUpActions } from './look-up-actions.js';
@@ -62,8 +67,9 @@ export interface DnsWorkers {
   readonly handlers: JobHandlers<'dns'>;
   /** Maximum number of concurrent jobs: one pass of each loop, and room for a request. */
   readonly concurrency: number;
-  /** Schedules the recurring jobs. */
-  schedule(): void;
+  readonly recurring: readonly RecurringJob[];
+  /** Requests a sync. */
+  start(): void;
 }
 
 /** Delay before an uncertain deletion is settled, because the upstream may still be processing it. */
@@ -73,7 +79,7 @@ const LEASE_MARGIN_MS = 5_000;
 /** Interval of the check whether actions may be polled. The check costs no upstream call. */
 const LOOK_UP_CHECK_MS = 2_000;
 
-/** Wires the loops over the DNS mirror. Has no effect until `schedule`. */
+/** Wires the loops over the DNS mirror. Has no effect until `start`. */
 export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }: DnsWorkerDeps): DnsWorkers {
   const { zoneName, demoZoneName, graceMs, upstreamMsMax } = settings;
   const settlements = settlementStore(pool);
@@ -118,15 +124,21 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
     lookUpActions: lookUp,
     handlers: dnsHandlers({ settle, lookUp, sync, syncDemos, expire, clear, holds: holdStore(pool), queue, graceMs }),
     concurrency: 7,
-    schedule() {
-      // The schedule keeps its interval across restarts. A start triggers a sync immediately.
-      void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' });
-      queue.schedule('zone-sync', { reason: 'schedule' }, settings.syncIntervalMs);
-      queue.schedule('settle-writes', {}, settings.settleIntervalMs);
-      queue.schedule('look-up-actions', {}, Math.min(LOOK_UP_CHECK_MS, settings.actionIntervalMs));
-      // Also without a demo zone: existing demos must still expire.
-      queue.schedule('expire-demos', {}, settings.demoIntervalMs);
-      queue.schedule('clear-demos', {}, settings.demoIntervalMs);
-    },
+    recurring: recurringJobs(settings),
+    // The schedule keeps its interval across restarts. A start triggers a sync immediately.
+    start: () => void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' }),
   };
+}
+
+function recurringJobs(settings: DnsSettings): RecurringJob[] {
+  const { syncIntervalMs, settleIntervalMs, actionIntervalMs, demoIntervalMs } = settings;
+  const lookUpMs = Math.min(LOOK_UP_CHECK_MS, actionIntervalMs);
+  return [
+    { name: 'zone-sync', payload: { reason: 'schedule' }, everyMs: syncIntervalMs, isNeeded: null },
+    { name: 'settle-writes', payload: {}, everyMs: settleIntervalMs, isNeeded: isSettlementDue },
+    { name: 'look-up-actions', payload: {}, everyMs: lookUpMs, isNeeded: isLookUpDue },
+    // Also without a demo zone: existing demos must still expire.
+    { name: 'expire-demos', payload: {}, everyMs: demoIntervalMs, isNeeded: isExpiryDue },
+    { name: 'clear-demos', payload: {}, everyMs: demoIntervalMs, isNeeded: isClearingDue },
+  ];
 }

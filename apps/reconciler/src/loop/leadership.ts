@@ -4,20 +4,20 @@ import type { Log } from '@corral/service';
 
 interface LeadOptions {
   readonly store: LeadershipStore;
-  /** Name of the task. */
-  readonly name: string;
+  /** What to do as the leader of the task of that name, until the signal aborts. Is started again when it ends early. */
+  readonly tasks: Readonly<Record<string, Work>>;
   /** Unique id of this process. */
   readonly holder: string;
-  /** How long the holder may be silent before another process takes the task over, in milliseconds. */
+  /** How long the holder may be silent before another process takes a task over, in milliseconds. */
   readonly leaseMs: number;
-  /** Performs the task until the signal aborts. Is started again when it ends early. */
-  readonly work: (signal: AbortSignal) => Promise<void>;
   readonly log: Log;
 }
 
+type Work = (signal: AbortSignal) => Promise<void>;
+
 export interface Leading {
-  isLeading(): boolean;
-  /** Ends the task and leaves it to another process. Never rejects. */
+  isLeading(name: string): boolean;
+  /** Ends the tasks and leaves them to other processes. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -25,15 +25,52 @@ export interface Leading {
 const BROKEN_PAUSE_MS = 1_000;
 
 /**
- * Performs a task while this process is its leader. Two processes may briefly perform it concurrently, when one hangs and does not
- * notice that its lease has ended. The task must tolerate that.
+ * Performs each task while this process is its leader. Two processes may briefly perform one concurrently, when one hangs and does
+ * not notice that its lease has ended. Tasks must tolerate that. All leases are held with one statement.
  */
-export function lead({ store, name, holder, leaseMs, work, log }: LeadOptions): Leading {
+export function lead({ store, tasks, holder, leaseMs, log }: LeadOptions): Leading {
   const stopped = new AbortController();
-  let term: AbortController | null = null;
-  let working: Promise<void> = Promise.resolve();
+  const terms = new Map(Object.entries(tasks).map(([name, work]) => [name, termOf({ name, work, holder, log })]));
+  const names = [...terms.keys()];
 
-  const runTask = async (signal: AbortSignal): Promise<void> => {
+  const run = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      // Counted from before the query, so that we never assume leadership for longer than others do.
+      const askedAt = performance.now();
+      const ours = await store.hold(names, holder, leaseMs).catch((error: unknown) => {
+        log.warn('leadership not known', { tasks: names, error });
+        return null;
+      });
+      for (const [name, term] of terms) {
+        if (ours !== null) term.setEnd(ours.has(name) ? askedAt + leaseMs : 0);
+        if (!stopped.signal.aborted) term.follow();
+      }
+      await pause(leaseMs / 4, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+  };
+  const running = run();
+
+  return {
+    isLeading: (name) => terms.get(name)?.isOn() ?? false,
+    async close() {
+      stopped.abort();
+      await Promise.all([...terms.values()].map((term) => term.end()));
+      await running;
+      await store
+        .giveUp(names, holder)
+        .catch((error: unknown) => log.warn('leadership not given up', { tasks: names, error }));
+    },
+  };
+}
+
+/** The time during which this process performs a task. */
+function termOf({ name, work, holder, log }: { name: string; work: Work; holder: string; log: Log }) {
+  let ownUntil = 0;
+  let current: AbortController | null = null;
+  let working: Promise<void> = Promise.resolve();
+  let leaving: Promise<void> | null = null;
+
+  const perform = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       try {
         await work(signal);
@@ -45,68 +82,69 @@ export function lead({ store, name, holder, leaseMs, work, log }: LeadOptions): 
   };
   const begin = (): void => {
     log.info('task taken', { task: name, holder });
-    term = new AbortController();
-    working = runTask(term.signal);
+    current = new AbortController();
+    working = perform(current.signal);
   };
-  const end = async (): Promise<void> => {
-    if (term === null) return;
-    term.abort();
-    term = null;
+  const leave = async (): Promise<void> => {
     await working;
+    leaving = null;
     log.info('task left', { task: name, holder });
   };
-
-  const run = async (): Promise<void> => {
-    let ownUntil = 0;
-    while (!stopped.signal.aborted) {
-      // Counted from before the query, so that we never assume leadership for longer than others do.
-      const askedAt = performance.now();
-      const isOurs = await store.hold(name, holder, leaseMs).catch((error: unknown) => {
-        log.warn('leadership not known', { task: name, error });
-        return null;
-      });
-      if (isOurs) ownUntil = askedAt + leaseMs;
-      if (isOurs === false) ownUntil = 0;
-      const isLeading = performance.now() < ownUntil && !stopped.signal.aborted;
-      if (isLeading && term === null) begin();
-      if (!isLeading) await end();
-      await pause(leaseMs / 4, undefined, { signal: stopped.signal }).catch(() => undefined);
+  const end = async (): Promise<void> => {
+    if (current !== null) {
+      current.abort();
+      current = null;
+      leaving = leave();
     }
+    await leaving;
   };
-  const running = run();
-
   return {
-    isLeading: () => term !== null,
-    async close() {
-      stopped.abort();
-      await end();
-      await running;
-      await store
-        .giveUp(name, holder)
-        .catch((error: unknown) => log.warn('leadership not given up', { task: name, error }));
+    isOn: () => current !== null,
+    /** @param until on the monotonic clock, in milliseconds */
+    setEnd(until: number) {
+      ownUntil = until;
     },
+    /** Begins or ends it as the time says. A task that is slow to end delays no other, and does not begin again before. */
+    follow(): void {
+      const isOurs = performance.now() < ownUntil;
+      if (isOurs && current === null && leaving === null) begin();
+      if (!isOurs) void end();
+    },
+    end,
   };
 }
 
-/** A task with one leader per installation, stored as a row with the holder and the end of its lease. */
+/** Tasks with one leader per installation, each stored as a row with the holder and the end of its lease. */
 export const leadershipStore = (pool: Pool) => ({
-  /** Acquires a free task, or extends our own lease. @returns whether it is ours for `leaseMs` */
-  async hold(name: string, holder: string, leaseMs: number): Promise<boolean> {
-    const { rowCount } = await pool.query(
+  /**
+   * Acquires free tasks, and extends our own leases. Only reads while others have them.
+   *
+   * @returns which are ours for `leaseMs`
+   */
+  async hold(names: readonly string[], holder: string, leaseMs: number): Promise<ReadonlySet<string>> {
+    const { rows } = await pool.query<{ name: string }>(
       `INSERT INTO leadership (name, holder, until)
-       VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3::float8 / 1000))
+       SELECT name, $2, clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+       FROM unnest($1::text[]) AS wanted (name)
+       WHERE NOT EXISTS (SELECT FROM leadership
+                         WHERE leadership.name = wanted.name AND holder <> $2 AND until > ${rowClock})
+       ORDER BY name
        ON CONFLICT (name) DO UPDATE
        SET holder = excluded.holder, until = excluded.until,
            fence = leadership.fence + CASE WHEN leadership.holder = excluded.holder THEN 0 ELSE 1 END
-       WHERE leadership.holder = excluded.holder OR leadership.until <= ${rowClock}`,
-      [name, holder, leaseMs],
+       WHERE leadership.holder = excluded.holder OR leadership.until <= ${rowClock}
+       RETURNING name`,
+      [names, holder, leaseMs],
     );
-    return rowCount === 1;
+    return new Set(rows.map(({ name }) => name));
   },
 
-  /** Releases the task to the next process that asks. */
-  async giveUp(name: string, holder: string): Promise<void> {
-    await pool.query('UPDATE leadership SET until = clock_timestamp() WHERE name = $1 AND holder = $2', [name, holder]);
+  /** Releases tasks to the next process that asks. */
+  async giveUp(names: readonly string[], holder: string): Promise<void> {
+    await pool.query('UPDATE leadership SET until = clock_timestamp() WHERE name = ANY ($1) AND holder = $2', [
+      names,
+      holder,
+    ]);
   },
 });
 type LeadershipStore = ReturnType<typeof leadershipStore>;

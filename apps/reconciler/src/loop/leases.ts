@@ -62,7 +62,8 @@ export interface LeasedTable<Id extends LeasedId> {
   readonly isReported: string;
 }
 
-const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
+/** SQL condition for a row without a pass. */
+export const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
 
 /** Time relative to the database's clock, because the clocks of workers may differ. */
 const inMs = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
@@ -165,6 +166,15 @@ export const leaseStore = <Id extends LeasedId>(
         [limit, after?.dueAt ?? null, after?.id ?? null, forMs],
       );
       return rows.map(({ id, due_at }) => ({ id, dueAt: due_at }));
+    },
+
+    /** Those of the rows that have no lease and are due within `inMsMax` milliseconds. */
+    async findDueAmong(ids: readonly Id[], inMsMax: number): Promise<Id[]> {
+      const { rows } = await pool.query<{ id: Id }>(
+        `SELECT id FROM ${table} WHERE id = ANY ($1::uuid[]) AND due_at <= ${inMs('$2')} AND ${isFree}`,
+        [ids, inMsMax],
+      );
+      return rows.map(({ id }) => id);
     },
 
     /** Age of the oldest due row in seconds, or 0 when none is due. */

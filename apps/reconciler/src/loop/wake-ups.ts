@@ -1,6 +1,6 @@
 import type { ClusterId, ServerId } from '@corral/contracts';
 import type { Queue } from '@corral/queue';
-import type { LeaseAnswer, LeasedId } from './leases.js';
+import type { LeaseAnswer, LeasedId, LeaseStore } from './leases.js';
 
 /** Sends hints that clusters or servers may need a pass. A hint that is lost is found by the sweep. */
 export interface WakeUps<Id extends LeasedId> {
@@ -22,35 +22,86 @@ const LATE_MS = 20;
 /** Timers of Node.js fire immediately when they are longer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
+/**
+ * A plan further ahead is a safety net: mostly another process has the passes after it, and knows better. So the row is asked first
+ * whether it is due, with those whose plans end in the same second.
+ */
+const NET_MS = 5_000;
+const TOGETHER_MS = 1_000;
+/** A row that is due this soon counts as due, because clocks differ a little. The pass that is too early plans the rest. */
+const EARLY_MS_MAX = 100;
 
-const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>): WakeUps<Id> => {
+type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
+type Rows<Id extends LeasedId> = Pick<LeaseStore<Id>, 'findDueAmong'>;
+
+const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>, rows: Rows<Id>): WakeUps<Id> => {
   const wake = (id: Id) => nudge(id, { jobId: id });
-  const lateBy = (inMs: number) => Math.max(0, Math.ceil(inMs)) + LATE_MS;
+  const wakeAll = (ids: readonly Id[]) => eachOf(ids, wake);
   const timers = new Map<Id, NodeJS.Timeout>();
+  const wakeDue = inOneTurn<Id>(async (ids) => {
+    const due = await rows.findDueAmong(ids, EARLY_MS_MAX).catch(() => ids);
+    await wakeAll(due);
+  });
   return {
     wake,
-    wakeAll: (ids) => eachOf(ids, wake),
+    wakeAll,
     wakeLater(id, inMs) {
       clearTimeout(timers.get(id));
       timers.delete(id);
       if (inMs === null) return;
+      const delayMs = lateBy(inMs);
+      const isNet = delayMs >= NET_MS;
       const fire = () => {
         timers.delete(id);
-        void wake(id);
+        if (isNet) wakeDue(id);
+        else void wake(id);
       };
-      timers.set(id, setTimeout(fire, Math.min(lateBy(inMs), TIMER_MS_MAX)).unref());
+      timers.set(id, setTimeout(fire, Math.min(isNet ? toWholeSecond(delayMs) : delayMs, TIMER_MS_MAX)).unref());
     },
-    // Another job id, so that it does not delay an immediate one.
-    wakeSoon: (id, inMs) => nudge(id, { jobId: `${id}-soon`, delayMs: lateBy(inMs), delayed: 'replace' }),
+    wakeSoon: wakerSoon(nudge),
   };
 };
 
-export const clusterWakeUps = (queue: Pick<Queue, 'nudge'>): WakeUps<ClusterId> =>
-  wakeUps((clusterId, options) => queue.nudge('reconcile-cluster', { clusterId }, options));
+/** Another job id, so that it does not delay an immediate one. */
+const wakerSoon =
+  <Id extends LeasedId>(nudge: Nudge<Id>): WakeUps<Id>['wakeSoon'] =>
+  (id, inMs) =>
+    nudge(id, { jobId: `${id}-soon`, delayMs: lateBy(inMs), delayed: 'replace' });
 
-export const serverWakeUps = (queue: Pick<Queue, 'nudge'>): WakeUps<ServerId> =>
-  wakeUps((serverId, options) => queue.nudge('reconcile-server', { serverId }, options));
+const lateBy = (inMs: number): number => Math.max(0, Math.ceil(inMs)) + LATE_MS;
+
+function toWholeSecond(delayMs: number): number {
+  const now = performance.now();
+  return Math.ceil(Math.ceil((now + delayMs) / TOGETHER_MS) * TOGETHER_MS - now);
+}
+
+/** Collects what is asked for in one turn of the event loop, and works on it after that. */
+function inOneTurn<T>(work: (items: readonly T[]) => Promise<void>): (item: T) => void {
+  let collected: T[] = [];
+  return (item) => {
+    collected.push(item);
+    if (collected.length > 1) return;
+    setImmediate(() => {
+      const items = collected;
+      collected = [];
+      void work(items);
+    });
+  };
+}
+
+export const clusterWakeUps = (queue: Pick<Queue, 'nudge'>, rows: Rows<ClusterId>): WakeUps<ClusterId> =>
+  wakeUps((clusterId, options) => queue.nudge('reconcile-cluster', { clusterId }, options), rows);
+
+const serverNudge =
+  (queue: Pick<Queue, 'nudge'>): Nudge<ServerId> =>
+  (serverId, options) =>
+    queue.nudge('reconcile-server', { serverId }, options);
+
+export const serverWakeUps = (queue: Pick<Queue, 'nudge'>, rows: Rows<ServerId>): WakeUps<ServerId> =>
+  wakeUps(serverNudge(queue), rows);
+
+export const serverWakerSoon = (queue: Pick<Queue, 'nudge'>): WakeUps<ServerId>['wakeSoon'] =>
+  wakerSoon(serverNudge(queue));
 
 /** Works with limited concurrency. */
 export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -1,12 +1,13 @@
 import type { Pool } from '@corral/database';
-import type { JobHandlers, Queue } from '@corral/queue';
+import type { JobHandlers } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
+import type { RecurringJob } from '../loop/recurring.js';
 import { oneAtATime } from '../loop/run-bounds.js';
 import type { MailServer } from './connect-mail-server.js';
 import type { Place } from './render-invitation.js';
 import { sendMails } from './send-mails.js';
-import { mailStore } from './store.js';
+import { isMailDue, mailStore } from './store.js';
 
 export interface MailWorkerDeps {
   readonly settings: {
@@ -16,7 +17,6 @@ export interface MailWorkerDeps {
     readonly intervalMs: number;
   };
   readonly pool: Pool;
-  readonly queue: Queue;
   readonly mailServer: MailServer;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -26,12 +26,11 @@ export interface MailWorkers {
   sendMails(signal: AbortSignal): Promise<number>;
   readonly handlers: JobHandlers<'mail'>;
   readonly concurrency: number;
-  /** Schedules the recurring job. */
-  schedule(): void;
+  readonly recurring: readonly RecurringJob[];
 }
 
-/** Wires the loop over mails. Has no effect until `schedule`. */
-export function buildMailWorkers({ settings, pool, queue, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
+/** Wires the loop over mails. */
+export function buildMailWorkers({ settings, pool, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
   const outcomes = metrics.counter({
     name: 'corral_mails_total',
     help: 'Deliveries of mails, by outcome',
@@ -49,6 +48,6 @@ export function buildMailWorkers({ settings, pool, queue, mailServer, metrics, l
     handlers: { 'send-mails': oneAtATime(unlessHeld(holdStore(pool), send)) },
     // One job runs. A second one ends immediately, and needs a slot.
     concurrency: 2,
-    schedule: () => queue.schedule('send-mails', {}, settings.intervalMs),
+    recurring: [{ name: 'send-mails', payload: {}, everyMs: settings.intervalMs, isNeeded: isMailDue }],
   };
 }

@@ -9,9 +9,10 @@ import { gardenGate } from '../garden/gate.js';
 import { holdStore } from '../hold/hold-store.js';
 import { type LeasedTable, type LeaseStore, leaseStore } from '../loop/leases.js';
 import { tokenOpener } from '../loop/provider-token.js';
+import type { RecurringJob } from '../loop/recurring.js';
 import { oneAtATime } from '../loop/run-bounds.js';
 import { setOrForget } from '../loop/set-or-forget.js';
-import { sweepDue } from '../loop/sweep-due.js';
+import { isSweepNeeded, sweepDue } from '../loop/sweep-due.js';
 import { passTraces } from '../loop/traced-work.js';
 import { planNext, serverWakeUps, type WakeUps } from '../loop/wake-ups.js';
 import type { ServerTimes } from './model.js';
@@ -106,11 +107,10 @@ export interface ServerWorkers {
   sweep(signal: AbortSignal): Promise<number>;
   readonly handlers: JobHandlers<'servers'>;
   readonly concurrency: number;
-  /** Schedules the recurring job. */
-  schedule(): void;
+  readonly recurring: readonly RecurringJob[];
 }
 
-/** Wires the loop over adopted servers. Has no effect until `schedule`. */
+/** Wires the loop over adopted servers. */
 export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
   const { settings, pool, queue, projects, keys, log } = deps;
   const leases = leaseStore(pool, serverTable);
@@ -149,13 +149,15 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
       'reconcile-server': reconcileServerHandler({
         pass,
         traced: passTraces(pool),
-        wakeUps: serverWakeUps(queue),
+        wakeUps: serverWakeUps(queue, leases),
         metrics,
         log,
       }),
       'sweep-servers': oneAtATime(sweep),
     },
-    schedule: () => void queue.schedule('sweep-servers', {}, settings.sweepIntervalMs),
+    recurring: [
+      { name: 'sweep-servers', payload: {}, everyMs: settings.sweepIntervalMs, isNeeded: isSweepNeeded(serverTable) },
+    ],
   };
 }
 

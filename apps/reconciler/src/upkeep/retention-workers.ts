@@ -1,6 +1,7 @@
 import { type Pool, retentionRules, type Swept, sweepRetention } from '@corral/database';
-import type { JobHandlers, Queue } from '@corral/queue';
+import type { JobHandlers } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
+import type { RecurringJob } from '../loop/recurring.js';
 import { oneAtATime } from '../loop/run-bounds.js';
 import { countOperations, operationEndMetrics } from './count-operations.js';
 import { openOperationMetrics } from './open-operations.js';
@@ -12,7 +13,6 @@ export interface RetentionWorkerDeps {
     readonly auditDays: number;
   };
   readonly pool: Pool;
-  readonly queue: Queue;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -20,16 +20,15 @@ export interface RetentionWorkerDeps {
 export interface RetentionWorkers {
   sweep(signal: AbortSignal): Promise<Swept>;
   readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention' | 'count-operations'>;
-  /** Schedules the recurring jobs. */
-  schedule(): void;
+  readonly recurring: readonly RecurringJob[];
 }
 
 const INTERVAL_MS = 600_000;
 const COUNT_INTERVAL_MS = 30_000;
 const SIZES_INTERVAL_MS = 60_000;
 
-/** Wires the sweep over rows past their retention, and the count of operations that end. Has no effect until `schedule`. */
-export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: RetentionWorkerDeps): RetentionWorkers {
+/** Wires the sweep over rows past their retention, and the count of operations that end. */
+export function buildRetentionWorkers({ settings, pool, metrics, log }: RetentionWorkerDeps): RetentionWorkers {
   const swept = metrics.counter({
     name: 'corral_retention_rows_total',
     help: 'Rows removed or shortened after their retention, by rule',
@@ -47,9 +46,9 @@ export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: R
   return {
     sweep,
     handlers: { 'sweep-retention': oneAtATime(sweep), 'count-operations': oneAtATime(countOperations(pool)) },
-    schedule() {
-      queue.schedule('sweep-retention', {}, INTERVAL_MS);
-      queue.schedule('count-operations', {}, COUNT_INTERVAL_MS);
-    },
+    recurring: [
+      { name: 'sweep-retention', payload: {}, everyMs: INTERVAL_MS, isNeeded: null },
+      { name: 'count-operations', payload: {}, everyMs: COUNT_INTERVAL_MS, isNeeded: null },
+    ],
   };
 }

@@ -1,6 +1,7 @@
 import type { Pool } from '@corral/database';
-import type { JobHandlers, Queue } from '@corral/queue';
+import type { JobHandlers } from '@corral/queue';
 import type { Metrics } from '@corral/service';
+import type { RecurringJob } from '../loop/recurring.js';
 import { oneAtATime } from '../loop/run-bounds.js';
 import { counterStore } from './counter-store.js';
 import { recordUsage } from './record-usage.js';
@@ -12,21 +13,19 @@ export interface UsageWorkerDeps {
     readonly recordsLimit: number;
   };
   readonly pool: Pool;
-  readonly queue: Queue;
   readonly metrics: Metrics;
 }
 
 export interface UsageWorkers {
   record(signal: AbortSignal): Promise<number>;
   readonly handlers: Pick<JobHandlers<'retention'>, 'record-usage'>;
-  /** Schedules the recurring job. */
-  schedule(): void;
+  readonly recurring: readonly RecurringJob[];
 }
 
 const INTERVAL_MS = 300_000;
 
-/** Wires the recording of usage. Has no effect until `schedule`. */
-export function buildUsageWorkers({ settings, pool, queue, metrics }: UsageWorkerDeps): UsageWorkers {
+/** Wires the recording of usage. */
+export function buildUsageWorkers({ settings, pool, metrics }: UsageWorkerDeps): UsageWorkers {
   const recorded = metrics.counter({
     name: 'corral_usage_recorded_total',
     help: 'Teams whose usage was recorded. Each run records all teams',
@@ -42,6 +41,6 @@ export function buildUsageWorkers({ settings, pool, queue, metrics }: UsageWorke
   return {
     record,
     handlers: { 'record-usage': oneAtATime(record) },
-    schedule: () => queue.schedule('record-usage', {}, INTERVAL_MS),
+    recurring: [{ name: 'record-usage', payload: {}, everyMs: INTERVAL_MS, isNeeded: null }],
   };
 }

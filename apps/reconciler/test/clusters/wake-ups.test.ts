@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { asClusterId, type ConnectionId } from '@corral/contracts';
-import type { GardenClient } from '@corral/garden';
+import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
+import type { GardenClient, Shoot } from '@corral/garden';
 import { connectQueue, QueueUnavailable, startWorker } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
 import { dueStore } from '../../src/garden/due-store.js';
@@ -69,7 +69,7 @@ describe('a wake-up in a moment', () => {
   it('is not replaced by the plan of a pass that read the row before it was made due', async () => {
     const options = { databaseUrl: at.url, log: silentLog };
     const queue = connectQueue(options);
-    const { wakeSoon, wakeLater } = clusterWakeUps(queue);
+    const { wakeSoon, wakeLater } = clusterWakeUps(queue, leaseStore(at.pool, clusterTable));
     const woken: string[] = [];
     const handlers = { 'reconcile-cluster': async ({ clusterId }: { clusterId: string }) => woken.push(clusterId) };
     const id = asClusterId(randomUUID());
@@ -85,9 +85,16 @@ describe('a wake-up in a moment', () => {
 });
 
 describe('the plan of a pass', () => {
+  /** Notes whom it wakes. */
+  const planner = (woken: string[]) =>
+    clusterWakeUps(
+      { nudge: async (_job, _payload, options) => void woken.push(options?.jobId ?? '') },
+      leaseStore(at.pool, clusterTable),
+    );
+
   it('replaces the one before it, and sends one wake-up at its time', async () => {
     const woken: string[] = [];
-    const plans = clusterWakeUps({ nudge: async (_job, _payload, options) => void woken.push(options?.jobId ?? '') });
+    const plans = planner(woken);
     const [one, other] = [asClusterId(randomUUID()), asClusterId(randomUUID())];
 
     plans.wakeLater(one, 1);
@@ -97,6 +104,68 @@ describe('the plan of a pass', () => {
 
     await waitFor('the wake-up', () => woken.length > 0);
     expect(woken).toEqual([other]);
+  });
+});
+
+describe('a plan that is a safety net', () => {
+  it('wakes nobody whose row is not due any more', async () => {
+    const connectionId = await at.addConnection(acme, 'net');
+    const add = async (columns: string) => {
+      const { rows } = await at.pool.query(
+        `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, started_at, due_at, lease_until)
+         SELECT $1, 'net-' || gen_random_uuid(), $2, '{}', 'h', now(), ${columns} RETURNING id`,
+        [acme.id, connectionId],
+      );
+      return asClusterId(rows[0].id);
+    };
+    const due = await add(`now(), NULL`);
+    const gone = asClusterId(randomUUID());
+    const others = [
+      await add('NULL, NULL'),
+      await add(`now() + interval '1 hour', NULL`),
+      await add(`now(), now() + interval '1 hour'`),
+    ];
+
+    const found = await leaseStore(at.pool, clusterTable).findDueAmong([...others, gone, due], 100);
+
+    expect(found).toEqual([due]);
+  });
+
+  it('asks first whether the row is due, and wakes without an answer of the database', async () => {
+    const [one, other, soon] = ['one', 'other', 'soon'].map(asClusterId) as [ClusterId, ClusterId, ClusterId];
+    jest.useFakeTimers({ now: 0 });
+    const asked: ClusterId[][] = [];
+    const woken: string[] = [];
+    let isAway = false;
+    const rows = {
+      findDueAmong: async (ids: readonly ClusterId[]) => {
+        asked.push([...ids]);
+        if (isAway) throw new Error('away');
+        return ids.filter((id) => id !== one);
+      },
+    };
+    const nudge = async (_job: string, _payload: unknown, options?: { jobId?: string }) =>
+      void woken.push(options?.jobId ?? '');
+    const plans = clusterWakeUps({ nudge }, rows);
+    try {
+      plans.wakeLater(one, 15_000);
+      plans.wakeLater(other, 15_001);
+      plans.wakeLater(soon, 1_000);
+      await jest.advanceTimersByTimeAsync(1_100);
+      expect([asked, woken]).toEqual([[], [soon]]);
+      await jest.advanceTimersByTimeAsync(17_000);
+      expect([asked.flat(), woken]).toEqual([
+        [one, other],
+        [soon, other],
+      ]);
+
+      isAway = true;
+      plans.wakeLater(one, 15_000);
+      await jest.advanceTimersByTimeAsync(17_000);
+      expect(woken).toEqual([soon, other, one]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });
 
@@ -144,7 +213,7 @@ describe('events of the watch', () => {
     const compared = await followed(async ({ onEvents, onPage, onState }) => {
       await onEvents([anEvent('one')]);
       onState?.({ phase: 'listing' });
-      await onPage([anEvent('two').shoot]);
+      await onPage([listed(anEvent('two').shoot)]);
       await onEvents([anEvent('one')]);
     });
 
@@ -152,7 +221,56 @@ describe('events of the watch', () => {
   });
 });
 
+/** A Shoot as a list has it. */
+const listed = (shoot: Shoot) => ({ digest: JSON.stringify(shoot), read: () => shoot });
+
 describe('a list of all Shoots', () => {
+  it('parses those that are as in the list before only once, and compares all with their rows each time', async () => {
+    const [steady, before, after] = ['c1', 'c2', 'c2'].map((name) => shootOf('garden-x', name)) as [
+      Shoot,
+      Shoot,
+      Shoot,
+    ];
+    after.status.seedName = 'another';
+    let read = 0;
+    const counted = (shoot: Shoot) => ({
+      ...listed(shoot),
+      read: () => {
+        read += 1;
+        return shoot;
+      },
+    });
+    const compared: string[][] = [];
+    const watchShoots: GardenClient['watchShoots'] = async ({ onPage }) => {
+      await onPage([counted(steady), counted(before)]);
+      await onPage([counted(steady), counted(before)]);
+      await onPage([counted(steady), counted(after)]);
+    };
+
+    await followShoots({
+      garden: { watchShoots },
+      dueTimes: {
+        ...dueStore(at.pool),
+        async makeChangedDue(seen) {
+          compared.push(seen.map(({ hash }) => hash));
+          return [];
+        },
+      },
+      holds: holdStore(at.pool),
+      relistEveryMs: HOUR_MS,
+      wakeUps: { wakeAll: async () => undefined },
+      onChanges: () => undefined,
+      onWatching: () => undefined,
+      onReturn: async () => undefined,
+    })(running());
+
+    expect(compared).toEqual([
+      [observedHash(steady), observedHash(before)],
+      [observedHash(steady), observedHash(before)],
+      [observedHash(steady), observedHash(after)],
+    ]);
+    expect(read).toBe(3);
+  });
   const CLUSTERS = 10_000;
   const PAGE = 500;
 
@@ -174,7 +292,7 @@ describe('a list of all Shoots', () => {
     const watchShoots: GardenClient['watchShoots'] = async (watch) => {
       watch.onState?.({ phase: 'listing' });
       for (let first = 0; first < CLUSTERS; first += PAGE) {
-        await watch.onPage(Array.from({ length: PAGE }, (_, index) => shootOf(namespace, `c${first + index}`)));
+        await watch.onPage(Array.from({ length: PAGE }, (_, index) => listed(shootOf(namespace, `c${first + index}`))));
       }
       await watch.onListed();
     };

@@ -7,6 +7,7 @@ import { type BackendOptions, connectQueue, type Queue, type StartedWorker, star
 import { KeyRing } from '@corral/secrets';
 import { createMetrics, type Log, type Metrics, silentLog } from '@corral/service';
 import { buildClusterWorkers, type ClusterSettings, type ClusterWorkers } from '../../src/clusters/workers.js';
+import { scheduleJobs } from '../../src/loop/recurring.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
 
 export const PROJECT_TOKEN = 'p'.repeat(64);
@@ -127,6 +128,7 @@ export async function startClusters(
         lockMs: 2_000,
       });
       await worker.ready;
+      scheduleJobs({ queue, pool: rows.pool }, workers.recurring);
       const following = workers.start();
       const reconciler: Reconciler = {
         workers,

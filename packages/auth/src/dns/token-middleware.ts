@@ -1,6 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { DNS_SCOPE, type DnsCaller } from './caller.js';
+import { hexHashOfDnsToken } from './token.js';
 import type { DnsTokenVerifier } from './token-verifier.js';
+
+const HEADER = 'authorization';
 
 /**
  * Reads the bearer token of a request (RFC 6750 section 2.1). Takes the raw headers because Node.js silently drops a
@@ -11,17 +15,40 @@ import type { DnsTokenVerifier } from './token-verifier.js';
 export function bearerToken(rawHeaders: readonly string[]): string | null {
   let value: string | null = null;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() !== 'authorization') continue;
+    const name = rawHeaders[index] as string;
+    if (name.length !== HEADER.length || name.toLowerCase() !== HEADER) continue;
     if (value !== null) return null;
     value = rawHeaders[index + 1] ?? '';
   }
   return value === null ? null : (/^bearer +([^\s]+)$/i.exec(value.trim())?.[1] ?? null);
 }
 
+/** The token of a request, good or not. */
+interface PresentedToken {
+  readonly text: string;
+  /** Its stored form in hexadecimal. */
+  readonly hash: string;
+}
+
+const presented = new WeakMap<IncomingMessage, PresentedToken | null>();
+
+/** Several parts of a service ask for it, and hashing takes longer than all else about a token. */
+function presentedDnsToken(req: IncomingMessage): PresentedToken | null {
+  const known = presented.get(req);
+  if (known !== undefined) return known;
+  const text = bearerToken(req.rawHeaders);
+  const token = text === null ? null : { text, hash: hexHashOfDnsToken(text) };
+  presented.set(req, token);
+  return token;
+}
+
+/** The stored form of a request's token, which may be that of no token. Null without one. */
+export const dnsTokenHashOf = (req: IncomingMessage): string | null => presentedDnsToken(req)?.hash ?? null;
+
 export type TokenRefusal = 'missing' | 'unknown' | 'scope';
 
 export interface RequireDnsTokenOptions {
-  readonly verifier: Pick<DnsTokenVerifier, 'verify'>;
+  readonly verifier: Pick<DnsTokenVerifier, 'verify' | 'recall'>;
   /** Called for every request with a valid token, to record its last use and count the team's requests. */
   readonly onUse: (caller: DnsCaller) => void;
   /** Creates the API's error for a refusal. */
@@ -32,20 +59,34 @@ export interface RequireDnsTokenOptions {
   readonly isForAnyScope?: (req: Request) => boolean;
 }
 
-/** Requires a valid DNS token, in general with the scope `dns`, and stores its caller for `dnsCallerOf`. */
-export function requireDnsToken(options: RequireDnsTokenOptions): RequestHandler {
+export interface DnsTokenCheck {
+  /** Requires a valid DNS token, in general with the scope `dns`, and stores its caller for `dnsCallerOf`. */
+  readonly require: RequestHandler;
+  /** Whether `require` would let a request with a token pass now, as far as that is known without a look-up. */
+  recognizes(req: Request): boolean;
+}
+
+export function dnsTokenCheck(options: RequireDnsTokenOptions): DnsTokenCheck {
   const { verifier, onUse, refuse, isPublic = () => false, isForAnyScope = () => false } = options;
-  return async (req, res, next) => {
-    if (req.headers.authorization === undefined && isPublic(req)) return next();
-    const token = bearerToken(req.rawHeaders);
-    if (token === null) throw refuse('missing');
-    const caller = await verifier.verify(token);
-    if (caller === null) throw refuse('unknown');
-    if (!caller.scopes.includes(DNS_SCOPE) && !isForAnyScope(req)) throw refuse('scope');
-    res.locals.caller = caller;
-    if (caller.kind === 'team') res.locals.team = caller.ownerLabel;
-    onUse(caller);
-    next();
+  const suits = ({ scopes }: DnsCaller, req: Request): boolean => scopes.includes(DNS_SCOPE) || isForAnyScope(req);
+  return {
+    async require(req, res, next) {
+      if (req.headers.authorization === undefined && isPublic(req)) return next();
+      const token = presentedDnsToken(req);
+      if (token === null) throw refuse('missing');
+      const caller = verifier.recall(token.hash) ?? (await verifier.verify(token.text, token.hash));
+      if (caller === null) throw refuse('unknown');
+      if (!suits(caller, req)) throw refuse('scope');
+      res.locals.caller = caller;
+      if (caller.kind === 'team') res.locals.team = caller.ownerLabel;
+      onUse(caller);
+      next();
+    },
+    recognizes(req) {
+      const hash = dnsTokenHashOf(req);
+      const caller = hash === null ? null : verifier.recall(hash);
+      return caller !== null && suits(caller, req);
+    },
   };
 }
 

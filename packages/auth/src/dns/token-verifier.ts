@@ -4,8 +4,18 @@ import type { DnsCaller } from './caller.js';
 import { hexHashOfDnsToken, isWellFormedDnsToken } from './token.js';
 
 export interface DnsTokenVerifier {
-  /** @returns null for a token that is malformed, unknown, revoked or expired */
-  verify(token: string): Promise<DnsCaller | null>;
+  /**
+   * @param hash the token's stored form in hexadecimal, if it is known already
+   * @returns null for a token that is malformed, unknown, revoked or expired
+   */
+  verify(token: string, hash?: string): Promise<DnsCaller | null>;
+  /**
+   * What `verify` would return without a look-up.
+   *
+   * @param hash the token's stored form in hexadecimal
+   * @returns null also for a token that must be looked up
+   */
+  recall(hash: string): DnsCaller | null;
   close(): Promise<void>;
 }
 
@@ -91,12 +101,18 @@ export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
     return found;
   };
 
+  const cachedOf = (key: string): Found | undefined => (listener.isConnected() ? cache.get(key) : undefined);
+  const callerOf = ({ caller, endsAt }: Found): DnsCaller | null => (now() < endsAt ? caller : null);
+
   return {
-    async verify(token) {
-      const key = hexHashOfDnsToken(token);
-      const cached = listener.isConnected() ? cache.get(key) : undefined;
-      if (cached === undefined) return isWellFormedDnsToken(token) ? ((await lookUp(key))?.caller ?? null) : null;
-      return now() < cached.endsAt ? cached.caller : null;
+    async verify(token, key = hexHashOfDnsToken(token)) {
+      const cached = cachedOf(key);
+      if (cached !== undefined) return callerOf(cached);
+      return isWellFormedDnsToken(token) ? ((await lookUp(key))?.caller ?? null) : null;
+    },
+    recall(key) {
+      const cached = cachedOf(key);
+      return cached === undefined ? null : callerOf(cached);
     },
     close: () => listener.close(),
   };

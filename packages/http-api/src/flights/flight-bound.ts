@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers';
 import { addressOf } from '@corral/rate-limit';
@@ -17,8 +16,8 @@ export interface FlightBoundOptions<E extends ApiError> {
    */
   readonly connections: number;
   /**
-   * An unverified hint about the sender of a request, such as its token; null for none. The owner found by an earlier request
-   * with the same hint is assumed.
+   * An unverified hint about the sender of a request, such as the hash of its token; null for none. The owner found by an earlier
+   * request with the same hint is assumed. It is kept in memory, so it must be no secret.
    */
   readonly hintOf: (req: Request) => string | null;
   /** Refusals have this shape. They bypass the error handler, because a refusal must be cheap. */
@@ -90,9 +89,8 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
     check(req, res, next) {
       if (isOfHealth.test(req.path)) return next();
       const hint = hintOf(req);
-      const digest = hint === null ? null : hash('sha256', hint, 'base64');
-      if (digest !== null) hints.set(res, digest);
-      const owner = known.find(digest) ?? `address ${addressOf(req)}`;
+      if (hint !== null) hints.set(res, hint);
+      const owner = known.find(hint) ?? `address ${addressOf(req)}`;
       const flight = work.begin(owner, unread.hasWaited(req.socket));
       if (flight === null) {
         noteRefused(req, res, owner);
@@ -100,8 +98,8 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
       }
       flights.set(res, flight);
       // Nothing is left to do except to wait for a client that reads slowly or is gone.
-      res.once('prefinish', flight.end);
-      res.once('close', flight.end);
+      res.on('prefinish', flight.end);
+      res.on('close', flight.end);
       let late: NodeJS.Timeout | undefined;
       const hasStarted = flight.start(() => {
         clearTimeout(late);

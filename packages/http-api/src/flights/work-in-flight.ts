@@ -132,6 +132,10 @@ function tally() {
     of: (owner: string): number => counts.get(owner) ?? 0,
     total: () => total,
     owners: () => counts.size,
+    clear(): void {
+      total = 0;
+      counts.clear();
+    },
   };
 }
 
@@ -180,7 +184,7 @@ export function workInFlight(
   const taken = tally();
   const working = tally();
   const waiting = turnsOf<() => void>();
-  let ofTurn = tally();
+  const ofTurn = tally();
   let isTurnEnding = false;
   let busyAt = Number.NEGATIVE_INFINITY;
   const full = bounds.max * BURST_REQUESTS;
@@ -213,7 +217,7 @@ export function workInFlight(
     isTurnEnding = true;
     atEndOfTurn(() => {
       isTurnEnding = false;
-      ofTurn = tally();
+      ofTurn.clear();
       let next = waiting.take(mayStart);
       for (let begun = 1; next !== undefined; begun += 1) {
         next();

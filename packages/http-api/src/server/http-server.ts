@@ -101,7 +101,7 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     inFlight.add(res);
     lingerAfterAnswer(req, lingering);
     if (isEnding) closeAfter(res);
-    res.once('close', () => {
+    res.on('close', () => {
       inFlight.delete(res);
       // An answer whose headers were sent could not announce the end of its connection.
       if (draining) setImmediate(() => server.closeIdleConnections());

@@ -22,8 +22,6 @@ export interface Reconciling extends DnsRows {
   readonly workers: DnsWorkers;
   /** Requested jobs, in place of a queue. */
   readonly nudges: { name: string; payload: unknown; options: unknown }[];
-  /** Milliseconds between two jobs of a name, after `schedule`. */
-  readonly intervals: Map<string, number>;
   /** A second reconciler with separate metrics. */
   another(settings?: Partial<DnsSettings>, upstream?: Partial<HcloudClient>): DnsWorkers;
   metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
@@ -74,10 +72,8 @@ export async function startReconciling(
     log: silentLog,
   });
   const nudges: Reconciling['nudges'] = [];
-  const intervals = new Map<string, number>();
   const queue = {
     nudge: async (name: string, payload: unknown, options: unknown) => void nudges.push({ name, payload, options }),
-    schedule: (name: string, _payload: unknown, everyMs: number) => void intervals.set(name, everyMs),
   } as unknown as Queue;
   const buildWith = (metrics: Metrics, differing: Partial<DnsSettings>, upstream: Partial<HcloudClient> = {}) =>
     buildDnsWorkers({
@@ -100,7 +96,6 @@ export async function startReconciling(
     zoneId,
     demoZoneId,
     nudges,
-    intervals,
     workers: buildWith(metrics, changed),
     another: (more, upstream) => buildWith(createMetrics({ service: 'test' }), { ...changed, ...more }, upstream),
     async metric(name, labels = {}) {

@@ -1,0 +1,148 @@
+import { createLog, createMetrics } from '@corral/service';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { RequestHandler } from 'express';
+import { allowOrigins } from '../src/cross-origin.js';
+import { inOrder } from '../src/in-order.js';
+import { sendJsonText } from '../src/respond.js';
+import { buildHttpServer, type DrainableServer } from '../src/server/http-server.js';
+import { serviceApp } from '../src/service-app.js';
+
+let server: DrainableServer | undefined;
+afterEach(() => server?.drain(0));
+
+/** Headers, status and body of one answer of a service with this handler. */
+async function answerOf(handler: RequestHandler, headers: Record<string, string> = {}) {
+  const log = createLog({ service: 'test', level: 'error' });
+  const app = serviceApp({
+    trustProxy: false,
+    log,
+    metrics: createMetrics({ service: 'test' }),
+    flights: { check: (_req, _res, next) => next() },
+    crossOrigin: allowOrigins({ origins: ['https://a.test'], methods: ['GET'], requestHeaders: [], answerHeaders: [] }),
+  });
+  app.use(handler);
+  server = buildHttpServer(app);
+  await new Promise<void>((done) => server?.server.listen(0, '127.0.0.1', done));
+  const { port } = server.server.address() as { port: number };
+  const answer = await fetch(`http://127.0.0.1:${port}/`, { headers });
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
+}
+
+/** What Helmet sets, and what every answer has. */
+const always = [
+  'content-security-policy',
+  'cross-origin-opener-policy',
+  'cross-origin-resource-policy',
+  'origin-agent-cluster',
+  'referrer-policy',
+  'strict-transport-security',
+  'vary',
+  'x-content-type-options',
+  'x-correlation-id',
+  'x-dns-prefetch-control',
+  'x-download-options',
+  'x-frame-options',
+  'x-permitted-cross-domain-policies',
+  'x-xss-protection',
+];
+
+describe('the head of an answer', () => {
+  it.each<[string, RequestHandler]>([
+    ['text that is sent as it is', (_req, res) => sendJsonText(res, 200, '{"a":"ä"}')],
+    [
+      'text beside a header that was set before',
+      (_req, res) => sendJsonText(res.status(200).set('X-Own', '1'), 200, '{}'),
+    ],
+    ['what Express sends', (_req, res) => void res.json({})],
+    ['an answer in pieces', (_req, res) => void res.writeHead(200, { 'X-Own': '1' }).end('{}')],
+    [
+      'an answer whose head goes first',
+      (_req, res) => {
+        res.flushHeaders();
+        res.end('{}');
+      },
+    ],
+  ])('has the headers of all answers: %s', async (_what, handler) => {
+    const { headers } = await answerOf(handler);
+
+    expect(Object.keys(headers)).toEqual(expect.arrayContaining(always));
+    expect(headers).toMatchObject({ vary: 'Origin', 'x-frame-options': 'SAMEORIGIN' });
+  });
+
+  it('has what a handler set instead of them', async () => {
+    const { headers } = await answerOf((_req, res) => {
+      res.set({ 'Content-Security-Policy': "default-src 'none'", Vary: 'Accept-Encoding' });
+      sendJsonText(res, 200, '{}');
+    });
+
+    expect(headers['content-security-policy']).toBe("default-src 'none'");
+    expect(headers.vary).toBe('Accept-Encoding, Origin');
+  });
+
+  it('names the length of the body in bytes', async () => {
+    const { headers, body } = await answerOf((_req, res) => sendJsonText(res, 200, '{"a":"ä€😀"}'));
+
+    expect([headers['content-length'], body]).toEqual([String(Buffer.byteLength(body)), '{"a":"ä€😀"}']);
+    expect(headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' });
+  });
+
+  it('allows an origin that may read the answer', async () => {
+    const { headers } = await answerOf((_req, res) => sendJsonText(res, 200, '{}'), { origin: 'https://a.test' });
+
+    expect(headers).toMatchObject({ 'access-control-allow-origin': 'https://a.test', vary: 'Origin' });
+  });
+});
+
+describe('handlers in order', () => {
+  const say =
+    (text: string): RequestHandler =>
+    (_req, res, next) => {
+      res.locals.said = [...(res.locals.said ?? []), text];
+      next();
+    };
+  const tell: RequestHandler = (_req, res) => sendJsonText(res, 200, JSON.stringify(res.locals.said));
+  const answering = (...handlers: RequestHandler[]) =>
+    answerOf((req, res, next) =>
+      inOrder(...handlers)(req, res, (error?: unknown) => {
+        if (error === undefined) next();
+        else sendJsonText(res, 500, String(error));
+      }),
+    );
+
+  it('run one after the other, also those that wait', async () => {
+    const waiting: RequestHandler = async (req, res, next) => {
+      await Promise.resolve();
+      say('two')(req, res, next);
+    };
+
+    expect(await answering(say('one'), waiting, say('three'), tell)).toMatchObject({ body: '["one","two","three"]' });
+  });
+
+  it.each<[string, RequestHandler]>([
+    ['passes on', (_req, _res, next) => next('wrong')],
+    [
+      'throws',
+      () => {
+        throw 'wrong';
+      },
+    ],
+    [
+      'throws after it has waited',
+      async () => {
+        await Promise.resolve();
+        throw 'wrong';
+      },
+    ],
+    [
+      'throws once an earlier one has waited',
+      (req, res, next) =>
+        void setImmediate(() =>
+          inOrder(() => {
+            throw 'wrong';
+          })(req, res, next),
+        ),
+    ],
+  ])('end with the error that one of them %s', async (_how, failing) => {
+    expect(await answering(say('one'), failing, tell)).toMatchObject({ status: 500, body: 'wrong' });
+  });
+});
