@@ -71,8 +71,8 @@ export interface ShootIdentity extends Named {
   uid: string;
 }
 
-export interface ShootPage {
-  shoots: Shoot[];
+export interface ShootPage<S = Shoot> {
+  shoots: S[];
   resourceVersion: string;
   /** token of the next page; null on the last */
   continue: string | null;
@@ -90,10 +90,18 @@ export type WatchState =
   /** until the next attempt; `error` is a GardenError or what a handler threw */
   | { phase: 'waiting'; error: unknown; delayMs: number };
 
+/** A Shoot of a list that is not parsed yet: mostly it is as it was in the last list. */
+export interface ListedShoot {
+  /** of its text, which changes with everything about it */
+  digest: string;
+  /** @throws GardenError when it is unusable */
+  read(): Shoot;
+}
+
 export interface ShootWatch {
   labelSelector: string;
   /** receives every existing Shoot, page by page, at the start and with each relist */
-  onPage: (shoots: Shoot[]) => Promise<void> | void;
+  onPage: (shoots: ListedShoot[]) => Promise<void> | void;
   /** called after the last page of a list: a Shoot on none of its pages is gone */
   onListed: () => Promise<void> | void;
   /** receives changes after the list in their order, those together that came together. Events may repeat a known state */

@@ -16,6 +16,7 @@ export type {
   CredentialsDeclaration,
   GardenClient,
   GardenOptions,
+  ListedShoot,
   ProjectDeclaration,
   ShootEvent,
   ShootIdentity,

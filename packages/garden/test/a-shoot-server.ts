@@ -80,7 +80,7 @@ export async function watching(server: ShootServer, overrides: Partial<ShootWatc
   const test = aClient(server.url, { bodyBytesMax: 1_000_000 });
   const ended = test.client.watchShoots({
     labelSelector: 'corral.dev/managed=true',
-    onPage: (shoots) => void reported.push(`page ${shoots.map(({ metadata }) => metadata.name).join()}`),
+    onPage: (shoots) => void reported.push(`page ${shoots.map((shoot) => shoot.read().metadata.name).join()}`),
     onListed: () => void reported.push('listed'),
     onEvents: (events) =>
       void reported.push(

@@ -204,7 +204,8 @@ describe('the list of a watch', () => {
     const sizes: number[] = [];
     const names = new Set<string>();
     await watching(server, {
-      onPage: (shoots) => {
+      onPage: (listed) => {
+        const shoots = listed.map((each) => each.read());
         sizes.push(shoots.length);
         for (const { metadata } of shoots) names.add(metadata.name);
         expect(JSON.stringify(shoots)).not.toContain('managedFields');

@@ -9,7 +9,9 @@ export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '.
 
 export const UNLIMITED = '1000000000';
 
-/** What the image of the cluster API gives to Node.js: `infra/Dockerfile`. */
+/** What the image of the reconciler gives to Node.js: `infra/Dockerfile`. */
+export const RECONCILER_IMAGE_OPTIONS = '--v8-pool-size=1';
+/** What the image of the cluster API gives to Node.js. */
 export const API_IMAGE_OPTIONS = '--max-semi-space-size=4 --v8-pool-size=1';
 
 /** The parts of every benchmark: its own durable Postgres, and real processes that log to files. */

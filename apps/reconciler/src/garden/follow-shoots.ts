@@ -1,5 +1,5 @@
 import type { ClusterId } from '@corral/contracts';
-import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
+import type { GardenClient, ListedShoot, Shoot, ShootEvent } from '@corral/garden';
 import { LRUCache } from 'lru-cache';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
@@ -23,6 +23,8 @@ export interface FollowDeps {
 const ROWS_PER_PAGE = 500;
 /** Number of Shoots whose last reported state is kept, about 200 bytes each. More than change at the same time. */
 const FOLLOWED_MAX = 2_000;
+/** Number of Shoots that are not parsed again while a list shows them unchanged, about 400 bytes each. */
+const LISTED_MAX = 20_000;
 
 /**
  * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
@@ -36,6 +38,13 @@ export const followShoots =
     let isInterrupted = true;
     // The state that was compared last, by Shoot: most events during a run are progress only, which need no statement.
     const followed = new LRUCache<string, string>({ max: FOLLOWED_MAX });
+    // What was seen in a listed Shoot, by the digest of its text. Parsing takes most of the time of a list.
+    const listed = new LRUCache<string, Sighting>({ max: LISTED_MAX });
+    const sightingIn = ({ digest, read }: ListedShoot): Sighting => {
+      const sighting = listed.get(digest) ?? sightingOf(read());
+      listed.set(digest, sighting);
+      return sighting;
+    };
 
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
@@ -56,8 +65,8 @@ export const followShoots =
       relistEveryMs,
       signal,
       async onPage(shoots) {
-        for (const { metadata } of shoots) seenNames.add(metadata.name);
-        const seen = shoots.map(sightingOf);
+        const seen = shoots.map(sightingIn);
+        for (const { shootName } of seen) seenNames.add(shootName);
         await compare('list', seen);
         await holds.noteUnknown(seen);
       },

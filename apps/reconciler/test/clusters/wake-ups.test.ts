@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
-import type { GardenClient } from '@corral/garden';
+import type { GardenClient, Shoot } from '@corral/garden';
 import { connectQueue, QueueUnavailable, startWorker } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
@@ -213,7 +213,7 @@ describe('events of the watch', () => {
     const compared = await followed(async ({ onEvents, onPage, onState }) => {
       await onEvents([anEvent('one')]);
       onState?.({ phase: 'listing' });
-      await onPage([anEvent('two').shoot]);
+      await onPage([listed(anEvent('two').shoot)]);
       await onEvents([anEvent('one')]);
     });
 
@@ -221,7 +221,56 @@ describe('events of the watch', () => {
   });
 });
 
+/** A Shoot as a list has it. */
+const listed = (shoot: Shoot) => ({ digest: JSON.stringify(shoot), read: () => shoot });
+
 describe('a list of all Shoots', () => {
+  it('parses those that are as in the list before only once, and compares all with their rows each time', async () => {
+    const [steady, before, after] = ['c1', 'c2', 'c2'].map((name) => shootOf('garden-x', name)) as [
+      Shoot,
+      Shoot,
+      Shoot,
+    ];
+    after.status.seedName = 'another';
+    let read = 0;
+    const counted = (shoot: Shoot) => ({
+      ...listed(shoot),
+      read: () => {
+        read += 1;
+        return shoot;
+      },
+    });
+    const compared: string[][] = [];
+    const watchShoots: GardenClient['watchShoots'] = async ({ onPage }) => {
+      await onPage([counted(steady), counted(before)]);
+      await onPage([counted(steady), counted(before)]);
+      await onPage([counted(steady), counted(after)]);
+    };
+
+    await followShoots({
+      garden: { watchShoots },
+      dueTimes: {
+        ...dueStore(at.pool),
+        async makeChangedDue(seen) {
+          compared.push(seen.map(({ hash }) => hash));
+          return [];
+        },
+      },
+      holds: holdStore(at.pool),
+      relistEveryMs: HOUR_MS,
+      wakeUps: { wakeAll: async () => undefined },
+      onChanges: () => undefined,
+      onWatching: () => undefined,
+      onReturn: async () => undefined,
+    })(running());
+
+    expect(compared).toEqual([
+      [observedHash(steady), observedHash(before)],
+      [observedHash(steady), observedHash(before)],
+      [observedHash(steady), observedHash(after)],
+    ]);
+    expect(read).toBe(3);
+  });
   const CLUSTERS = 10_000;
   const PAGE = 500;
 
@@ -243,7 +292,7 @@ describe('a list of all Shoots', () => {
     const watchShoots: GardenClient['watchShoots'] = async (watch) => {
       watch.onState?.({ phase: 'listing' });
       for (let first = 0; first < CLUSTERS; first += PAGE) {
-        await watch.onPage(Array.from({ length: PAGE }, (_, index) => shootOf(namespace, `c${first + index}`)));
+        await watch.onPage(Array.from({ length: PAGE }, (_, index) => listed(shootOf(namespace, `c${first + index}`))));
       }
       await watch.onListed();
     };

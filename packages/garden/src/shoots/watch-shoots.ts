@@ -2,8 +2,8 @@ import { fullJitterMs, sleep } from '@corral/wire';
 import type { CallDeps } from '../calls/call.js';
 import { unreachableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';
-import type { ShootPage, ShootWatch, WatchState } from '../client.js';
-import { listShoots } from './list-shoots.js';
+import type { ListedShoot, ShootPage, ShootWatch, WatchState } from '../client.js';
+import { listUnreadShoots } from './list-shoots.js';
 import { streamShoots } from './watch-stream.js';
 
 /** Short, because all waiting clusters learn from the watch that the garden is back. */
@@ -89,7 +89,7 @@ async function handOverList(deps: CallDeps, watch: ReportingWatch): Promise<stri
   const { labelSelector, pageSize: limit = 500, signal } = watch;
   let token: string | null = null;
   for (;;) {
-    const page: ShootPage = await listPage(deps, { labelSelector, limit, continue: token }, signal);
+    const page = await listPage(deps, { labelSelector, limit, continue: token }, signal);
     await watch.onPage(page.shoots);
     if (signal.aborted) return null;
     token = page.continue;
@@ -107,12 +107,12 @@ type PageRequest = { labelSelector: string; limit: number; continue: string | nu
  * each Shoot is still seen once, and the next list reports changes on earlier pages (kubernetes.io/
  * docs/reference/using-api/api-concepts, "Retrieving large results sets in chunks").
  */
-async function listPage(deps: CallDeps, request: PageRequest, signal: AbortSignal): Promise<ShootPage> {
+async function listPage(deps: CallDeps, request: PageRequest, signal: AbortSignal): Promise<ShootPage<ListedShoot>> {
   try {
-    return await listShoots(deps, request, signal);
+    return await listUnreadShoots(deps, request, signal);
   } catch (error) {
     if (!isGardenError(error) || error.continueToken === null) throw error;
-    return listShoots(deps, { ...request, continue: error.continueToken }, signal);
+    return listUnreadShoots(deps, { ...request, continue: error.continueToken }, signal);
   }
 }
 

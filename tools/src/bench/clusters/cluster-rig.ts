@@ -6,7 +6,7 @@ import { connectPrisma, type Pool } from '@corral/database';
 import { connectGarden, type GardenClient } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { freePort, type RunningProcess } from '@corral/testing';
-import { API_IMAGE_OPTIONS, type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
+import { API_IMAGE_OPTIONS, RECONCILER_IMAGE_OPTIONS, type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
 
 export const TEAM = 'bench';
 const REF = 'main';
@@ -146,6 +146,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     const env = {
       ...shared,
       ...(kubeconfigs === undefined ? {} : { GARDEN_KUBECONFIG: kubeconfigs.reconciler }),
+      NODE_OPTIONS: RECONCILER_IMAGE_OPTIONS,
       DNS_ZONE_NAME: 'bench.test',
       HCLOUD_TOKEN: token,
       METRICS_PORT: String(port),
