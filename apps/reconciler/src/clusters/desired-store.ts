@@ -31,7 +31,7 @@ import {
   type ConnectionPhase,
   type OperationWaiting,
 } from '@corral/contracts';
-import type { Hold, Pool } from '@corral/database';
+import type { Hold, Pool, Queryable } from '@corral/database';
 import type { PassLease } from '../loop/leases.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
@@ -49,39 +49,54 @@ export interface DesiredRead {
 
 const { declared, observed, applied } = clusterColumns;
 
+/** What was read without knowing the lease. It counts if the lease is the one that was taken just before. */
+export interface ReadWithLease {
+  readonly ownedBy: Pick<PassLease<ClusterId>, 'teamId' | 'fence'>;
+  readonly read: DesiredRead;
+}
+
+const selectDesired = (condition: string): string =>
+  `SELECT ${selectOf('cluster', { ...declared, ...observed, ...applied })}, clock_timestamp() AS now,
+          cluster.team_id AS "teamId", cluster.lease_fence AS "leaseFence", ${selectOf('team', teamColumns.project)},
+          connection.id AS "connectionId", connection.ref AS "connectionRef",
+          connection.phase AS "connectionPhase", ${selectOf('connection', connectionColumns.onGarden)},
+          coalesce(connection.project->>'readOnly' = 'true', false) AS "connectionReadOnly",
+          ${poolsOfCluster} AS pools,
+          (SELECT id FROM installation_hold WHERE ended_at IS NULL) AS "holdId",
+          (SELECT max(o.created_at) FROM operation o
+           WHERE o.target_id = cluster.id AND o.team_id = cluster.team_id
+             AND o.generation = cluster.generation) AS "declaredAt",
+          (SELECT max(o.created_at) FROM operation o
+           WHERE o.target_id = cluster.id AND o.team_id = cluster.team_id
+             AND o.kind IN ('cluster.create', 'cluster.update')) AS "poolsDeclaredAt",
+          (SELECT ${jsonOf('o', operationColumns)}
+           FROM operation o
+           WHERE o.target_id = cluster.id AND o.team_id = cluster.team_id AND ${isOpenIn('o')}
+           ORDER BY o.generation DESC LIMIT 1) AS operation
+   FROM cluster
+   JOIN team ON team.id = cluster.team_id
+   JOIN connection ON connection.id = cluster.connection_id AND connection.team_id = cluster.team_id
+   WHERE cluster.id = $1 AND cluster.lease_until IS NOT NULL AND ${condition}`;
+
+const readLeased = selectDesired('true');
+const readOfLease = selectDesired('cluster.team_id = $2 AND cluster.lease_fence = $3');
+
 /** What a pass reads. Every query is bound to the lease, and therefore to the team. */
 export const desiredStore = (pool: Pool) => ({
   /**
    * @returns with the database's clock, which all decisions use. Null when a later lease was granted and the pass must stop
    */
   async readDesired({ teamId, id, fence }: PassLease<ClusterId>): Promise<DesiredRead | null> {
-    const { rows } = await pool.query<DesiredRow>(
-      `SELECT ${selectOf('cluster', { ...declared, ...observed, ...applied })}, clock_timestamp() AS now,
-              cluster.team_id AS "teamId", ${selectOf('team', teamColumns.project)},
-              connection.id AS "connectionId", connection.ref AS "connectionRef",
-              connection.phase AS "connectionPhase", ${selectOf('connection', connectionColumns.onGarden)},
-              coalesce(connection.project->>'readOnly' = 'true', false) AS "connectionReadOnly",
-              ${poolsOfCluster} AS pools,
-              (SELECT id FROM installation_hold WHERE ended_at IS NULL) AS "holdId",
-              (SELECT max(o.created_at) FROM operation o
-               WHERE o.target_id = cluster.id AND o.team_id = $1
-                 AND o.generation = cluster.generation) AS "declaredAt",
-              (SELECT max(o.created_at) FROM operation o
-               WHERE o.target_id = cluster.id AND o.team_id = $1
-                 AND o.kind IN ('cluster.create', 'cluster.update')) AS "poolsDeclaredAt",
-              (SELECT ${jsonOf('o', operationColumns)}
-               FROM operation o
-               WHERE o.target_id = cluster.id AND o.team_id = $1 AND ${isOpenIn('o')}
-               ORDER BY o.generation DESC LIMIT 1) AS operation
-       FROM cluster
-       JOIN team ON team.id = cluster.team_id
-       JOIN connection ON connection.id = cluster.connection_id AND connection.team_id = cluster.team_id
-       WHERE cluster.team_id = $1 AND cluster.id = $2 AND cluster.lease_fence = $3 AND cluster.lease_until IS NOT NULL`,
-      [teamId, id, fence],
-    );
+    const { rows } = await pool.query<DesiredRow>(readOfLease, [id, teamId, fence]);
+    return rows[0] === undefined ? null : readOf(rows[0]);
+  },
+
+  /** Sent along with the statement that takes the lease. Null when the cluster has none. */
+  async readAlong(db: Queryable, id: ClusterId): Promise<ReadWithLease | null> {
+    const { rows } = await db.query<DesiredRow>(readLeased, [id]);
     const [row] = rows;
     if (row === undefined) return null;
-    return { wanted: desiredOf(row), now: row.now, hold: row.holdId === null ? null : { id: row.holdId } };
+    return { ownedBy: { teamId: asTeamId(row.teamId), fence: row.leaseFence }, read: readOf(row) };
   },
 
   /** The newest token of a connection of the team; null when the connection is gone. */
@@ -100,6 +115,7 @@ export type DesiredStore = ReturnType<typeof desiredStore>;
 interface DesiredRow extends DeclaredRow, ObservedRow, AppliedRow, TeamProjectRow, ConnectionOnGardenRow {
   readonly now: Date;
   readonly teamId: string;
+  readonly leaseFence: number;
   readonly connectionId: string;
   readonly connectionRef: string;
   readonly connectionPhase: ConnectionPhase;
@@ -109,6 +125,10 @@ interface DesiredRow extends DeclaredRow, ObservedRow, AppliedRow, TeamProjectRo
   readonly poolsDeclaredAt: Date | null;
   readonly operation: OperationJson | null;
   readonly holdId: string | null;
+}
+
+function readOf(row: DesiredRow): DesiredRead {
+  return { wanted: desiredOf(row), now: row.now, hold: row.holdId === null ? null : { id: row.holdId } };
 }
 
 function desiredOf(row: DesiredRow): Desired {

@@ -6,6 +6,8 @@ import {
   aCondition,
   aDesired,
   allWell,
+  anUpdatedDesired,
+  anUpdatedShoot,
   aShoot,
   aSteadyDesired,
   minutesLater,
@@ -133,7 +135,8 @@ describe('the digest of a Shoot', () => {
     ],
     ['another UID', { uid: 'uid-2' }],
     ['a change of its specification', { generation: 2 }],
-    ['the start of a run', { observedGeneration: 0 }],
+    ['a run that is due', { observedGeneration: 0 }],
+    ['a run of the garden', { lastOperation: { state: 'Processing' } }],
     ['its deletion', { deletionTimestamp: minutesLater(9).toISOString() }],
     ['another declaration', { annotations: { 'corral.dev/generation': '0' } }],
     ['an operation annotation', { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } }],
@@ -147,6 +150,48 @@ describe('the digest of a Shoot', () => {
     ['hibernation', { hibernated: true }],
   ])('changes with %s', (_, more) => {
     expect(hashOf(more)).not.toBe(hashOf());
+  });
+
+  describe('of a Shoot whose next run is due', () => {
+    const due = { generation: 2, observedGeneration: 1 } as const;
+    const begun = { generation: 2, observedGeneration: 2 } as const;
+
+    it.each(['Create', 'Reconcile', 'Restore'])('does not change when the run after a %s begins', (type) => {
+      const running = { ...begun, lastOperation: { type: 'Reconcile', state: 'Processing', progress: 7 } };
+
+      expect(hashOf(running)).toBe(hashOf({ ...due, lastOperation: { type, state: 'Succeeded' } }));
+    });
+
+    it.each<[string, Parameters<typeof aShoot>[1]]>([
+      ['ends', { ...begun, lastOperation: { state: 'Succeeded' } }],
+      ['fails at once', { ...begun, lastOperation: { state: 'Error' } }],
+      ['becomes due again', { ...due, generation: 3 }],
+      [
+        'begins for another specification',
+        { generation: 3, observedGeneration: 3, lastOperation: { state: 'Processing' } },
+      ],
+      ['moves the control plane', { ...begun, lastOperation: { type: 'Migrate', state: 'Processing' } }],
+      ['follows a failure', { ...due, lastOperation: { state: 'Failed' } }],
+      [
+        'shows a problem',
+        { ...begun, lastOperation: { state: 'Processing' }, lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] },
+      ],
+    ])('changes when the run %s', (_, more) => {
+      expect(hashOf(more)).not.toBe(hashOf(due));
+    });
+
+    it('hides no change of the step or of what clients see, except progress', () => {
+      const changing = anUpdatedDesired();
+      const before = present(anUpdatedShoot('Succeeded', { observedGeneration: 4 }));
+      const after = present(anUpdatedShoot('Processing', {}, 0));
+
+      expect(judge(changing, before, minutesLater(1))).toMatchObject({
+        phase: 'Updating',
+        operation: { to: 'running' },
+      });
+      expect(decide(changing, after, minutesLater(1))).toEqual(decide(changing, before, minutesLater(1)));
+      expect(judge(changing, after, minutesLater(1))).toEqual(judge(changing, before, minutesLater(1)));
+    });
   });
 
   it('changes with progress in steps, and not with the progress of regular runs', () => {

@@ -243,23 +243,38 @@ function textIn(value: JsonObject, key: string): string | null {
   return typeof member === 'string' && member !== '' ? member : null;
 }
 
+/** Operation types that bring about a specification. The others migrate or delete. */
+export const converging: readonly string[] = ['Create', 'Reconcile', 'Restore'];
+
 /** Progress counts as a change in steps of this many percent. */
 const progressStep = 10;
 
 /**
  * A digest of the facts that decisions depend on: a Shoot with an unchanged digest needs no pass. It covers what `factsOf`
  * keeps, except times, which change with every heartbeat and attempt; except field managers, which matter only when a value
- * changes too; and except the progress of `Reconcile`, because the garden reconciles every cluster regularly and mostly
- * without an open operation.
+ * changes too; except the progress of `Reconcile`, because the garden reconciles every cluster regularly and mostly
+ * without an open operation; and except that an expected run has begun.
  *
  * @returns hex
  */
 export function observedHash(shoot: Shoot): string {
-  const { lastOperation, retryCycleStartedAt: _, managers: __, ...facts } = factsOf(shoot);
-  const operation = lastOperation && {
-    type: lastOperation.type,
-    state: lastOperation.state,
-    progress: lastOperation.type === 'Reconcile' ? null : Math.floor(lastOperation.progress / progressStep),
-  };
-  return createHash('sha256').update(JSON.stringify({ facts, operation })).digest('hex');
+  const { lastOperation, observedGeneration, retryCycleStartedAt: _, managers: __, ...facts } = factsOf(shoot);
+  const run = isUnderWay(shoot)
+    ? 'under way'
+    : { observedGeneration, operation: lastOperation && seenOf(lastOperation) };
+  return createHash('sha256').update(JSON.stringify({ facts, run })).digest('hex');
+}
+
+const seenOf = ({ type, state, progress }: LastOperationFacts) => ({
+  type,
+  state,
+  progress: type === 'Reconcile' ? null : Math.floor(progress / progressStep),
+});
+
+/** A run of the current specification has begun or is the next thing to happen, after one that succeeded. */
+function isUnderWay({ metadata, status: { observedGeneration, lastOperation } }: Shoot): boolean {
+  if (lastOperation === null) return false;
+  const { type, state } = lastOperation;
+  if (observedGeneration < metadata.generation) return state === 'Succeeded' && converging.includes(type);
+  return state === 'Processing' && type === 'Reconcile';
 }

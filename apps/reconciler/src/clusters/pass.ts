@@ -12,7 +12,8 @@ import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import type { PassOutcome } from '../loop/wake-ups.js';
 import { classifyFailure, type Failure } from './classify.js';
 import { decide, isKept } from './decide/decide.js';
-import type { DesiredStore } from './desired-store.js';
+import type { Learned } from './decide/shoot-runs.js';
+import type { DesiredRead, DesiredStore, ReadWithLease } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
 import { keptWait, unchangedVerdict, waitingOf, waitsForGarden, waitWhileHeld, withWaiting } from './judge/waiting.js';
@@ -72,11 +73,13 @@ const HELD_MS = 60_000;
 export const clusterPass =
   (deps: PassDeps) =>
   async (clusterId: ClusterId, stop: AbortSignal): Promise<PassResult> => {
-    const answer = await deps.leases.takeLease(clusterId, deps.leaseMs);
+    const { answer, reading } = await deps.leases.takeLeaseReading(clusterId, deps.leaseMs, (db) =>
+      deps.desired.readAlong(db, clusterId),
+    );
     if (answer.kind !== 'taken') return { end: answer, steps: [], report: null, isGardenBack: false };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {
-      return await runPass(deps, answer.lease, kept);
+      return await runPass(deps, answer.lease, kept, reading);
     } finally {
       kept.end();
     }
@@ -90,10 +93,15 @@ interface PassState {
   readonly steps: Step['do'][];
 }
 
-async function runPass(deps: PassDeps, lease: PassLease<ClusterId>, kept: KeptPassLease): Promise<PassResult> {
+async function runPass(
+  deps: PassDeps,
+  lease: PassLease<ClusterId>,
+  kept: KeptPassLease,
+  reading: ReadWithLease | null,
+): Promise<PassResult> {
   const state: PassState = { wanted: null, seen: null, now: new Date(0), steps: [] };
   try {
-    const end = await takeSteps(deps, lease, kept.signal, state);
+    const end = await takeSteps(deps, lease, kept.signal, state, firstRead(lease, reading));
     const wasAsked = state.steps.length > 0 || state.wanted?.namespace !== null;
     const isGardenBack = wasAsked && hasWaitedForGarden(state.wanted);
     return { end, steps: state.steps, report: wasAsked ? { kind: 'fine' } : null, isGardenBack };
@@ -108,6 +116,30 @@ async function runPass(deps: PassDeps, lease: PassLease<ClusterId>, kept: KeptPa
   }
 }
 
+/** What was read with the lease, and when, in milliseconds of this process. */
+interface TimedRead {
+  readonly desired: DesiredRead;
+  readonly readAt: number;
+}
+
+/** Null when a later lease was granted between the two statements. */
+function firstRead({ teamId, fence }: PassLease<ClusterId>, reading: ReadWithLease | null): TimedRead | null {
+  const isOfLease = reading?.ownedBy.fence === fence && reading.ownedBy.teamId === teamId;
+  return isOfLease ? { desired: reading.read, readAt: performance.now() } : null;
+}
+
+async function readAgain({ desired }: PassDeps, lease: PassLease<ClusterId>): Promise<TimedRead | null> {
+  const readAt = performance.now();
+  const read = await desired.readDesired(lease);
+  return read && { desired: read, readAt };
+}
+
+/** The row after a write whose outcome was recorded. Only what others changed meanwhile is missing, which the next pass sees. */
+function afterwards({ desired, readAt }: TimedRead, wanted: Desired, learned: Learned): TimedRead {
+  const now = new Date(desired.now.getTime() + performance.now() - readAt);
+  return { desired: { ...desired, wanted: { ...wanted, known: { ...wanted.known, ...learned } }, now }, readAt };
+}
+
 const hasWaitedForGarden = (wanted: Desired | null): boolean =>
   waitsForGarden.some((reason) => reason === wanted?.known.waiting?.reason);
 
@@ -116,13 +148,13 @@ async function takeSteps(
   lease: PassLease<ClusterId>,
   signal: AbortSignal,
   state: PassState,
+  first: TimedRead | null,
 ): Promise<PassEnd> {
   let early = readEarly(deps, lease, signal);
-  for (;;) {
+  for (let timed = first; ; timed ??= await readAgain(deps, lease)) {
     signal.throwIfAborted();
-    const readAt = performance.now();
-    const read = await deps.desired.readDesired(lease);
-    if (read === null) return { kind: 'overtaken' };
+    if (timed === null) return { kind: 'overtaken' };
+    const { desired: read, readAt } = timed;
     state.now = read.now;
     state.wanted = read.wanted;
     const seen = state.seen ?? (await observe(deps, read.wanted, early, signal));
@@ -154,6 +186,7 @@ async function takeSteps(
     switch (performed.kind) {
       case 'done':
         state.seen = performed.seen;
+        timed = performed.learned === undefined ? null : afterwards(timed, wanted, performed.learned);
         break;
       case 'waiting':
         return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: performed.ms });

@@ -12,7 +12,7 @@ import type { Catalogue } from '../garden/catalogue.js';
 import type { PassLease } from '../loop/leases.js';
 import type { OpenToken } from '../loop/provider-token.js';
 import { resolveVersion } from './decide/resolve-version.js';
-import { learnedFrom } from './decide/shoot-runs.js';
+import { type Learned, learnedFrom } from './decide/shoot-runs.js';
 import type { DesiredStore } from './desired-store.js';
 import { shownName } from './drift/drift.js';
 import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './drift/field-owners.js';
@@ -43,8 +43,11 @@ export interface PerformDeps {
 
 /** The outcome of a step. */
 export type Performed =
-  /** `seen`: the garden's response, which is newer than a read. Null when a new read is needed. */
-  | { readonly kind: 'done'; readonly seen: Observed | null }
+  /**
+   * `seen`: the garden's response, which is newer than a read. Null when a new read is needed. `learned`: all that was recorded,
+   * unless more of the row has changed.
+   */
+  | { readonly kind: 'done'; readonly seen: Observed | null; readonly learned?: Learned }
   /** The garden accepted the request, and needs time before the next step. */
   | { readonly kind: 'waiting'; readonly ms: number }
   | { readonly kind: 'overtaken' }
@@ -152,14 +155,14 @@ async function pinVersion(
 
 async function applyShoot(deps: PerformDeps, context: StepContext): Promise<Performed> {
   const { catalogue, records, own } = deps;
-  const { lease, wanted, signal } = context;
+  const { wanted, signal } = context;
   const manifest = renderShoot(wanted, gardenSettings(await catalogue.read(signal), own));
   if (!(await removeLeftovers(deps, context))) return { kind: 'overtaken' };
   const applied = await applyOverOthers(deps, context, manifest);
   if (applied === null) return { kind: 'overtaken' };
   const { shoot, appliedAt } = applied;
   const learned = learnedFrom('applyShoot', wanted, shoot, appliedAt);
-  return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
+  return recordedLearned(records, context, learned, shoot);
 }
 
 /** Applies the manifest. Where other managers own fields, the latest change wins. Null when overtaken. */
@@ -209,10 +212,11 @@ function isFieldConflict(error: unknown): error is GardenError {
 
 async function requestOperation(
   { garden, records }: PerformDeps,
-  { lease, wanted, seen, signal }: StepContext,
+  context: StepContext,
   step: 'reconcileShoot' | 'retryShoot',
   operation: 'reconcile' | 'retry',
 ): Promise<Performed> {
+  const { wanted, seen, signal } = context;
   if (seen.kind !== 'present') throw new TypeError(`${step} wants a Shoot that was seen`);
   const { uid, resourceVersion } = seen.shoot.metadata;
   const annotations = { [operationAnnotation]: operation };
@@ -220,7 +224,18 @@ async function requestOperation(
   const shoot = await garden.annotateShoot({ ...nameOf(wanted), uid, resourceVersion, annotations }, signal);
   // The response to a patch has no usable time. The Shoot's generation shows that the run starts after it.
   const learned = learnedFrom(step, wanted, shoot, null);
-  return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
+  return recordedLearned(records, context, learned, shoot);
+}
+
+async function recordedLearned(
+  records: RecordStore,
+  { lease, wanted }: StepContext,
+  learned: Learned,
+  shoot: Shoot,
+): Promise<Performed> {
+  if (!(await records.recordLearned(lease, learned))) return { kind: 'overtaken' };
+  const shootUid = wanted.known.shootUid ?? learned.shootUid;
+  return { kind: 'done', seen: seenAfter(wanted, shoot), learned: { ...learned, shootUid } };
 }
 
 async function recorded(record: Promise<boolean>, seen: Observed | null): Promise<Performed> {

@@ -1,5 +1,5 @@
 import { asTeamId, type ClusterId, type ServerId, type TeamId } from '@corral/contracts';
-import { type Pool, rowClock } from '@corral/database';
+import { inOrder, type Pool, type Queryable, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
 
 /** Names a row that is worked on in turns. */
@@ -91,21 +91,42 @@ export const leaseStore = <Id extends LeasedId>(
     return row.due_in_ms === null ? { kind: 'idle' } : { kind: 'not due', inMs: Math.max(1, row.due_in_ms) };
   };
 
+  const take = async (db: Queryable, id: Id, leaseMs: number): Promise<LeaseAnswer<Id> | null> => {
+    const { rows } = await db.query<{ team_id: string; lease_fence: number; place: ShootPlace | null }>(
+      `UPDATE ${table}
+       SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
+       FROM (SELECT ${inMs('$2')} AS ends_at) leased
+       WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
+       RETURNING team_id, lease_fence, ${place} AS place`,
+      [id, leaseMs],
+    );
+    const [taken] = rows;
+    if (taken === undefined) return null;
+    const { team_id: teamId, lease_fence: fence, place: where } = taken;
+    return { kind: 'taken', lease: { teamId: asTeamId(teamId), id, fence, place: where } };
+  };
+
   return {
     /** Takes the lease of a row that is due. If the process dies, the row is due again when the lease ends. */
     async takeLease(id: Id, leaseMs: number): Promise<LeaseAnswer<Id>> {
-      const { rows } = await pool.query<{ team_id: string; lease_fence: number; place: ShootPlace | null }>(
-        `UPDATE ${table}
-         SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
-         FROM (SELECT ${inMs('$2')} AS ends_at) leased
-         WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
-         RETURNING team_id, lease_fence, ${place} AS place`,
-        [id, leaseMs],
-      );
-      const [taken] = rows;
-      if (taken === undefined) return whyNot(id);
-      const { team_id: teamId, lease_fence: fence, place: where } = taken;
-      return { kind: 'taken', lease: { teamId: asTeamId(teamId), id, fence, place: where } };
+      return (await take(pool, id, leaseMs)) ?? whyNot(id);
+    },
+
+    /** As `takeLease`. Sends a reading along, which Postgres runs afterwards whether the lease was taken or not. */
+    async takeLeaseReading<T>(
+      id: Id,
+      leaseMs: number,
+      read: (db: Queryable) => Promise<T>,
+    ): Promise<{ readonly answer: LeaseAnswer<Id>; readonly reading: T }> {
+      const db = await pool.connect();
+      let isBroken = true;
+      try {
+        const [taken, reading] = await inOrder([take(db, id, leaseMs), read(db)]);
+        isBroken = false;
+        return { answer: taken ?? (await whyNot(id)), reading };
+      } finally {
+        db.release(isBroken);
+      }
     },
 
     /** @returns false when a later lease was granted: the pass must stop */

@@ -120,6 +120,33 @@ describe('a stale pass', () => {
     expect(await records.recordPass(lease, aRecord(cluster))).toEqual({ kind: 'released', again: false });
   });
 
+  it('is taken together with a reading that shows the row as it is under the lease', async () => {
+    const cluster = await declare();
+    const desired = desiredStore(at.pool);
+    const along = () => leases.takeLeaseReading(cluster.id, LEASE_MS, (db) => desired.readAlong(db, cluster.id));
+
+    const { answer, reading } = await along();
+
+    if (answer.kind !== 'taken') throw new Error(answer.kind);
+    const { teamId, fence } = answer.lease;
+    expect(reading).toMatchObject({ ownedBy: { teamId, fence }, read: { wanted: { id: cluster.id } } });
+    const again = await desired.readDesired(answer.lease);
+    expect({ ...again, now: null }).toEqual({ ...reading?.read, now: null });
+    expect(await along()).toMatchObject({ answer: { kind: 'busy' }, reading: { ownedBy: { fence } } });
+    await leases.release(answer.lease, { nextPassMs: LEASE_MS });
+    expect(await along()).toEqual({ answer: { kind: 'not due', inMs: expect.any(Number) }, reading: null });
+  });
+
+  it('leaves the pool as it was when the reading fails', async () => {
+    const cluster = await declare();
+
+    await expect(leases.takeLeaseReading(cluster.id, LEASE_MS, (db) => db.query('SELECT 1 / 0'))).rejects.toThrow(
+      'division by zero',
+    );
+
+    expect(await leases.takeLease(cluster.id, LEASE_MS)).toEqual({ kind: 'busy' });
+  });
+
   it('cannot write with the id of another team in its lease', async () => {
     const stranger = await at.addTeam();
     const cluster = await declare();

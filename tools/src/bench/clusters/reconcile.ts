@@ -74,7 +74,8 @@ async function measureLatency(rig: ClusterRig, seconds: number): Promise<Verdict
     const key = `${labels?.['corral.dev/cluster-id']}/${annotations?.['corral.dev/generation']}`;
     if (!seenAt.has(key)) seenAt.set(key, performance.now());
   };
-  const watched = watchShoots(rig, watching.signal, note);
+  const { watched, isOpen } = watchShoots(rig, watching.signal, note);
+  await isOpen;
   const answeredAt = new Map<string, number>();
   await atRate(CHANGES_PER_SECOND, seconds, async (index) => {
     const key = await change(rig, index, 3 + (Math.floor(index / CHANGED_CLUSTERS) % 5));
@@ -121,10 +122,10 @@ async function measureThroughput(rig: ClusterRig): Promise<Verdict[]> {
     }
     await untilCounted(rig);
     const resume = rig.suspendReconcilers();
-    const since = await databaseTime(rig);
     await changeAll(rig, 50 + round);
     await rig.resetCalls();
     const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
+    const since = await databaseTime(rig);
     resume();
     await untilConverged(rig);
     const perSecond = await operationsPerSecond(rig, since);
@@ -284,26 +285,35 @@ async function databaseTime({ pool }: ClusterRig): Promise<Date> {
   return (rows[0] as { now: Date }).now;
 }
 
-/** Measures from the first end to the last, without the start of the workers. */
+/** Measures until the last end. The database's clock tells it, because its end is seen later. */
 async function operationsPerSecond({ pool }: ClusterRig, since: Date): Promise<number> {
   const { rows } = await pool.query<{ ended: number; seconds: number }>(
-    `SELECT count(*)::int AS ended, extract(epoch FROM max(finished_at) - min(finished_at))::float8 AS seconds
-     FROM operation WHERE created_at >= $1 AND state = 'succeeded'`,
+    `SELECT count(*)::int AS ended, extract(epoch FROM max(finished_at) - $1)::float8 AS seconds
+     FROM operation WHERE finished_at >= $1 AND state = 'succeeded'`,
     [since],
   );
   const { ended, seconds } = rows[0] as { ended: number; seconds: number };
-  return (ended - 1) / seconds;
+  return ended / seconds;
 }
 
-function watchShoots({ garden }: ClusterRig, signal: AbortSignal, onShoot: (shoot: Shoot) => void): Promise<void> {
-  return garden.watchShoots({
+/** @returns `isOpen`: resolves when all later changes are reported. `watched`: resolves when the watch has ended */
+function watchShoots({ garden }: ClusterRig, signal: AbortSignal, onShoot: (shoot: Shoot) => void) {
+  let opened: () => void;
+  const isOpen = new Promise<void>((resolve) => {
+    opened = resolve;
+  });
+  const watched = garden.watchShoots({
     labelSelector: 'corral.dev/managed=true',
     onPage: () => undefined,
     onListed: () => undefined,
     onEvents(events) {
       for (const { shoot } of events) onShoot(shoot);
     },
+    onState({ phase }) {
+      if (phase === 'watching') opened();
+    },
     relistEveryMs: 60 * MINUTES,
     signal,
   });
+  return { watched, isOpen };
 }

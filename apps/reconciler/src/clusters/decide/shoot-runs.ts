@@ -1,15 +1,12 @@
 import type { Shoot } from '@corral/garden';
 import type { Desired, Known, Observed } from '../model.js';
-import { factsOf, type ShootFacts } from '../observe.js';
+import { converging, factsOf, type ShootFacts } from '../observe.js';
 import { renderedPools, shootMetadata } from '../render.js';
 
 /*
  * What the garden's runs mean for a declared generation. A run starts by setting `observedGeneration` to the Shoot's own
  * generation. That shows which run has started, and only together with `lastOperation` which one has ended.
  */
-
-/** Operation types that bring about a specification. The others migrate or delete. */
-const converging = ['Create', 'Reconcile', 'Restore'];
 
 /** A read that is older than our last write. Generations never decrease. */
 export function isStale(known: Known, { generation }: ShootFacts): boolean {

@@ -32,7 +32,8 @@ export function passOn({ at, garden }: Pick<World, 'at' | 'garden'>, between?: (
   const deps: PassDeps = {
     garden: tripped(garden.client, between),
     leases: tripped(leaseStore(at.pool, clusterTable), between),
-    desired: tripped(desiredStore(at.pool), between),
+    // Sent along with the lease: nothing happens in between.
+    desired: { ...tripped(desiredStore(at.pool), between), readAlong: desiredStore(at.pool).readAlong },
     records: tripped(recordStore(at.pool), between),
     holds: holdStore(at.pool),
     catalogue: catalogue(garden.client, 0),
