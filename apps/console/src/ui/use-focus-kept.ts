@@ -22,7 +22,12 @@ export function useFocusKept(next: string, shown: unknown): void {
       target?.focus({ preventScroll: true });
     };
     keep();
-    const timer = setTimeout(keep, DIALOG_GONE_MS);
+    const holder = document.activeElement;
+    // While what has the focus now is there, it is not lost: a button that waits for an answer is disabled and has none.
+    const keepAfterDialog = () => {
+      if (holder === document.body || holder?.isConnected !== true) keep();
+    };
+    const timer = setTimeout(keepAfterDialog, DIALOG_GONE_MS);
     return () => clearTimeout(timer);
   }, [next, shown]);
 }
