@@ -73,36 +73,33 @@ export const inScope = scopeCondition('$1', '$2', '$3');
 export function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
   const { name, types, labels, sort } = selection;
   const values: unknown[] = [scope.zoneId, scope.ownerLabel, scope.root, limit, offset];
-  const filters: string[] = [];
-  const filter = (condition: (parameter: string) => string, value: unknown): void => {
+  const zoneId = unseen('bigint', 1);
+  const conditions = [scopeCondition(zoneId, unseen('text', 2), unseen('text', 3))];
+  const filter = (condition: (value: string) => string, type: string, value: unknown): void => {
     values.push(value);
-    filters.push(condition(`$${values.length}`));
+    conditions.push(condition(unseen(type, values.length)));
   };
-  if (name !== null) filter((parameter) => `name = ${parameter}`, findable(name));
-  if (types.length > 0) filter((parameter) => `type = ANY(${parameter}::text[])`, types.map(findable));
-  if (labels !== null) filter(fitsLabels, JSON.stringify(labels));
-  // Only the most common page is prepared.
-  const isCommon = filters.length === 0 && sort.length === 0;
-  const zoneId = isCommon ? unseen('bigint', 1) : '$1';
-  const mine = isCommon
-    ? scopeCondition(zoneId, unseen('text', 2), unseen('text', 3))
-    : [inScope, ...filters].join(' AND ');
-  const [most, skipped] = isCommon ? [unseen('bigint', 4), unseen('bigint', 5)] : ['$4', '$5'];
+  if (name !== null) filter((value) => `name = ${value}`, 'text', findable(name));
+  // The cast makes it an array rather than a subquery with rows.
+  if (types.length > 0) filter((value) => `type = ANY(${value}::text[])`, 'text[]', types.map(findable));
+  if (labels !== null) filter(fitsLabels, 'jsonb', JSON.stringify(labels));
   const text = `
     WITH mine AS MATERIALIZED (
-      SELECT name, type, first_seen_at FROM dns_rrset WHERE ${mine}
+      SELECT name, type, first_seen_at FROM dns_rrset WHERE ${conditions.join(' AND ')}
     ), page AS (
-      SELECT name, type, first_seen_at FROM mine ORDER BY ${orderOf(sort, 'mine')} LIMIT ${most} OFFSET ${skipped}
+      SELECT name, type, first_seen_at FROM mine ORDER BY ${orderOf(sort, 'mine')}
+      LIMIT ${unseen('bigint', 4)} OFFSET ${unseen('bigint', 5)}
     )
     SELECT (SELECT count(*)::int FROM mine) AS total,
            (SELECT coalesce(string_agg(rrset.body, ',' ORDER BY ${orderOf(sort, 'page')}), '')
             FROM page JOIN dns_rrset AS rrset
               ON rrset.zone_id = ${zoneId} AND rrset.name = page.name AND rrset.type = page.type) AS bodies`;
-  return isCommon ? { name: 'rrset-page', text, values } : { text, values };
+  // The most common page is prepared at its first use.
+  return values.length === 5 && sort.length === 0 ? { name: 'rrset-page', text, values } : { text, values };
 }
 
-const fitsLabels = (parameter: string): string => `NOT EXISTS (
-    SELECT FROM jsonb_to_recordset(${parameter}::jsonb) AS required (key text, "values" text[], negated boolean),
+const fitsLabels = (labels: string): string => `NOT EXISTS (
+    SELECT FROM jsonb_to_recordset(${labels}) AS required (key text, "values" text[], negated boolean),
       LATERAL (SELECT body::json -> 'labels' AS labels) AS own
     WHERE negated = CASE WHEN required."values" IS NULL THEN (labels -> key) IS NOT NULL
                          ELSE coalesce(labels ->> key = ANY(required."values"), false) END)`;
