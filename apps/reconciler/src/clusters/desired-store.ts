@@ -33,6 +33,7 @@ import {
 } from '@corral/contracts';
 import type { Hold, Pool, Queryable } from '@corral/database';
 import type { PassLease } from '../loop/leases.js';
+import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
 /** Which of a connection's tokens it is. */
@@ -53,6 +54,29 @@ const { declared, observed, applied } = clusterColumns;
 export interface ReadWithLease {
   readonly ownedBy: Pick<PassLease<ClusterId>, 'teamId' | 'fence'>;
   readonly read: DesiredRead;
+}
+
+/** What was read, and between which times of this process in milliseconds. */
+export interface TimedRead {
+  readonly desired: DesiredRead;
+  readonly askedAt: number;
+  readonly answeredAt: number;
+}
+
+export const timedRead = (askedAt: number, desired: DesiredRead | null): TimedRead | null =>
+  desired && { desired, askedAt, answeredAt: performance.now() };
+
+/** Null when a later lease was granted between the two statements. */
+export function readingOf({ teamId, fence }: PassLease<ClusterId>, reading: ReadWithLease | null): DesiredRead | null {
+  return reading?.ownedBy.fence === fence && reading.ownedBy.teamId === teamId ? reading.read : null;
+}
+
+/** The row after a write whose outcome was recorded. Only what others changed meanwhile is missing, which the next pass sees. */
+export function afterwards({ desired, ...times }: TimedRead, wanted: Desired, learned: Learned): TimedRead {
+  const answeredAt = performance.now();
+  const now = new Date(desired.now.getTime() + answeredAt - times.answeredAt);
+  const known = { ...wanted.known, ...learned };
+  return { desired: { ...desired, wanted: { ...wanted, known }, now }, askedAt: times.askedAt, answeredAt };
 }
 
 const selectDesired = (condition: string): string =>

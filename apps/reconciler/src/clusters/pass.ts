@@ -12,8 +12,7 @@ import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import type { PassOutcome } from '../loop/wake-ups.js';
 import { classifyFailure, type Failure } from './classify.js';
 import { decide, isKept } from './decide/decide.js';
-import type { Learned } from './decide/shoot-runs.js';
-import type { DesiredRead, DesiredStore, ReadWithLease } from './desired-store.js';
+import { afterwards, type DesiredStore, readingOf, type TimedRead, timedRead } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
 import { keptWait, unchangedVerdict, waitingOf, waitsForGarden, waitWhileHeld, withWaiting } from './judge/waiting.js';
@@ -73,13 +72,14 @@ const HELD_MS = 60_000;
 export const clusterPass =
   (deps: PassDeps) =>
   async (clusterId: ClusterId, stop: AbortSignal): Promise<PassResult> => {
+    const askedAt = performance.now();
     const { answer, reading } = await deps.leases.takeLeaseReading(clusterId, deps.leaseMs, (db) =>
       deps.desired.readAlong(db, clusterId),
     );
     if (answer.kind !== 'taken') return { end: answer, steps: [], report: null, isGardenBack: false };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {
-      return await runPass(deps, answer.lease, kept, reading);
+      return await runPass(deps, answer.lease, kept, timedRead(askedAt, readingOf(answer.lease, reading)));
     } finally {
       kept.end();
     }
@@ -97,11 +97,11 @@ async function runPass(
   deps: PassDeps,
   lease: PassLease<ClusterId>,
   kept: KeptPassLease,
-  reading: ReadWithLease | null,
+  first: TimedRead | null,
 ): Promise<PassResult> {
   const state: PassState = { wanted: null, seen: null, now: new Date(0), steps: [] };
   try {
-    const end = await takeSteps(deps, lease, kept.signal, state, firstRead(lease, reading));
+    const end = await takeSteps(deps, lease, kept.signal, state, first);
     const wasAsked = state.steps.length > 0 || state.wanted?.namespace !== null;
     const isGardenBack = wasAsked && hasWaitedForGarden(state.wanted);
     return { end, steps: state.steps, report: wasAsked ? { kind: 'fine' } : null, isGardenBack };
@@ -116,28 +116,9 @@ async function runPass(
   }
 }
 
-/** What was read with the lease, and when, in milliseconds of this process. */
-interface TimedRead {
-  readonly desired: DesiredRead;
-  readonly readAt: number;
-}
-
-/** Null when a later lease was granted between the two statements. */
-function firstRead({ teamId, fence }: PassLease<ClusterId>, reading: ReadWithLease | null): TimedRead | null {
-  const isOfLease = reading?.ownedBy.fence === fence && reading.ownedBy.teamId === teamId;
-  return isOfLease ? { desired: reading.read, readAt: performance.now() } : null;
-}
-
 async function readAgain({ desired }: PassDeps, lease: PassLease<ClusterId>): Promise<TimedRead | null> {
-  const readAt = performance.now();
-  const read = await desired.readDesired(lease);
-  return read && { desired: read, readAt };
-}
-
-/** The row after a write whose outcome was recorded. Only what others changed meanwhile is missing, which the next pass sees. */
-function afterwards({ desired, readAt }: TimedRead, wanted: Desired, learned: Learned): TimedRead {
-  const now = new Date(desired.now.getTime() + performance.now() - readAt);
-  return { desired: { ...desired, wanted: { ...wanted, known: { ...wanted.known, ...learned } }, now }, readAt };
+  const askedAt = performance.now();
+  return timedRead(askedAt, await desired.readDesired(lease));
 }
 
 const hasWaitedForGarden = (wanted: Desired | null): boolean =>
@@ -154,7 +135,7 @@ async function takeSteps(
   for (let timed = first; ; timed ??= await readAgain(deps, lease)) {
     signal.throwIfAborted();
     if (timed === null) return { kind: 'overtaken' };
-    const { desired: read, readAt } = timed;
+    const { desired: read, askedAt } = timed;
     state.now = read.now;
     state.wanted = read.wanted;
     const seen = state.seen ?? (await observe(deps, read.wanted, early, signal));
@@ -166,7 +147,7 @@ async function takeSteps(
 
     const step = decide(wanted, seen, read.now);
     // Asked again before anything is changed if reading the Shoot took a while.
-    const isAsked = step.do === 'finish' || performance.now() - readAt < HOLD_FRESH_MS;
+    const isAsked = step.do === 'finish' || performance.now() - askedAt < HOLD_FRESH_MS;
     const hold = isAsked ? read.hold : await deps.holds.find();
     if (hold !== null) {
       await deps.holds.note(hold, 'Cluster', wanted.id, findingAboutCluster(wanted, seen, step.do));
