@@ -106,6 +106,19 @@ export const leaseStore = <Id extends LeasedId>(
     return { kind: 'taken', lease: { teamId: asTeamId(teamId), id, fence, place: where } };
   };
 
+  /** Sends both on one connection, and has given it back when it returns: the next statement may need the last free one. */
+  const takeReading = async <T>(id: Id, leaseMs: number, read: (db: Queryable) => Promise<T>) => {
+    const db = await pool.connect();
+    let isBroken = true;
+    try {
+      const both = await inOrder([take(db, id, leaseMs), read(db)]);
+      isBroken = false;
+      return both;
+    } finally {
+      db.release(isBroken);
+    }
+  };
+
   return {
     /** Takes the lease of a row that is due. If the process dies, the row is due again when the lease ends. */
     async takeLease(id: Id, leaseMs: number): Promise<LeaseAnswer<Id>> {
@@ -118,15 +131,8 @@ export const leaseStore = <Id extends LeasedId>(
       leaseMs: number,
       read: (db: Queryable) => Promise<T>,
     ): Promise<{ readonly answer: LeaseAnswer<Id>; readonly reading: T }> {
-      const db = await pool.connect();
-      let isBroken = true;
-      try {
-        const [taken, reading] = await inOrder([take(db, id, leaseMs), read(db)]);
-        isBroken = false;
-        return { answer: taken ?? (await whyNot(id)), reading };
-      } finally {
-        db.release(isBroken);
-      }
+      const [taken, reading] = await takeReading(id, leaseMs, read);
+      return { answer: taken ?? (await whyNot(id)), reading };
     },
 
     /** @returns false when a later lease was granted: the pass must stop */

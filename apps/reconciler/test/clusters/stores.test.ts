@@ -1,4 +1,5 @@
 import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
+import { connectPool } from '@corral/database';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { desiredStore } from '../../src/clusters/desired-store.js';
 import { type RecordStore, recordStore } from '../../src/clusters/record.js';
@@ -135,6 +136,27 @@ describe('a stale pass', () => {
     expect(await along()).toMatchObject({ answer: { kind: 'busy' }, reading: { ownedBy: { fence } } });
     await leases.release(answer.lease, { nextPassMs: LEASE_MS });
     expect(await along()).toEqual({ answer: { kind: 'not due', inMs: expect.any(Number) }, reading: null });
+  });
+
+  it('needs one connection at a time, also to find out why it is refused', async () => {
+    const cluster = await declare();
+    await take(cluster);
+    const pool = connectPool({
+      databaseUrl: at.url,
+      applicationName: 'one connection',
+      connectionsMax: 1,
+      onIdleError: () => undefined,
+    });
+    try {
+      const desired = desiredStore(pool);
+      const along = leaseStore(pool, clusterTable).takeLeaseReading(cluster.id, LEASE_MS, (db) =>
+        desired.readAlong(db, cluster.id),
+      );
+
+      expect(await along).toMatchObject({ answer: { kind: 'busy' } });
+    } finally {
+      await pool.end();
+    }
   });
 
   it('leaves the pool as it was when the reading fails', async () => {
