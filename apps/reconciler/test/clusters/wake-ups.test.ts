@@ -7,7 +7,7 @@ import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { dueStore } from '../../src/garden/due-store.js';
+import { type DueStore, dueStore, type Sighting } from '../../src/garden/due-store.js';
 import { followShoots } from '../../src/garden/follow-shoots.js';
 import { holdStore } from '../../src/hold/hold-store.js';
 import { leaseStore } from '../../src/loop/leases.js';
@@ -169,6 +169,31 @@ describe('a plan that is a safety net', () => {
   });
 });
 
+type FollowDeps = Parameters<typeof followShoots>[0];
+
+/** Follows what a watch reports. Nothing is woken, unless `more` says so. */
+const follow = (watchShoots: GardenClient['watchShoots'], more: Partial<FollowDeps> = {}): Promise<void> =>
+  followShoots({
+    garden: { watchShoots },
+    dueTimes: dueStore(at.pool),
+    holds: holdStore(at.pool),
+    relistEveryMs: HOUR_MS,
+    wakeUps: { wakeAll: async () => undefined },
+    onChanges: () => undefined,
+    onWatching: () => undefined,
+    onReturn: async () => undefined,
+    ...more,
+  })(running());
+
+/** Hands over what is compared with the rows, of which none differs. */
+const comparing = (note: (seen: readonly Sighting[]) => void): DueStore => ({
+  ...dueStore(at.pool),
+  async makeChangedDue(seen) {
+    note(seen);
+    return [];
+  },
+});
+
 describe('events of the watch', () => {
   const states = ['one', 'one', 'two', 'two'] as const;
   const anEvent = (state: string) => {
@@ -179,22 +204,9 @@ describe('events of the watch', () => {
   async function followed(reports: GardenClient['watchShoots']): Promise<string[]> {
     const names = new Map(states.map((state) => [observedHash(anEvent(state).shoot), state as string]));
     const compared: string[] = [];
-    await followShoots({
-      garden: { watchShoots: reports },
-      dueTimes: {
-        ...dueStore(at.pool),
-        async makeChangedDue(seen) {
-          compared.push(seen.map(({ hash }) => names.get(hash)).join());
-          return [];
-        },
-      },
-      holds: holdStore(at.pool),
-      relistEveryMs: HOUR_MS,
-      wakeUps: { wakeAll: async () => undefined },
-      onChanges: () => undefined,
-      onWatching: () => undefined,
-      onReturn: async () => undefined,
-    })(running());
+    await follow(reports, {
+      dueTimes: comparing((seen) => compared.push(seen.map(({ hash }) => names.get(hash)).join())),
+    });
     return compared;
   }
 
@@ -247,22 +259,7 @@ describe('a list of all Shoots', () => {
       await onPage([counted(steady), counted(after)]);
     };
 
-    await followShoots({
-      garden: { watchShoots },
-      dueTimes: {
-        ...dueStore(at.pool),
-        async makeChangedDue(seen) {
-          compared.push(seen.map(({ hash }) => hash));
-          return [];
-        },
-      },
-      holds: holdStore(at.pool),
-      relistEveryMs: HOUR_MS,
-      wakeUps: { wakeAll: async () => undefined },
-      onChanges: () => undefined,
-      onWatching: () => undefined,
-      onReturn: async () => undefined,
-    })(running());
+    await follow(watchShoots, { dueTimes: comparing((seen) => compared.push(seen.map(({ hash }) => hash))) });
 
     expect(compared).toEqual([
       [observedHash(steady), observedHash(before)],
@@ -297,16 +294,7 @@ describe('a list of all Shoots', () => {
       await watch.onListed();
     };
 
-    await followShoots({
-      garden: { watchShoots },
-      dueTimes: dueStore(at.pool),
-      holds: holdStore(at.pool),
-      relistEveryMs: HOUR_MS,
-      wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
-      onChanges: () => undefined,
-      onWatching: () => undefined,
-      onReturn: async () => undefined,
-    })(running());
+    await follow(watchShoots, { wakeUps: { wakeAll: async (ids) => void woken.push(...ids) } });
 
     const { rows } = await at.pool.query(`SELECT id, shoot_name FROM cluster WHERE due_at IS NOT NULL`);
     expect(rows).toEqual([expect.objectContaining({ shoot_name: 'c7777' })]);
@@ -370,18 +358,11 @@ describe('the return of the garden', () => {
       for (const phase of states) onState?.(phase === 'waiting' ? { phase, error: null, delayMs: 1 } : { phase });
     };
 
-    await followShoots({
-      garden: { watchShoots },
-      dueTimes: dueStore(at.pool),
-      holds: holdStore(at.pool),
-      wakeUps: { wakeAll: async () => undefined },
-      relistEveryMs: HOUR_MS,
-      onChanges: () => undefined,
-      onWatching: () => undefined,
+    await follow(watchShoots, {
       onReturn: async () => {
         returns += 1;
       },
-    })(running());
+    });
 
     expect(returns).toBe(2);
   });
