@@ -46,9 +46,10 @@ function hearAll(): void {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `pg`, passed through
   pg.Client.prototype.query = function heard(this: pg.Client, ...given: any[]): any {
     const [statement] = given;
-    const text: string | undefined = typeof statement === 'string' ? statement : statement?.text;
+    // Those of a batch, or one.
+    const texts: string[] = statement?.statements ?? [typeof statement === 'string' ? statement : statement?.text];
     // Written at intervals for all sessions, independent of this request.
-    if (text !== undefined && !text.includes('SET last_seen_at')) statements.push(text);
+    statements.push(...texts.filter((text) => text !== undefined && !text.includes('SET last_seen_at')));
     return unheard.apply(this, given as never);
   };
 }
