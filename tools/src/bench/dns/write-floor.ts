@@ -14,7 +14,7 @@ export interface WriteFloor {
  * connections with prepared statements. It locks no team, counts no quota and looks for no earlier copy.
  */
 export async function openWriteFloor(rig: DnsRig): Promise<WriteFloor> {
-  const pool = new pg.Pool({ connectionString: rig.base.databaseUrl, max: CONNECTIONS });
+  const pool = new pg.Pool({ connectionString: rig.base.databaseUrl, max: CONNECTIONS, idleTimeoutMillis: 0 });
   const { rows } = await pool.query<{ id: string }>(
     `SELECT id FROM dns_audit_entry WHERE state = 'completed' ORDER BY id DESC LIMIT 1`,
   );
