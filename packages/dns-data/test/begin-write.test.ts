@@ -8,8 +8,8 @@ import { addOf, begin, bodyOf, mirrorFixture, neverDelivered, newWrite, ZONE_ID 
 const quota = { recordsPerTeam: 100, recordsPerDemo: 20, recordsPerRrset: 6 };
 const given = mirrorFixture({ quota });
 
-const setOf = (count: number, from = 0): RrsetWrite => {
-  return { operation: 'set_records', records: (addOf(count, from) as { records: [] }).records };
+const setOf = (size: number): RrsetWrite => {
+  return { operation: 'set_records', records: Array.from({ length: size }, (_, at) => ({ value: `192.0.2.${at}` })) };
 };
 const count = (max: number) => fc.integer({ min: 0, max });
 const records = fc.integer({ min: 1, max: 8 });
@@ -57,7 +57,10 @@ async function arrange(pool: Pool, { mirrored, ceiling, others, reserved, teamQu
   return { team, name };
 }
 
-type PoolClient = Awaited<ReturnType<Pool['connect']>>;
+/** The part of a connection that is needed. */
+interface Connection {
+  query(...statement: unknown[]): Promise<unknown>;
+}
 
 describe('beginning a write', () => {
   it('follows the rule of admission, whether SQL or the process decides', async () => {
@@ -144,10 +147,10 @@ describe('beginning a write', () => {
 async function roundTrips(work: () => Promise<unknown>): Promise<number> {
   const { pool } = given.database;
   let [count, isWaiting] = [0, false];
-  const wrapped = new Set<PoolClient>();
-  const listen = (client: PoolClient): void => {
+  const wrapped = new Set<Connection>();
+  const listen = (client: Connection): void => {
     wrapped.add(client);
-    const send = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>;
+    const send = client.query.bind(client);
     const heard = (...statement: unknown[]): Promise<unknown> => {
       if (!isWaiting) count += 1;
       isWaiting = true;
@@ -164,6 +167,6 @@ async function roundTrips(work: () => Promise<unknown>): Promise<number> {
   } finally {
     pool.off('acquire', listen);
     // The method of the class is visible again.
-    for (const client of wrapped) delete (client as Partial<PoolClient>).query;
+    for (const client of wrapped) delete (client as Partial<Connection>).query;
   }
 }
