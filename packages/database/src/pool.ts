@@ -97,7 +97,7 @@ export async function inTransaction<T>(
   };
   try {
     // Not awaited: it is sent along with the first statement of `work`, and fails only if that fails too.
-    const begun = client.query({ name: 'begin', text: 'BEGIN' });
+    const begun = client.query('BEGIN');
     const [value] = await Promise.all([work(client, commitWith), begun]);
     await (committed ?? commit(client));
     return value;
@@ -129,6 +129,6 @@ export async function inOrder<T extends readonly unknown[] | []>(
 
 /** @throws Error if Postgres rolled back, because an earlier statement had failed */
 async function commit(client: Queryable): Promise<void> {
-  const { command } = await client.query({ name: 'commit', text: 'COMMIT' });
+  const { command } = await client.query('COMMIT');
   if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because one of its statements failed');
 }
