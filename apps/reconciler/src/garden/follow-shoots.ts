@@ -6,10 +6,12 @@ import { managedSelector } from '../clusters/shoot-labels.js';
 import type { HoldStore } from '../hold/hold-store.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import { ABSENT, type DueStore, type Sighting } from './due-store.js';
+import type { ReportedShoots } from './reported-shoots.js';
 
 export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
   readonly dueTimes: DueStore;
+  readonly reported: Omit<ReportedShoots, 'find'>;
   readonly holds: Pick<HoldStore, 'noteUnknown' | 'noteListed'>;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
   /** Time between two full lists. */
@@ -21,8 +23,6 @@ export interface FollowDeps {
 }
 
 const ROWS_PER_PAGE = 500;
-/** Number of Shoots whose last reported state is kept, about 200 bytes each. More than change at the same time. */
-const FOLLOWED_MAX = 2_000;
 /** Number of Shoots that are not parsed again while a list shows them unchanged, about 400 bytes each. */
 const LISTED_MAX = 20_000;
 
@@ -32,16 +32,18 @@ const LISTED_MAX = 20_000;
  * missing Shoots are known.
  */
 export const followShoots =
-  ({ garden, dueTimes, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
+  ({ garden, dueTimes, reported, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
     let seenNames = new Set<string>();
     let isInterrupted = true;
-    // The state that was compared last, by Shoot: most events during a run are progress only, which need no statement.
-    const followed = new LRUCache<string, string>({ max: FOLLOWED_MAX });
     // What was seen in a listed Shoot, by the digest of its text. Parsing takes most of the time of a list.
     const listed = new LRUCache<string, Sighting>({ max: LISTED_MAX });
     const sightingIn = ({ digest, read }: ListedShoot): Sighting => {
-      const sighting = listed.get(digest) ?? sightingOf(read());
+      const known = listed.get(digest);
+      if (known !== undefined) return known;
+      const shoot = read();
+      reported.note(shoot);
+      const sighting = sightingOf(shoot);
       listed.set(digest, sighting);
       return sighting;
     };
@@ -71,23 +73,27 @@ export const followShoots =
         await holds.noteUnknown(seen);
       },
       async onListed() {
+        reported.keepOnly(seenNames);
         await wakeMissing();
         await holds.noteListed();
         seenNames = new Set();
       },
       async onEvents(events) {
+        for (const { type, shoot } of events) {
+          if (type === 'gone') reported.forget(shoot.metadata);
+          else reported.note(shoot);
+        }
         // Of several that came together, only the last is compared, always: a pass may have seen another state in between.
         const seen = lastOfEach(events)
-          .map(({ event, isOnly }) => ({ ...eventSighting(event), isOnly }))
-          .filter(({ key, hash, isOnly }) => !isOnly || followed.get(key) !== hash);
+          .map(({ event, isOnly }) => ({ ...eventSighting(event), place: event.shoot.metadata, isOnly }))
+          .filter(({ place, hash, isOnly }) => !isOnly || reported.findCompared(place) !== hash);
         if (seen.length > 0) await compare('event', seen);
-        for (const { key, hash } of seen) followed.set(key, hash);
+        for (const { place, hash } of seen) reported.noteCompared(place, hash);
       },
       onState({ phase }) {
         if (phase === 'listing') {
           seenNames = new Set();
-          // The list may show what no event did.
-          followed.clear();
+          reported.clearCompared();
         }
         if (phase === 'waiting') isInterrupted = true;
         if (phase === 'watching' && isInterrupted) {
@@ -106,9 +112,10 @@ function sightingOf(shoot: Shoot): Sighting {
 
 const keyOf = ({ metadata }: Shoot): string => `${metadata.namespace}/${metadata.name}`;
 
-function eventSighting({ type, shoot }: ShootEvent): Sighting & { readonly key: string } {
-  return { ...sightingOf(shoot), key: keyOf(shoot), ...(type === 'gone' && { hash: ABSENT }) };
-}
+const eventSighting = ({ type, shoot }: ShootEvent): Sighting => ({
+  ...sightingOf(shoot),
+  ...(type === 'gone' && { hash: ABSENT }),
+});
 
 function lastOfEach(events: readonly ShootEvent[]): { event: ShootEvent; isOnly: boolean }[] {
   const last = new Map<string, { event: ShootEvent; isOnly: boolean }>();
