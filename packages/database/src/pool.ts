@@ -112,6 +112,33 @@ export async function inTransaction<T>(
 }
 
 /**
+ * Runs statements in one transaction and one round trip, without BEGIN and COMMIT: Postgres commits what is sent together once it is
+ * asked for an answer. Each takes a snapshot of its own, so it sees what was committed before an earlier one got its lock.
+ *
+ * @throws the error of the first that failed; nothing was changed then
+ */
+export async function inOneTrip<T extends readonly pg.QueryResultRow[]>(
+  pool: Pool,
+  statements: { readonly [I in keyof T]: pg.QueryConfig },
+): Promise<{ -readonly [I in keyof T]: pg.QueryResult<T[I] & pg.QueryResultRow> }> {
+  const client = (await pool.connect()) as pg.PoolClient & PreparingClient;
+  let broken: Error | undefined;
+  const noteBroken = (error: Error): void => {
+    broken = error;
+  };
+  client.on('error', noteBroken);
+  try {
+    client.beginBatches();
+    const sent = statements.map((statement) => client.query(statement) as Promise<pg.QueryResult>);
+    client.endBatches();
+    return (await inOrder(sent)) as never;
+  } finally {
+    client.off('error', noteBroken);
+    client.release(broken);
+  }
+}
+
+/**
  * Waits for statements of a transaction that were sent together.
  *
  * @throws the error of the first that failed. Postgres refuses those after it only because of that one

@@ -1,6 +1,7 @@
 import { ownerLabelOf } from '@corral/contracts';
 import {
   type CommitWith,
+  inOneTrip,
   inOrder,
   inTransaction,
   isHeldNow,
@@ -163,12 +164,11 @@ async function beginAtOnce(pool: Pool, attempt: Attempt, stated: number): Promis
   const { limit, quota } = quotaOf(newWrite.owner, options.quota);
   const limits = [stated, quota.recordsPerRrset, quota[limit]];
   const values = [...snapshotValues(attempt), ...entryValues(newWrite, options), ...limits];
-  // Sent together, executed in order: the second statement takes its snapshot while the lock is held.
-  const [, { rows }] = await inTransaction(pool, (tx, commitWith) =>
-    commitWith(
-      inOrder([tx.query({ ...lockOwner[kind], values: [id] }), tx.query<Entered>({ ...enterClear[kind], values })]),
-    ),
-  );
+  // Executed in order: the second statement takes its snapshot while the lock is held.
+  const [, { rows }] = await inOneTrip<[object, Entered]>(pool, [
+    { ...lockOwner[kind], values: [id] },
+    { ...enterClear[kind], values },
+  ]);
   return rows[0] === undefined ? null : begunAs(rows[0]);
 }
 
