@@ -1,5 +1,5 @@
 import type { ClusterId } from '@corral/contracts';
-import type { GardenClient, ListedShoot, Shoot, ShootEvent } from '@corral/garden';
+import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
 import { LRUCache } from 'lru-cache';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
@@ -10,9 +10,9 @@ import { ABSENT, type DueStore, type Sighting } from './due-store.js';
 export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
   readonly dueTimes: DueStore;
-  readonly holds: Pick<HoldStore, 'noteUnknown' | 'noteListed'>;
+  readonly holds: Pick<HoldStore, 'noteListed'>;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
-  /** Time between two full lists. */
+  /** Time between two lists of all Shoots. */
   readonly relistEveryMs: number;
   readonly onChanges: (source: 'list' | 'event' | 'missing', clusters: number) => void;
   readonly onWatching: (isWatching: boolean) => void;
@@ -20,38 +20,29 @@ export interface FollowDeps {
   readonly onReturn: () => Promise<void>;
 }
 
+/** Missing Shoots that are woken at a time. */
 const ROWS_PER_PAGE = 500;
 /** Number of Shoots whose last reported state is kept, about 200 bytes each. More than change at the same time. */
 const FOLLOWED_MAX = 2_000;
-/** Number of Shoots that are not parsed again while a list shows them unchanged, about 400 bytes each. */
-const LISTED_MAX = 20_000;
 
 /**
  * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
- * A list is compared page by page, so memory and calls do not grow with unchanged clusters. Only the names are kept, until the
- * missing Shoots are known.
+ * A list is compared page by page. Of each Shoot only its names and digest are kept.
  */
 export const followShoots =
   ({ garden, dueTimes, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
-    let seenNames = new Set<string>();
+    let listed: Sighting[] = [];
     let isInterrupted = true;
     // The state that was compared last, by Shoot: most events during a run are progress only, which need no statement.
     const followed = new LRUCache<string, string>({ max: FOLLOWED_MAX });
-    // What was seen in a listed Shoot, by the digest of its text. Parsing takes most of the time of a list.
-    const listed = new LRUCache<string, Sighting>({ max: LISTED_MAX });
-    const sightingIn = ({ digest, read }: ListedShoot): Sighting => {
-      const sighting = listed.get(digest) ?? sightingOf(read());
-      listed.set(digest, sighting);
-      return sighting;
-    };
-
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
       onChanges(source, ids.length);
       await wakeUps.wakeAll(ids);
     };
     const wakeMissing = async (): Promise<void> => {
+      const seenNames = listed.map(({ shootName }) => shootName);
       for (let after: ClusterId | null = null; !signal.aborted; ) {
         const page = await dueTimes.makeMissingDue({ seenNames, limit: ROWS_PER_PAGE }, after);
         onChanges('missing', page.ids.length);
@@ -64,28 +55,24 @@ export const followShoots =
       labelSelector: managedSelector,
       relistEveryMs,
       signal,
-      async onPage(shoots) {
-        const seen = shoots.map(sightingIn);
-        for (const { shootName } of seen) seenNames.add(shootName);
+      summarize: sightingOf,
+      async onPage(seen) {
+        for (const sighting of seen) listed.push(sighting);
         await compare('list', seen);
-        await holds.noteUnknown(seen);
       },
       async onListed() {
         await wakeMissing();
-        await holds.noteListed();
-        seenNames = new Set();
+        await holds.noteListed(listed);
       },
       async onEvents(events) {
-        // Of several that came together, only the last is compared, always: a pass may have seen another state in between.
-        const seen = lastOfEach(events)
-          .map(({ event, isOnly }) => ({ ...eventSighting(event), isOnly }))
-          .filter(({ key, hash, isOnly }) => !isOnly || followed.get(key) !== hash);
+        // The last of several is compared always: a pass may have seen another state in between.
+        const seen = events.map(seenIn).filter(({ key, hash, isOnly }) => !isOnly || followed.get(key) !== hash);
         if (seen.length > 0) await compare('event', seen);
         for (const { key, hash } of seen) followed.set(key, hash);
       },
       onState({ phase }) {
         if (phase === 'listing') {
-          seenNames = new Set();
+          listed = [];
           // The list may show what no event did.
           followed.clear();
         }
@@ -104,17 +91,8 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
-const keyOf = ({ metadata }: Shoot): string => `${metadata.namespace}/${metadata.name}`;
-
-function eventSighting({ type, shoot }: ShootEvent): Sighting & { readonly key: string } {
-  return { ...sightingOf(shoot), key: keyOf(shoot), ...(type === 'gone' && { hash: ABSENT }) };
-}
-
-function lastOfEach(events: readonly ShootEvent[]): { event: ShootEvent; isOnly: boolean }[] {
-  const last = new Map<string, { event: ShootEvent; isOnly: boolean }>();
-  for (const event of events) {
-    const key = keyOf(event.shoot);
-    last.set(key, { event, isOnly: !last.has(key) });
-  }
-  return [...last.values()];
+function seenIn({ type, shoot, isOnly }: ShootEvent<Sighting>) {
+  const { namespace, shootName } = shoot;
+  const hash = type === 'gone' ? ABSENT : shoot.hash;
+  return { namespace, shootName, hash, isOnly, key: `${namespace}/${shootName}` };
 }
