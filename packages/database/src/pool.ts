@@ -34,6 +34,9 @@ export interface PoolOptions {
 /** Sent when a connection begins: transactions that do not say otherwise change nothing. */
 export const readOnlyOption = '-c default_transaction_read_only=on';
 
+/** How long a connection is kept that nobody uses. */
+const IDLE_MS = 300_000;
+
 /** Creates the pool for hot paths and transactions. Connects lazily and reconnects after outages. */
 export function connectPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
@@ -47,6 +50,8 @@ export function connectPool(options: PoolOptions): Pool {
     query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 10_000,
     ...(options.isReadOnly === true && { options: readOnlyOption }),
+    // A new session plans each frequent statement up to six times, which takes longer than to execute it.
+    idleTimeoutMillis: IDLE_MS,
     keepAlive: true,
     // Sends statements of one connection without waiting for earlier results. Transactions benefit most.
     pipeline: true,
@@ -82,6 +87,8 @@ export async function inTransaction<T>(
     broken = error;
   };
   client.on('error', noteBroken);
+  const batches = client instanceof PreparingClient ? (client as PreparingClient) : null;
+  batches?.beginBatches();
   let committed: Promise<void> | undefined;
   const commitWith: CommitWith = async (last) => {
     committed = commit(client);
@@ -90,7 +97,7 @@ export async function inTransaction<T>(
   };
   try {
     // Not awaited: it is sent along with the first statement of `work`, and fails only if that fails too.
-    const begun = client.query('BEGIN');
+    const begun = client.query({ name: 'begin', text: 'BEGIN' });
     const [value] = await Promise.all([work(client, commitWith), begun]);
     await (committed ?? commit(client));
     return value;
@@ -98,6 +105,7 @@ export async function inTransaction<T>(
     await client.query('ROLLBACK').catch(noteBroken);
     throw error;
   } finally {
+    batches?.endBatches();
     client.off('error', noteBroken);
     client.release(broken);
   }
@@ -121,6 +129,6 @@ export async function inOrder<T extends readonly unknown[] | []>(
 
 /** @throws Error if Postgres rolled back, because an earlier statement had failed */
 async function commit(client: Queryable): Promise<void> {
-  const { command } = await client.query('COMMIT');
+  const { command } = await client.query({ name: 'commit', text: 'COMMIT' });
   if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because one of its statements failed');
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { Batch, type Part, partOf } from './batch.js';
 
 /** Uses of a text per process before it is prepared. Rare statements cost more to prepare than to plan. */
 const USES_BEFORE = 4;
@@ -48,11 +49,40 @@ type Config = pg.QueryConfig & { readonly submit?: unknown };
  */
 export class PreparingClient extends pg.Client {
   #isGathering = false;
+  /** The statements of this turn, while those of a turn are answered together. */
+  #parts: Part[] | null = null;
+
+  /** Until `endBatches`, the statements of each turn are answered together: for transactions, because the first that fails ends all. */
+  beginBatches(): void {
+    this.#parts = [];
+  }
+
+  endBatches(): void {
+    this.#sendBatch();
+    this.#parts = null;
+  }
 
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `pg`, passed through
   override query(config: string | Config, values?: any, callback?: any): any {
+    const statement = named(config, values);
+    if (this.#parts !== null && isForBatch(statement, values, callback)) return this.#add(statement, values);
+    this.#sendBatch();
     this.#gather();
-    return super.query(named(config, values) as string, values, callback);
+    return super.query(statement as string, values, callback);
+  }
+
+  #add(statement: string | Config, values: unknown[] | undefined): Promise<pg.QueryResult> {
+    const config = typeof statement === 'string' ? { text: statement } : statement;
+    const { _types: types } = this as unknown as { readonly _types: unknown };
+    const part = partOf(values === undefined ? config : { ...config, values }, types);
+    if (this.#parts?.push(part) === 1) process.nextTick(() => this.#sendBatch());
+    return part.result;
+  }
+
+  #sendBatch(): void {
+    if (this.#parts === null || this.#parts.length === 0) return;
+    const queries = this.#parts.splice(0).map(({ query }) => query);
+    super.query(queries.length === 1 ? (queries[0] as pg.Query) : new Batch(queries));
   }
 
   #gather(): void {
@@ -65,6 +95,15 @@ export class PreparingClient extends pg.Client {
       stream.uncork();
     });
   }
+}
+
+const ENDS = new Set(['BEGIN', 'COMMIT']);
+
+/** A single statement whose result is a promise. A text without values could hold several. */
+function isForBatch(statement: string | Config, values: unknown, callback: unknown): boolean {
+  const { text, submit, values: own }: Config = typeof statement === 'string' ? { text: statement } : statement;
+  if (submit !== undefined || typeof values === 'function' || callback !== undefined) return false;
+  return ENDS.has(text) || Array.isArray(values ?? own);
 }
 
 function named(config: string | Config, values: unknown): string | Config {

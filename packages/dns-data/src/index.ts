@@ -85,6 +85,7 @@ export {
 export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './writes/admission.js';
 export { type AnsweredRecorder, answeredRecorder } from './writes/answered-recorder.js';
 export { type CopyQuery, type CopyStore, copyStore, type DeliveryCheck, type FirstCopy } from './writes/copies.js';
+export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/new-write.js';
 export { type PerformedWrite, type PerformWriteDeps, performWrite, type WriteSteps } from './writes/perform-write.js';
 export { type ReadTokenUse, type TokenOfOwner, type TokenUse, tokenUseReader } from './writes/records-held.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
@@ -115,12 +116,4 @@ export {
   settlementStore,
 } from './writes/settlement-store.js';
 export { endOfAccepted, type UpstreamAnswer } from './writes/upstream-end.js';
-export {
-  type BeginOutcome,
-  type LedgerOptions,
-  type NewWrite,
-  type WriteEnd,
-  type WriteLease,
-  type WriteLedger,
-  writeLedger,
-} from './writes/write-ledger.js';
+export { type WriteEnd, type WriteLedger, writeLedger } from './writes/write-ledger.js';

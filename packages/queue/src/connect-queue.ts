@@ -35,6 +35,7 @@ export interface Queue {
   schedule(jobs: Partial<JobPayloads>, everyMs: number, findNeeded?: () => Promise<ReadonlySet<JobName>>): void;
   /** Resolves when the backend accepts jobs. For readiness checks. */
   ping(): Promise<void>;
+  /** Waits for jobs that are being sent. */
   close(): Promise<void>;
 }
 
@@ -54,6 +55,7 @@ const LATE = Symbol('late');
 export function connectQueue({ log, ...backend }: QueueOptions): Queue {
   const producers = new Map<QueueName, Promise<Producer>>();
   const timers = new Set<NodeJS.Timeout>();
+  const sending = new Set<Promise<void>>();
   const reportError = connectionErrorLog(log);
   let closed = false;
 
@@ -92,7 +94,13 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     }
   };
 
-  const send: Queue['send'] = (name, payload, options = {}) => add(name, payload, coalescing(name, options));
+  const send: Queue['send'] = (name, payload, options = {}) => {
+    const sent = add(name, payload, coalescing(name, options));
+    sending.add(sent);
+    const forget = () => void sending.delete(sent);
+    sent.then(forget, forget);
+    return sent;
+  };
   const nudge: Queue['nudge'] = async (name, payload, options) => {
     try {
       await send(name, payload, options);
@@ -154,6 +162,8 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     async close() {
       closed = true;
       for (const timer of timers) clearTimeout(timer);
+      // Of those who do not wait for their jobs. Each ends by itself within the time limit of a job.
+      await Promise.allSettled(sending);
       await Promise.all([...producers.values()].map((opening) => answerWithin(closeOnce(opening), CLOSE_MS_MAX, LATE)));
     },
   };

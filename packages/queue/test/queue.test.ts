@@ -52,6 +52,17 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(seen).toEqual([{ payload: { reason: 'request', runId: 'r1' }, attempt: 1 }]);
   });
 
+  it('sends a job that nobody waits for before it is closed', async () => {
+    const queue = aQueue();
+    void queue.nudge('zone-sync', { reason: 'request' });
+
+    await queue.close();
+
+    let runs = 0;
+    aWorker({ 'zone-sync': async () => (runs += 1) });
+    await waitFor('the job', () => runs === 1);
+  });
+
   it('coalesces waiting jobs with the same id', async () => {
     const queue = aQueue();
     for (let sent = 0; sent < 5; sent += 1) await queue.send('settle-writes', {}, { jobId: 'all' });

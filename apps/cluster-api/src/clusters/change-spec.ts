@@ -22,6 +22,7 @@ import {
 } from '../node-pools/claim-servers.js';
 import type { PoolPointers } from '../node-pools/pool-spec.js';
 import { asProblem, combined, type Problem } from '../problem.js';
+import type { WakeUp } from '../wake-ups.js';
 import type { ClusterRecord } from './record.js';
 import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
 import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './spec/plan-change.js';
@@ -72,10 +73,8 @@ export interface ChangeSpecDeps {
   readonly quotas: ClusterQuotas;
   /** Whether a team needs an active subscription to start a cluster. */
   readonly subscriptionRequired: boolean;
-  /** Sends a wake-up for the cluster. Never rejects: the row is marked as due, so the sweep finds a lost wake-up. */
-  readonly wake: (clusterId: ClusterId) => Promise<void>;
-  /** The same for an adopted server, by its id. */
-  readonly wakeServer: (id: ServerId) => Promise<void>;
+  readonly wake: WakeUp<ClusterId>;
+  readonly wakeServer: WakeUp<ServerId>;
   readonly newId: () => OperationId;
 }
 
@@ -90,8 +89,8 @@ export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
   return async (caller, change) => {
     const offered = change.needsCatalogue ? await catalogue.get() : null;
     const { outcome, claims } = await store.change(caller, change, (tx) => attempt(deps, tx, change, offered));
-    if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') await wake(outcome.cluster.id);
-    await Promise.all(serverIdsOf(claims).map(wakeServer));
+    if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') wake(outcome.cluster.id);
+    for (const id of serverIdsOf(claims)) wakeServer(id);
     return outcome;
   };
 }

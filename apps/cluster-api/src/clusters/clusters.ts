@@ -4,6 +4,7 @@ import type { Preconditions } from '../changes/entity-tag.js';
 import { serverIdsOf } from '../node-pools/claim-servers.js';
 import { noPointers, pointersInCluster } from '../node-pools/pool-spec.js';
 import { asProblem, combined, notFound, Problem, problemOfBody } from '../problem.js';
+import type { WakeUp } from '../wake-ups.js';
 import type { ChangeSpec, SpecChange, SpecChangeOutcome } from './change-spec.js';
 import { type RemovalOutcome, removeOnce } from './delete.js';
 import { type ChangeOutcome, retryOrReplay } from './retry.js';
@@ -14,10 +15,8 @@ import type { ClusterStore } from './transaction.js';
 export interface ClusterServiceDeps {
   readonly changeSpec: ChangeSpec;
   readonly store: Pick<ClusterStore, 'change'>;
-  /** Sends a wake-up for the cluster. Never rejects. */
-  readonly wake: (clusterId: ClusterId) => Promise<void>;
-  /** The same for an adopted server, by its id. */
-  readonly wakeServer: (id: ServerId) => Promise<void>;
+  readonly wake: WakeUp<ClusterId>;
+  readonly wakeServer: WakeUp<ServerId>;
   readonly newId: () => OperationId;
 }
 
@@ -72,7 +71,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
     /** Accepts the current specification again if its operation failed. */
     async retry(caller: Caller, name: string, { preconditions, keyed = null }: Conditions): Promise<ChangeOutcome> {
       const outcome = await store.change(caller, { name }, (tx) => retryOrReplay(tx, { preconditions, keyed, newId }));
-      if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
+      if (outcome.kind === 'accepted') wake(outcome.cluster.id);
       return outcome;
     },
 
@@ -83,8 +82,8 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
       options: { readonly preconditions: Preconditions; readonly purpose: SpecChange['purpose'] },
     ): Promise<RemovalOutcome> {
       const { outcome, claims } = await store.change(caller, { name }, (tx) => removeOnce(tx, { ...options, newId }));
-      if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
-      await Promise.all(serverIdsOf(claims).map(wakeServer));
+      if (outcome.kind === 'accepted') wake(outcome.cluster.id);
+      for (const id of serverIdsOf(claims)) wakeServer(id);
       return outcome;
     },
   };

@@ -14,6 +14,7 @@ import { type Caller, type KeyedRequest, whileSetAside } from '../changes/caller
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
 import { notFound, Problem } from '../problem.js';
 import type { ProjectResources } from '../servers/cloud-project.js';
+import type { WakeUp } from '../wake-ups.js';
 import { type ConnectionRecord, connectionTagOf } from './body.js';
 import { checkConnectionSpec, isUnchanged, tokenStatusOf } from './decide-connection.js';
 import type { ConnectionStore, ConnectionTransaction, StoredConnection } from './transaction.js';
@@ -31,8 +32,8 @@ export interface ConnectionDeps {
   readonly verify: (token: string) => Promise<TokenVerdict>;
   /** Whether the token certainly belongs to another cloud project than the connection's resources. */
   readonly isOtherProject: (token: string, resources: ProjectResources) => Promise<boolean>;
-  readonly wake: (clusterId: ClusterId) => Promise<void>;
-  readonly wakeServer: (id: ServerId) => Promise<void>;
+  readonly wake: WakeUp<ClusterId>;
+  readonly wakeServer: WakeUp<ServerId>;
 }
 
 /**
@@ -166,7 +167,8 @@ export const connectionService = (deps: ConnectionDeps) => {
           servers: affectsUsers ? await tx.makeServersDue(connection.id) : [],
         };
       });
-      await Promise.all([...woken.map(wake), ...servers.map(wakeServer)]);
+      for (const id of woken) wake(id);
+      for (const id of servers) wakeServer(id);
       return declared;
     },
 

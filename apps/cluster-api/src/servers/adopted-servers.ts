@@ -11,6 +11,7 @@ import type { ServerReading } from '@corral/hcloud';
 import type { KeyedRequest } from '../changes/caller.js';
 import { type Caller, whileSetAside } from '../changes/caller.js';
 import { invalidField, notFound, Problem } from '../problem.js';
+import type { WakeUp } from '../wake-ups.js';
 import type { AdoptedServerRecord } from './body.js';
 import { connectionRejected, type ProjectDeps, serverInProject } from './cloud-project.js';
 import {
@@ -34,7 +35,7 @@ export interface AdoptedServerDeps extends ProjectDeps {
   readonly store: AdoptedServerStore;
   /** @returns null when the token can no longer be decrypted */
   readonly open: (sealed: SealedToken, connectionId: ConnectionId) => string | null;
-  readonly wake: (id: ServerId) => Promise<void>;
+  readonly wake: WakeUp<ServerId>;
   readonly newId: () => OperationId;
   /** Quota of teams without an override. */
   readonly serversPerTeam: number;
@@ -146,7 +147,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
       // A concurrent copy of the request won.
       const outcome = changed ?? (request && (await store.findReplay(caller, request)));
       if (outcome === null) throw notFound();
-      await wake(outcome.server.id);
+      wake(outcome.server.id);
       return outcome;
     },
 
@@ -165,7 +166,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
         const operationId = newId();
         return { server: await tx.deregister(server, operationId), operationId };
       });
-      await wake(server.id);
+      wake(server.id);
       return { operationId };
     },
   };

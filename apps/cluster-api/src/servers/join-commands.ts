@@ -4,6 +4,7 @@ import { GardenError, type JoinData, type ShootNodes } from '@corral/garden';
 import { type Caller, whileSetAside } from '../changes/caller.js';
 import { checkPerHour, type IssueOutcome, type Issues, isSurelyNotIssued } from '../kubeconfigs/issued-credentials.js';
 import { notFound, Problem } from '../problem.js';
+import type { WakeUp } from '../wake-ups.js';
 import { type JoiningMachine, type JoiningServer, joiningMachine, notJoining } from './joining-machine.js';
 
 /** What an issue needs from the store. The team's changes are locked meanwhile. */
@@ -36,7 +37,7 @@ export interface JoinCommandDeps {
   /** @throws TypeError for unusable join data */
   readonly render: (join: JoinData, nodeName: string) => string;
   readonly features: ReadonlySet<GardenFeature>;
-  readonly wake: (serverId: ServerId) => Promise<void>;
+  readonly wake: WakeUp<ServerId>;
   /** Unix time in ms. */
   readonly now: () => number;
 }
@@ -99,7 +100,7 @@ export function joinCommandService({ store, nodes, render, features, wake, now }
         throw notJoining('The server was released from its node pool during the request. Read it again, then decide.');
       }
       await store.recordOutcome(caller, entryId, { issued: true, expiresAt });
-      await wake(machine.id);
+      wake(machine.id);
       const { nodeName, cluster } = machine;
       return { joinCommand, nodeName, cluster, expiresAt };
     },

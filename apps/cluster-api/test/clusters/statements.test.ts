@@ -35,6 +35,8 @@ let t: TestClusterApi;
 let api: ApiClient;
 let queue: Queue;
 let statements: string[];
+/** Jobs that are sent or being sent: no answer waits for them. */
+let jobs: Promise<void>[] = [];
 let names = 0;
 /** The name of an existing cluster. */
 let name: string;
@@ -46,9 +48,10 @@ function hearAll(): void {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `pg`, passed through
   pg.Client.prototype.query = function heard(this: pg.Client, ...given: any[]): any {
     const [statement] = given;
-    const text: string | undefined = typeof statement === 'string' ? statement : statement?.text;
+    // Those of a batch, or one.
+    const texts: string[] = statement?.statements ?? [typeof statement === 'string' ? statement : statement?.text];
     // Written at intervals for all sessions, independent of this request.
-    if (text !== undefined && !text.includes('SET last_seen_at')) statements.push(text);
+    statements.push(...texts.filter((text) => text !== undefined && !text.includes('SET last_seen_at')));
     return unheard.apply(this, given as never);
   };
 }
@@ -56,7 +59,15 @@ function hearAll(): void {
 beforeAll(async () => {
   t = await startClusterApi({ garden: fakeGarden(), config: { gardenFeatures: new Set(['adopted-nodes'] as const) } });
   queue = connectQueue({ databaseUrl: t.databaseUrl, log: silentLog });
-  api = checkedClient(buildApp({ ...t.deps, queue, metrics: createMetrics({ service: 'test' }) }), PUBLIC_URL);
+  const noted: Pick<Queue, 'nudge'> = {
+    nudge(...job) {
+      const sent = queue.nudge(...job);
+      jobs.push(sent);
+      return sent;
+    },
+  };
+  const heard = { ...queue, ...noted };
+  api = checkedClient(buildApp({ ...t.deps, queue: heard, metrics: createMetrics({ service: 'test' }) }), PUBLIC_URL);
   await addConnection(t, t.acme);
   await queue.send('reconcile-server', { serverId: asServerId(randomUUID()) });
   statements = [];
@@ -70,8 +81,15 @@ afterAll(async () => {
 beforeEach(async () => {
   name = `web-${++names}`;
   await put({ nodePools: pools(3) }).expect(202);
-  statements = [];
+  await forgetAll();
 });
+
+/** What was sent so far counts no more. */
+async function forgetAll(): Promise<void> {
+  await Promise.all(jobs);
+  jobs = [];
+  statements = [];
+}
 
 const pools = (maximum: number) => [0, 1, 2, 3].map((n) => aPool({ name: `pool-${n}`, maximum: maximum + n }));
 const as = () => api.as(t.acme.member);
@@ -81,14 +99,15 @@ const put = (spec: Partial<ClusterSpec>, of = name) =>
     .send({ spec: aClusterSpec(spec) });
 
 describe('a change of a cluster', () => {
-  const expectFew = (which: keyof typeof STATEMENTS): void => {
+  const expectFew = async (which: keyof typeof STATEMENTS): Promise<void> => {
+    await Promise.all(jobs);
     expect({ which, count: statements.length, statements }).toMatchObject({ count: STATEMENTS[which] });
   };
 
   it('takes few statements for a new cluster', async () => {
     await put({ nodePools: pools(3) }, `${name}-new`).expect(202);
 
-    expectFew('a new cluster');
+    await expectFew('a new cluster');
   });
 
   it.each([
@@ -99,7 +118,7 @@ describe('a change of a cluster', () => {
   ] as const)('takes few statements for %s', async (which, spec, status) => {
     await put(spec as Partial<ClusterSpec>).expect(status);
 
-    expectFew(which);
+    await expectFew(which);
   });
 
   it.each([
@@ -111,14 +130,15 @@ describe('a change of a cluster', () => {
       ['one', 'two'].map((own) => aPool({ name: own, source: 'pooled', machineType: 'cx22', minimum: 0, maximum }));
     await givenServers(t, t.acme, 6);
     await put({ nodePools: [...pools(3), ...owns(before)] }).expect(202);
-    statements = [];
+    await forgetAll();
 
     await put({ nodePools: [...pools(3), ...owns(after)] }).expect(status);
 
+    await Promise.all(jobs);
     // Each server that changes hands is woken by a job of its own.
     const first = statements.findIndex((text) => text.includes('add_job'));
     statements = statements.filter((text, at) => at <= first || !text.includes('add_job'));
-    expectFew(row);
+    await expectFew(row);
   });
 
   it('takes few statements by way of other routes', async () => {
@@ -128,19 +148,20 @@ describe('a change of a cluster', () => {
       .put(`${path}node-pools/pool-0/`)
       .send(aPool({ name: 'pool-0', maximum: 9 }))
       .expect(200);
-    expectFew('a changed pool');
+    await expectFew('a changed pool');
     for (const action of ['hibernate', 'resume'] as const) {
-      statements = [];
+      await forgetAll();
       await as().post(`${path}${action}/`).expect(202);
-      expectFew(action);
+      await expectFew(action);
     }
-    statements = [];
+    await forgetAll();
     await as().delete(path).expect(204);
-    expectFew('delete a draft');
+    await expectFew('delete a draft');
   });
 
   it('is one transaction between the look-up of the session, with the hold, and the job', async () => {
     await put({ plan: 'annual', nodePools: pools(5) }).expect(202);
+    await Promise.all(jobs);
 
     expect(statements[0]).toMatch(/installation_hold[\s\S]*FROM session/);
     expect(statements[1]).toBe('BEGIN');

@@ -51,18 +51,18 @@ export function decideAdmission(
   return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
 }
 
-/** How many records the set may have after the write, given up to `before` now; 0 when it adds none. */
-function reachOf(write: RrsetWrite, current: string | null, before: number): number {
+/**
+ * How many records the set has after the write if it takes effect, where that does not depend on the set; 0 when the write adds none.
+ *
+ * @returns null if it depends on the set
+ */
+export function statedRecords(write: RrsetWrite): number | null {
   switch (write.operation) {
     case 'create':
     case 'set_records':
       return write.records.length;
-    case 'add_records': {
-      // Values that exist already add nothing. The upstream refuses them with an error that clients know.
-      const present = new Set(current === null ? [] : readRrsetBody(current).records.map((record) => record.value));
-      const added = write.records.filter((record) => !present.has(record.value)).length;
-      return added === 0 ? 0 : before + added;
-    }
+    case 'add_records':
+      return null;
     case 'remove_records':
     case 'change_ttl':
     case 'update':
@@ -71,4 +71,13 @@ function reachOf(write: RrsetWrite, current: string | null, before: number): num
     default:
       return assertNever(write);
   }
+}
+
+/** How many records the set may have after the write, given up to `before` now; 0 when it adds none. */
+function reachOf(write: RrsetWrite, current: string | null, before: number): number {
+  if (write.operation !== 'add_records') return statedRecords(write) ?? 0;
+  // Values that exist already add nothing. The upstream refuses them with an error that clients know.
+  const present = new Set(current === null ? [] : readRrsetBody(current).records.map((record) => record.value));
+  const added = write.records.filter((record) => !present.has(record.value)).length;
+  return added === 0 ? 0 : before + added;
 }

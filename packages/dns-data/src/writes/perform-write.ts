@@ -1,9 +1,10 @@
 import type { WriteOutcome } from '@corral/hcloud';
+import type { WriteLease } from './new-write.js';
 import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
 import type { SettledOutcome } from './settle-write.js';
 import { settledAnswer } from './settled-answer.js';
 import { endOfAccepted, endOfRefused, type UpstreamAnswer } from './upstream-end.js';
-import type { WriteEnd, WriteLease, WriteLedger } from './write-ledger.js';
+import type { WriteEnd, WriteLedger } from './write-ledger.js';
 
 export interface PerformWriteDeps {
   readonly ledger: Pick<WriteLedger, 'finish' | 'release'>;

@@ -35,6 +35,8 @@ export interface DnsRig {
   upstreamCalls(): Promise<number>;
   /** Reads of these bodies: below `/bare` without anything else, below `/v1` after one statement. */
   startBareExpress(bodies: Record<string, string>): Promise<string>;
+  /** The floor of a write behind a server of its own. @returns its address. */
+  startFloorServer(): Promise<string>;
   /** More gateways, which share limits and budget over a Redis. Null if redis-server is not installed. */
   startReplicas(count: number): Promise<Replicas | null>;
   /** The parts that every benchmark needs. */
@@ -104,6 +106,17 @@ export async function startDnsRig(): Promise<DnsRig> {
       const [firstPath] = Object.keys(bodies);
       await run('tools/dist/bench/dns/bare-express.js', env, `http://127.0.0.1:${port}/v1${firstPath}`);
       return `http://127.0.0.1:${port}`;
+    },
+    async startFloorServer() {
+      const url = `http://127.0.0.1:${await freePort()}`;
+      const env = {
+        PORT: new URL(url).port,
+        DATABASE_URL: databaseUrl,
+        CLOUD_URL: cloudUrl,
+        CLOUD_TOKEN: UPSTREAM_TOKEN,
+      };
+      await run('tools/dist/bench/dns/floor-server.js', env, url);
+      return url;
     },
     async startReplicas(count) {
       const redis = await redisForTests();

@@ -2,10 +2,14 @@ import pg from 'pg';
 import { bearer } from '../load/load.js';
 import { type DnsRig, ZONE } from './dns-rig.js';
 
+export interface FloorTargets extends Pick<DnsRig, 'cloudUrl' | 'cloudToken'> {
+  readonly databaseUrl: string;
+}
+
 /** A write without Corral: see `openWriteFloor`. */
 export interface WriteFloor {
-  /** @throws Error unless the upstream answers 201 */
-  write(path: string, body: string): Promise<void>;
+  /** @returns the upstream's answer. @throws Error unless it is 201 */
+  write(path: string, body: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -13,8 +17,8 @@ export interface WriteFloor {
  * What a write cannot do without: its call to the upstream, between two durable commits of the rows that it changes, on warm
  * connections with prepared statements. It locks no team, counts no quota and looks for no earlier copy.
  */
-export async function openWriteFloor(rig: DnsRig): Promise<WriteFloor> {
-  const pool = new pg.Pool({ connectionString: rig.base.databaseUrl, max: CONNECTIONS });
+export async function openWriteFloor({ databaseUrl, cloudUrl, cloudToken }: FloorTargets): Promise<WriteFloor> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: CONNECTIONS, idleTimeoutMillis: 0 });
   const { rows } = await pool.query<{ id: string }>(
     `SELECT id FROM dns_audit_entry WHERE state = 'completed' ORDER BY id DESC LIMIT 1`,
   );
@@ -28,9 +32,9 @@ export async function openWriteFloor(rig: DnsRig): Promise<WriteFloor> {
         await client.query('BEGIN');
         const entered = await client.query({ name: 'enter', text: enter, values: [template.id, name, sent] });
         await client.query('COMMIT');
-        const response = await fetch(`${rig.cloudUrl}${path}`, {
+        const response = await fetch(`${cloudUrl}${path}`, {
           method: 'POST',
-          headers: { ...bearer(rig.cloudToken), 'content-type': 'application/json' },
+          headers: { ...bearer(cloudToken), 'content-type': 'application/json' },
           body: sent,
         });
         const body = await response.text();
@@ -48,6 +52,7 @@ export async function openWriteFloor(rig: DnsRig): Promise<WriteFloor> {
           values: [action.id, action.status, JSON.stringify(action), id],
         });
         await client.query('COMMIT');
+        return body;
       } finally {
         client.release();
       }

@@ -22,16 +22,23 @@ export async function compareWrites(rig: DnsRig, seconds: number): Promise<Verdi
     written += 1;
     return JSON.stringify({ records: [{ value: `192.0.${Math.floor(written / 250) % 250}.${written % 250}` }] });
   };
-  const floor = await openWriteFloor(rig);
+  const floor = await openWriteFloor({ ...rig, databaseUrl: rig.base.databaseUrl });
+  const floorUrl = await rig.startFloorServer();
   try {
     const [direct, through] = [bearer(rig.cloudToken), bearer(rig.token)];
     const ways = {
       'straight at the upstream': (path: string) => sendWrite({ url: rig.cloudUrl, headers: direct, path }, bodyOf()),
-      'with two durable commits around it': (path: string) => floor.write(path, bodyOf()),
+      'with two durable commits around it': async (path: string) => void (await floor.write(path, bodyOf())),
+      'the same behind a bare server': (path: string) => sendWrite({ url: floorUrl, headers: {}, path }, bodyOf()),
       'through the gateway': (path: string) => sendWrite({ url: rig.gatewayUrl, headers: through, path }, bodyOf()),
     };
     const results = await takeTurns(rig, Object.entries(ways), seconds);
-    const [, least, ours] = results.map(({ result }) => result) as [WriteResult, WriteResult, WriteResult];
+    const [, least, , ours] = results.map(({ result }) => result) as [
+      WriteResult,
+      WriteResult,
+      WriteResult,
+      WriteResult,
+    ];
     const rows = results.map(({ what, result, cost }) => [
       what,
       result.p50Ms.toFixed(2),
@@ -41,7 +48,7 @@ export async function compareWrites(rig: DnsRig, seconds: number): Promise<Verdi
     say(table([`write, ${PER_SECOND}/s`, 'p50 ms', 'p99 ms', ...Object.keys(noCost)], rows));
     const times = { unit: 'times' };
     const floorOf = (ms: number) => `${ms.toFixed(1)} ms`;
-    const calls = results[2]?.cost['upstream calls'] ?? Number.NaN;
+    const calls = results[3]?.cost['upstream calls'] ?? Number.NaN;
     return [
       atMost({
         what: 'a write, p50, of the floor',

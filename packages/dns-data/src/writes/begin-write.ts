@@ -1,0 +1,251 @@
+import { ownerLabelOf } from '@corral/contracts';
+import {
+  type CommitWith,
+  inOrder,
+  inTransaction,
+  isHeldNow,
+  type Pool,
+  type Queryable,
+  rowClock,
+} from '@corral/database';
+import { recordCountOf } from '../mirror/rrset-body.js';
+import { type Admission, decideAdmission, type OwnerQuota, type RecordQuota, statedRecords } from './admission.js';
+import { type DeliveryCheck, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
+import type { BeginOutcome, LedgerOptions, NewWrite } from './new-write.js';
+import { ceilingsOf, heldByActions, mirroredRecords, reservedRecords } from './records-held.js';
+import type { RrsetOwner, RrsetWrite } from './rrset-write.js';
+
+interface QuotaSnapshot extends LatestWrite {
+  rrset: string | null;
+  records: number;
+  reserved: number;
+  /** Records beyond those mirrored and reserved that reappear if actions fail. */
+  reserved_by_actions: number;
+  /** Ceiling of the set itself; null when no action of its writes can still fail. */
+  ceiling: number | null;
+  /** Whether a hold is in force. */
+  held: boolean;
+}
+
+interface Owner {
+  readonly live: boolean;
+  readonly recordsMax?: number | null;
+}
+
+const owners = {
+  // The quota is read under the lock, so a write that begins after a change of it is counted by the new one.
+  team: { columns: 'true AS live, dns_records_max AS "recordsMax"', row: 'team WHERE id = $6' },
+  // Ending a demo takes this lock too, so no write can begin after its end is committed.
+  demo: {
+    columns: `ended_at IS NULL AND expires_at > ${rowClock} AS live, NULL::int AS "recordsMax"`,
+    row: 'demo WHERE id = $6',
+  },
+} as const;
+
+const lockOf = ({ columns, row }: (typeof owners)[keyof typeof owners]): string =>
+  `SELECT ${columns} FROM ${row.replace('$6', '$1')} FOR NO KEY UPDATE`;
+
+const lockOwner = {
+  team: { name: 'ledger-lock-team', text: lockOf(owners.team) },
+  demo: { name: 'ledger-lock-demo', text: lockOf(owners.demo) },
+};
+
+// One snapshot for the mirrored and the reserved counts. Otherwise a write that finishes in between would be counted
+// twice or not at all.
+const snapshot = (more = ''): string => `
+    SELECT ${latestColumns('$5', '$7')},
+           (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
+           ${mirroredRecords('$1', '$4')} AS records,
+           ${reservedRecords('$6')} AS reserved,
+           holding.records AS reserved_by_actions, holding.ceiling, ${isHeldNow} AS held${more}
+    FROM (SELECT 1) AS one
+    CROSS JOIN LATERAL (
+      SELECT ${heldByActions} AS records,
+             max(high.ceiling) FILTER (WHERE zone_id = $1 AND name = $2 AND type = $3) AS ceiling
+      FROM ${ceilingsOf('$6')}
+    ) AS holding
+    LEFT JOIN LATERAL (${latestWrite}) AS latest ON true`;
+
+const readSnapshot = { name: 'ledger-snapshot', text: snapshot() };
+
+const entryColumns = `team_id, demo_id, zone_id, name, type, request_hash, actor, token_id, operation, request_body, request_id,
+                      state, reserved_records, lease_until, lease_fence, created_at, before_body`;
+
+/** SQL for values of `entryColumns`: `entryValues` are the parameters from `first` on. */
+const pendingEntry = (
+  first: number,
+  { key, reserve, before }: { key: string; reserve: string; before: string },
+): string => {
+  const [teamId, demoId, tokenId, operation, body, requestId, leaseMs] = Array.from(
+    { length: 7 },
+    (_, at) => `$${first + at}`,
+  );
+  return `${teamId}::uuid, ${demoId}::uuid, ${key},
+          CASE WHEN ${tokenId}::uuid IS NULL THEN 'service' ELSE 'token' END::dns_actor, ${tokenId}::uuid, ${operation}::text,
+          ${body}::text, ${requestId}::text, 'pending'::dns_audit_state, ${reserve},
+          clock_timestamp() + make_interval(secs => ${leaseMs}::float8 / 1000), 1, clock_timestamp(), ${before}`;
+};
+
+const entryValues = ({ owner, tokenId, write, requestBody, requestId }: NewWrite, { leaseMs }: LedgerOptions) => [
+  owner.teamId,
+  owner.kind === 'demo' ? owner.id : null,
+  tokenId,
+  write.operation,
+  requestBody,
+  requestId,
+  leaseMs,
+];
+
+const insertPending = {
+  name: 'ledger-insert-pending',
+  text: `INSERT INTO dns_audit_entry (${entryColumns})
+         VALUES (${pendingEntry(7, { key: '$1, $2, $3, $4', reserve: '$5', before: '$6' })}) RETURNING id`,
+};
+
+/**
+ * Reads what a write is decided by, and enters it if `decide` surely admits it. It is the same rule in SQL, for writes whose number
+ * of records ($15) does not depend on the set, without those that may repeat an earlier one.
+ */
+const enterIfClear = ({ columns, row }: (typeof owners)[keyof typeof owners]): string => `
+  WITH owner AS (
+    SELECT ${columns} FROM ${row}
+  ), seen AS MATERIALIZED (${snapshot(`,
+           coalesce((SELECT record_count FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3), 0) AS mirrored`)}
+  ), entered AS (
+    INSERT INTO dns_audit_entry (${entryColumns})
+    SELECT ${pendingEntry(8, { key: '$1::bigint, $2::text, $3::text, $5::bytea', reserve: 'greatest(0, $15::int - seen.mirrored)', before: 'seen.rrset' })}
+    FROM seen, owner, greatest(seen.mirrored, seen.ceiling) AS before
+    WHERE NOT seen.held AND (owner.live OR $11::text = 'delete')
+      AND seen.latest_state IS DISTINCT FROM 'pending'
+      AND NOT coalesce(seen.latest_identical AND seen.latest_recent, false)
+      AND ($15::int <= before OR ($15::int <= $16::int AND
+           seen.records + seen.reserved + seen.reserved_by_actions + $15::int - before <= coalesce(owner."recordsMax", $17::int)))
+    RETURNING id
+  )
+  SELECT seen.*, (SELECT id FROM entered) AS entered FROM seen`;
+
+const enterClear = {
+  team: { name: 'ledger-enter-team', text: enterIfClear(owners.team) },
+  demo: { name: 'ledger-enter-demo', text: enterIfClear(owners.demo) },
+};
+
+/**
+ * First transaction of a write: checks the quotas and records the write as pending, before anything is sent. Most writes need one round
+ * trip; those that SQL cannot decide are decided between two.
+ *
+ * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new write
+ */
+export async function beginWrite(
+  pool: Pool,
+  options: LedgerOptions,
+  newWrite: NewWrite,
+  wasDelivered: DeliveryCheck,
+): Promise<BeginOutcome> {
+  const stated = statedRecords(newWrite.write);
+  const attempt = { options, newWrite, wasDelivered };
+  const outcome = stated === null ? null : await beginAtOnce(pool, attempt, stated);
+  return outcome ?? inTransaction(pool, (tx, commitWith) => beginInSteps(attempt, tx, commitWith));
+}
+
+interface Attempt {
+  readonly options: LedgerOptions;
+  readonly newWrite: NewWrite;
+  readonly wasDelivered: DeliveryCheck;
+}
+
+/** @returns null for a write that may begin, but was not entered: it may repeat an earlier one */
+async function beginAtOnce(pool: Pool, attempt: Attempt, stated: number): Promise<BeginOutcome | null> {
+  const { options, newWrite } = attempt;
+  const { kind } = newWrite.owner;
+  const { limit, quota } = quotaOf(newWrite.owner, options.quota);
+  const values = [
+    ...snapshotValues(attempt),
+    ...entryValues(newWrite, options),
+    stated,
+    quota.recordsPerRrset,
+    quota[limit],
+  ];
+  // Sent together, executed in order: the second statement takes its snapshot while the lock is held.
+  const [locked, { rows }] = await inTransaction(pool, (tx, commitWith) =>
+    commitWith(
+      inOrder([
+        tx.query<Owner>({ ...lockOwner[kind], values: [newWrite.owner.id] }),
+        tx.query<QuotaSnapshot & { entered: number | null }>({ ...enterClear[kind], values }),
+      ]),
+    ),
+  );
+  const { entered, ...seen } = rows[0] as QuotaSnapshot & { entered: number | null };
+  if (entered !== null) return begunAs(entered, seen, Math.max(ceilingOf(seen), stated));
+  const decided = decide(attempt, seen, locked.rows[0]);
+  return decided.kind === 'admitted' ? null : decided;
+}
+
+async function beginInSteps(attempt: Attempt, tx: Queryable, commitWith: CommitWith): Promise<BeginOutcome> {
+  const { owner, key, requestHash } = attempt.newWrite;
+  const [locked, { rows }] = await inOrder([
+    tx.query<Owner>({ ...lockOwner[owner.kind], values: [owner.id] }),
+    tx.query<QuotaSnapshot>({ ...readSnapshot, values: snapshotValues(attempt) }),
+  ]);
+  const seen = rows[0] as QuotaSnapshot;
+  const decided = decide(attempt, seen, locked.rows[0]);
+  if (decided.kind !== 'admitted') return decided;
+  const entry = [key.zoneId, key.name, key.type, requestHash, decided.reserve, seen.rrset];
+  const inserted = await commitWith(
+    tx.query<{ id: number }>({
+      ...insertPending,
+      values: [...entry, ...entryValues(attempt.newWrite, attempt.options)],
+    }),
+  );
+  return begunAs((inserted.rows[0] as { id: number }).id, seen, decided.recordsMax);
+}
+
+const snapshotValues = ({ newWrite: { owner, key, requestHash }, options }: Attempt) => [
+  key.zoneId,
+  key.name,
+  key.type,
+  ownerLabelOf(key.name),
+  requestHash,
+  owner.id,
+  options.replayMs,
+];
+
+const begunAs = (entryId: number, { rrset }: QuotaSnapshot, recordsMax: number): BeginOutcome => {
+  return { kind: 'begun', lease: { entryId, fence: 1, current: rrset, recordsMax } };
+};
+
+type Decided = Exclude<BeginOutcome, { kind: 'begun' }> | Extract<Admission, { kind: 'admitted' }>;
+
+/** What becomes of a write, by what was read under the lock of its owner. */
+function decide({ options, newWrite, wasDelivered }: Attempt, seen: QuotaSnapshot, locked: Owner | undefined): Decided {
+  const { owner, write } = newWrite;
+  if (seen.held) return { kind: 'held' };
+  if (!locked?.live && write.operation !== 'delete') return { kind: 'ended' };
+  if (seen.latest_state === 'pending') {
+    const { latest_id: entryId, latest_identical: identical, latest_due: isDue } = seen;
+    return { kind: 'busy', entryId: Number(entryId), identical: identical === true, isDue: isDue === true };
+  }
+  const replayed = replayOf(newWrite, seen, wasDelivered);
+  if (replayed !== null) return replayed;
+  const { admission, reservedByActions } = admit(write, seen, quotaOf(owner, options.quota, locked?.recordsMax));
+  return admission.kind === 'refused' ? { ...admission, reservedByActions } : admission;
+}
+
+/** Records freed by earlier writes count as used while their actions may fail. */
+function admit(write: RrsetWrite, seen: QuotaSnapshot, owner: OwnerQuota) {
+  const { rrset, records, reserved, reserved_by_actions: ofActions } = seen;
+  const ceiling = ceilingOf(seen);
+  const admission = decideAdmission(write, rrset, records + reserved + ofActions, owner, ceiling);
+  const isBlockedByActions = admission.kind === 'refused' && (ofActions > 0 || ceiling > recordCountOf(rrset));
+  const reservedByActions =
+    isBlockedByActions && decideAdmission(write, rrset, records + reserved, owner).kind === 'admitted';
+  return { admission, reservedByActions };
+}
+
+/** The most records that the set may have before the write. */
+const ceilingOf = ({ rrset, ceiling }: QuotaSnapshot): number => Math.max(recordCountOf(rrset), ceiling ?? 0);
+
+/** @param recordsMax the team's own quota; without it, that of the installation applies */
+function quotaOf({ kind }: RrsetOwner, quota: RecordQuota, recordsMax: number | null = null): OwnerQuota {
+  if (kind !== 'team') return { limit: 'recordsPerDemo', quota };
+  return { limit: 'recordsPerTeam', quota: { ...quota, recordsPerTeam: recordsMax ?? quota.recordsPerTeam } };
+}
