@@ -95,7 +95,7 @@ export type WatchState =
 export interface ShootWatch<S> {
   labelSelector: string;
   /**
-   * What the handlers need of a Shoot. Asked once for each state and kept until the Shoot changes: a repeated list asks the
+   * What the handlers need of a Shoot. Asked when the Shoot was read or reported, and kept until it changes: a repeated list asks the
    * garden for metadata only, and reads the Shoots whose version no list and no event has shown.
    */
   summarize: (shoot: Shoot) => S;

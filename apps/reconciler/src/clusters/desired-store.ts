@@ -194,6 +194,7 @@ const knownOf = (row: DesiredRow): Desired['known'] => ({
   appliedAt: row.appliedAt,
   appliedTokenVersion: row.appliedTokenVersion,
   retriedGeneration: row.retriedGeneration,
+  observedVersion: row.observedVersion,
   keptGeneration: row.keptGeneration,
   failures: row.failures,
   waiting: row.waiting as OperationWaiting | null,

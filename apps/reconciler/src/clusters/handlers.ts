@@ -25,7 +25,10 @@ export interface ReconcileDeps {
  * pass contains none of them.
  */
 export function reconcileHandler({ pass, traced, gate, wakeUps, onGardenBack, metrics, log }: ReconcileDeps) {
-  return async ({ clusterId, foundBy }: { clusterId: ClusterId; foundBy?: 'sweep' }, { signal }: JobContext) => {
+  return async (
+    { clusterId, foundBy }: { clusterId: ClusterId; foundBy?: 'sweep' },
+    { signal }: Pick<JobContext, 'signal'>,
+  ) => {
     const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
       if (error instanceof Stopped) return null;
       throw error;

@@ -258,6 +258,15 @@ const progressStep = 10;
  * @returns hex
  */
 export function observedHash(shoot: Shoot): string {
+  const known = digests.get(shoot) ?? digestOf(shoot);
+  digests.set(shoot, known);
+  return known;
+}
+
+/** A Shoot is never changed, and its digest is used by the watch and by passes. */
+const digests = new WeakMap<Shoot, string>();
+
+function digestOf(shoot: Shoot): string {
   const { lastOperation, observedGeneration, retryCycleStartedAt: _, managers: __, ...facts } = factsOf(shoot);
   const run = isUnderWay(shoot)
     ? 'under way'

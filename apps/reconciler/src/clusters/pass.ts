@@ -1,10 +1,11 @@
 import type { ClusterId } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
-import { type GardenClient, GardenError, type Shoot } from '@corral/garden';
+import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
 import type { Authorities } from '../garden/authorities.js';
 import { ABSENT } from '../garden/due-store.js';
 import { type GardenReport, gardenReportOf } from '../garden/gate.js';
+import type { ReportedShoots } from '../garden/reported-shoots.js';
 import { findingAboutCluster } from '../hold/cluster-finding.js';
 import type { HoldStore } from '../hold/hold-store.js';
 import type { LeaseStore, PassLease, Released } from '../loop/leases.js';
@@ -12,17 +13,21 @@ import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import type { PassOutcome } from '../loop/wake-ups.js';
 import { classifyFailure, type Failure } from './classify.js';
 import { decide, isKept } from './decide/decide.js';
+import type { Learned } from './decide/shoot-runs.js';
 import { afterwards, type DesiredStore, readingOf, type TimedRead, timedRead } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
 import { keptWait, unchangedVerdict, waitingOf, waitsForGarden, waitWhileHeld, withWaiting } from './judge/waiting.js';
+import { type Look, lookAtShoot } from './look-at-shoot.js';
 import type { Desired, Observed, Step, Verdict } from './model.js';
-import { factsOf, observedFrom, observedHash } from './observe.js';
+import { factsOf, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
 import type { RecordStore } from './record.js';
 
 export interface PassDeps extends PerformDeps {
   readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;
+  /** What this process knows of the Shoots without asking the garden. */
+  readonly reported: Pick<ReportedShoots, 'find' | 'forget' | 'noteCompared'>;
   readonly leases: LeaseStore<ClusterId>;
   readonly desired: DesiredStore;
   readonly records: RecordStore;
@@ -88,7 +93,11 @@ export const clusterPass =
 /** State of a running pass. A failure is judged by it. */
 interface PassState {
   wanted: Desired | null;
-  seen: Observed | null;
+  look: Look | null;
+  /** What the answers to writes have taught, until it is recorded. */
+  learned: Learned | null;
+  /** The garden has answered a read. */
+  wasRead: boolean;
   now: Date;
   readonly steps: Step['do'][];
 }
@@ -99,10 +108,10 @@ async function runPass(
   kept: KeptPassLease,
   first: TimedRead | null,
 ): Promise<PassResult> {
-  const state: PassState = { wanted: null, seen: null, now: new Date(0), steps: [] };
+  const state: PassState = { wanted: null, look: null, learned: null, wasRead: false, now: new Date(0), steps: [] };
   try {
     const end = await takeSteps(deps, lease, kept.signal, state, first);
-    const wasAsked = state.steps.length > 0 || state.wanted?.namespace !== null;
+    const wasAsked = state.steps.length > 0 || state.wasRead;
     const isGardenBack = wasAsked && hasWaitedForGarden(state.wanted);
     return { end, steps: state.steps, report: wasAsked ? { kind: 'fine' } : null, isGardenBack };
   } catch (error) {
@@ -131,16 +140,15 @@ async function takeSteps(
   state: PassState,
   first: TimedRead | null,
 ): Promise<PassEnd> {
-  let early = readEarly(deps, lease, signal);
   for (let timed = first; ; timed ??= await readAgain(deps, lease)) {
     signal.throwIfAborted();
     if (timed === null) return { kind: 'overtaken' };
     const { desired: read, askedAt } = timed;
     state.now = read.now;
     state.wanted = read.wanted;
-    const seen = state.seen ?? (await observe(deps, read.wanted, early, signal));
-    early = null;
-    state.seen = seen;
+    state.look ??= await lookAtShoot(deps, read, signal);
+    const { seen, isReported } = state.look;
+    state.wasRead ||= !isReported && read.wanted.namespace !== null;
     const wanted = await recognised(deps, lease, read.wanted, seen);
     if (wanted === null) return { kind: 'overtaken' };
     state.wanted = wanted;
@@ -163,11 +171,16 @@ async function takeSteps(
       return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: RESTLESS_MS });
     }
     state.steps.push(step.do);
-    const performed = await performStep(deps)({ lease, wanted, seen, now: read.now, signal }, step);
+    const performed = await performStep(deps)({ lease, wanted, seen, isReported, now: read.now, signal }, step);
     switch (performed.kind) {
       case 'done':
-        state.seen = performed.seen;
+        state.look = performed.seen && { seen: performed.seen, isReported: performed.seen === seen && isReported };
         timed = performed.learned === undefined ? null : afterwards(timed, wanted, performed.learned);
+        if (performed.learned !== undefined) keepLearned(deps, state, performed.learned);
+        break;
+      case 'outdated':
+        if (seen.kind === 'present') deps.reported.forget(seen.shoot.metadata);
+        state.look = null;
         break;
       case 'waiting':
         return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: performed.ms });
@@ -178,31 +191,12 @@ async function takeSteps(
   }
 }
 
-interface EarlyRead {
-  readonly place: NonNullable<PassLease['place']>;
-  readonly shoot: Promise<Shoot | null>;
-}
-
-/** Reads the Shoot while the row is read. */
-function readEarly({ garden }: PassDeps, { place }: PassLease<ClusterId>, signal: AbortSignal): EarlyRead | null {
-  if (place == null) return null;
-  const shoot = garden.readShoot(place, signal);
-  // Thrown where it is awaited, if it still is.
-  shoot.catch(() => undefined);
-  return { place, shoot };
-}
-
-async function observe(
-  { garden }: PassDeps,
-  wanted: Desired,
-  early: EarlyRead | null,
-  signal: AbortSignal,
-): Promise<Observed> {
-  const { namespace, shootName } = wanted;
-  if (namespace === null) return { kind: 'absent' };
-  const isThere = early?.place.namespace === namespace && early.place.name === shootName;
-  const shoot = isThere ? early.shoot : garden.readShoot({ namespace, name: shootName }, signal);
-  return observedFrom(wanted, await shoot);
+/** The report of our own write is no news: the pass has seen it, and records it unless a later pass does. */
+function keepLearned({ reported }: PassDeps, state: PassState, learned: Learned): void {
+  state.learned = learned;
+  if (state.look?.seen.kind !== 'present') return;
+  const { shoot } = state.look.seen;
+  reported.noteCompared(shoot.metadata, observedHash(shoot));
 }
 
 /** Records the UID of a Shoot that was created by an apply with a lost response. Null when overtaken. */
@@ -260,11 +254,12 @@ async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: Ab
 /** Adds the API server's certificate authority. If the garden does not answer, the known value stays. */
 async function withAuthority(
   { authorities }: PassDeps,
-  { wanted, seen }: PassState,
+  { wanted, look }: PassState,
   verdict: Verdict,
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { observed } = verdict;
+  const seen = look?.seen;
   if (observed === null || observed.apiServer === null || wanted?.isDeleting !== false || seen?.kind !== 'present') {
     return verdict;
   }
@@ -289,12 +284,15 @@ async function doubtToken(
   }
 }
 
-function recordOf({ wanted, seen }: PassState, verdict: Verdict) {
+function recordOf({ wanted, look, learned }: PassState, verdict: Verdict) {
+  const seen = look?.seen ?? null;
   return {
     verdict,
     generation: wanted?.generation ?? 0,
     operationId: wanted?.operation?.id ?? null,
+    learned,
     observedHash: hashOf(seen),
+    observedVersion: seen?.kind === 'present' ? seen.shoot.metadata.resourceVersion : null,
   };
 }
 
@@ -318,10 +316,12 @@ async function endFailed(
 ): Promise<PassEnd> {
   if (kept.isOvertaken()) return { kind: 'overtaken' };
   if (kept.signal.aborted) {
+    if (state.learned !== null) await deps.records.recordLearned(lease, state.learned);
     const released = await deps.leases.release(lease, { nextPassMs: 0 });
     return { kind: released.kind === 'overtaken' ? 'overtaken' : 'stopped' };
   }
-  const { wanted, seen, now, steps } = state;
+  const { wanted, now, steps } = state;
+  const seen = state.look?.seen ?? null;
   if (wanted === null || isDatabaseAway(error)) throw error;
   const step = steps.at(-1) ?? 'finish';
   if (isNamespaceGone(error, step, wanted)) await deps.records.forgetNamespace(lease);

@@ -44,12 +44,14 @@ export interface PerformDeps {
 /** The outcome of a step. */
 export type Performed =
   /**
-   * `seen`: the garden's response, which is newer than a read. Null when a new read is needed. `learned`: all that was recorded,
-   * unless more of the row has changed.
+   * `seen`: the garden's response, which is newer than a read. Null when a new read is needed. `learned`: all that is to be
+   * recorded; without it, the step has recorded its effect.
    */
   | { readonly kind: 'done'; readonly seen: Observed | null; readonly learned?: Learned }
   /** The garden accepted the request, and needs time before the next step. */
   | { readonly kind: 'waiting'; readonly ms: number }
+  /** The reported Shoot is not the garden's any more. Nothing was changed. */
+  | { readonly kind: 'outdated' }
   | { readonly kind: 'overtaken' }
   | { readonly kind: 'forgotten' };
 
@@ -61,6 +63,8 @@ interface StepContext {
   readonly lease: PassLease<ClusterId>;
   readonly wanted: Desired;
   readonly seen: Observed;
+  /** What was seen was reported by the watch, not read. */
+  readonly isReported: boolean;
   readonly now: Date;
   readonly signal: AbortSignal;
 }
@@ -74,26 +78,40 @@ interface StepContext {
 export const performStep =
   (deps: PerformDeps) =>
   async (context: StepContext, step: Exclude<Step, { do: 'finish' }>): Promise<Performed> => {
-    switch (step.do) {
-      case 'ensureProject':
-        return ensureProject(deps, context);
-      case 'applyCredentials':
-        return applyCredentials(deps, context);
-      case 'pinVersion':
-        return pinVersion(deps, context);
-      case 'applyShoot':
-        return applyShoot(deps, context);
-      case 'reconcileShoot':
-        return requestOperation(deps, context, step.do, 'reconcile');
-      case 'retryShoot':
-        return requestOperation(deps, context, step.do, 'retry');
-      case 'deleteShoot':
-        await deps.garden.deleteShoot({ ...nameOf(context.wanted), uid: step.uid }, context.signal);
-        return { kind: 'done', seen: null };
-      case 'forget':
-        return { kind: (await deps.records.forget(context.lease)) ? 'forgotten' : 'overtaken' };
+    try {
+      return await perform(deps, context, step);
+    } catch (error) {
+      if (context.isReported && isGardenError(error, 'conflict') && !isFieldConflict(error))
+        return { kind: 'outdated' };
+      throw error;
     }
   };
+
+async function perform(
+  deps: PerformDeps,
+  context: StepContext,
+  step: Exclude<Step, { do: 'finish' }>,
+): Promise<Performed> {
+  switch (step.do) {
+    case 'ensureProject':
+      return ensureProject(deps, context);
+    case 'applyCredentials':
+      return applyCredentials(deps, context);
+    case 'pinVersion':
+      return pinVersion(deps, context);
+    case 'applyShoot':
+      return applyShoot(deps, context);
+    case 'reconcileShoot':
+      return requestOperation(deps, context, step.do, 'reconcile');
+    case 'retryShoot':
+      return requestOperation(deps, context, step.do, 'retry');
+    case 'deleteShoot':
+      await deps.garden.deleteShoot({ ...nameOf(context.wanted), uid: step.uid }, context.signal);
+      return { kind: 'done', seen: null };
+    case 'forget':
+      return { kind: (await deps.records.forget(context.lease)) ? 'forgotten' : 'overtaken' };
+  }
+}
 
 async function ensureProject(
   { garden, records }: PerformDeps,
@@ -154,15 +172,21 @@ async function pinVersion(
 }
 
 async function applyShoot(deps: PerformDeps, context: StepContext): Promise<Performed> {
-  const { catalogue, records, own } = deps;
+  const { catalogue, own } = deps;
   const { wanted, signal } = context;
-  const manifest = renderShoot(wanted, gardenSettings(await catalogue.read(signal), own));
+  const manifest = basedOn(context, renderShoot(wanted, gardenSettings(await catalogue.read(signal), own)));
   if (!(await removeLeftovers(deps, context))) return { kind: 'overtaken' };
   const applied = await applyOverOthers(deps, context, manifest);
   if (applied === null) return { kind: 'overtaken' };
   const { shoot, appliedAt } = applied;
   const learned = learnedFrom('applyShoot', wanted, shoot, appliedAt);
-  return recordedLearned(records, context, learned, shoot);
+  return learnt(context, learned, shoot);
+}
+
+/** A Shoot that was only reported must still be as it was reported. */
+function basedOn({ seen, isReported }: StepContext, { metadata, spec }: ShootManifest): ShootManifest {
+  if (!isReported || seen.kind !== 'present') return { metadata, spec };
+  return { metadata: { ...metadata, resourceVersion: seen.shoot.metadata.resourceVersion }, spec };
 }
 
 /** Applies the manifest. Where other managers own fields, the latest change wins. Null when overtaken. */
@@ -211,7 +235,7 @@ function isFieldConflict(error: unknown): error is GardenError {
 }
 
 async function requestOperation(
-  { garden, records }: PerformDeps,
+  { garden }: PerformDeps,
   context: StepContext,
   step: 'reconcileShoot' | 'retryShoot',
   operation: 'reconcile' | 'retry',
@@ -224,16 +248,11 @@ async function requestOperation(
   const shoot = await garden.annotateShoot({ ...nameOf(wanted), uid, resourceVersion, annotations }, signal);
   // The response to a patch has no usable time. The Shoot's generation shows that the run starts after it.
   const learned = learnedFrom(step, wanted, shoot, null);
-  return recordedLearned(records, context, learned, shoot);
+  return learnt(context, learned, shoot);
 }
 
-async function recordedLearned(
-  records: RecordStore,
-  { lease, wanted }: StepContext,
-  learned: Learned,
-  shoot: Shoot,
-): Promise<Performed> {
-  if (!(await records.recordLearned(lease, learned))) return { kind: 'overtaken' };
+/** What the answer to a write has taught is recorded with the verdict. */
+function learnt({ wanted }: StepContext, learned: Learned, shoot: Shoot): Performed {
   const shootUid = wanted.known.shootUid ?? learned.shootUid;
   return { kind: 'done', seen: seenAfter(wanted, shoot), learned: { ...learned, shootUid } };
 }

@@ -18,8 +18,12 @@ export interface PassRecord {
   readonly generation: number;
   /** The operation that is open. */
   readonly operationId: OperationId | null;
+  /** What answers of the garden have taught, or null. */
+  readonly learned: Learned | null;
   /** Null: nothing was seen. */
   readonly observedHash: string | null;
+  /** Resource version of the Shoot that was seen, or null. */
+  readonly observedVersion: string | null;
   /** Number of consecutive failed passes. */
   readonly failures: number;
   /** Why the last pass failed, if that is reported. */
@@ -35,6 +39,15 @@ const operationParameters = {
   changes: '$18',
   waiting: '$19::jsonb',
 } as const;
+
+const learnedValues = (learned: Learned | null): unknown[] => [
+  learned?.shootUid ?? null,
+  learned?.appliedGeneration ?? null,
+  learned?.appliedShootGeneration ?? null,
+  learned?.appliedAt ?? null,
+  learned?.appliedTokenVersion ?? null,
+  learned?.retriedGeneration ?? null,
+];
 
 /** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
 export const recordStore = (pool: Pool) => {
@@ -52,20 +65,13 @@ export const recordStore = (pool: Pool) => {
   };
 
   return {
-    /** Records what the garden's answer to a write showed. A recorded Shoot UID stays. */
+    /** Records what answers of the garden have taught, for a pass that ends without a verdict. A recorded Shoot UID stays. */
     recordLearned: (lease: PassLease<ClusterId>, learned: Learned): Promise<boolean> =>
       update(
         lease,
         `shoot_uid = coalesce(shoot_uid, $4), applied_generation = $5, applied_shoot_generation = $6, applied_at = $7,
          applied_token_version = $8, retried_generation = $9`,
-        [
-          learned.shootUid,
-          learned.appliedGeneration,
-          learned.appliedShootGeneration,
-          learned.appliedAt,
-          learned.appliedTokenVersion,
-          learned.retriedGeneration,
-        ],
+        learnedValues(learned),
       ),
 
     /** The Shoot that was found under the name is ours, regardless of its creator. */
@@ -152,11 +158,11 @@ export const recordStore = (pool: Pool) => {
     },
 
     /**
-     * Records the verdict in one statement: cluster, operation and time of the next pass. Frees the lease. The pass is repeated if the
+     * Records the verdict in one statement: cluster, operation, what was learned and time of the next pass. Frees the lease. The pass is repeated if the
      * cluster became due meanwhile, or if the last reported state of the Shoot is another than what the pass has seen.
      */
     async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
-      const { verdict, generation, operationId, observedHash, failures, waiting } = record;
+      const { verdict, generation, operationId, observedHash, observedVersion, failures, waiting, learned } = record;
       const { operation } = verdict;
       const { rows } = await pool.query<{ again: boolean }>(
         `WITH leased AS (
@@ -185,7 +191,12 @@ export const recordStore = (pool: Pool) => {
              revision = revision + reads_differently::int,
              updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
              nodes_due_at = CASE WHEN $10 <> coalesce(observed_hash, '') THEN clock_timestamp() ELSE nodes_due_at END,
-             observed_hash = coalesce($10, observed_hash), failures = $11, waiting = $19::jsonb,
+             shoot_uid = coalesce(shoot_uid, $22), applied_generation = coalesce($23, applied_generation),
+             applied_shoot_generation = coalesce($24, applied_shoot_generation),
+             applied_at = CASE WHEN $23 IS NULL THEN applied_at ELSE $25 END,
+             applied_token_version = coalesce($26, applied_token_version),
+             retried_generation = coalesce($27, retried_generation),
+             observed_hash = coalesce($10, observed_hash), observed_version = coalesce($21, observed_version), failures = $11, waiting = $19::jsonb,
              due_at = CASE WHEN is_due THEN due_at WHEN is_changed THEN clock_timestamp()
                            ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
              lease_until = NULL
@@ -207,6 +218,8 @@ export const recordStore = (pool: Pool) => {
           operation.to !== 'stay',
           waiting && JSON.stringify(waiting),
           verdict.observed && JSON.stringify(verdict.observed),
+          observedVersion,
+          ...learnedValues(learned),
         ],
       );
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };

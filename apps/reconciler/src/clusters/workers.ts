@@ -14,10 +14,12 @@ import { dueStore } from '../garden/due-store.js';
 import { followShoots } from '../garden/follow-shoots.js';
 import { gardenGate } from '../garden/gate.js';
 import { probeGarden } from '../garden/probe-garden.js';
+import { reportedShoots } from '../garden/reported-shoots.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
+import { passesHere } from '../loop/passes-here.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import type { RecurringJob } from '../loop/recurring.js';
 import { isSweepNeeded, sweepDue } from '../loop/sweep-due.js';
@@ -93,7 +95,9 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
-  const wakeUps = clusterWakeUps(queue, leases);
+  const here = passesHere<ClusterId>({ max: settings.concurrency, log });
+  const wakeUps = clusterWakeUps(queue, leases, here);
+  const reported = reportedShoots();
   const gate = gardenGate({
     places: settings.concurrency,
     onPause(pause) {
@@ -106,6 +110,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const holds = holdStore(pool);
   const pass = clusterPass({
     garden,
+    reported,
     leases,
     desired: desiredStore(pool),
     records: recordStore(pool),
@@ -162,6 +167,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const follow = followShoots({
     garden,
     dueTimes,
+    reported,
     holds,
     wakeUps,
     relistEveryMs: settings.relistIntervalMs,
@@ -169,6 +175,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
     onReturn: onGardenBack,
   });
+  const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, wakeUps, onGardenBack, metrics, log });
   return {
     countDue: leases.countDue,
     pass,
@@ -177,17 +184,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     refreshPrices: refresh,
     countNodes: count,
     handlers: {
-      clusters: {
-        'reconcile-cluster': reconcileHandler({
-          pass,
-          traced: passTraces(pool),
-          gate,
-          wakeUps,
-          onGardenBack,
-          metrics,
-          log,
-        }),
-      },
+      clusters: { 'reconcile-cluster': reconcile },
       upkeep: upkeepHandlers({
         sweep,
         verify,
@@ -199,14 +196,20 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     concurrency: settings.concurrency,
     recurring: recurringJobs(settings),
     start() {
-      const watch = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));
-      return lead({
+      const watch = (signal: AbortSignal) =>
+        follow(signal).finally(() => {
+          metrics.watching.set(0);
+          reported.clear();
+        });
+      here.start((clusterId, signal) => reconcile({ clusterId }, { signal }));
+      const leading = lead({
         store: leadershipStore(pool),
         tasks: { 'watch-shoots': watch, 'probe-garden': probe },
         holder: randomUUID(),
         leaseMs: WATCH_LEASE_MS,
         log,
       });
+      return { close: async () => void (await Promise.all([leading.close(), here.close()])) };
     },
   };
 }
@@ -230,8 +233,6 @@ export const clusterTable: LeasedTable<ClusterId> = {
   isWorkedOn: `(started_at IS NOT NULL OR EXISTS (
     SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND source = 'managed' AND maximum > 0))`,
   waitsForGarden: `(coalesce(waiting->>'reason', '') IN (${causedByGarden.map((reason) => `'${reason}'`).join(', ')}))`,
-  place: `(SELECT jsonb_build_object('namespace', project_namespace, 'name', cluster.shoot_name)
-           FROM team WHERE id = cluster.team_id AND project_namespace IS NOT NULL)`,
   onTaken: ', sighted_hash = NULL, started_at = coalesce(started_at, clock_timestamp())',
   isReported: 'sighted_hash IS NOT NULL',
 };

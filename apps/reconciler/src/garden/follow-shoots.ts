@@ -1,15 +1,16 @@
 import type { ClusterId } from '@corral/contracts';
 import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
-import { LRUCache } from 'lru-cache';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import type { HoldStore } from '../hold/hold-store.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import { ABSENT, type DueStore, type Sighting } from './due-store.js';
+import type { ReportedShoots } from './reported-shoots.js';
 
 export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
   readonly dueTimes: DueStore;
+  readonly reported: Omit<ReportedShoots, 'find'>;
   readonly holds: Pick<HoldStore, 'noteListed'>;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
   /** Time between two lists of all Shoots. */
@@ -22,27 +23,26 @@ export interface FollowDeps {
 
 /** Missing Shoots that are woken at a time. */
 const ROWS_PER_PAGE = 500;
-/** Number of Shoots whose last reported state is kept, about 200 bytes each. More than change at the same time. */
-const FOLLOWED_MAX = 2_000;
 
 /**
  * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
  * A list is compared page by page. Of each Shoot only its names and digest are kept.
  */
 export const followShoots =
-  ({ garden, dueTimes, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
+  ({ garden, dueTimes, reported, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
     let listed: Sighting[] = [];
     let isInterrupted = true;
-    // The state that was compared last, by Shoot: most events during a run are progress only, which need no statement.
-    const followed = new LRUCache<string, string>({ max: FOLLOWED_MAX });
+    const summarize = (shoot: Shoot): Sighting => {
+      reported.note(shoot);
+      return sightingOf(shoot);
+    };
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
       onChanges(source, ids.length);
       await wakeUps.wakeAll(ids);
     };
-    const wakeMissing = async (): Promise<void> => {
-      const seenNames = listed.map(({ shootName }) => shootName);
+    const wakeMissing = async (seenNames: readonly string[]): Promise<void> => {
       for (let after: ClusterId | null = null; !signal.aborted; ) {
         const page = await dueTimes.makeMissingDue({ seenNames, limit: ROWS_PER_PAGE }, after);
         onChanges('missing', page.ids.length);
@@ -55,26 +55,30 @@ export const followShoots =
       labelSelector: managedSelector,
       relistEveryMs,
       signal,
-      summarize: sightingOf,
+      summarize,
       async onPage(seen) {
         for (const sighting of seen) listed.push(sighting);
         await compare('list', seen);
       },
       async onListed() {
-        await wakeMissing();
+        const names = listed.map(({ shootName }) => shootName);
+        reported.keepOnly(new Set(names));
+        await wakeMissing(names);
         await holds.noteListed(listed);
       },
       async onEvents(events) {
+        for (const { type, shoot } of events) if (type === 'gone') reported.forget(placeOf(shoot));
         // The last of several is compared always: a pass may have seen another state in between.
-        const seen = events.map(seenIn).filter(({ key, hash, isOnly }) => !isOnly || followed.get(key) !== hash);
+        const seen = events
+          .map(seenIn)
+          .filter(({ hash, isOnly, place }) => !isOnly || reported.findCompared(place) !== hash);
         if (seen.length > 0) await compare('event', seen);
-        for (const { key, hash } of seen) followed.set(key, hash);
+        for (const { place, hash } of seen) reported.noteCompared(place, hash);
       },
       onState({ phase }) {
         if (phase === 'listing') {
           listed = [];
-          // The list may show what no event did.
-          followed.clear();
+          reported.clearCompared();
         }
         if (phase === 'waiting') isInterrupted = true;
         if (phase === 'watching' && isInterrupted) {
@@ -91,8 +95,10 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
+const placeOf = ({ namespace, shootName }: Sighting) => ({ namespace, name: shootName });
+
 function seenIn({ type, shoot, isOnly }: ShootEvent<Sighting>) {
   const { namespace, shootName } = shoot;
   const hash = type === 'gone' ? ABSENT : shoot.hash;
-  return { namespace, shootName, hash, isOnly, key: `${namespace}/${shootName}` };
+  return { namespace, shootName, hash, isOnly, place: placeOf(shoot) };
 }

@@ -10,13 +10,6 @@ export interface PassLease<Id extends LeasedId = LeasedId> {
   readonly teamId: TeamId;
   readonly id: Id;
   readonly fence: number;
-  /** Where the Shoot was when the lease was taken. Null when there is none to read. */
-  readonly place?: ShootPlace | null;
-}
-
-interface ShootPlace {
-  readonly namespace: string;
-  readonly name: string;
 }
 
 /** The result of taking the lease of a row. */
@@ -54,8 +47,6 @@ export interface LeasedTable<Id extends LeasedId> {
   readonly isWorkedOn: string;
   /** SQL condition for the rows whose last pass failed because of the garden: more workers would not help them. Never null. */
   readonly waitsForGarden: string;
-  /** SQL expression for the namespace and name of the Shoot as JSON, or null. */
-  readonly place?: string;
   /** SQL assignments when a lease is taken. Empty, or starting with a comma. */
   readonly onTaken: string;
   /** SQL condition for a leased row of which something was reported since the lease was taken. Never null. */
@@ -76,7 +67,7 @@ const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
 
 export const leaseStore = <Id extends LeasedId>(
   pool: Pool,
-  { table, isWorkedOn, waitsForGarden, onTaken, isReported, place = 'NULL::jsonb' }: LeasedTable<Id>,
+  { table, isWorkedOn, waitsForGarden, onTaken, isReported }: LeasedTable<Id>,
 ) => {
   const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
     const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
@@ -92,18 +83,17 @@ export const leaseStore = <Id extends LeasedId>(
   };
 
   const take = async (db: Queryable, id: Id, leaseMs: number): Promise<LeaseAnswer<Id> | null> => {
-    const { rows } = await db.query<{ team_id: string; lease_fence: number; place: ShootPlace | null }>(
+    const { rows } = await db.query<{ team_id: string; lease_fence: number }>(
       `UPDATE ${table}
        SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
        FROM (SELECT ${inMs('$2')} AS ends_at) leased
        WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
-       RETURNING team_id, lease_fence, ${place} AS place`,
+       RETURNING team_id, lease_fence`,
       [id, leaseMs],
     );
     const [taken] = rows;
     if (taken === undefined) return null;
-    const { team_id: teamId, lease_fence: fence, place: where } = taken;
-    return { kind: 'taken', lease: { teamId: asTeamId(teamId), id, fence, place: where } };
+    return { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
   };
 
   /** Sends both on one connection, and has given it back when it returns: the next statement may need the last free one. */

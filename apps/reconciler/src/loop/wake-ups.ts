@@ -1,8 +1,12 @@
 import type { ClusterId, ServerId } from '@corral/contracts';
 import type { Queue } from '@corral/queue';
 import type { LeaseAnswer, LeasedId, LeaseStore } from './leases.js';
+import type { PassesHere } from './passes-here.js';
 
-/** Sends hints that clusters or servers may need a pass. A hint that is lost is found by the sweep. */
+/**
+ * Hints that clusters or servers may need a pass, which this process follows itself while it has a place. The others are sent to
+ * the queue. A hint that is lost is found by the sweep.
+ */
 export interface WakeUps<Id extends LeasedId> {
   /** Never rejects. */
   wake(id: Id): Promise<void>;
@@ -32,10 +36,15 @@ const TOGETHER_MS = 1_000;
 const EARLY_MS_MAX = 100;
 
 type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
+/** Runs a pass in this process, if there is a place. */
+type Taker<Id extends LeasedId> = Pick<PassesHere<Id>, 'take'>;
+const nowhere = { take: () => false };
 type Rows<Id extends LeasedId> = Pick<LeaseStore<Id>, 'findDueAmong'>;
 
-const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>, rows: Rows<Id>): WakeUps<Id> => {
-  const wake = (id: Id) => nudge(id, { jobId: id });
+const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>, rows: Rows<Id>, here: Taker<Id> = nowhere): WakeUps<Id> => {
+  const wake = async (id: Id) => {
+    if (!here.take(id)) await nudge(id, { jobId: id });
+  };
   const wakeAll = (ids: readonly Id[]) => eachOf(ids, wake);
   const timers = new Map<Id, NodeJS.Timeout>();
   const wakeDue = inOneTurn<Id>(async (ids) => {
@@ -89,8 +98,12 @@ function inOneTurn<T>(work: (items: readonly T[]) => Promise<void>): (item: T) =
   };
 }
 
-export const clusterWakeUps = (queue: Pick<Queue, 'nudge'>, rows: Rows<ClusterId>): WakeUps<ClusterId> =>
-  wakeUps((clusterId, options) => queue.nudge('reconcile-cluster', { clusterId }, options), rows);
+export const clusterWakeUps = (
+  queue: Pick<Queue, 'nudge'>,
+  rows: Rows<ClusterId>,
+  here?: Taker<ClusterId>,
+): WakeUps<ClusterId> =>
+  wakeUps((clusterId, options) => queue.nudge('reconcile-cluster', { clusterId }, options), rows, here);
 
 const serverNudge =
   (queue: Pick<Queue, 'nudge'>): Nudge<ServerId> =>

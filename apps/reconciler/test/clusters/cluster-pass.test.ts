@@ -132,7 +132,7 @@ describe('a pass', () => {
       return ill;
     };
     await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [world.cluster.id]);
-    const pass = passOn({ at, garden: { ...world.garden, client: { ...client, readShoot } } });
+    const pass = passOn({ ...world, garden: { ...world.garden, client: { ...client, readShoot } } });
 
     const { end } = await pass(world.cluster.id, running());
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
@@ -140,6 +140,53 @@ describe('a pass', () => {
 
     expect(end).toEqual({ kind: 'finished', inMs: 0 });
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Ready', due_at: null });
+  });
+
+  it('applies a change to the Shoot that was reported, without reading it', async () => {
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
+    await reportGarden(world);
+    await at.change(world.cluster, { spec: { plan: 'monthly' } });
+    world.garden.calls.length = 0;
+
+    const { steps, report } = await passOn(world)(world.cluster.id, running());
+
+    expect([steps, report]).toEqual([['applyShoot'], { kind: 'fine' }]);
+    expect(world.garden.calls).toContain('applyShoot');
+    expect(world.garden.calls).not.toContain('readShoot');
+  });
+
+  it('reads a Shoot that has changed since it was reported, before it applies the change', async () => {
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
+    await reportGarden(world);
+    const { operationId } = await at.change(world.cluster, { spec: { plan: 'monthly' } });
+    world.garden.model.scale(9);
+    world.garden.calls.length = 0;
+
+    const { steps } = await passOn(world)(world.cluster.id, running());
+
+    expect(steps).toEqual(['applyShoot', 'applyShoot']);
+    expect(world.garden.calls.filter((call) => /Shoot$/.test(call)).slice(0, 3)).toEqual([
+      'applyShoot',
+      'readShoot',
+      'applyShoot',
+    ]);
+    await untilSettled(world, operationId);
+    expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+  });
+
+  it('says nothing about the health of a garden that it did not ask', async () => {
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
+    world.garden.model.care('False');
+    await reportGarden(world);
+    world.garden.calls.length = 0;
+
+    const { report } = await passOn(world)(world.cluster.id, running());
+
+    expect([report, world.garden.calls]).toEqual([null, ['readCloudProfile']]);
+    expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
   });
 
   it('never recreates a removed Shoot, and reports it', async () => {
@@ -174,7 +221,7 @@ describe('a pass', () => {
     const ensureProject = async () => ({ namespace: null, ready: false });
     const client = { ...world.garden.client, ensureProject };
 
-    const { end } = await passOn({ at, garden: { ...world.garden, client } })(world.cluster.id, running());
+    const { end } = await passOn({ ...world, garden: { ...world.garden, client } })(world.cluster.id, running());
 
     expect(end).toEqual({ kind: 'finished', inMs: 1_000 });
     expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Pending' });

@@ -9,6 +9,7 @@ import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
 import { type DueStore, dueStore, type Sighting } from '../../src/garden/due-store.js';
 import { followShoots } from '../../src/garden/follow-shoots.js';
+import { reportedShoots } from '../../src/garden/reported-shoots.js';
 import { holdStore } from '../../src/hold/hold-store.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { sweepDue } from '../../src/loop/sweep-due.js';
@@ -81,6 +82,20 @@ describe('a wake-up in a moment', () => {
     await waitFor('the wake-up', () => woken.length === 1);
     await worker.close();
     await queue.close();
+  });
+});
+
+describe('a wake-up', () => {
+  it('is followed in this process while it has a place, and sent to all otherwise', async () => {
+    const [one, other] = [asClusterId(randomUUID()), asClusterId(randomUUID())];
+    const sent: string[] = [];
+    const nudge = async (_job: string, _payload: unknown, options?: { jobId?: string }) =>
+      void sent.push(options?.jobId ?? '');
+    const { wakeAll } = clusterWakeUps({ nudge }, leaseStore(at.pool, clusterTable), { take: (id) => id === one });
+
+    await wakeAll([one, other]);
+
+    expect(sent).toEqual([other]);
   });
 });
 
@@ -176,6 +191,7 @@ const follow = (watchShoots: GardenClient['watchShoots'], more: Partial<FollowDe
   followShoots({
     garden: { watchShoots },
     dueTimes: dueStore(at.pool),
+    reported: reportedShoots(),
     holds: holdStore(at.pool),
     relistEveryMs: HOUR_MS,
     wakeUps: { wakeAll: async () => undefined },
