@@ -78,10 +78,12 @@ export interface ShootPage<S = Shoot> {
   continue: string | null;
 }
 
-export interface ShootEvent {
+export interface ShootEvent<S> {
   type: 'changed' | 'gone';
   /** the last state of a Shoot that is gone */
-  shoot: Shoot;
+  shoot: S;
+  /** false if earlier events of the Shoot came together with this one and were left out */
+  isOnly: boolean;
 }
 
 export type WatchState =
@@ -90,24 +92,24 @@ export type WatchState =
   /** until the next attempt; `error` is a GardenError or what a handler threw */
   | { phase: 'waiting'; error: unknown; delayMs: number };
 
-/** A Shoot of a list that is not parsed yet: mostly it is as it was in the last list. */
-export interface ListedShoot {
-  /** of its text, which changes with everything about it */
-  digest: string;
-  /** @throws GardenError when it is unusable */
-  read(): Shoot;
-}
-
-export interface ShootWatch {
+export interface ShootWatch<S> {
   labelSelector: string;
+  /**
+   * What the handlers need of a Shoot. Asked when the Shoot was read or reported, and kept until it changes: a repeated list asks the
+   * garden for metadata only, and reads the Shoots whose version no list and no event has shown.
+   */
+  summarize: (shoot: Shoot) => S;
   /** receives every existing Shoot, page by page, at the start and with each relist */
-  onPage: (shoots: ListedShoot[]) => Promise<void> | void;
+  onPage: (shoots: S[]) => Promise<void> | void;
   /** called after the last page of a list: a Shoot on none of its pages is gone */
   onListed: () => Promise<void> | void;
-  /** receives changes after the list in their order, those together that came together. Events may repeat a known state */
-  onEvents: (events: ShootEvent[]) => Promise<void> | void;
+  /**
+   * receives changes after the list in their order, those together that came together, but only the last of each Shoot.
+   * Events may repeat a known state
+   */
+  onEvents: (events: ShootEvent<S>[]) => Promise<void> | void;
   signal: AbortSignal;
-  /** interval of full lists, and so the maximum delay for a change without an event */
+  /** interval of lists of all Shoots, and so the maximum delay for a change without an event */
   relistEveryMs: number;
   onState?: (state: WatchState) => void;
   /** Shoots per page, default 500 */
@@ -197,7 +199,7 @@ export interface GardenClient {
    * Lists and watches until `signal` is aborted or the client closes. It retries after every failure, including those
    * of handlers, and never rejects. A failed handler receives the same event or list again.
    */
-  watchShoots(watch: ShootWatch): Promise<void>;
+  watchShoots<S>(watch: ShootWatch<S>): Promise<void>;
   readCloudProfile(signal?: AbortSignal): Promise<CloudProfile>;
   /**
    * Issues a client certificate. The garden does not store it and cannot revoke it.

@@ -16,7 +16,6 @@ export type {
   CredentialsDeclaration,
   GardenClient,
   GardenOptions,
-  ListedShoot,
   ProjectDeclaration,
   ShootEvent,
   ShootIdentity,

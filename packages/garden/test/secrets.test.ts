@@ -66,6 +66,7 @@ describe('our own token', () => {
 
     await client.watchShoots({
       labelSelector: 'a',
+      summarize: () => null,
       onPage: () => {},
       onListed: () => {},
       onEvents: () => {},

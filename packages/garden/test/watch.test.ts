@@ -204,8 +204,7 @@ describe('the list of a watch', () => {
     const sizes: number[] = [];
     const names = new Set<string>();
     await watching(server, {
-      onPage: (listed) => {
-        const shoots = listed.map((each) => each.read());
+      onPage: (shoots) => {
         sizes.push(shoots.length);
         for (const { metadata } of shoots) names.add(metadata.name);
         expect(JSON.stringify(shoots)).not.toContain('managedFields');
@@ -292,6 +291,9 @@ describe('a watch that fails', () => {
   });
 });
 
+const changed = (version: string, name: string): string =>
+  JSON.stringify({ type: 'MODIFIED', object: aVersion(version, name) });
+
 describe('a handler', () => {
   it('that fails receives the same events again', async () => {
     const server = await aServer();
@@ -323,12 +325,31 @@ describe('a handler', () => {
     });
 
     const first = await watchNumber(server, 1);
-    const line = (version: string) => JSON.stringify({ type: 'MODIFIED', object: aVersion(version) });
-    first.response.write(`${line('101')}\n${line('102')}\n{"type":"MODIFIED","object":{}}\n`);
+    first.response.write(`${changed('101', 'c1')}\n${changed('102', 'c2')}\n{"type":"MODIFIED","object":{}}\n`);
     await watchNumber(server, 2);
 
     expect(seen).toEqual([['101', '102']]);
     expect(logged.join()).toContain('an event without metadata');
+  });
+
+  it('receives only the last of several changes of a Shoot that came together, and that there were others', async () => {
+    const server = await aServer();
+    const seen: unknown[] = [];
+    await watching(server, {
+      onEvents: (events) => void seen.push(events.map(({ shoot, isOnly }) => [shoot.metadata.resourceVersion, isOnly])),
+    });
+
+    const first = await watchNumber(server, 1);
+    first.response.write(`${[changed('101', 'c1'), changed('102', 'c2'), changed('103', 'c1')].join('\n')}\n`);
+
+    await eventually(() =>
+      expect(seen).toEqual([
+        [
+          ['102', true],
+          ['103', false],
+        ],
+      ]),
+    );
   });
 
   it('of a page that fails causes another list', async () => {

@@ -43,6 +43,10 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
+/** By byte: 1 for those that mean nothing outside of a string. */
+const isPlain = new Uint8Array(256).fill(1);
+for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) isPlain[byte] = 0;
+
 /**
  * Takes the elements of one list out of a JSON object while the object arrives, so that neither its text nor its value
  * is ever there as a whole: a page of 500 Shoots as one would stop the process for half a second.
@@ -60,9 +64,7 @@ export interface ElementCutter {
 export function createElementCutter(listKey: string): ElementCutter {
   const remainder: Buffer[] = [];
   let element: Buffer[] = [];
-  let depth = 0;
-  let inString = false;
-  let escaped = false;
+  const reached = { depth: 0, inString: false, escaped: false };
   let inList = false;
   /** in the outermost object: the string that ended last, and the member that began last */
   let text = '';
@@ -79,20 +81,24 @@ export function createElementCutter(listKey: string): ElementCutter {
       };
       const finishElement = (at: number, isLast: boolean) => {
         take(at);
-        const bytes = Buffer.concat(element);
+        const bytes = element.length === 1 ? (element[0] as Buffer) : Buffer.concat(element);
         element = [];
         if (!isLast || !isBlank(bytes)) elements.push(bytes);
       };
 
-      for (let at = 0; at < chunk.length; at += 1) {
-        const byte = chunk[at];
+      // Variables of this function alone: the loop is three times as fast with them.
+      let { depth, inString, escaped } = reached;
+      const { length } = chunk;
+      for (let at = 0; at < length; at += 1) {
+        const byte = chunk[at] as number;
         if (inString) {
           if (escaped) escaped = false;
           else if (byte === backslash) escaped = true;
           else if (byte === quote) inString = false;
-          if (inString && depth === 1) text += String.fromCharCode(byte ?? 0);
+          if (inString && depth === 1) text += String.fromCharCode(byte);
           continue;
         }
+        if (isPlain[byte] === 1) continue;
         switch (byte) {
           case quote:
             inString = true;
@@ -125,7 +131,8 @@ export function createElementCutter(listKey: string): ElementCutter {
             break;
         }
       }
-      take(chunk.length);
+      Object.assign(reached, { depth, inString, escaped });
+      take(length);
       return elements;
     },
     remainder: () => Buffer.concat(remainder),

@@ -1,6 +1,13 @@
 import { waitFor } from '@corral/testing';
 import { aShoot, endOf, type Probe, present } from './probe.js';
 import { call, must } from './rest.js';
+import type { Target } from './target.js';
+
+const SHOOTS = '/apis/core.gardener.cloud/v1beta1/shoots';
+const asKind = (kind: string) => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+const list = ({ admin }: Target, accept: string) => call(admin, 'GET', SHOOTS, undefined, undefined, accept);
+const versionOf = ({ metadata }: { metadata: { uid?: string; resourceVersion?: string } }): string =>
+  `${metadata.uid} ${metadata.resourceVersion}`;
 
 /** How Corral follows all Shoots, also over a restart. In the order in which they run. */
 export const probesOfReads: readonly Probe[] = [
@@ -23,7 +30,7 @@ export const probesOfReads: readonly Probe[] = [
     expected: 'pages, all',
     async run({ garden, target }) {
       const selector = { labelSelector: 'corral.dev/managed=true' };
-      const { body } = await must(target.admin, 'GET', '/apis/core.gardener.cloud/v1beta1/shoots');
+      const { body } = await must(target.admin, 'GET', SHOOTS);
       let [count, pages, after] = [0, 0, null as string | null];
       do {
         const page = await garden.listShoots({ ...selector, limit: 3, continue: after });
@@ -32,6 +39,29 @@ export const probesOfReads: readonly Probe[] = [
         after = page.continue;
       } while (after !== null);
       return `${pages > 1 ? 'pages' : 'a page'}, ${count === body.items.length ? 'all' : `${count} of ${body.items.length}`}`;
+    },
+  },
+  {
+    name: 'lists only the metadata, with the same versions, for those who ask for it',
+    expected: 'PartialObjectMetadataList, 200; items: kind apiVersion metadata; first name namespace uid; the same',
+    async run({ target }) {
+      const whole = await must(target.admin, 'GET', SHOOTS);
+      const { status, body } = await list(target, asKind('PartialObjectMetadataList'));
+      const versions = ({ items }: { items: Parameters<typeof versionOf>[0][] }) =>
+        JSON.stringify(items.map(versionOf).sort());
+      const members = Object.keys(body.items[0]);
+      const first = Object.keys(body.items[0].metadata).slice(0, 3);
+      const isSame = versions(body) === versions(whole.body);
+      return `${body.kind}, ${status}; items: ${members.join(' ')}; first ${first.join(' ')}; ${isSame ? 'the same' : 'others'}`;
+    },
+  },
+  {
+    name: 'sends whole objects if it cannot send what is asked for first, and refuses if nothing else is asked for',
+    expected: 'ShootList; 406 NotAcceptable; 406 NotAcceptable',
+    async run({ target }) {
+      const otherwise = await list(target, `${asKind('Cake')}, application/json`);
+      const refused = [await list(target, asKind('Cake')), await list(target, asKind('PartialObjectMetadata'))];
+      return [otherwise.body.kind, ...refused.map(({ status, body }) => `${status} ${body?.reason}`)].join('; ');
     },
   },
   {

@@ -26,11 +26,13 @@ export function call(
   path: string,
   body?: unknown,
   type = 'application/json',
+  accept?: string,
 ): Promise<RestAnswer> {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const headers = {
     ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
     ...(text === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) }),
+    ...(accept === undefined ? {} : { Accept: accept }),
   };
   // A restarted server must not be asked over a connection to the one before.
   const agent = new Agent({ ca: authority, keepAlive: false });

@@ -1,6 +1,5 @@
 import type { ClusterId } from '@corral/contracts';
-import type { GardenClient, ListedShoot, Shoot, ShootEvent } from '@corral/garden';
-import { LRUCache } from 'lru-cache';
+import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import type { HoldStore } from '../hold/hold-store.js';
@@ -12,9 +11,9 @@ export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
   readonly dueTimes: DueStore;
   readonly reported: Omit<ReportedShoots, 'find'>;
-  readonly holds: Pick<HoldStore, 'noteUnknown' | 'noteListed'>;
+  readonly holds: Pick<HoldStore, 'noteListed'>;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
-  /** Time between two full lists. */
+  /** Time between two lists of all Shoots. */
   readonly relistEveryMs: number;
   readonly onChanges: (source: 'list' | 'event' | 'missing', clusters: number) => void;
   readonly onWatching: (isWatching: boolean) => void;
@@ -22,38 +21,28 @@ export interface FollowDeps {
   readonly onReturn: () => Promise<void>;
 }
 
+/** Missing Shoots that are woken at a time. */
 const ROWS_PER_PAGE = 500;
-/** Number of Shoots that are not parsed again while a list shows them unchanged, about 400 bytes each. */
-const LISTED_MAX = 20_000;
 
 /**
  * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
- * A list is compared page by page, so memory and calls do not grow with unchanged clusters. Only the names are kept, until the
- * missing Shoots are known.
+ * A list is compared page by page. Of each Shoot only its names and digest are kept.
  */
 export const followShoots =
   ({ garden, dueTimes, reported, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
-    let seenNames = new Set<string>();
+    let listed: Sighting[] = [];
     let isInterrupted = true;
-    // What was seen in a listed Shoot, by the digest of its text. Parsing takes most of the time of a list.
-    const listed = new LRUCache<string, Sighting>({ max: LISTED_MAX });
-    const sightingIn = ({ digest, read }: ListedShoot): Sighting => {
-      const known = listed.get(digest);
-      if (known !== undefined) return known;
-      const shoot = read();
+    const summarize = (shoot: Shoot): Sighting => {
       reported.note(shoot);
-      const sighting = sightingOf(shoot);
-      listed.set(digest, sighting);
-      return sighting;
+      return sightingOf(shoot);
     };
-
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
       onChanges(source, ids.length);
       await wakeUps.wakeAll(ids);
     };
-    const wakeMissing = async (): Promise<void> => {
+    const wakeMissing = async (seenNames: readonly string[]): Promise<void> => {
       for (let after: ClusterId | null = null; !signal.aborted; ) {
         const page = await dueTimes.makeMissingDue({ seenNames, limit: ROWS_PER_PAGE }, after);
         onChanges('missing', page.ids.length);
@@ -66,33 +55,29 @@ export const followShoots =
       labelSelector: managedSelector,
       relistEveryMs,
       signal,
-      async onPage(shoots) {
-        const seen = shoots.map(sightingIn);
-        for (const { shootName } of seen) seenNames.add(shootName);
+      summarize,
+      async onPage(seen) {
+        for (const sighting of seen) listed.push(sighting);
         await compare('list', seen);
-        await holds.noteUnknown(seen);
       },
       async onListed() {
-        reported.keepOnly(seenNames);
-        await wakeMissing();
-        await holds.noteListed();
-        seenNames = new Set();
+        const names = listed.map(({ shootName }) => shootName);
+        reported.keepOnly(new Set(names));
+        await wakeMissing(names);
+        await holds.noteListed(listed);
       },
       async onEvents(events) {
-        for (const { type, shoot } of events) {
-          if (type === 'gone') reported.forget(shoot.metadata);
-          else reported.note(shoot);
-        }
-        // Of several that came together, only the last is compared, always: a pass may have seen another state in between.
-        const seen = lastOfEach(events)
-          .map(({ event, isOnly }) => ({ ...eventSighting(event), place: event.shoot.metadata, isOnly }))
-          .filter(({ place, hash, isOnly }) => !isOnly || reported.findCompared(place) !== hash);
+        for (const { type, shoot } of events) if (type === 'gone') reported.forget(placeOf(shoot));
+        // The last of several is compared always: a pass may have seen another state in between.
+        const seen = events
+          .map(seenIn)
+          .filter(({ hash, isOnly, place }) => !isOnly || reported.findCompared(place) !== hash);
         if (seen.length > 0) await compare('event', seen);
         for (const { place, hash } of seen) reported.noteCompared(place, hash);
       },
       onState({ phase }) {
         if (phase === 'listing') {
-          seenNames = new Set();
+          listed = [];
           reported.clearCompared();
         }
         if (phase === 'waiting') isInterrupted = true;
@@ -110,18 +95,10 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
-const keyOf = ({ metadata }: Shoot): string => `${metadata.namespace}/${metadata.name}`;
+const placeOf = ({ namespace, shootName }: Sighting) => ({ namespace, name: shootName });
 
-const eventSighting = ({ type, shoot }: ShootEvent): Sighting => ({
-  ...sightingOf(shoot),
-  ...(type === 'gone' && { hash: ABSENT }),
-});
-
-function lastOfEach(events: readonly ShootEvent[]): { event: ShootEvent; isOnly: boolean }[] {
-  const last = new Map<string, { event: ShootEvent; isOnly: boolean }>();
-  for (const event of events) {
-    const key = keyOf(event.shoot);
-    last.set(key, { event, isOnly: !last.has(key) });
-  }
-  return [...last.values()];
+function seenIn({ type, shoot, isOnly }: ShootEvent<Sighting>) {
+  const { namespace, shootName } = shoot;
+  const hash = type === 'gone' ? ABSENT : shoot.hash;
+  return { namespace, shootName, hash, isOnly, place: placeOf(shoot) };
 }

@@ -31,25 +31,21 @@ export const holdStore = (pool: Pool) => ({
     );
   },
 
-  /** Of the listed Shoots, notes those without a row. Without a hold, this does nothing. */
-  async noteUnknown(seen: readonly Pick<Sighting, 'namespace' | 'shootName'>[]): Promise<void> {
+  /** Notes that all Shoots were listed, and which of them have no row. Without a hold, this does nothing. */
+  async noteListed(seen: readonly Pick<Sighting, 'namespace' | 'shootName'>[]): Promise<void> {
+    const hold = await findHold(pool);
+    if (hold === null) return;
     await pool.query(
       `INSERT INTO hold_finding (hold_id, target_kind, target_id, finding, message, found_at)
        SELECT hold.id, 'Shoot', seen.namespace || '/' || seen.shoot_name, 'unknown_shoot',
               'The garden has this Shoot with the labels of Corral, but the database has no cluster for it. Corral does not touch it.',
               clock_timestamp()
        FROM installation_hold hold, unnest($1::text[], $2::text[]) AS seen (namespace, shoot_name)
-       WHERE hold.ended_at IS NULL
+       WHERE hold.id = $3 AND hold.ended_at IS NULL
          AND NOT EXISTS (SELECT 1 FROM cluster WHERE cluster.shoot_name = seen.shoot_name)
        ON CONFLICT (hold_id, target_kind, target_id) DO UPDATE SET found_at = excluded.found_at`,
-      [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName)],
+      [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName), hold.id],
     );
-  },
-
-  /** Notes that all Shoots were listed. */
-  async noteListed(): Promise<void> {
-    const hold = await findHold(pool);
-    if (hold === null) return;
     const message = 'All Shoots of Corral were listed.';
     await this.note(hold, 'Garden', 'shoots', { finding: 'as_recorded', message });
   },

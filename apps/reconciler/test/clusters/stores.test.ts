@@ -419,7 +419,7 @@ describe('a change in the garden', () => {
     const turns = [await take(back), await take(gone)];
 
     const changed = await dueStore(at.pool).makeChangedDue([seen(back.namespace, back.shootName, 'h1')]);
-    const missing = await dueStore(at.pool).makeMissingDue({ seenNames: new Set(), limit: 1_000 }, null);
+    const missing = await dueStore(at.pool).makeMissingDue({ seenNames: [], limit: 1_000 }, null);
 
     expect(changed).toEqual([]);
     expect(missing.ids).toContain(gone.id);
@@ -433,7 +433,7 @@ describe('a change in the garden', () => {
     const clusters = [await steady(), await steady(), await steady()];
     const [first, gone, reported] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
     await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [reported?.id]);
-    const query = { seenNames: new Set([first?.shootName as string]), limit: 1 };
+    const query = { seenNames: [first?.shootName as string], limit: 1 };
 
     const ids: string[] = [];
     for (let after: ClusterId | null = null; ; ) {

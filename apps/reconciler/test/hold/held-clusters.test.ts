@@ -126,7 +126,7 @@ describe('during a hold', () => {
     const world = await readyWorld();
     const [namespace, shootName] = await at.placeOf(world.cluster);
 
-    await holdStore(at.pool).noteUnknown([
+    await holdStore(at.pool).noteListed([
       { namespace, shootName },
       { namespace: 'garden-t1', shootName: 'cunknown' },
     ]);

@@ -2,9 +2,11 @@ import { fullJitterMs, sleep } from '@corral/wire';
 import type { CallDeps } from '../calls/call.js';
 import { unreachableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';
-import type { ListedShoot, ShootPage, ShootWatch, WatchState } from '../client.js';
-import { listUnreadShoots } from './list-shoots.js';
-import { streamShoots } from './watch-stream.js';
+import type { ShootEvent, ShootPage, ShootWatch, WatchState } from '../client.js';
+import type { PageRequest } from './list-shoots.js';
+import { keyOf } from './list-versions.js';
+import { type SeenShoots, seenShoots } from './seen-shoots.js';
+import { streamShoots, type WatchItem } from './watch-stream.js';
 
 /** Short, because all waiting clusters learn from the watch that the garden is back. */
 const backoff = { firstMs: 500, maxMs: 2_500 };
@@ -35,7 +37,7 @@ interface Progress {
  * The periodic list guarantees correctness, the watch only reduces latency. They never run concurrently, so a page of a
  * list cannot overtake an event.
  */
-export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<void> {
+export async function watchShoots<S>(deps: CallDeps, watch: ShootWatch<S>): Promise<void> {
   const ending = new AbortController();
   const end = () => ending.abort();
   const sources = [watch.signal, deps.closing];
@@ -43,7 +45,12 @@ export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<vo
   if (sources.some((source) => source.aborted)) end();
 
   const { signal } = ending;
-  const reporting = { ...watch, signal, onState: (state: WatchState) => report(deps, watch, state) };
+  const reporting = {
+    ...watch,
+    signal,
+    onState: (state: WatchState) => report(deps, watch, state),
+    seen: seenShoots(deps, watch.summarize),
+  };
   const progress: Progress = { version: null, relistAt: 0, failures: 0 };
   while (!signal.aborted) {
     try {
@@ -61,18 +68,18 @@ export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<vo
   for (const source of sources) source.removeEventListener('abort', end);
 }
 
-type ReportingWatch = ShootWatch & { onState: (state: WatchState) => void };
+type ReportingWatch<S> = ShootWatch<S> & { onState: (state: WatchState) => void; seen: SeenShoots<S> };
 
-async function listOrWatch(deps: CallDeps, watch: ReportingWatch, progress: Progress): Promise<void> {
+async function listOrWatch<S>(deps: CallDeps, watch: ReportingWatch<S>, progress: Progress): Promise<void> {
   if (progress.version === null || performance.now() >= progress.relistAt) await relist(deps, watch, progress);
   if (progress.version !== null) await handOverEvents(deps, watch, progress, progress.version);
 }
 
-async function relist(deps: CallDeps, watch: ReportingWatch, progress: Progress): Promise<void> {
+async function relist<S>(deps: CallDeps, watch: ReportingWatch<S>, progress: Progress): Promise<void> {
   watch.onState({ phase: 'listing' });
   let nextMs = watch.relistEveryMs;
   try {
-    progress.version = await handOverList(deps, watch);
+    progress.version = await handOverList(watch);
   } catch (error) {
     if (progress.version === null || watch.signal.aborted) throw error;
     // Lists cost the garden more than watches: if only the list fails, keep receiving events.
@@ -85,40 +92,40 @@ async function relist(deps: CallDeps, watch: ReportingWatch, progress: Progress)
 }
 
 /** @returns the version to watch from; null when the signal was aborted before the end of the list */
-async function handOverList(deps: CallDeps, watch: ReportingWatch): Promise<string | null> {
-  const { labelSelector, pageSize: limit = 500, signal } = watch;
+async function handOverList<S>(watch: ReportingWatch<S>): Promise<string | null> {
+  const { labelSelector, pageSize: limit = 500, signal, seen } = watch;
+  seen.startList();
   let token: string | null = null;
   for (;;) {
-    const page = await listPage(deps, { labelSelector, limit, continue: token }, signal);
+    const page: ShootPage<S> = await readPage(seen, { labelSelector, limit, continue: token }, signal);
     await watch.onPage(page.shoots);
     if (signal.aborted) return null;
     token = page.continue;
     if (token === null) {
       await watch.onListed();
+      seen.endList();
       return page.resourceVersion;
     }
   }
 }
-
-type PageRequest = { labelSelector: string; limit: number; continue: string | null };
 
 /**
  * Handlers may take longer than a garden keeps the snapshot of a list. The garden then offers to continue on newer data:
  * each Shoot is still seen once, and the next list reports changes on earlier pages (kubernetes.io/
  * docs/reference/using-api/api-concepts, "Retrieving large results sets in chunks").
  */
-async function listPage(deps: CallDeps, request: PageRequest, signal: AbortSignal): Promise<ShootPage<ListedShoot>> {
+async function readPage<S>(seen: SeenShoots<S>, request: PageRequest, signal: AbortSignal): Promise<ShootPage<S>> {
   try {
-    return await listUnreadShoots(deps, request, signal);
+    return await seen.readPage(request, signal);
   } catch (error) {
     if (!isGardenError(error) || error.continueToken === null) throw error;
-    return listUnreadShoots(deps, { ...request, continue: error.continueToken }, signal);
+    return seen.readPage({ ...request, continue: error.continueToken }, signal);
   }
 }
 
-async function handOverEvents(
+async function handOverEvents<S>(
   deps: CallDeps,
-  watch: ReportingWatch,
+  watch: ReportingWatch<S>,
   progress: Progress,
   version: string,
 ): Promise<void> {
@@ -132,11 +139,10 @@ async function handOverEvents(
   let items = 0;
   for await (const together of streamShoots(deps, request)) {
     if (signal.aborted) return;
-    const events = together.flatMap((item) =>
-      item.type === 'bookmark' ? [] : [{ type: item.type, shoot: item.shoot }],
-    );
-    if (events.length > 0) await watch.onEvents(events);
+    const changes = lastOfEach(together).map((change) => ({ ...change, seen: watch.summarize(change.shoot) }));
+    if (changes.length > 0) await watch.onEvents(changes.map(eventOf));
     // Advance only after the handler succeeded: after a failure the same events come again.
+    for (const { shoot, seen } of changes) watch.seen.note(shoot, seen);
     progress.version = together.at(-1)?.resourceVersion ?? progress.version;
     progress.failures = 0;
     items += together.length;
@@ -148,6 +154,21 @@ async function handOverEvents(
   progress.failures = 0;
 }
 
+type Change = Extract<WatchItem, { shoot: unknown }> & { readonly isOnly: boolean };
+
+/** Of the changes of a Shoot that came together, the last. */
+function lastOfEach(items: readonly WatchItem[]): Change[] {
+  const last = new Map<string, Change>();
+  for (const item of items) {
+    if (item.type === 'bookmark') continue;
+    const key = keyOf(item.shoot.metadata);
+    last.set(key, { ...item, isOnly: !last.delete(key) });
+  }
+  return [...last.values()];
+}
+
+const eventOf = <S>({ type, isOnly, seen }: Change & { seen: S }): ShootEvent<S> => ({ type, shoot: seen, isOnly });
+
 function delayAfter(error: unknown, failures: number): number {
   const asked = isGardenError(error) ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
   return (
@@ -155,7 +176,7 @@ function delayAfter(error: unknown, failures: number): number {
   );
 }
 
-function report({ log }: CallDeps, { onState }: ShootWatch, state: WatchState): void {
+function report<S>({ log }: CallDeps, { onState }: ShootWatch<S>, state: WatchState): void {
   try {
     onState?.(state);
   } catch (error) {

@@ -11,7 +11,7 @@ export interface GardenAnswer {
 
 export interface GardenClient {
   /** Sends a body as JSON with this content type, and a string unchanged. */
-  call(method: string, path: string, body?: unknown, type?: string): Promise<GardenAnswer>;
+  call(method: string, path: string, body?: unknown, type?: string, accept?: string): Promise<GardenAnswer>;
   /** Opens a stream of watch events. */
   watch(path: string): Promise<WatchStream>;
   close(): void;
@@ -38,11 +38,11 @@ export function gardenClient(kubeconfig: string): GardenClient {
   const agent = new Agent({ ca: Buffer.from(ca, 'base64'), keepAlive: true });
   const headers = { Authorization: `Bearer ${users[0].user.token}` };
 
-  const call: GardenClient['call'] = (method, path, body, type = 'application/json') => {
+  const call: GardenClient['call'] = (method, path, body, type = 'application/json', accept) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     // Without its length Node.js would send the body of a DELETE unframed.
     const framing = text === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) };
-    const all = { ...headers, ...framing };
+    const all = { ...headers, ...framing, ...(accept === undefined ? {} : { Accept: accept }) };
     return new Promise((resolve, reject) => {
       const sent = request(`${server}${path}`, { method, agent, headers: all }, (response) => {
         const chunks: Buffer[] = [];

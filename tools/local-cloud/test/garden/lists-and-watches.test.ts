@@ -99,6 +99,57 @@ describe('a list', () => {
   });
 });
 
+describe('an answer with metadata only', () => {
+  const asKind = (kind: string) => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+  const get = async (path: string, accept: string) =>
+    (await garden.call('GET', path, undefined, undefined, accept)).body;
+
+  it('lists the metadata of each object, in the order of a real API server', async () => {
+    await make('a', { tier: 'web' });
+    const whole = await list();
+
+    const body = await get(SECRETS, asKind('PartialObjectMetadataList'));
+
+    expect(body).toMatchObject({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' });
+    expect(body.metadata).toEqual(whole.metadata);
+    expect(body.items).toEqual(
+      whole.items.map(({ metadata }: { metadata: object }) => ({
+        kind: 'PartialObjectMetadata',
+        apiVersion: 'meta.k8s.io/v1',
+        metadata,
+      })),
+    );
+    expect(Object.keys(body.items[0].metadata).slice(0, 4)).toEqual(['name', 'namespace', 'uid', 'resourceVersion']);
+  });
+
+  it('shows the metadata of one object', async () => {
+    await make('a');
+
+    const body = await get(`${SECRETS}/a`, asKind('PartialObjectMetadata'));
+
+    expect(Object.keys(body).sort()).toEqual(['apiVersion', 'kind', 'metadata']);
+  });
+
+  it('is the first that the garden can send, by weight', async () => {
+    const shapeOf = async (accept: string) => (await get(SECRETS, accept)).kind;
+
+    expect(await shapeOf(`${asKind('Cake')}, application/json`)).toBe('SecretList');
+    expect(await shapeOf(`application/json;q=0.1, ${asKind('PartialObjectMetadataList')}`)).toBe(
+      'PartialObjectMetadataList',
+    );
+    expect(await shapeOf('text/html, */*')).toBe('SecretList');
+  });
+
+  it.each([
+    ['an unknown kind', asKind('Cake')],
+    ['a kind of another group', 'application/json;as=PartialObjectMetadataList;g=core.k8s.io;v=v1'],
+    ['the kind of a single object for a list', asKind('PartialObjectMetadata')],
+    ['another format', 'text/html'],
+  ])('is refused for %s', async (_what, accept) => {
+    expect(await get(SECRETS, accept)).toMatchObject({ kind: 'Status', code: 406, reason: 'NotAcceptable' });
+  });
+});
+
 describe('a watch', () => {
   it('delivers every event after its version, even after a disconnect', async () => {
     const { metadata } = await list();

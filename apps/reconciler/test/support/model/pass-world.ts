@@ -87,7 +87,7 @@ export async function reportGarden({ at, cluster, garden, reported }: World): Pr
   };
   await dueStore(at.pool).makeChangedDue([sighting]);
   if (shoot === null && row.shoot_uid !== null && row.observed_hash !== 'absent') {
-    await dueStore(at.pool).makeMissingDue({ seenNames: new Set(), limit: 1_000 }, null);
+    await dueStore(at.pool).makeMissingDue({ seenNames: [], limit: 1_000 }, null);
   }
 }
 

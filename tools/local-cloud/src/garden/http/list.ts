@@ -3,6 +3,8 @@ import { apiVersionOf } from '../kinds/kind.js';
 import { badRequest } from '../kube/status-error.js';
 import { type Held, keyOf } from '../objects/held.js';
 import type { ObjectStore } from '../objects/object-store.js';
+import type { Shape } from './accept.js';
+import { metadataListHead, metadataText } from './metadata-only.js';
 import type { RequestInfo } from './routes.js';
 
 interface ListPage {
@@ -37,9 +39,11 @@ export function listPage(store: ObjectStore, request: RequestInfo): ListPage {
 }
 
 /** Renders the list as JSON, reusing the stored texts of the items. */
-export function renderList({ kind }: RequestInfo, { items, metadata }: ListPage): string {
-  const head = { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata };
-  return `${JSON.stringify(head).slice(0, -1)},"items":[${items.map(({ text }) => text).join(',')}]}`;
+export function renderList({ kind }: RequestInfo, { items, metadata }: ListPage, shape: Shape): string {
+  const isWhole = shape === 'whole';
+  const head = isWhole ? { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind) } : metadataListHead;
+  const texts = items.map((held) => (isWhole ? held.text : metadataText(held)));
+  return `${JSON.stringify({ ...head, metadata }).slice(0, -1)},"items":[${texts.join(',')}]}`;
 }
 
 export function readCount(query: URLSearchParams, name: string): number {

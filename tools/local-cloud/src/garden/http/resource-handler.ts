@@ -12,8 +12,10 @@ import type { Preconditions, WriteOptions } from '../objects/preconditions.js';
 import { checkNames } from '../objects/read-changes.js';
 import { serveKubeconfigRequest } from '../shoot-api/kubeconfigs.js';
 import type { ShootAuthorities } from '../shoot-api/shoot-authorities.js';
+import { shapeFor } from './accept.js';
 import { deletedStatus, sendJson, sendText } from './answers.js';
 import { listPage, renderList } from './list.js';
+import { metadataOnly } from './metadata-only.js';
 import { readObject, readOptions, readPatch } from './read-body.js';
 import { parseRequest, type RequestInfo } from './routes.js';
 import type { Watches } from './watch.js';
@@ -52,12 +54,15 @@ export function resourceHandler(deps: GardenApiDeps): RequestHandler {
 
 function serve(deps: GardenApiDeps, request: RequestInfo, req: Request, res: Response, user: string): void {
   const { kind, verb, namespace, name } = request;
+  const shape = shapeFor(req.get('Accept'), verb);
   switch (verb) {
-    case 'get':
-      sendJson(res, 200, deps.objects.get(kind, namespace, name));
+    case 'get': {
+      const object = deps.objects.get(kind, namespace, name);
+      sendJson(res, 200, shape === 'whole' ? object : metadataOnly(object));
       break;
+    }
     case 'list':
-      sendText(res, 200, renderList(request, listPage(deps.store, request)));
+      sendText(res, 200, renderList(request, listPage(deps.store, request), shape));
       break;
     case 'watch':
       deps.watches.serve(request, res);

@@ -112,6 +112,8 @@ export const modifiedMeanwhile = (resource: ResourceName, name: string): StatusE
 
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
 
+export const notAcceptable = (message: string): StatusError => new StatusError(406, 'NotAcceptable', message);
+
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   new StatusError(
     415,
