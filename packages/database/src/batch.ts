@@ -106,7 +106,8 @@ export class Batch extends pg.Query {
   }
 
   handleError(error: Error, wire: Wire): void {
-    this.#end(this.#at, wire, error);
+    // After the last result, the transaction may have failed to commit.
+    this.#end(Math.min(this.#at, this.#parts.length - 1), wire, error);
     this.callback(error);
   }
 

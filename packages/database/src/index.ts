@@ -14,6 +14,7 @@ export { type Listener, type ListenOptions, listen } from './notifications.js';
 export {
   type CommitWith,
   connectPool,
+  inOneTrip,
   inOrder,
   inTransaction,
   type Pool,

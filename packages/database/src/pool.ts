@@ -97,7 +97,7 @@ export async function inTransaction<T>(
   };
   try {
     // Not awaited: it is sent along with the first statement of `work`, and fails only if that fails too.
-    const begun = client.query({ name: 'begin', text: 'BEGIN' });
+    const begun = client.query('BEGIN');
     const [value] = await Promise.all([work(client, commitWith), begun]);
     await (committed ?? commit(client));
     return value;
@@ -106,6 +106,33 @@ export async function inTransaction<T>(
     throw error;
   } finally {
     batches?.endBatches();
+    client.off('error', noteBroken);
+    client.release(broken);
+  }
+}
+
+/**
+ * Runs statements in one transaction and one round trip, without BEGIN and COMMIT: Postgres commits what is sent together once it is
+ * asked for an answer. Each takes a snapshot of its own, so it sees what was committed before an earlier one got its lock.
+ *
+ * @throws the error of the first that failed; nothing was changed then
+ */
+export async function inOneTrip<T extends readonly pg.QueryResultRow[]>(
+  pool: Pool,
+  statements: { readonly [I in keyof T]: pg.QueryConfig },
+): Promise<{ -readonly [I in keyof T]: pg.QueryResult<T[I] & pg.QueryResultRow> }> {
+  const client = (await pool.connect()) as pg.PoolClient & PreparingClient;
+  let broken: Error | undefined;
+  const noteBroken = (error: Error): void => {
+    broken = error;
+  };
+  client.on('error', noteBroken);
+  try {
+    client.beginBatches();
+    const sent = statements.map((statement) => client.query(statement) as Promise<pg.QueryResult>);
+    client.endBatches();
+    return (await inOrder(sent)) as never;
+  } finally {
     client.off('error', noteBroken);
     client.release(broken);
   }
@@ -129,6 +156,6 @@ export async function inOrder<T extends readonly unknown[] | []>(
 
 /** @throws Error if Postgres rolled back, because an earlier statement had failed */
 async function commit(client: Queryable): Promise<void> {
-  const { command } = await client.query({ name: 'commit', text: 'COMMIT' });
+  const { command } = await client.query('COMMIT');
   if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because one of its statements failed');
 }

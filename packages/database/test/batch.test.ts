@@ -1,7 +1,15 @@
 import type { Socket } from 'node:net';
 import { createEmptyDatabase, type TestDatabase } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { connectPool, inOrder, inTransaction, isDatabaseAway, type Pool, type Queryable } from '../src/index.js';
+import {
+  connectPool,
+  inOneTrip,
+  inOrder,
+  inTransaction,
+  isDatabaseAway,
+  type Pool,
+  type Queryable,
+} from '../src/index.js';
 import { killConnections } from './kill-connections.js';
 
 let database: TestDatabase;
@@ -153,6 +161,54 @@ describe('the statements of one turn in a transaction', () => {
     await expect(work).rejects.toMatchObject({ code: '57014' });
     expect(await ids()).toEqual([]);
     await own.end();
+  });
+});
+
+describe('inOneTrip', () => {
+  const insert = (id: number) => ({ text: 'INSERT INTO thing VALUES ($1) RETURNING id', values: [id] });
+
+  it('commits statements together and returns their results', async () => {
+    const [first, second] = await inOneTrip<[{ id: number }, { id: number }]>(pool, [insert(1), insert(2)]);
+
+    expect([first.rows, second.rows]).toEqual([[{ id: 1 }], [{ id: 2 }]]);
+    expect(await ids()).toEqual([1, 2]);
+  });
+
+  it('changes nothing if one of them fails', async () => {
+    await expect(inOneTrip(pool, [insert(1), insert(1), insert(2)])).rejects.toMatchObject({ code: '23505' });
+
+    expect(await ids()).toEqual([]);
+    expect(pool.totalCount).toBe(1);
+  });
+
+  it('fails if Postgres cannot commit', async () => {
+    await pool.query('ALTER TABLE thing ADD CONSTRAINT once UNIQUE (note) DEFERRABLE INITIALLY DEFERRED');
+    const noted = (id: number) => ({ text: "INSERT INTO thing VALUES ($1, 'same')", values: [id] });
+
+    await expect(inOneTrip(pool, [noted(1), noted(2)])).rejects.toMatchObject({ code: '23505' });
+
+    expect(await ids()).toEqual([]);
+  });
+
+  it('sees what was committed while an earlier statement waited for a lock', async () => {
+    await pool.query("INSERT INTO thing VALUES (1, 'old'), (2, 'old')");
+    const holder = await pool.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query("UPDATE thing SET note = 'new'");
+      const other = open('other', 1);
+      const seen = inOneTrip<[object, { note: string }]>(other, [
+        { text: 'SELECT id FROM thing WHERE id = $1 FOR UPDATE', values: [1] },
+        { text: 'SELECT note FROM thing WHERE id = $1', values: [2] },
+      ]);
+      await untilOneWaits();
+      await holder.query('COMMIT');
+
+      expect((await seen)[1].rows).toEqual([{ note: 'new' }]);
+      await other.end();
+    } finally {
+      holder.release();
+    }
   });
 });
 

@@ -129,6 +129,19 @@ describe('beginning a write', () => {
     expect(await roundTrips(() => begin(given.ledger, newWrite(team, `2.${name}`, addOf(1))))).toBe(2);
   });
 
+  it('never exceeds the quota, however many begin at the same time', async () => {
+    const { team, name } = await arrange(given.database.pool, { ...plain, others: 6, teamQuota: 10 });
+
+    const outcomes = await Promise.all(
+      Array.from({ length: 24 }, (_, at) =>
+        given.ledger.begin(newWrite(team, `n${at}.${name}`, setOf(1)), neverDelivered),
+      ),
+    );
+
+    expect(outcomes.filter(({ kind }) => kind === 'begun')).toHaveLength(4);
+    expect(outcomes.filter(({ kind }) => kind === 'refused')).toHaveLength(20);
+  });
+
   it('leaves nothing behind when it is refused at once', async () => {
     const { team, name } = await arrange(given.database.pool, { ...plain, others: 6, teamQuota: 4 });
 

@@ -1,6 +1,7 @@
 import { ownerLabelOf } from '@corral/contracts';
 import {
   type CommitWith,
+  inOneTrip,
   inOrder,
   inTransaction,
   isHeldNow,
@@ -102,6 +103,9 @@ const insertPending = {
          VALUES (${pendingEntry(7, { key: '$1, $2, $3, $4', reserve: '$5', before: '$6' })}) RETURNING id`,
 };
 
+/** SQL for the most records that the set may have before the write. */
+const mostBefore = 'greatest(seen.mirrored, seen.ceiling)';
+
 /**
  * Reads what a write is decided by, and enters it if `decide` surely admits it. It is the same rule in SQL, for writes whose number
  * of records ($15) does not depend on the set, without those that may repeat an earlier one.
@@ -114,7 +118,7 @@ const enterIfClear = ({ columns, row }: (typeof owners)[keyof typeof owners]): s
   ), entered AS (
     INSERT INTO dns_audit_entry (${entryColumns})
     SELECT ${pendingEntry(8, { key: '$1::bigint, $2::text, $3::text, $5::bytea', reserve: 'greatest(0, $15::int - seen.mirrored)', before: 'seen.rrset' })}
-    FROM seen, owner, greatest(seen.mirrored, seen.ceiling) AS before
+    FROM seen, owner, ${mostBefore} AS before
     WHERE NOT seen.held AND (owner.live OR $11::text = 'delete')
       AND seen.latest_state IS DISTINCT FROM 'pending'
       AND NOT coalesce(seen.latest_identical AND seen.latest_recent, false)
@@ -122,7 +126,7 @@ const enterIfClear = ({ columns, row }: (typeof owners)[keyof typeof owners]): s
            seen.records + seen.reserved + seen.reserved_by_actions + $15::int - before <= coalesce(owner."recordsMax", $17::int)))
     RETURNING id
   )
-  SELECT seen.*, (SELECT id FROM entered) AS entered FROM seen`;
+  SELECT entered.id, seen.rrset, greatest(before, $15::int) AS "recordsMax" FROM entered, seen, ${mostBefore} AS before`;
 
 const enterClear = {
   team: { name: 'ledger-enter-team', text: enterIfClear(owners.team) },
@@ -131,7 +135,7 @@ const enterClear = {
 
 /**
  * First transaction of a write: checks the quotas and records the write as pending, before anything is sent. Most writes need one round
- * trip; those that SQL cannot decide are decided between two.
+ * trip; those that SQL did not enter are decided in a second transaction, between two.
  *
  * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new write
  */
@@ -153,31 +157,25 @@ interface Attempt {
   readonly wasDelivered: DeliveryCheck;
 }
 
-/** @returns null for a write that may begin, but was not entered: it may repeat an earlier one */
+/** @returns null for a write that was not entered, for whatever reason */
 async function beginAtOnce(pool: Pool, attempt: Attempt, stated: number): Promise<BeginOutcome | null> {
   const { options, newWrite } = attempt;
-  const { kind } = newWrite.owner;
+  const { kind, id } = newWrite.owner;
   const { limit, quota } = quotaOf(newWrite.owner, options.quota);
-  const values = [
-    ...snapshotValues(attempt),
-    ...entryValues(newWrite, options),
-    stated,
-    quota.recordsPerRrset,
-    quota[limit],
-  ];
-  // Sent together, executed in order: the second statement takes its snapshot while the lock is held.
-  const [locked, { rows }] = await inTransaction(pool, (tx, commitWith) =>
-    commitWith(
-      inOrder([
-        tx.query<Owner>({ ...lockOwner[kind], values: [newWrite.owner.id] }),
-        tx.query<QuotaSnapshot & { entered: number | null }>({ ...enterClear[kind], values }),
-      ]),
-    ),
-  );
-  const { entered, ...seen } = rows[0] as QuotaSnapshot & { entered: number | null };
-  if (entered !== null) return begunAs(entered, seen, Math.max(ceilingOf(seen), stated));
-  const decided = decide(attempt, seen, locked.rows[0]);
-  return decided.kind === 'admitted' ? null : decided;
+  const limits = [stated, quota.recordsPerRrset, quota[limit]];
+  const values = [...snapshotValues(attempt), ...entryValues(newWrite, options), ...limits];
+  // Executed in order: the second statement takes its snapshot while the lock is held.
+  const [, { rows }] = await inOneTrip<[object, Entered]>(pool, [
+    { ...lockOwner[kind], values: [id] },
+    { ...enterClear[kind], values },
+  ]);
+  return rows[0] === undefined ? null : begunAs(rows[0]);
+}
+
+interface Entered {
+  readonly id: number;
+  readonly rrset: string | null;
+  readonly recordsMax: number;
 }
 
 async function beginInSteps(attempt: Attempt, tx: Queryable, commitWith: CommitWith): Promise<BeginOutcome> {
@@ -196,7 +194,8 @@ async function beginInSteps(attempt: Attempt, tx: Queryable, commitWith: CommitW
       values: [...entry, ...entryValues(attempt.newWrite, attempt.options)],
     }),
   );
-  return begunAs((inserted.rows[0] as { id: number }).id, seen, decided.recordsMax);
+  const { id } = inserted.rows[0] as { id: number };
+  return begunAs({ id, rrset: seen.rrset, recordsMax: decided.recordsMax });
 }
 
 const snapshotValues = ({ newWrite: { owner, key, requestHash }, options }: Attempt) => [
@@ -209,8 +208,8 @@ const snapshotValues = ({ newWrite: { owner, key, requestHash }, options }: Atte
   options.replayMs,
 ];
 
-const begunAs = (entryId: number, { rrset }: QuotaSnapshot, recordsMax: number): BeginOutcome => {
-  return { kind: 'begun', lease: { entryId, fence: 1, current: rrset, recordsMax } };
+const begunAs = ({ id, rrset, recordsMax }: Entered): BeginOutcome => {
+  return { kind: 'begun', lease: { entryId: id, fence: 1, current: rrset, recordsMax } };
 };
 
 type Decided = Exclude<BeginOutcome, { kind: 'begun' }> | Extract<Admission, { kind: 'admitted' }>;

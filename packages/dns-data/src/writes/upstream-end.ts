@@ -36,8 +36,15 @@ export function endOfAccepted(
   if (write.operation === 'update' && compareRrset(key.type, expected, stated) === 'drifted') {
     return { state: 'completed', status, body, rrset: expected, action, recheck: true };
   }
-  const rrset = effectOf(key, current, write, stated);
-  return { state: 'completed', status, body, rrset, action, recheck: !fits(write, current), wasRemoved };
+  return {
+    state: 'completed',
+    status,
+    body,
+    rrset: stated ?? expected,
+    action,
+    recheck: !fits(write, current),
+    wasRemoved,
+  };
 }
 
 /** Decides whether a refusal contradicts the mirror, which means that the zone was changed outside Corral. */
