@@ -33,7 +33,8 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
   const seen = new Map<string, Seen<S>>();
   let list = 0;
   let isRepeated = false;
-  let pages: PageMemory = { last: new Map(), read: new Map(), bytes: pageBytes() };
+  const bytes = pageBytes();
+  let pages: PageMemory = { last: new Map(), read: new Map(), bytes };
 
   const note = ({ metadata }: Shoot, summary: S): void => {
     const { uid, resourceVersion } = metadata;
@@ -75,7 +76,7 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
     note,
     startList() {
       list += 1;
-      pages = { last: pages.last, read: new Map(), bytes: pageBytes() };
+      pages = { last: pages.last, read: new Map(), bytes };
     },
     async readPage(request, signal) {
       if (!isRepeated) return listEach(noteNew, deps, request, signal);
@@ -95,7 +96,7 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
     },
     endList() {
       isRepeated = true;
-      pages = { last: pages.read, read: new Map(), bytes: pageBytes() };
+      pages = { last: pages.read, read: new Map(), bytes };
       for (const [key, { list: last }] of seen) if (last !== list) seen.delete(key);
     },
   };
