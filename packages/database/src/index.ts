@@ -20,6 +20,7 @@ export {
   type Pool,
   type PoolOptions,
   type Queryable,
+  type QueryConfig,
 } from './pool.js';
 export {
   connectPrisma,

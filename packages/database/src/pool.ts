@@ -10,6 +10,7 @@ pg.types.setTypeParser(INT8_OID, (text) => (Number.isSafeInteger(Number(text)) ?
 
 /** Runs statements: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.ClientBase, 'query'>;
+export type QueryConfig = pg.QueryConfig;
 export type Pool = pg.Pool;
 
 export interface PoolOptions {

@@ -86,7 +86,7 @@ export function createElementCutter(listKey: string): ElementCutter {
         if (!isLast || !isBlank(bytes)) elements.push(bytes);
       };
 
-      // Variables of this function alone: the loop is three times as fast with them.
+      // Variables of this function alone: V8 reads those of a closure from memory in each step.
       let { depth, inString, escaped } = reached;
       const { length } = chunk;
       for (let at = 0; at < length; at += 1) {

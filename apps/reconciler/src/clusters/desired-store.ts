@@ -31,8 +31,8 @@ import {
   type ConnectionPhase,
   type OperationWaiting,
 } from '@corral/contracts';
-import type { Hold, Pool, Queryable } from '@corral/database';
-import type { PassLease } from '../loop/leases.js';
+import type { Hold, Pool } from '@corral/database';
+import type { PassLease, Reading } from '../loop/leases.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
@@ -115,13 +115,15 @@ export const desiredStore = (pool: Pool) => ({
     return rows[0] === undefined ? null : readOf(rows[0]);
   },
 
-  /** Sent along with the statement that takes the lease. Null when the cluster has none. */
-  async readAlong(db: Queryable, id: ClusterId): Promise<ReadWithLease | null> {
-    const { rows } = await db.query<DesiredRow>(readLeased, [id]);
-    const [row] = rows;
-    if (row === undefined) return null;
-    return { ownedBy: { teamId: asTeamId(row.teamId), fence: row.leaseFence }, read: readOf(row) };
-  },
+  /** Sent along with the statement that takes the lease. Reads null when the cluster has none. */
+  readingAlong: (id: ClusterId): Reading<ReadWithLease | null> => ({
+    statement: { text: readLeased, values: [id] },
+    of([row]) {
+      if (row === undefined) return null;
+      const read = row as unknown as DesiredRow;
+      return { ownedBy: { teamId: asTeamId(read.teamId), fence: read.leaseFence }, read: readOf(read) };
+    },
+  }),
 
   /** The newest token of a connection of the team; null when the connection is gone. */
   async readToken({ teamId }: PassLease<ClusterId>, connectionId: ConnectionId): Promise<VersionedToken | null> {

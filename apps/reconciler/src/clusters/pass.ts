@@ -78,9 +78,8 @@ export const clusterPass =
   (deps: PassDeps) =>
   async (clusterId: ClusterId, stop: AbortSignal): Promise<PassResult> => {
     const askedAt = performance.now();
-    const { answer, reading } = await deps.leases.takeLeaseReading(clusterId, deps.leaseMs, (db) =>
-      deps.desired.readAlong(db, clusterId),
-    );
+    const along = deps.desired.readingAlong(clusterId);
+    const { answer, reading } = await deps.leases.takeLeaseReading(clusterId, deps.leaseMs, along);
     if (answer.kind !== 'taken') return { end: answer, steps: [], report: null, isGardenBack: false };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {

@@ -1,5 +1,5 @@
 import { asTeamId, type ClusterId, type ServerId, type TeamId } from '@corral/contracts';
-import { inOrder, type Pool, type Queryable, rowClock } from '@corral/database';
+import { inOneTrip, type Pool, type QueryConfig, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
 
 /** Names a row that is worked on in turns. */
@@ -53,6 +53,17 @@ export interface LeasedTable<Id extends LeasedId> {
   readonly isReported: string;
 }
 
+interface TakenRow {
+  readonly team_id: string;
+  readonly lease_fence: number;
+}
+
+/** A statement, and what its rows mean. */
+export interface Reading<T> {
+  readonly statement: QueryConfig;
+  readonly of: (rows: readonly object[]) => T;
+}
+
 /** SQL condition for a row without a pass. */
 export const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
 
@@ -82,47 +93,34 @@ export const leaseStore = <Id extends LeasedId>(
     return row.due_in_ms === null ? { kind: 'idle' } : { kind: 'not due', inMs: Math.max(1, row.due_in_ms) };
   };
 
-  const take = async (db: Queryable, id: Id, leaseMs: number): Promise<LeaseAnswer<Id> | null> => {
-    const { rows } = await db.query<{ team_id: string; lease_fence: number }>(
-      `UPDATE ${table}
-       SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
-       FROM (SELECT ${inMs('$2')} AS ends_at) leased
-       WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
-       RETURNING team_id, lease_fence`,
-      [id, leaseMs],
-    );
-    const [taken] = rows;
-    if (taken === undefined) return null;
-    return { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
-  };
-
-  /** Sends both on one connection, and has given it back when it returns: the next statement may need the last free one. */
-  const takeReading = async <T>(id: Id, leaseMs: number, read: (db: Queryable) => Promise<T>) => {
-    const db = await pool.connect();
-    let isBroken = true;
-    try {
-      const both = await inOrder([take(db, id, leaseMs), read(db)]);
-      isBroken = false;
-      return both;
-    } finally {
-      db.release(isBroken);
-    }
-  };
+  const taking = (id: Id, leaseMs: number): QueryConfig => ({
+    text: `UPDATE ${table}
+           SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
+           FROM (SELECT ${inMs('$2')} AS ends_at) leased
+           WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
+           RETURNING team_id, lease_fence`,
+    values: [id, leaseMs],
+  });
+  const leaseOf = (id: Id, [taken]: readonly TakenRow[]): LeaseAnswer<Id> | null =>
+    taken === undefined
+      ? null
+      : { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
 
   return {
     /** Takes the lease of a row that is due. If the process dies, the row is due again when the lease ends. */
     async takeLease(id: Id, leaseMs: number): Promise<LeaseAnswer<Id>> {
-      return (await take(pool, id, leaseMs)) ?? whyNot(id);
+      const { rows } = await pool.query<TakenRow>(taking(id, leaseMs));
+      return leaseOf(id, rows) ?? whyNot(id);
     },
 
     /** As `takeLease`. Sends a reading along, which Postgres runs afterwards whether the lease was taken or not. */
     async takeLeaseReading<T>(
       id: Id,
       leaseMs: number,
-      read: (db: Queryable) => Promise<T>,
+      { statement, of }: Reading<T>,
     ): Promise<{ readonly answer: LeaseAnswer<Id>; readonly reading: T }> {
-      const [taken, reading] = await takeReading(id, leaseMs, read);
-      return { answer: taken ?? (await whyNot(id)), reading };
+      const [taken, read] = await inOneTrip<[TakenRow, object]>(pool, [taking(id, leaseMs), statement]);
+      return { answer: leaseOf(id, taken.rows) ?? (await whyNot(id)), reading: of(read.rows) };
     },
 
     /** @returns false when a later lease was granted: the pass must stop */

@@ -124,7 +124,7 @@ describe('a stale pass', () => {
   it('is taken together with a reading that shows the row as it is under the lease', async () => {
     const cluster = await declare();
     const desired = desiredStore(at.pool);
-    const along = () => leases.takeLeaseReading(cluster.id, LEASE_MS, (db) => desired.readAlong(db, cluster.id));
+    const along = () => leases.takeLeaseReading(cluster.id, LEASE_MS, desired.readingAlong(cluster.id));
 
     const { answer, reading } = await along();
 
@@ -149,8 +149,10 @@ describe('a stale pass', () => {
     });
     try {
       const desired = desiredStore(pool);
-      const along = leaseStore(pool, clusterTable).takeLeaseReading(cluster.id, LEASE_MS, (db) =>
-        desired.readAlong(db, cluster.id),
+      const along = leaseStore(pool, clusterTable).takeLeaseReading(
+        cluster.id,
+        LEASE_MS,
+        desired.readingAlong(cluster.id),
       );
 
       expect(await along).toMatchObject({ answer: { kind: 'busy' } });
@@ -159,14 +161,17 @@ describe('a stale pass', () => {
     }
   });
 
-  it('leaves the pool as it was when the reading fails', async () => {
+  it('is not taken when the reading fails', async () => {
     const cluster = await declare();
 
-    await expect(leases.takeLeaseReading(cluster.id, LEASE_MS, (db) => db.query('SELECT 1 / 0'))).rejects.toThrow(
-      'division by zero',
-    );
+    await expect(
+      leases.takeLeaseReading(cluster.id, LEASE_MS, {
+        statement: { text: 'SELECT 1 / 0', values: [] },
+        of: () => null,
+      }),
+    ).rejects.toThrow('division by zero');
 
-    expect(await leases.takeLease(cluster.id, LEASE_MS)).toEqual({ kind: 'busy' });
+    expect(await leases.takeLease(cluster.id, LEASE_MS)).toMatchObject({ kind: 'taken' });
   });
 
   it('cannot write with the id of another team in its lease', async () => {

@@ -38,7 +38,7 @@ export function passOn(
     reported,
     leases: tripped(leaseStore(at.pool, clusterTable), between),
     // Sent along with the lease: nothing happens in between.
-    desired: { ...tripped(desiredStore(at.pool), between), readAlong: desiredStore(at.pool).readAlong },
+    desired: { ...tripped(desiredStore(at.pool), between), readingAlong: desiredStore(at.pool).readingAlong },
     records: tripped(recordStore(at.pool), between),
     holds: holdStore(at.pool),
     catalogue: catalogue(garden.client, 0),
