@@ -121,8 +121,9 @@ describe('while the garden is', () => {
   const html = { body: '<html><body>Bad Gateway</body></html>', contentType: 'text/html' };
   beforeAll(() => make('patient'));
 
-  it.each<[string, FaultRule['effect']]>([
-    ['slow', { delayMs: 1_200 }],
+  it.each<[string, FaultRule['effect'], triesMin?: number]>([
+    // One call is enough.
+    ['slow', { delayMs: 1_200 }, 1],
     ['too slow', { delayMs: 5_000 }],
     ['limiting the rate of calls', { status: 429, retryAfter: 1 }],
     ['failing', { status: 500 }],
@@ -132,7 +133,7 @@ describe('while the garden is', () => {
     ['dropping connections', { reset: 'before' }],
     ['dropping connections after it carried out the request', { reset: 'after' }],
     ['silent', { hang: true }],
-  ])('%s, changes are accepted, and carried out once it works again', async (_case, effect) => {
+  ])('%s, changes are accepted, and carried out once it works again', async (_case, effect, triesMin = 2) => {
     const before = (await getCluster(acme, 'patient')).spec.nodePools[0]?.maximum as number;
     await system.cloud.addFaults({ match: { api: 'garden', path: '/shoots/' }, times: null, effect });
 
@@ -140,9 +141,9 @@ describe('while the garden is', () => {
 
     expect(put.status).toBe(200);
     const id = operationIdOf(put) as string;
-    await waitFor('the garden to be tried more than once', async () => {
+    await waitFor('the garden to be tried', async () => {
       const [fault] = (await system.cloud.admin<{ faults: { hits: number }[] }>('GET', '/faults')).faults;
-      expect(fault?.hits).toBeGreaterThan(1);
+      expect(fault?.hits).toBeGreaterThanOrEqual(triesMin);
       return true;
     });
     const meanwhile = await acme.send({ method: 'GET', path: `/operations/${id}/` });

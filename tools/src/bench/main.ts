@@ -56,7 +56,7 @@ await startOrExit('npm run bench', async () => {
   } else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
   else if (what === 'reconcile' && rest.length === 0) {
     const clusters = Number(values.clusters ?? 10_000);
-    say(verdictTable(await benchReconcile({ seconds: seconds(15), clusters, steadySeconds: 65 })));
+    say(verdictTable(await benchReconcile({ seconds: seconds(15), workers: [1, 2, 4], clusters, steadySeconds: 65 })));
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {
     say(verdictTable(await benchStreams({ seconds: seconds(60), streams: Number(values.streams) })));
