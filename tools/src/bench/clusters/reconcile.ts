@@ -31,7 +31,12 @@ const [WRITE_P50_MS, WRITE_P99_MS, OF_LOOP, IDLE_SHARE] = [6, 25, 0.7, 1];
 const MINUTES = 60_000;
 
 /** Measures the time from a change to the garden, changes to convergence, and the cost of steady clusters. */
-export async function benchReconcile({ seconds, workers, clusters, steadySeconds }: ReconcileBenchOptions): Promise<Verdict[]> {
+export async function benchReconcile({
+  seconds,
+  workers,
+  clusters,
+  steadySeconds,
+}: ReconcileBenchOptions): Promise<Verdict[]> {
   const rig = await startClusterRig({ relistMs: RELIST_MS });
   try {
     await rig.startReconcilers(1);
