@@ -82,31 +82,44 @@ export async function inTransaction<T>(
   pool: Pool,
   work: (tx: Queryable, commitWith: CommitWith) => Promise<T>,
 ): Promise<T> {
+  return onConnection(pool, async (client, noteBroken) => {
+    const batches = client instanceof PreparingClient ? (client as PreparingClient) : null;
+    batches?.beginBatches();
+    let committed: Promise<void> | undefined;
+    const commitWith: CommitWith = async (last) => {
+      committed = commit(client);
+      const [value] = await inOrder([last, committed]);
+      return value;
+    };
+    try {
+      // Not awaited: it is sent along with the first statement of `work`, and fails only if that fails too.
+      const begun = client.query('BEGIN');
+      const [value] = await Promise.all([work(client, commitWith), begun]);
+      await (committed ?? commit(client));
+      return value;
+    } catch (error) {
+      await client.query('ROLLBACK').catch(noteBroken);
+      throw error;
+    } finally {
+      batches?.endBatches();
+    }
+  });
+}
+
+/** Lends a connection to `work`, and discards it if it breaks meanwhile or `work` notes that it has. */
+async function onConnection<T>(
+  pool: Pool,
+  work: (client: pg.PoolClient, noteBroken: (error: Error) => void) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   const noteBroken = (error: Error): void => {
     broken = error;
   };
   client.on('error', noteBroken);
-  const batches = client instanceof PreparingClient ? (client as PreparingClient) : null;
-  batches?.beginBatches();
-  let committed: Promise<void> | undefined;
-  const commitWith: CommitWith = async (last) => {
-    committed = commit(client);
-    const [value] = await inOrder([last, committed]);
-    return value;
-  };
   try {
-    // Not awaited: it is sent along with the first statement of `work`, and fails only if that fails too.
-    const begun = client.query('BEGIN');
-    const [value] = await Promise.all([work(client, commitWith), begun]);
-    await (committed ?? commit(client));
-    return value;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(noteBroken);
-    throw error;
+    return await work(client, noteBroken);
   } finally {
-    batches?.endBatches();
     client.off('error', noteBroken);
     client.release(broken);
   }
@@ -122,21 +135,13 @@ export async function inOneTrip<T extends readonly pg.QueryResultRow[]>(
   pool: Pool,
   statements: { readonly [I in keyof T]: pg.QueryConfig },
 ): Promise<{ -readonly [I in keyof T]: pg.QueryResult<T[I] & pg.QueryResultRow> }> {
-  const client = (await pool.connect()) as pg.PoolClient & PreparingClient;
-  let broken: Error | undefined;
-  const noteBroken = (error: Error): void => {
-    broken = error;
-  };
-  client.on('error', noteBroken);
-  try {
-    client.beginBatches();
+  return onConnection(pool, async (client) => {
+    const batches = client as pg.PoolClient & PreparingClient;
+    batches.beginBatches();
     const sent = statements.map((statement) => client.query(statement) as Promise<pg.QueryResult>);
-    client.endBatches();
+    batches.endBatches();
     return (await inOrder(sent)) as never;
-  } finally {
-    client.off('error', noteBroken);
-    client.release(broken);
-  }
+  });
 }
 
 /**

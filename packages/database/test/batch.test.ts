@@ -74,26 +74,16 @@ describe('the statements of one turn in a transaction', () => {
   });
 
   it('see what was committed while an earlier one of them waited for a lock', async () => {
-    await pool.query("INSERT INTO thing VALUES (1, 'old'), (2, 'old')");
-    const holder = await pool.connect();
-    try {
-      await holder.query('BEGIN');
-      await holder.query("UPDATE thing SET note = 'new'");
-      const other = open('other', 1);
-      const seen = inTransaction(other, (tx) =>
+    const [, seen] = await whileOneWaits((other) =>
+      inTransaction(other, (tx) =>
         inOrder([
           tx.query('SELECT id FROM thing WHERE id = $1 FOR UPDATE', [1]),
           tx.query<{ note: string }>('SELECT note FROM thing WHERE id = $1', [2]),
         ]),
-      );
-      await untilOneWaits();
-      await holder.query('COMMIT');
+      ),
+    );
 
-      expect((await seen)[1].rows).toEqual([{ note: 'new' }]);
-      await other.end();
-    } finally {
-      holder.release();
-    }
+    expect(seen.rows).toEqual([{ note: 'new' }]);
   });
 
   it('fail after the first that fails, and leave the connection usable', async () => {
@@ -191,26 +181,35 @@ describe('inOneTrip', () => {
   });
 
   it('sees what was committed while an earlier statement waited for a lock', async () => {
-    await pool.query("INSERT INTO thing VALUES (1, 'old'), (2, 'old')");
-    const holder = await pool.connect();
-    try {
-      await holder.query('BEGIN');
-      await holder.query("UPDATE thing SET note = 'new'");
-      const other = open('other', 1);
-      const seen = inOneTrip<[object, { note: string }]>(other, [
+    const [, seen] = await whileOneWaits((other) =>
+      inOneTrip<[object, { note: string }]>(other, [
         { text: 'SELECT id FROM thing WHERE id = $1 FOR UPDATE', values: [1] },
         { text: 'SELECT note FROM thing WHERE id = $1', values: [2] },
-      ]);
-      await untilOneWaits();
-      await holder.query('COMMIT');
+      ]),
+    );
 
-      expect((await seen)[1].rows).toEqual([{ note: 'new' }]);
-      await other.end();
-    } finally {
-      holder.release();
-    }
+    expect(seen.rows).toEqual([{ note: 'new' }]);
   });
 });
+
+/** Runs `work`, which waits for a lock, on another connection, and changes the notes of both things before the lock is free. */
+async function whileOneWaits<T>(work: (other: Pool) => Promise<T>): Promise<T> {
+  await pool.query("INSERT INTO thing VALUES (1, 'old'), (2, 'old')");
+  const holder = await pool.connect();
+  try {
+    await holder.query('BEGIN');
+    await holder.query("UPDATE thing SET note = 'new'");
+    const other = open('other', 1);
+    const done = work(other);
+    await untilOneWaits();
+    await holder.query('COMMIT');
+    const result = await done;
+    await other.end();
+    return result;
+  } finally {
+    holder.release();
+  }
+}
 
 const untilOneWaits = () => until("wait_event_type = 'Lock'");
 const untilOneSleeps = () => until("wait_event = 'PgSleep'");
