@@ -116,12 +116,11 @@ export const desiredStore = (pool: Pool) => ({
   },
 
   /** Sent along with the statement that takes the lease. Reads null when the cluster has none. */
-  readingAlong: (id: ClusterId): Reading<ReadWithLease | null> => ({
+  readingAlong: (id: ClusterId): Reading<DesiredRow, ReadWithLease | null> => ({
     statement: { text: readLeased, values: [id] },
     of([row]) {
       if (row === undefined) return null;
-      const read = row as unknown as DesiredRow;
-      return { ownedBy: { teamId: asTeamId(read.teamId), fence: read.leaseFence }, read: readOf(read) };
+      return { ownedBy: { teamId: asTeamId(row.teamId), fence: row.leaseFence }, read: readOf(row) };
     },
   }),
 

@@ -124,7 +124,14 @@ async function runPass(
   }
 }
 
-async function readAgain({ desired }: PassDeps, lease: PassLease<ClusterId>): Promise<TimedRead | null> {
+/** The row must have what was learned before it is read. Null when overtaken. */
+async function readAgain(
+  { desired, records }: PassDeps,
+  lease: PassLease<ClusterId>,
+  state: PassState,
+): Promise<TimedRead | null> {
+  if (state.learned !== null && !(await records.recordLearned(lease, state.learned))) return null;
+  state.learned = null;
   const askedAt = performance.now();
   return timedRead(askedAt, await desired.readDesired(lease));
 }
@@ -139,7 +146,7 @@ async function takeSteps(
   state: PassState,
   first: TimedRead | null,
 ): Promise<PassEnd> {
-  for (let timed = first; ; timed ??= await readAgain(deps, lease)) {
+  for (let timed = first; ; timed ??= await readAgain(deps, lease, state)) {
     signal.throwIfAborted();
     if (timed === null) return { kind: 'overtaken' };
     const { desired: read, askedAt } = timed;

@@ -65,7 +65,7 @@ export const recordStore = (pool: Pool) => {
   };
 
   return {
-    /** Records what answers of the garden have taught, for a pass that ends without a verdict. A recorded Shoot UID stays. */
+    /** Records what answers of the garden have taught before the verdict, or without one. A recorded Shoot UID stays. */
     recordLearned: (lease: PassLease<ClusterId>, learned: Learned): Promise<boolean> =>
       update(
         lease,
@@ -158,8 +158,9 @@ export const recordStore = (pool: Pool) => {
     },
 
     /**
-     * Records the verdict in one statement: cluster, operation, what was learned and time of the next pass. Frees the lease. The pass is repeated if the
-     * cluster became due meanwhile, or if the last reported state of the Shoot is another than what the pass has seen.
+     * Records the verdict in one statement: cluster, operation, what was learned and time of the next pass. Frees the lease. The
+     * pass is repeated if the cluster became due meanwhile, or if the last reported state of the Shoot is another than what the
+     * pass has seen.
      */
     async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
       const { verdict, generation, operationId, observedHash, observedVersion, failures, waiting, learned } = record;
@@ -196,7 +197,8 @@ export const recordStore = (pool: Pool) => {
              applied_at = CASE WHEN $23 IS NULL THEN applied_at ELSE $25 END,
              applied_token_version = coalesce($26, applied_token_version),
              retried_generation = coalesce($27, retried_generation),
-             observed_hash = coalesce($10, observed_hash), observed_version = coalesce($21, observed_version), failures = $11, waiting = $19::jsonb,
+             observed_hash = coalesce($10, observed_hash), observed_version = coalesce($21, observed_version),
+             failures = $11, waiting = $19::jsonb,
              due_at = CASE WHEN is_due THEN due_at WHEN is_changed THEN clock_timestamp()
                            ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
              lease_until = NULL

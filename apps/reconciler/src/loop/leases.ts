@@ -59,9 +59,9 @@ interface TakenRow {
 }
 
 /** A statement, and what its rows mean. */
-export interface Reading<T> {
+export interface Reading<Row, T> {
   readonly statement: QueryConfig;
-  readonly of: (rows: readonly object[]) => T;
+  readonly of: (rows: readonly Row[]) => T;
 }
 
 /** SQL condition for a row without a pass. */
@@ -114,12 +114,12 @@ export const leaseStore = <Id extends LeasedId>(
     },
 
     /** As `takeLease`. Sends a reading along, which Postgres runs afterwards whether the lease was taken or not. */
-    async takeLeaseReading<T>(
+    async takeLeaseReading<Row extends object, T>(
       id: Id,
       leaseMs: number,
-      { statement, of }: Reading<T>,
+      { statement, of }: Reading<Row, T>,
     ): Promise<{ readonly answer: LeaseAnswer<Id>; readonly reading: T }> {
-      const [taken, read] = await inOneTrip<[TakenRow, object]>(pool, [taking(id, leaseMs), statement]);
+      const [taken, read] = await inOneTrip<[TakenRow, Row]>(pool, [taking(id, leaseMs), statement]);
       return { answer: leaseOf(id, taken.rows) ?? (await whyNot(id)), reading: of(read.rows) };
     },
 
