@@ -45,7 +45,12 @@ async function mirror(all: readonly Given[]): Promise<MirroredRrset[]> {
   return rows;
 }
 
-const scopeAt = (root: string): RrsetScope => ({ zoneId: gateway.zoneId, ownerLabel: ownerLabelOf(root), root });
+const scopeAt = (root: string): RrsetScope => ({
+  zoneId: gateway.zoneId,
+  ownerLabel: ownerLabelOf(root),
+  teamId: null,
+  root,
+});
 
 function pageBy(root: string, text: string) {
   const { page, perPage, ...selection } = parseRrsetQuery(new URLSearchParams(text));

@@ -6,7 +6,7 @@ import { bodyOf, mirrorFixture, ZONE_ID } from './mirror-database.js';
 
 const given = mirrorFixture();
 
-const scopeOf = (slug: string): RrsetScope => ({ zoneId: ZONE_ID, ownerLabel: slug, root: slug });
+const scopeOf = (slug: string): RrsetScope => ({ zoneId: ZONE_ID, ownerLabel: slug, teamId: null, root: slug });
 
 /** Adds sets `s0` to `s<count - 1>` below the owner's name. */
 async function addSets(ownerLabel: string, count: number): Promise<void> {

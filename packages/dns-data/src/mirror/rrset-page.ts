@@ -2,6 +2,8 @@
 export interface RrsetScope {
   readonly zoneId: number;
   readonly ownerLabel: string;
+  /** Null for the sets of a demo. */
+  readonly teamId: string | null;
   /** The owner's name, or the name that its token is narrowed to. */
   readonly root: string;
 }
@@ -40,7 +42,7 @@ export interface PageLookUp {
   readonly offset: number;
 }
 
-interface Statement {
+export interface Statement {
   /** Present for a statement worth preparing. */
   readonly name?: string;
   readonly text: string;
