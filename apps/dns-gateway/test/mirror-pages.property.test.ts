@@ -48,13 +48,13 @@ async function mirror(all: readonly Given[]): Promise<MirroredRrset[]> {
 const scopeAt = (root: string): RrsetScope => ({
   zoneId: gateway.zoneId,
   ownerLabel: ownerLabelOf(root),
-  teamId: null,
+
   root,
 });
 
 function pageBy(root: string, text: string) {
   const { page, perPage, ...selection } = parseRrsetQuery(new URLSearchParams(text));
-  const lookUp = { scope: scopeAt(root), selection, limit: perPage, offset: (page - 1) * perPage };
+  const lookUp = { scope: scopeAt(root), teamId: null, selection, limit: perPage, offset: (page - 1) * perPage };
   return mirrorStore(gateway.pool).pageRrsets(lookUp);
 }
 

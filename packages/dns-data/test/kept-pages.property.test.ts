@@ -1,4 +1,4 @@
-import type { Queryable } from '@corral/database';
+import type { Queryable, QueryConfig } from '@corral/database';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type MirrorStore, mirrorStore, type PageLookUp } from '../src/index.js';
@@ -7,7 +7,8 @@ import { bodyOf, mirrorFixture, type TestTeam, ZONE_ID } from './mirror-database
 const given = mirrorFixture();
 
 const pageOf = ({ slug, id }: TestTeam, teamId: string | null = id): PageLookUp => ({
-  scope: { zoneId: ZONE_ID, ownerLabel: slug, teamId, root: slug },
+  scope: { zoneId: ZONE_ID, ownerLabel: slug, root: slug },
+  teamId,
   selection: { name: null, types: [], labels: null, sort: [] },
   limit: 25,
   offset: 0,
@@ -142,11 +143,11 @@ const readOf = (mirror: MirrorStore, team: TestTeam) => mirror.pageRrsets(pageOf
 /** A database whose first answer seems to come from a server that started at another time. */
 function startedOnce(db: Queryable): Queryable {
   let isFirst = true;
-  const query = async (...statement: Parameters<Queryable['query']>) => {
-    const answer = await db.query(...statement);
-    if (isFirst) for (const row of answer.rows as { server?: string }[]) row.server = '0';
+  const query = async (statement: QueryConfig) => {
+    const answer = await db.query<{ server: string }>(statement);
+    if (isFirst) for (const row of answer.rows) row.server = '0';
     isFirst = false;
     return answer;
   };
-  return { query } as Queryable;
+  return { query } as unknown as Queryable;
 }

@@ -6,7 +6,7 @@ import { bodyOf, mirrorFixture, ZONE_ID } from './mirror-database.js';
 
 const given = mirrorFixture();
 
-const scopeOf = (slug: string): RrsetScope => ({ zoneId: ZONE_ID, ownerLabel: slug, teamId: null, root: slug });
+const scopeOf = (slug: string): RrsetScope => ({ zoneId: ZONE_ID, ownerLabel: slug, root: slug });
 
 /** Adds sets `s0` to `s<count - 1>` below the owner's name. */
 async function addSets(ownerLabel: string, count: number): Promise<void> {
@@ -66,7 +66,7 @@ describe('the statements of the most common reads', () => {
 
     for (let time = 0; time < 10; time += 1) {
       await mirror.findRrset(scopeOf(small), `s0.${small}`, 'A');
-      await mirror.pageRrsets({ scope: scopeOf(small), selection, limit: 25, offset: 0 });
+      await mirror.pageRrsets({ scope: scopeOf(small), teamId: given.team.id, selection, limit: 25, offset: 0 });
     }
 
     const { rows } = await connection.query(

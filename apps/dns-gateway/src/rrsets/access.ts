@@ -5,8 +5,7 @@ import { DnsError, notFound } from '../dns-error.js';
 
 /** What a caller sees of a zone. */
 export function scopeOf(caller: DnsCaller, zone: ZoneRecord): RrsetScope {
-  const teamId = caller.kind === 'team' ? caller.teamId : null;
-  return { zoneId: zone.id, ownerLabel: caller.ownerLabel, teamId, root: coveredRoot(caller) };
+  return { zoneId: zone.id, ownerLabel: caller.ownerLabel, root: coveredRoot(caller) };
 }
 
 /** Whose quota a write of the caller counts against. */

@@ -22,6 +22,7 @@ export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrs
       const { page, perPage, ...selection } = parseRrsetQuery(queryOf(req));
       const found = await mirror.pageRrsets({
         scope: scopeOf(caller, zone),
+        teamId: caller.kind === 'team' ? caller.teamId : null,
         selection,
         limit: perPage,
         offset: (page - 1) * perPage,

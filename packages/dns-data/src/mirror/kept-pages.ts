@@ -41,7 +41,7 @@ export function keptPages(db: Pool | Queryable): (lookUp: PageLookUp) => Promise
   });
 
   return async (lookUp) => {
-    const { teamId } = lookUp.scope;
+    const { teamId } = lookUp;
     const key = JSON.stringify(lookUp);
     const known = kept.get(key);
     const { rows } = await db.query<RrsetPage & ReadAt>(ifChanged(pageStatement(lookUp), teamId, known?.readAt));

@@ -2,8 +2,6 @@
 export interface RrsetScope {
   readonly zoneId: number;
   readonly ownerLabel: string;
-  /** Null for the sets of a demo. */
-  readonly teamId: string | null;
   /** The owner's name, or the name that its token is narrowed to. */
   readonly root: string;
 }
@@ -36,6 +34,8 @@ export interface RrsetSelection {
 
 export interface PageLookUp {
   readonly scope: RrsetScope;
+  /** The team that owns the scope; null for a demo. */
+  readonly teamId: string | null;
   readonly selection: RrsetSelection;
   readonly limit: number;
   /** Zero-based. */
