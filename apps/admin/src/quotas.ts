@@ -94,7 +94,7 @@ export async function readUsed(
     SELECT (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
            coalesce(max(pools), 0)::int AS "poolsPerCluster", coalesce(max(nodes), 0)::int AS "nodesPerCluster",
            (SELECT count(*)::int FROM adopted_server WHERE team_id = team.id) AS "adoptedServers",
-           (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset JOIN dns_zone ON dns_zone.id = zone_id
+           (SELECT coalesce(sum(records), 0)::int FROM dns_rrset_count JOIN dns_zone ON dns_zone.id = zone_id
             WHERE owner_label = team.slug AND NOT of_demos) AS "dnsRecords"
     FROM team LEFT JOIN (
       SELECT team_id, cluster_id, count(*) AS pools, sum(maximum) AS nodes FROM node_pool GROUP BY team_id, cluster_id

@@ -49,7 +49,7 @@ export interface EntryRow {
 }
 
 /** A database with one zone, for one test file. */
-async function openMirrorDatabase(): Promise<MirrorDatabase> {
+export async function openMirrorDatabase(): Promise<MirrorDatabase> {
   const database = await createTestDatabase();
   const pool = connectPool({
     databaseUrl: database.url,

@@ -57,7 +57,7 @@ export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
       name: 'usage-sample-dns',
       text: `
         SELECT team.id AS "teamId",
-               (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset JOIN dns_zone ON dns_zone.id = zone_id
+               (SELECT coalesce(sum(records), 0)::int FROM dns_rrset_count JOIN dns_zone ON dns_zone.id = zone_id
                 WHERE NOT of_demos AND owner_label = team.slug) AS records,
                (SELECT count(*)::int FROM dns_token
                 WHERE team_id = team.id AND session_id IS NULL AND revoked_at IS NULL

@@ -1,8 +1,9 @@
 import { isAtOrBelow } from '@corral/contracts';
 import type { Pool, Queryable } from '@corral/database';
 import DataLoader from 'dataloader';
-import { keptPages, type RrsetPage } from './kept-pages.js';
-import { inScope, type PageLookUp, type RrsetScope, unseen } from './rrset-page.js';
+import { mirroredRecords } from '../writes/records-held.js';
+import { keptPages } from './kept-pages.js';
+import { inScope, isWhole, type PageLookUp, type RrsetScope, unseen } from './rrset-page.js';
 
 export interface ZoneRecord {
   readonly id: number;
@@ -27,6 +28,10 @@ const findRrsetBodies = {
 const BATCH_MAX = 16;
 
 const countRecords = {
+  name: 'records-of-owner',
+  text: `SELECT ${mirroredRecords('$1', '$2')} AS records`,
+};
+const countRecordsBelow = {
   name: 'records-of-scope',
   text: `SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE ${inScope}`,
 };
@@ -91,8 +96,13 @@ export const mirrorStore = (db: Pool | Queryable) => {
     },
 
     /** The number of records in the scope. */
-    async countRecords({ zoneId, ownerLabel, root }: RrsetScope): Promise<number> {
-      const { rows } = await db.query<{ records: number }>({ ...countRecords, values: [zoneId, ownerLabel, root] });
+    async countRecords(scope: RrsetScope): Promise<number> {
+      const { zoneId, ownerLabel, root } = scope;
+      const { rows } = await db.query<{ records: number }>(
+        isWhole(scope)
+          ? { ...countRecords, values: [zoneId, ownerLabel] }
+          : { ...countRecordsBelow, values: [zoneId, ownerLabel, root] },
+      );
       return rows[0]?.records ?? 0;
     },
 

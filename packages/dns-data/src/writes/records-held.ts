@@ -6,7 +6,7 @@ import type { Pool } from '@corral/database';
  */
 
 export const mirroredRecords = (zoneId: string, ownerLabel: string): string =>
-  `(SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = ${zoneId} AND owner_label = ${ownerLabel})`;
+  `(SELECT coalesce(sum(records), 0)::int FROM dns_rrset_count WHERE zone_id = ${zoneId} AND owner_label = ${ownerLabel})`;
 
 /** Records that pending writes may add. */
 export const reservedRecords = (ownerId: string): string =>

@@ -75,12 +75,20 @@ const lifeOfDnsToken: Cycle = {
 };
 
 const emailOf = (n: number): string => `person-${n}@new.test`;
-/** Each cycle sends two mails of the sixty that a team has per hour. */
+/** Each cycle sends two mails of the sixty that a team has per hour, which are counted in the log. */
+const forgetMails = async ({ pool }: Site): Promise<void> => {
+  await pool.query(
+    `UPDATE audit_entry SET created_at = created_at - interval '2 h'
+     WHERE team_id = (SELECT id FROM team WHERE slug = 'acme') AND action = ANY('{invitation.create,invitation.renew}')
+       AND created_at > now() - interval '1 h'`,
+  );
+};
+
 const lifeOfInvitation: Cycle = {
-  timesMax: 25,
   calls: [
     {
       of: 'createInvitation',
+      prepare: forgetMails,
       ask: send('POST', INVITATIONS, (_s, n) => ({ email: emailOf(n), role: 'member' })),
       take: keep('id', 'invitation'),
     },

@@ -24,8 +24,8 @@ export interface GrowthBenchOptions {
 }
 
 const GROWTH_MAX = 1.2;
-const quick: MeasureOptions = { pairs: 8, pairsMax: 100, againMs: 600 };
-const long: MeasureOptions = { pairs: 40, pairsMax: 300, againMs: 3_000 };
+const quick: MeasureOptions = { pairs: 8, pairsMax: 300, againMs: 600, sureMs: 3_000, aim: GROWTH_MAX };
+const long: MeasureOptions = { pairs: 40, pairsMax: 500, againMs: 3_000, sureMs: 6_000, aim: GROWTH_MAX };
 
 /**
  * Compares a small installation with one in which one thing has grown, over all routes of both APIs.
