@@ -2,7 +2,7 @@ import { isAtOrBelow } from '@corral/contracts';
 import type { Pool, Queryable } from '@corral/database';
 import DataLoader from 'dataloader';
 import { mirroredRecords } from '../writes/records-held.js';
-import { keptPages } from './kept-pages.js';
+import { keptPages, type RrsetPage } from './kept-pages.js';
 import { inScope, isWhole, type PageLookUp, type RrsetScope, unseen } from './rrset-page.js';
 
 export interface ZoneRecord {
