@@ -76,7 +76,7 @@ export const inScope = `${ofOwner('dns_rrset', '$1', '$2')} AND ${below('name', 
  * as one text that is ready to send. Only those bodies leave the database. What it reads grows with the page, not with
  * what the owner has: see decision 0086.
  */
-export function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
+export function pageStatement({ scope, selection, limit, offset }: Omit<PageLookUp, 'teamId'>): Statement {
   const values: unknown[] = [];
   const parameter: Parameter = (type, value) => {
     values.push(value);
