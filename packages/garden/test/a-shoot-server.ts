@@ -20,6 +20,8 @@ export interface ShootServer extends Pick<TestServer, 'url' | 'close'> {
   watches: OpenWatch[];
   /** What each list accepted, and the paths of the single Shoots that were read. */
   accepted: string[];
+  /** The compression that each list accepted. */
+  encodings: (string | undefined)[];
   reads: string[];
   /** Whether it sends only the metadata of Shoots to those who ask for it. Default: true */
   knowsMetadata: boolean;
@@ -39,6 +41,7 @@ async function startShootServer(version: () => string = () => '100'): Promise<Sh
     lists: [] as URLSearchParams[],
     watches: [] as OpenWatch[],
     accepted: [] as string[],
+    encodings: [] as (string | undefined)[],
     reads: [] as string[],
     knowsMetadata: true,
     metadata: (query: URLSearchParams, response: ServerResponse) => page(query, response, onlyMetadata),
@@ -78,6 +81,7 @@ async function startShootServer(version: () => string = () => '100'): Promise<Sh
         const { accept = '' } = headers;
         state.lists.push(query);
         state.accepted.push(accept);
+        state.encodings.push(headers['accept-encoding']);
         const isShort = state.knowsMetadata && accept.includes('as=PartialObjectMetadataList');
         const next = (isShort ? state.nextMetadataLists.shift() : undefined) ?? state.nextLists.shift();
         (next ?? (isShort ? state.metadata : list))(query, response);

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Shoot } from '../src/index.js';
 import { answerJson, aStatus } from './a-garden.js';
@@ -18,8 +19,10 @@ const shown = (shoots: readonly Shoot[]) =>
 /** Follows a server whose list is repeated each time that a watch ends, and notes lists and what was summarized. */
 async function following(server: ShootServer, { pageSize = 500 } = {}) {
   const lists: string[][] = [];
+  const pages: (readonly Shoot[])[][] = [];
   const summarized: string[] = [];
   let list: string[] = [];
+  let listPages: (readonly Shoot[])[] = [];
   const watched = await watching(server, {
     relistEveryMs: 1,
     pageSize,
@@ -27,19 +30,26 @@ async function following(server: ShootServer, { pageSize = 500 } = {}) {
       summarized.push(...shown([shoot]));
       return shoot;
     },
-    onPage: (shoots) => void list.push(...shown(shoots)),
+    onPage: (shoots) => {
+      list.push(...shown(shoots));
+      listPages.push(shoots);
+    },
     onListed: () => {
       lists.push(list);
-      list = [];
+      pages.push(listPages);
     },
     onState: ({ phase }) => {
-      if (phase === 'listing') list = [];
+      if (phase !== 'listing') return;
+      list = [];
+      listPages = [];
     },
   });
   const watch = await watchNumber(server, 1);
   return {
     ...watched,
     lists,
+    /** The pages of each list, as they were handed over. */
+    pages,
     summarized,
     watch,
     /** Ends the watch, which causes the next list. */
@@ -224,5 +234,104 @@ describe('the repeated list of a watch', () => {
     server.shoots = [...named(1), aVersion('2', 'c001')];
     list(server.shoots);
     expect(await repeat()).toEqual(['c000@1', 'c001@2']);
+  });
+});
+
+describe('a page of a repeated list', () => {
+  /** Numbers of the lists whose pages are the same arrays as in the list before. */
+  const same = (pages: (readonly Shoot[])[][]) =>
+    pages.map((list, at) => list.map((page) => at > 0 && pages[at - 1]?.includes(page) === true));
+
+  it('on which nothing has changed is the same array', async () => {
+    const server = await aServer();
+    server.shoots = named(4);
+    const { repeat, pages } = await following(server, { pageSize: 2 });
+
+    for (let times = 0; times < 2; times += 1) await repeat();
+    server.shoots = [...named(3), aVersion('2', 'c003')];
+    for (let times = 0; times < 3; times += 1) await repeat();
+
+    expect(same(pages).slice(2)).toEqual([
+      [true, true],
+      [true, false],
+      [true, false],
+      [true, true],
+    ]);
+  });
+
+  it('whose Shoot an event has shown in another state is not the same, even if the garden shows the old one', async () => {
+    const server = await aServer();
+    server.shoots = named(2);
+    const { repeat, pages, watch, lists } = await following(server);
+    for (let times = 0; times < 2; times += 1) await repeat();
+    const count = lists.length;
+    const open = server.watches.at(-1) ?? watch;
+
+    open.send('MODIFIED', aVersion('7', 'c001'));
+    await eventually(() => expect(lists.length).toBeGreaterThan(count));
+    await repeat();
+
+    // It was read again: an old state may be one that the garden was restored to.
+    expect(server.reads.map((path) => path.split('/').at(-1))).toContain('c001');
+    expect(lists.at(-1)).toEqual(['c000@1', 'c001@1']);
+    expect(same(pages)[count]).toEqual([false]);
+  });
+});
+
+describe('a compressed page of a repeated list', () => {
+  /** Sends the next list of metadata compressed, as `pack` does it. */
+  const packing = (server: ShootServer, pack: (json: string) => Buffer) =>
+    server.nextMetadataLists.push((_, response) => {
+      const items = server.shoots.map(({ metadata }) => ({ metadata }));
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' });
+      response.write(pack(JSON.stringify({ metadata: { resourceVersion: '100' }, items })));
+      response.end();
+    });
+
+  it('is asked for, and read like any other', async () => {
+    const server = await aServer();
+    server.shoots = named(3);
+    const { repeat } = await following(server);
+
+    packing(server, (json) => gzipSync(json));
+    expect(await repeat()).toEqual(['c000@1', 'c001@1', 'c002@1']);
+    server.shoots = [...named(2), aVersion('2', 'c002')];
+    packing(server, (json) => gzipSync(json));
+    expect(await repeat()).toEqual(['c000@1', 'c001@1', 'c002@2']);
+
+    expect(server.encodings.slice(0, 2)).toEqual([undefined, 'gzip']);
+  });
+
+  it.each<[string, (json: string) => Buffer, string]>([
+    ['is cut off', (json) => gzipSync(json).subarray(0, -12), 'the answer is not compressed as it says'],
+    ['is not compressed', (json) => Buffer.from(json), 'the answer is not compressed as it says'],
+    ['is empty', () => Buffer.alloc(0), 'the answer is not compressed as it says'],
+    [
+      'is damaged',
+      (json) => Buffer.from(gzipSync(json).map((byte, at) => (at === 20 ? byte ^ 0xff : byte))),
+      'the answer is not compressed as it says',
+    ],
+    // The client of the tests takes a megabyte.
+    ['would be too long', () => gzipSync(Buffer.alloc(50_000_000)), 'the answer has more than 1000000 bytes'],
+    [
+      'would be too long, and states that it is short',
+      () => {
+        const packed = gzipSync(Buffer.alloc(50_000_000));
+        packed.writeUInt32LE(10, packed.length - 4);
+        return packed;
+      },
+      'the answer has more than 1000000 bytes',
+    ],
+  ])('that %s makes the list fail, and the next one finds all', async (_what, pack, why) => {
+    const server = await aServer();
+    server.shoots = named(2);
+    const { repeat, logged } = await following(server);
+
+    packing(server, pack);
+    const repeated = repeat();
+    await eventually(() => expect(logged.join()).toContain(why));
+    await endWatch(server);
+
+    expect(await repeated).toEqual(['c000@1', 'c001@1']);
   });
 });

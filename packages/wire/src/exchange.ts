@@ -21,6 +21,8 @@ export interface Outgoing {
   readonly path: string;
   /** What may come back, default JSON. */
   readonly accept?: string | undefined;
+  /** Its answer may be compressed with gzip, and is handed over as it came. Only for `openExchange`. */
+  readonly acceptsGzip?: boolean | undefined;
   readonly body?: { readonly type: string; readonly bytes: Buffer } | undefined;
 }
 
@@ -61,7 +63,7 @@ const TRACED_PATH_MAX = 512;
 /** Makes one HTTP call up to the headers of its answer. The deadline then bounds the body. Never rejects. A span of a trace ends with the headers. */
 export function openExchange(
   { server, agent, headers }: Endpoint,
-  { method, path, accept = 'application/json', body }: Outgoing,
+  { method, path, accept = 'application/json', acceptsGzip = false, body }: Outgoing,
   { deadline, callMs }: Pick<Bounds, 'deadline' | 'callMs'>,
 ): Promise<Opened | Broken> {
   const isSecure = server.protocol === 'https:';
@@ -104,6 +106,7 @@ export function openExchange(
       headers: {
         ...headers,
         Accept: accept,
+        ...(acceptsGzip && { 'Accept-Encoding': 'gzip' }),
         'User-Agent': 'corral',
         ...(span && { traceparent: span.traceparent }),
         ...(body && { 'Content-Type': body.type, 'Content-Length': body.bytes.length }),

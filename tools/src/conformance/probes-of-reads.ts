@@ -1,11 +1,12 @@
 import { waitFor } from '@corral/testing';
-import { aShoot, endOf, type Probe, present } from './probe.js';
-import { call, must } from './rest.js';
+import { aShoot, endOf, type Probe, present, shootPath } from './probe.js';
+import { call, mergeType, must } from './rest.js';
 import type { Target } from './target.js';
 
 const SHOOTS = '/apis/core.gardener.cloud/v1beta1/shoots';
 const asKind = (kind: string) => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
-const list = ({ admin }: Target, accept: string) => call(admin, 'GET', SHOOTS, undefined, undefined, accept);
+const list = ({ admin }: Target, accept: string) =>
+  call(admin, 'GET', SHOOTS, undefined, undefined, { Accept: accept });
 const versionOf = ({ metadata }: { metadata: { uid?: string; resourceVersion?: string } }): string =>
   `${metadata.uid} ${metadata.resourceVersion}`;
 
@@ -62,6 +63,26 @@ export const probesOfReads: readonly Probe[] = [
       const otherwise = await list(target, `${asKind('Cake')}, application/json`);
       const refused = [await list(target, asKind('Cake')), await list(target, asKind('PartialObjectMetadata'))];
       return [otherwise.body.kind, ...refused.map(({ status, body }) => `${status} ${body?.reason}`)].join('; ');
+    },
+  },
+  {
+    name: 'compresses a long list for those who accept it, and nothing else',
+    expected: 'none, gzip; the same; short: none, none',
+    async run({ target: { admin }, garden, namespace }) {
+      const note = (name: string, value: string | null) =>
+        must(admin, 'PATCH', shootPath(namespace, name), { metadata: { annotations: { note: value } } }, mergeType);
+      const encodingsOf = async (path: string) => {
+        const plain = await must(admin, 'GET', path);
+        const packed = await must(admin, 'GET', path, undefined, undefined, { 'Accept-Encoding': 'br, gzip' });
+        const isSame = JSON.stringify(plain.body.items) === JSON.stringify(packed.body.items);
+        return { encodings: [plain, packed].map(({ encoding }) => encoding ?? 'none').join(', '), isSame };
+      };
+      await garden.applyShoot(aShoot(namespace, 'long'));
+      await note('long', 'x'.repeat(140_000));
+      const long = await encodingsOf(SHOOTS);
+      await note('long', null);
+      const short = await encodingsOf(`${SHOOTS}?limit=1`);
+      return `${long.encodings}; ${long.isSame ? 'the same' : 'others'}; short: ${short.encodings}`;
     },
   },
   {

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:https';
+import { gunzipSync } from 'node:zlib';
 
 /** The address of a Kubernetes API server, and the caller. */
 export interface Caller {
@@ -11,6 +12,8 @@ export interface Caller {
 
 export interface RestAnswer {
   readonly status: number;
+  /** Null for a text that came as it is. */
+  readonly encoding: string | null;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: probes read bodies of every shape
   readonly body: any;
@@ -26,24 +29,27 @@ export function call(
   path: string,
   body?: unknown,
   type = 'application/json',
-  accept?: string,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<RestAnswer> {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const headers = {
     ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
     ...(text === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) }),
-    ...(accept === undefined ? {} : { Accept: accept }),
+    ...more,
   };
   // A restarted server must not be asked over a connection to the one before.
   const agent = new Agent({ ca: authority, keepAlive: false });
   return new Promise((resolve, reject) => {
     const sent = request(`${url}${path}`, { method, agent, headers, timeout: 60_000 }, (response) => {
-      let received = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        received += piece;
-      });
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
       response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: received, body: parsed(received) }));
+      response.on('end', () => {
+        const encoding = response.headers['content-encoding'] ?? null;
+        const bytes = Buffer.concat(pieces);
+        const text = (encoding === 'gzip' ? gunzipSync(bytes) : bytes).toString('utf8');
+        resolve({ status: response.statusCode ?? 0, encoding, text, body: parsed(text) });
+      });
     });
     sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
     sent.on('error', reject);

@@ -5,6 +5,7 @@ import { managedSelector } from '../clusters/shoot-labels.js';
 import type { HoldStore } from '../hold/hold-store.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import { ABSENT, type DueStore, type Sighting } from './due-store.js';
+import { type ListedShoots, listedShoots } from './listed-shoots.js';
 import type { ReportedShoots } from './reported-shoots.js';
 
 export interface FollowDeps {
@@ -26,17 +27,22 @@ const ROWS_PER_PAGE = 500;
 
 /**
  * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
- * A list is compared page by page. Of each Shoot only its names and digest are kept.
+ * Of each Shoot only its names and digest are kept.
+ *
+ * Each list is compared with the rows: pages that have changed one by one as they come, the others at the end. Mostly a digest of all
+ * Shoots is enough for these, and shows also that none is missing.
  */
 export const followShoots =
   ({ garden, dueTimes, reported, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
-    let listed: Sighting[] = [];
+    let pages: (readonly Sighting[])[] = [];
+    let last: ListedShoots | null = null;
     let isInterrupted = true;
     const summarize = (shoot: Shoot): Sighting => {
       reported.note(shoot);
       return sightingOf(shoot);
     };
+    const isKnown = (page: readonly Sighting[]): boolean => last?.pages.includes(page) === true;
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
       onChanges(source, ids.length);
@@ -56,15 +62,19 @@ export const followShoots =
       relistEveryMs,
       signal,
       summarize,
-      async onPage(seen) {
-        for (const sighting of seen) listed.push(sighting);
-        await compare('list', seen);
+      async onPage(page) {
+        pages.push(page);
+        if (!isKnown(page)) await compare('list', page);
       },
       async onListed() {
-        const names = listed.map(({ shootName }) => shootName);
-        reported.keepOnly(new Set(names));
-        await wakeMissing(names);
-        await holds.noteListed(listed);
+        const known = pages.filter(isKnown);
+        last = listedShoots(pages, last);
+        reported.keepOnly(last.names);
+        if (known.length === 0 || !(await dueTimes.agreesWith(last.digest))) {
+          for (const page of known) await compare('list', page);
+          await wakeMissing([...last.names]);
+        }
+        await holds.noteListed(pages.flat());
       },
       async onEvents(events) {
         for (const { type, shoot } of events) if (type === 'gone') reported.forget(placeOf(shoot));
@@ -77,7 +87,7 @@ export const followShoots =
       },
       onState({ phase }) {
         if (phase === 'listing') {
-          listed = [];
+          pages = [];
           reported.clearCompared();
         }
         if (phase === 'waiting') isInterrupted = true;

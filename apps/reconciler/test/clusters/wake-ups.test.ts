@@ -288,6 +288,111 @@ describe('a list of all Shoots', () => {
   });
 });
 
+describe('a repeated list of all Shoots', () => {
+  const NAMES = ['c1', 'c2', 'c3', 'c4'] as const;
+  let namespace: string;
+  beforeEach(async () => {
+    const team = await at.addTeam();
+    namespace = `garden-${team.slug}`;
+    await at.pool.query('DELETE FROM cluster');
+    await at.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, namespace]);
+    const connectionId = await at.addConnection(team);
+    for (const name of NAMES) {
+      await at.pool.query(
+        `INSERT INTO cluster (team_id, name, connection_id, shoot_name, spec, desired_hash, started_at, shoot_uid, observed_hash)
+         VALUES ($1, $2, $3, $2, '{}', 'h', now(), 'uid', $4)`,
+        [team.id, name, connectionId, observedHash(shootOf(name))],
+      );
+    }
+  });
+
+  const shootOf = (shootName: string, seed = 'one'): Shoot => {
+    const shoot = aShoot(aSteadyDesired({ namespace, shootName }));
+    return { ...shoot, status: { ...shoot.status, seedName: seed } };
+  };
+
+  /**
+   * Follows a garden that is listed twice. Its second page has changed in the second list, unless `second` says otherwise.
+   *
+   * @returns what the second list compared and woke
+   */
+  async function listedTwice({
+    between = async () => {},
+    second = ([one, other]) => [one, [...other]],
+  }: {
+    between?: () => Promise<unknown>;
+    second?: (pages: [Sighting[], Sighting[]]) => readonly Sighting[][];
+  }): Promise<{ compared: string[]; woken: string[] }> {
+    const [compared, woken]: [string[], string[]] = [[], []];
+    const store = dueStore(at.pool);
+    const dueTimes: DueStore = {
+      ...store,
+      makeChangedDue(seen) {
+        compared.push(...seen.map(({ shootName }) => shootName));
+        return store.makeChangedDue(seen);
+      },
+    };
+    const watchShoots: GardenClient['watchShoots'] = async ({ summarize, onPage, onListed, onState }) => {
+      const list = async (pages: readonly Sighting[][]) => {
+        onState?.({ phase: 'listing' });
+        // They are what `summarize` returns.
+        for (const page of pages) await onPage(page as unknown as Parameters<typeof onPage>[0]);
+        await onListed();
+      };
+      const summaries = NAMES.map((name) => summarize(shootOf(name)) as unknown as Sighting);
+      const pages: [Sighting[], Sighting[]] = [summaries.slice(0, 2), summaries.slice(2)];
+      await list(pages);
+      expect([compared.splice(0), woken]).toEqual([[...NAMES], []]);
+      await between();
+      await list(second(pages));
+    };
+    await follow(watchShoots, { dueTimes, wakeUps: { wakeAll: async (ids) => void woken.push(...ids) } });
+    const { rows } = await at.pool.query('SELECT shoot_name FROM cluster WHERE id = ANY ($1) ORDER BY 1', [woken]);
+    return { compared, woken: rows.map(({ shoot_name }) => shoot_name) };
+  }
+
+  it('compares only pages that have changed', async () => {
+    expect(await listedTwice({})).toEqual({ compared: ['c3', 'c4'], woken: [] });
+    expect(await listedTwice({ second: (pages) => pages })).toEqual({ compared: [], woken: [] });
+  });
+
+  it('finds a change on one page, and compares the others too', async () => {
+    const changed: Sighting = { namespace, shootName: 'c4', hash: 'other' };
+
+    expect(await listedTwice({ second: ([one, [third]]) => [one, [third as Sighting, changed]] })).toEqual({
+      compared: ['c3', 'c4', 'c1', 'c2'],
+      woken: ['c4'],
+    });
+  });
+
+  it.each([
+    ['was restored to an older state', `UPDATE cluster SET observed_hash = 'old' WHERE shoot_name = 'c2'`],
+    ['has forgotten what it observed', `UPDATE cluster SET observed_hash = NULL WHERE shoot_name = 'c2'`],
+    ['observed that its Shoot is gone', `UPDATE cluster SET observed_hash = 'absent' WHERE shoot_name = 'c2'`],
+  ])('finds a row that %s while no Shoot has changed', async (_what, sql) => {
+    const { woken } = await listedTwice({ between: () => at.pool.query(sql), second: (pages) => pages });
+
+    expect(woken).toEqual(['c2']);
+  });
+
+  it('tells the running pass of a cluster what was listed', async () => {
+    const sql = `UPDATE cluster SET lease_until = now() + interval '1 hour' WHERE shoot_name = 'c2'`;
+
+    await listedTwice({ between: () => at.pool.query(sql), second: (pages) => pages });
+
+    const { rows } = await at.pool.query(`SELECT sighted_hash FROM cluster WHERE shoot_name = 'c2'`);
+    expect(rows).toEqual([{ sighted_hash: observedHash(shootOf('c2')) }]);
+  });
+
+  it.each<[string, (pages: [Sighting[], Sighting[]]) => readonly Sighting[][], string[]]>([
+    ['a page is', ([one]) => [one], ['c3', 'c4']],
+    ['one Shoot of a page is', ([one, [third]]) => [one, [third as Sighting]], ['c4']],
+    ['a page is shown twice instead of another, and it is', ([one]) => [one, one], ['c3', 'c4']],
+  ])('finds the missing if %s missing', async (_what, second, missing) => {
+    expect((await listedTwice({ second })).woken).toEqual(missing);
+  });
+});
+
 describe('the return of the garden', () => {
   const waitsFor = async (reason: string, dueIn: string, since = '2026-01-01T00:00:00.000Z') => {
     const { id } = await at.declare(acme, await at.addConnection(acme, `w-${randomUUID().slice(0, 8)}`));

@@ -1,6 +1,7 @@
 import type { Log } from '@corral/service';
 import {
   type Answered,
+  type AnswerHeaders,
   type Bounds,
   type Broken,
   collect,
@@ -93,13 +94,13 @@ export interface BodyReader<T> {
 export function performReading<T>(
   deps: CallDeps,
   call: Call,
-  startReading: () => BodyReader<T>,
+  startReading: (headers: AnswerHeaders) => BodyReader<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   return repeated(deps, call, signal, (bounds) =>
     authenticated(deps, call, bounds.deadline, async (identity) => {
       const opened = await openFor(call, identity, bounds);
-      const reader = startReading();
+      const reader = startReading(opened.headers);
       const failure = await consume(opened, bounds, (chunk) => reader.take(chunk));
       if (failure !== null) throw brokenError(call, failure);
       return reader.end();

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { parseJsonObject } from '@corral/wire';
+import { type AnswerHeaders, parseJsonObject } from '@corral/wire';
 import { type BodyReader, type Call, type CallDeps, performReading } from '../calls/call.js';
 import { unusableError } from '../calls/call-errors.js';
 import { objectIn, textIn } from '../calls/json.js';
 import type { ShootPage } from '../client.js';
 import { type PageRequest, pageCall, parseListHead, readPage } from './list-shoots.js';
+import { type PageBytes, textOf } from './page-bytes.js';
 
 /** One state of one Shoot. A later Shoot of the same name has another uid. */
 export interface ShootVersion {
@@ -44,16 +45,22 @@ export function listVersions(
   memory: PageMemory,
   signal: AbortSignal,
 ): Promise<ShootPage<ShootVersion>> {
-  const call: Call = { ...pageCall(list), accept: metadataOnly };
-  return performReading(deps, call, () => keepPage(call, memory), signal);
+  const call: Call = { ...pageCall(list), accept: metadataOnly, acceptsGzip: true };
+  const read = (headers: AnswerHeaders) =>
+    keepPage(call, memory, (body) => textOf(call, headers, body, deps.bodyBytesMax));
+  return performReading(deps, call, read, signal);
 }
 
-function keepPage(call: Call, { last, read, bytes }: PageMemory): BodyReader<ShootPage<ShootVersion>> {
+function keepPage(
+  call: Call,
+  { last, read, bytes }: PageMemory,
+  decompress: (body: Buffer) => Buffer,
+): BodyReader<ShootPage<ShootVersion>> {
   bytes.clear();
   return {
     take: bytes.add,
     end() {
-      const body = bytes.all();
+      const body = decompress(bytes.all());
       const parts = divide(body);
       const known = parts && last.get(parts.digest);
       if (known) {
@@ -84,37 +91,6 @@ function divide(body: Buffer): { head: Buffer; digest: string } | null {
   const head = Buffer.concat([body.subarray(0, from), Buffer.from(']}')]);
   if (textIn(objectIn(parseJsonObject(head), 'metadata'), 'resourceVersion') === null) return null;
   return { head, digest: createHash('sha256').update(body.subarray(from)).digest('base64') };
-}
-
-/** Collects the bytes of one page after another in the same memory: what arrives need not grow old, and costs little garbage collection. */
-export interface PageBytes {
-  clear(): void;
-  add(chunk: Buffer): void;
-  /** valid until `clear` */
-  all(): Buffer;
-}
-
-const firstBytes = 65_536;
-
-export function pageBytes(): PageBytes {
-  let kept = Buffer.allocUnsafeSlow(firstBytes);
-  let length = 0;
-  return {
-    clear() {
-      length = 0;
-    },
-    add(chunk) {
-      const needed = length + chunk.length;
-      if (needed > kept.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * kept.length));
-        kept.copy(larger, 0, 0, length);
-        kept = larger;
-      }
-      chunk.copy(kept, length);
-      length = needed;
-    },
-    all: () => kept.subarray(0, length),
-  };
 }
 
 function parseVersion(call: Call, text: Buffer): ShootVersion {

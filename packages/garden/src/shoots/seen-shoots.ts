@@ -2,7 +2,8 @@ import pLimit from 'p-limit';
 import type { CallDeps } from '../calls/call.js';
 import type { ShootPage } from '../client.js';
 import { listEach, type PageRequest } from './list-shoots.js';
-import { keyOf, listVersions, type PageMemory, pageBytes, type ShootVersion } from './list-versions.js';
+import { keyOf, listVersions, type PageMemory, type ShootVersion } from './list-versions.js';
+import { pageBytes } from './page-bytes.js';
 import type { Shoot } from './shoot.js';
 import { readShoot } from './shoot-calls.js';
 
@@ -13,7 +14,10 @@ const atOnce = 4;
 /** The lists of all Shoots, and what is known of each Shoot from them and from events. */
 export interface SeenShoots<S> {
   startList(): void;
-  /** The first list reads all Shoots, later ones only those whose version is not known. */
+  /**
+   * The first list reads all Shoots, later ones only those whose version is not known. A page on which nothing has changed since
+   * the last list comes as the same array.
+   */
   readPage(request: PageRequest, signal: AbortSignal): Promise<ShootPage<S>>;
   /** After the last page: a Shoot on none of them is forgotten. */
   endList(): void;
@@ -25,20 +29,27 @@ interface Seen<S> {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly summary: S;
-  /** the number of the list that showed it last, or after which an event came */
-  list: number;
 }
+
+type Versions = readonly ShootVersion[];
 
 export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): SeenShoots<S> {
   const seen = new Map<string, Seen<S>>();
-  let list = 0;
   let isRepeated = false;
   const bytes = pageBytes();
   let pages: PageMemory = { last: new Map(), read: new Map(), bytes };
+  /** The pages of this list. */
+  let listed: Versions[] = [];
+  /** What was handed over for a page all of whose versions were known. */
+  const summaries = new WeakMap<Versions, S[]>();
+  /** Shoots that were read or reported since the last list. */
+  const news = new Set<string>();
 
   const note = ({ metadata }: Shoot, summary: S): void => {
     const { uid, resourceVersion } = metadata;
-    seen.set(keyOf(metadata), { uid, resourceVersion, summary, list });
+    const key = keyOf(metadata);
+    seen.set(key, { uid, resourceVersion, summary });
+    news.add(key);
   };
   const noteNew = (shoot: Shoot): S => {
     const summary = summarize(shoot);
@@ -51,15 +62,11 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
     return isSame ? found : null;
   };
   /** Reads Shoots that have changed. Those that are gone since are left out. */
-  const readEach = async (versions: readonly ShootVersion[], signal: AbortSignal): Promise<S[]> => {
+  const readEach = async (versions: Versions, signal: AbortSignal): Promise<S[]> => {
     const shoots = await pLimit(atOnce).map(versions, (version) => readShoot(deps, version, signal));
     return shoots.flatMap((shoot) => (shoot === null ? [] : [noteNew(shoot)]));
   };
-  const readUnknown = async (
-    versions: readonly ShootVersion[],
-    request: PageRequest,
-    signal: AbortSignal,
-  ): Promise<S[]> => {
+  const readUnknown = async (versions: Versions, request: PageRequest, signal: AbortSignal): Promise<S[]> => {
     if (versions.length <= singlesMax) return readEach(versions, signal);
     const wanted = new Set(versions.map(({ key }) => key));
     const take = (shoot: Shoot): S[] => (wanted.delete(keyOf(shoot.metadata)) ? [noteNew(shoot)] : []);
@@ -71,33 +78,48 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
     );
     return [...shoots.flat(), ...missed];
   };
+  const summarizeAll = async (versions: Versions, request: PageRequest, signal: AbortSignal): Promise<S[]> => {
+    const before = summaries.get(versions);
+    if (before !== undefined && !versions.some(({ key }) => news.has(key))) return before;
+    const unknown: ShootVersion[] = [];
+    const shoots: S[] = [];
+    for (const version of versions) {
+      const known = find(version);
+      if (known === null) unknown.push(version);
+      else shoots.push(known.summary);
+    }
+    if (unknown.length === 0) {
+      summaries.set(versions, shoots);
+      return shoots;
+    }
+    summaries.delete(versions);
+    return [...shoots, ...(await readUnknown(unknown, request, signal))];
+  };
+  const forgetOthers = (): void => {
+    // Each Shoot is on one page: if there are as many as are known, they are the same.
+    if (seen.size <= listed.reduce((sum, { length }) => sum + length, 0)) return;
+    const shown = new Set(listed.flat().map(({ key }) => key));
+    for (const key of seen.keys()) if (!shown.has(key)) seen.delete(key);
+  };
 
   return {
     note,
     startList() {
-      list += 1;
+      listed = [];
       pages = { last: pages.last, read: new Map(), bytes };
+      if (!isRepeated) seen.clear();
     },
     async readPage(request, signal) {
       if (!isRepeated) return listEach(noteNew, deps, request, signal);
       const page = await listVersions(deps, request, pages, signal);
-      const unknown: ShootVersion[] = [];
-      const shoots: S[] = [];
-      for (const version of page.shoots) {
-        const known = find(version);
-        if (known === null) unknown.push(version);
-        else {
-          known.list = list;
-          shoots.push(known.summary);
-        }
-      }
-      if (unknown.length > 0) shoots.push(...(await readUnknown(unknown, request, signal)));
-      return { ...page, shoots };
+      listed.push(page.shoots);
+      return { ...page, shoots: await summarizeAll(page.shoots, request, signal) };
     },
     endList() {
+      if (isRepeated) forgetOthers();
       isRepeated = true;
       pages = { last: pages.read, read: new Map(), bytes };
-      for (const [key, { list: last }] of seen) if (last !== list) seen.delete(key);
+      news.clear();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:https';
+import { gunzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 
 export interface GardenAnswer {
@@ -11,7 +12,13 @@ export interface GardenAnswer {
 
 export interface GardenClient {
   /** Sends a body as JSON with this content type, and a string unchanged. */
-  call(method: string, path: string, body?: unknown, type?: string, accept?: string): Promise<GardenAnswer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    type?: string,
+    more?: Record<string, string>,
+  ): Promise<GardenAnswer>;
   /** Opens a stream of watch events. */
   watch(path: string): Promise<WatchStream>;
   close(): void;
@@ -38,18 +45,20 @@ export function gardenClient(kubeconfig: string): GardenClient {
   const agent = new Agent({ ca: Buffer.from(ca, 'base64'), keepAlive: true });
   const headers = { Authorization: `Bearer ${users[0].user.token}` };
 
-  const call: GardenClient['call'] = (method, path, body, type = 'application/json', accept) => {
+  const call: GardenClient['call'] = (method, path, body, type = 'application/json', more = {}) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     // Without its length Node.js would send the body of a DELETE unframed.
     const framing = text === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) };
-    const all = { ...headers, ...framing, ...(accept === undefined ? {} : { Accept: accept }) };
+    const all = { ...headers, ...framing, ...more };
     return new Promise((resolve, reject) => {
       const sent = request(`${server}${path}`, { method, agent, headers: all }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk) => chunks.push(chunk));
         response.on('error', reject);
         response.on('end', () => {
-          const received = Buffer.concat(chunks).toString('utf8');
+          const bytes = Buffer.concat(chunks);
+          const isPacked = response.headers['content-encoding'] === 'gzip';
+          const received = (isPacked ? gunzipSync(bytes) : bytes).toString('utf8');
           const isJson = response.headers['content-type']?.startsWith('application/json') && received !== '';
           resolve({
             status: response.statusCode ?? 0,

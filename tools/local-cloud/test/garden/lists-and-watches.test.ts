@@ -99,10 +99,43 @@ describe('a list', () => {
   });
 });
 
+describe('a long answer', () => {
+  const answerOf = async (path: string, encodings: string) => {
+    const { headers, body } = await garden.call('GET', path, undefined, undefined, { 'Accept-Encoding': encodings });
+    const { 'content-encoding': encoding, vary, 'content-length': length } = headers;
+    return { encoding, vary, length: length === undefined ? 'unknown' : 'announced', body };
+  };
+  beforeEach(async () => {
+    await make('a', { long: 'x' });
+    const annotations = { note: 'x'.repeat(140_000) };
+    await garden.call('PATCH', `${SECRETS}/a`, { metadata: { annotations } }, 'application/merge-patch+json');
+  });
+
+  it.each([['gzip'], ['br, gzip'], ['gzip,deflate']])('is compressed for those who accept %s', async (encodings) => {
+    for (const path of [SECRETS, `${SECRETS}/a`]) {
+      const { body, ...packed } = await answerOf(path, encodings);
+
+      expect(packed).toEqual({ encoding: 'gzip', vary: 'Accept-Encoding', length: 'unknown' });
+      expect(body).toEqual((await garden.call('GET', path)).body);
+    }
+  });
+
+  it.each([['identity'], ['br'], ['*'], ['gzip;q=1'], ['GZIP']])(
+    'is not compressed for those who accept %s',
+    async (encodings) => {
+      expect(await answerOf(SECRETS, encodings)).toMatchObject({ encoding: undefined, length: 'announced' });
+    },
+  );
+
+  it('is compressed only if it has more than 128 KiB', async () => {
+    expect(await answerOf(`${SECRETS}/conn`, 'gzip')).toMatchObject({ encoding: undefined, length: 'announced' });
+  });
+});
+
 describe('an answer with metadata only', () => {
   const asKind = (kind: string) => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
   const get = async (path: string, accept: string) =>
-    (await garden.call('GET', path, undefined, undefined, accept)).body;
+    (await garden.call('GET', path, undefined, undefined, { Accept: accept })).body;
 
   it('lists the metadata of each object, in the order of a real API server', async () => {
     await make('a', { tier: 'web' });

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { ErrorRequestHandler, Response } from 'express';
 import type { KubeObject } from '../kube/object.js';
 import { badRequest, internalError, type ResourceName, StatusError } from '../kube/status-error.js';
@@ -9,13 +10,29 @@ export function sendJson(res: Response, status: number, body: unknown): void {
   sendText(res, status, JSON.stringify(body));
 }
 
+/** Longer answers are compressed for those who accept it, at this level (kubernetes: responsewriters/writers.go). */
+const PLAIN_BYTES_MAX = 128 * 1024;
+const GZIP_LEVEL = 1;
+
 /** Sends JSON that is already serialized. */
 export function sendText(res: Response, status: number, json: string): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json');
-  res.setHeader('Content-Length', Buffer.byteLength(json));
+  const bytes = Buffer.byteLength(json);
+  if (bytes > PLAIN_BYTES_MAX && acceptsGzip(res.req.get('Accept-Encoding'))) {
+    res.setHeader('Content-Encoding', 'gzip');
+    res.setHeader('Vary', 'Accept-Encoding');
+    // Go announces no length.
+    res.write(gzipSync(json, { level: GZIP_LEVEL }));
+    res.end();
+    return;
+  }
+  res.setHeader('Content-Length', bytes);
   res.end(json);
 }
+
+/** Like Kubernetes, which knows no weights and no wildcard here. */
+const acceptsGzip = (encodings = ''): boolean => encodings.split(',').some((encoding) => encoding.trim() === 'gzip');
 
 /** The response to a deletion of an object without finalizers. */
 export const deletedStatus = ({ group, plural }: ResourceName, { metadata: { name, uid } }: KubeObject) => ({
