@@ -45,11 +45,16 @@ async function mirror(all: readonly Given[]): Promise<MirroredRrset[]> {
   return rows;
 }
 
-const scopeAt = (root: string): RrsetScope => ({ zoneId: gateway.zoneId, ownerLabel: ownerLabelOf(root), root });
+const scopeAt = (root: string): RrsetScope => ({
+  zoneId: gateway.zoneId,
+  ownerLabel: ownerLabelOf(root),
+
+  root,
+});
 
 function pageBy(root: string, text: string) {
   const { page, perPage, ...selection } = parseRrsetQuery(new URLSearchParams(text));
-  const lookUp = { scope: scopeAt(root), selection, limit: perPage, offset: (page - 1) * perPage };
+  const lookUp = { scope: scopeAt(root), teamId: null, selection, limit: perPage, offset: (page - 1) * perPage };
   return mirrorStore(gateway.pool).pageRrsets(lookUp);
 }
 

@@ -41,6 +41,7 @@ export {
 } from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
 export { type Comparison, compareRrset } from './mirror/compare-rrset.js';
+export type { RrsetPage } from './mirror/kept-pages.js';
 export {
   type MirrorStore,
   mirrorStore,

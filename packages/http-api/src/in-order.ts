@@ -5,23 +5,22 @@ import type { NextFunction, RequestHandler } from 'express';
  * most of them run.
  */
 export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler {
-  return handlers.reduceRight<RequestHandler>(
-    (rest, handler) => (req, res, next) => run(handler, [req, res, next], () => rest(req, res, next)),
-    (_req, _res, next) => next(),
-  );
-}
-
-function run(handler: RequestHandler, [req, res, next]: Parameters<RequestHandler>, rest: () => unknown): void {
-  const onward: NextFunction = (error?: unknown) => {
-    if (error === undefined || error === null) rest();
-    else next(error);
+  return (req, res, next) => {
+    let at = 0;
+    // Nothing is no error for `next`.
+    const fail = (thrown: unknown): void => next(thrown ?? new Error('A handler has thrown nothing'));
+    const onward: NextFunction = (error?: unknown) => {
+      if (error !== undefined && error !== null) return next(error);
+      const handler = handlers[at];
+      if (handler === undefined) return next();
+      at += 1;
+      try {
+        const ended: unknown = handler(req, res, onward);
+        if (ended instanceof Promise) ended.catch(fail);
+      } catch (thrown) {
+        fail(thrown);
+      }
+    };
+    onward();
   };
-  // Nothing is no error for `next`.
-  const fail = (thrown: unknown): void => next(thrown ?? new Error('A handler has thrown nothing'));
-  try {
-    const ended: unknown = handler(req, res, onward);
-    if (ended instanceof Promise) ended.catch(fail);
-  } catch (error) {
-    fail(error);
-  }
 }

@@ -14,24 +14,25 @@ export interface Budget {
 /** That of a limit which was charged for a request. */
 export type ChargedBudget = Budget & { readonly limit: number };
 
-const reported = new WeakMap<Response, Map<string, Budget>>();
+/** Of an answer, by name: in `res.locals`, which costs less than a `WeakMap`. */
+const reportedOn = ({ locals }: Response): Map<string, Budget> | undefined => locals.budgets;
 
 /**
  * Reports a limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, which are written with the head of the answer. With several
  * limits the one that bites next is reported: the one with the least left, and among equals the one that is full last.
  */
 export function addBudget(res: Response, name: string, budget: Budget): void {
-  const budgets = reported.get(res);
-  if (budgets === undefined) reported.set(res, new Map([[name, budget]]));
+  const budgets = reportedOn(res);
+  if (budgets === undefined) setBudget(res, name, budget);
   else budgets.set(name, budget);
 }
 
 /** The state of a limit as reported last. Null for a limit that was not. */
-export const reportedBudget = (res: Response, name: string): Budget | null => reported.get(res)?.get(name) ?? null;
+export const reportedBudget = (res: Response, name: string): Budget | null => reportedOn(res)?.get(name) ?? null;
 
 /** Reports only the limit that refused the request. */
 export function setBudget(res: Response, name: string, budget: Budget): void {
-  reported.set(res, new Map([[name, budget]]));
+  res.locals.budgets = new Map([[name, budget]]);
 }
 
 const bites = ({ isFree, remaining }: Budget): boolean => !isFree || remaining < 1;
@@ -45,7 +46,7 @@ function isBefore(one: Budget, other: Budget): boolean {
 /** What an answer says of the reported limits: names and values of headers in turns. */
 export function budgetHeaders(res: Response): string[] {
   let next: Budget | undefined;
-  for (const budget of reported.get(res)?.values() ?? []) {
+  for (const budget of reportedOn(res)?.values() ?? []) {
     if (next === undefined || isBefore(budget, next)) next = budget;
   }
   if (next === undefined) return [];

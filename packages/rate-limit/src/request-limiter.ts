@@ -71,8 +71,14 @@ export interface BucketLimiter extends Pick<RequestLimiter, 'check' | 'hasRoom'>
  */
 export function bucketLimiter(buckets: Buckets, limits: readonly RequestLimit[], patienceMs = 0): BucketLimiter {
   const names = limits.map(({ name }) => name);
-  const charges = new WeakMap<Response, readonly Charge[]>();
   const property = `limit:${names.join('+')}`;
+  // Two limiters may have the same limits.
+  const charges = Symbol(property);
+  type Charged = Record<typeof charges, readonly Charge[]>;
+  const chargesOf = ({ locals }: Response): readonly Charge[] => (locals as Partial<Charged>)[charges] ?? [];
+  const charge = (res: Response, taken: readonly Charge[]): void => {
+    (res.locals as Charged)[charges] = taken;
+  };
   const takenFor = (req: Request): Charge[] => {
     const { resetTime } = (req as Request & Record<string, RateLimitInfo>)[property] as RateLimitInfo;
     const { each } = resetTime as Takings;
@@ -101,7 +107,7 @@ export function bucketLimiter(buckets: Buckets, limits: readonly RequestLimit[],
     handler(req, res, next) {
       const taken = takenFor(req);
       const refused = taken.pop() as Charge;
-      charges.set(res, taken);
+      charge(res, taken);
       next(refusalOf(res, refused));
     },
   });
@@ -109,17 +115,17 @@ export function bucketLimiter(buckets: Buckets, limits: readonly RequestLimit[],
     middleware(req, res, (error?: unknown) => {
       if (error !== undefined) return next(error);
       const taken = takenFor(req);
-      charges.set(res, taken);
-      for (const charge of taken) addBudget(res, charge.limit.name, budgetOf(charge));
+      charge(res, taken);
+      for (const each of taken) addBudget(res, each.limit.name, budgetOf(each));
       next();
     });
   return {
     check,
     hasRoom: (req, res) => store.hasAll(keyOf(req, res)),
-    chargesOf: (res) => charges.get(res) ?? [],
+    chargesOf,
     takeBack(res) {
-      const taken = charges.get(res) ?? [];
-      charges.delete(res);
+      const taken = chargesOf(res);
+      charge(res, []);
       for (const { bucket, rule } of taken) {
         const given = buckets.giveBack(bucket, rule);
         if (given instanceof Promise) given.catch(() => undefined);

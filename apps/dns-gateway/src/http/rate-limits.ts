@@ -31,8 +31,13 @@ const patterns: readonly Pattern[] = (dnsZoneRoutes as readonly DnsRoute[]).flat
   return [{ kind, method: row.method.toUpperCase(), path }];
 });
 
-/** Of a request below `/v1`, before it has met its route. */
-function requestKind({ method, path, url }: Pick<Request, 'method' | 'path' | 'url'>): RequestKind {
+/** Of a request below `/v1`, whether it has met its route or not. Found out once. */
+function requestKind(req: Request, { locals }: Response): RequestKind {
+  locals.requestKind ??= kindOfPath(req);
+  return locals.requestKind as RequestKind;
+}
+
+function kindOfPath({ method, path, url }: Pick<Request, 'method' | 'path' | 'url'>): RequestKind {
   const served = method === 'HEAD' ? 'GET' : method;
   const kind = patterns.find((each) => each.method === served && each.path.test(path))?.kind ?? 'other';
   // A page of all actions is a list as any other.
@@ -87,8 +92,7 @@ export interface RequestLimits {
 /** The request limits, in the order in which a request meets them. */
 export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): RequestLimits {
   const { buckets, clock } = deps;
-  const deadlines = new WeakMap<Response, number>();
-  const deadlineOf = (res: Response): number => deadlines.get(res) ?? clock.now();
+  const deadlineOf = ({ locals }: Response): number => locals.deadline ?? clock.now();
   const perAddress = addressLimiter(buckets, {
     prefix: '',
     perMinute: limits.perAddressPerMinute,
@@ -128,20 +132,20 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   return {
     perAddress: perAddress.check,
     beforeToken(req, res, next) {
-      const isFree = deps.recognizes(req) && requestKind(req) !== 'action' && perAddress.hasRoom(req, res);
+      const isFree = deps.recognizes(req) && requestKind(req, res) !== 'action' && perAddress.hasRoom(req, res);
       if (isFree) next();
       else perAddress.check(req, res, next);
     },
     perCaller(req, res, next) {
       // A request without a token has only its address to be counted by.
       if (findDnsCaller(res) === null) return next();
-      const kind = requestKind(req);
+      const kind = requestKind(req, res);
       // What is held for an answer gives its charge back by itself: asking without an end is bounded by the address.
       if (kind === 'action') return next();
       perAddress.giveBack(res);
       if (kind !== 'other') {
         const { limiter, waitMs } = patience[kind];
-        deadlines.set(res, clock.now() + waitMs);
+        res.locals.deadline = clock.now() + waitMs;
         return limiter.check(req, res, next);
       }
       return impatient.check(req, res, next);

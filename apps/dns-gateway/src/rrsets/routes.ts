@@ -1,5 +1,5 @@
 import { dnsCallerOf } from '@corral/auth';
-import type { MirrorStore } from '@corral/dns-data';
+import type { MirrorStore, RrsetPage } from '@corral/dns-data';
 import { queryOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
 import { notFound } from '../dns-error.js';
@@ -14,18 +14,25 @@ export interface RrsetRoutesDeps {
 
 /** Reads of record sets. All come from the mirror, without upstream calls. */
 export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrsets' | 'getRrset', RequestHandler> {
+  const listBodies = new WeakMap<RrsetPage, string>();
   return {
     async listRrsets(req, res) {
       const caller = dnsCallerOf(res);
       const zone = await zones.of(caller).resolve(req.params.zone as string);
       const { page, perPage, ...selection } = parseRrsetQuery(queryOf(req));
-      const { total, bodies } = await mirror.pageRrsets({
+      const found = await mirror.pageRrsets({
         scope: scopeOf(caller, zone),
+        teamId: caller.kind === 'team' ? caller.teamId : null,
         selection,
         limit: perPage,
         offset: (page - 1) * perPage,
       });
-      sendJsonText(res, 200, listBody(bodies, { page, perPage }, total));
+      let body = listBodies.get(found);
+      if (body === undefined) {
+        body = listBody(found, { page, perPage });
+        listBodies.set(found, body);
+      }
+      sendJsonText(res, 200, body);
     },
 
     async getRrset(req, res) {
@@ -44,6 +51,6 @@ export function rrsetParams(req: Request): { name: string; type: string } {
   return { name: req.params.name as string, type: req.params.type as string };
 }
 
-function listBody(bodies: string, page: Page, total: number): string {
+function listBody({ bodies, total }: RrsetPage, page: Page): string {
   return `{"rrsets":[${bodies}],"meta":{"pagination":${JSON.stringify(paginationOf(page, total))}}}`;
 }

@@ -30,15 +30,15 @@ interface PresentedToken {
   readonly hash: string;
 }
 
-const presented = new WeakMap<IncomingMessage, PresentedToken | null>();
+const PRESENTED = Symbol('presented token');
 
 /** Several parts of a service ask for it, and hashing takes longer than all else about a token. */
-function presentedDnsToken(req: IncomingMessage): PresentedToken | null {
-  const known = presented.get(req);
+function presentedDnsToken(req: IncomingMessage & { [PRESENTED]?: PresentedToken | null }): PresentedToken | null {
+  const known = req[PRESENTED];
   if (known !== undefined) return known;
   const text = bearerToken(req.rawHeaders);
   const token = text === null ? null : { text, hash: hexHashOfDnsToken(text) };
-  presented.set(req, token);
+  req[PRESENTED] = token;
   return token;
 }
 

@@ -35,7 +35,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       installation_hold: 'select',
       service_process: 'select insert update delete',
       team: 'select lock',
-      team_event: 'insert',
+      team_event: 'select insert',
       upstream_budget: 'select insert update',
     },
   },

@@ -2,7 +2,8 @@ import { isAtOrBelow } from '@corral/contracts';
 import type { Pool, Queryable } from '@corral/database';
 import DataLoader from 'dataloader';
 import { mirroredRecords } from '../writes/records-held.js';
-import { inScope, isWhole, type PageLookUp, pageStatement, type RrsetScope, unseen } from './rrset-page.js';
+import { keptPages, type RrsetPage } from './kept-pages.js';
+import { inScope, isWhole, type PageLookUp, type RrsetScope, unseen } from './rrset-page.js';
 
 export interface ZoneRecord {
   readonly id: number;
@@ -57,12 +58,6 @@ const rrsetKey = (
 
 const distinct = <T, V>(items: readonly T[], partOf: (item: T) => V): V[] => [...new Set(items.map(partOf))];
 
-export interface RrsetPage {
-  readonly total: number;
-  /** JSON texts joined by commas. */
-  readonly bodies: string;
-}
-
 /**
  * Reads of the mirror. Each takes the owner and costs at most one prepared statement and no upstream call. Reads made
  * in the same turn of the event loop share a statement. It is sent after all of them were made, so each sees every
@@ -82,10 +77,7 @@ export const mirrorStore = (db: Pool | Queryable) => {
     const found = new Map(rows.map((row) => [rrsetKey(row, row), row.body]));
     return asked.map((lookUp) => found.get(rrsetKey(lookUp.scope, lookUp)) ?? null);
   };
-  const findPage = async (lookUp: PageLookUp): Promise<RrsetPage> => {
-    const { rows } = await db.query<RrsetPage>(pageStatement(lookUp));
-    return rows[0] as RrsetPage;
-  };
+  const findPage = keptPages(db);
   const rrsets = loadTogether(findBodies, (lookUp) => rrsetKey(lookUp.scope, lookUp));
   const pages = loadTogether(
     (asked: readonly PageLookUp[]) => Promise.all(asked.map(findPage)),
@@ -114,7 +106,7 @@ export const mirrorStore = (db: Pool | Queryable) => {
       return rows[0]?.records ?? 0;
     },
 
-    /** One page of the selected sets. */
+    /** One page of the selected sets, the same object while it is unchanged: see `keptPages`. */
     pageRrsets(lookUp: PageLookUp): Promise<RrsetPage> {
       return pages(lookUp);
     },

@@ -34,13 +34,15 @@ export interface RrsetSelection {
 
 export interface PageLookUp {
   readonly scope: RrsetScope;
+  /** The team that owns the scope; null for a demo. */
+  readonly teamId: string | null;
   readonly selection: RrsetSelection;
   readonly limit: number;
   /** Zero-based. */
   readonly offset: number;
 }
 
-interface Statement {
+export interface Statement {
   /** Present for a statement worth preparing. */
   readonly name?: string;
   readonly text: string;
@@ -74,7 +76,7 @@ export const inScope = `${ofOwner('dns_rrset', '$1', '$2')} AND ${below('name', 
  * as one text that is ready to send. Only those bodies leave the database. What it reads grows with the page, not with
  * what the owner has: see decision 0086.
  */
-export function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
+export function pageStatement({ scope, selection, limit, offset }: Omit<PageLookUp, 'teamId'>): Statement {
   const values: unknown[] = [];
   const parameter: Parameter = (type, value) => {
     values.push(value);

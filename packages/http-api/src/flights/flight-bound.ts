@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers';
 import { addressOf } from '@corral/rate-limit';
 import type { Log, Metrics } from '@corral/service';
@@ -16,7 +15,7 @@ export interface FlightBoundOptions<E extends ApiError> {
    */
   readonly connections: number;
   /**
-   * An unverified hint about the sender of a request, such as the hash of its token; null for none. The owner found by an earlier
+   * An unverified hint about the sender of a request, such as the hash of its token; null for none. Asked for twice. The owner found by an earlier
    * request with the same hint is assumed. It is kept in memory, so it must be no secret.
    */
   readonly hintOf: (req: Request) => string | null;
@@ -50,14 +49,14 @@ const LOG_MS = 10_000;
 /** Probes must get an answer, or the platform restarts the process. */
 const isOfHealth = /^\/(healthz|readyz)\/?$/;
 
-const flights = new WeakMap<ServerResponse, Flight>();
-
 /**
  * Stops counting a request as in flight while it waits for something with its own limits: a turn, the client, an outside call.
  *
  * @returns a function that resumes counting
  */
-export const setAside = (res: ServerResponse): (() => void) => flights.get(res)?.rest() ?? (() => undefined);
+export const setAside = (res: Pick<Response, 'locals'>): (() => void) => flightOf(res)?.rest() ?? (() => undefined);
+
+const flightOf = ({ locals }: Pick<Response, 'locals'>): Flight | undefined => locals.flight;
 
 /** Limits the work in flight of a process; see `workInFlight`. */
 export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>): FlightBound {
@@ -65,7 +64,6 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
   const concurrency = Math.min(max, connections);
   const work = workInFlight({ max, burst: max * BURST_TIMES, concurrency }, now, setImmediate);
   const known = rememberedOwners();
-  const hints = new WeakMap<Response, string>();
   const noteRefusal = refusalNotes(log, metrics);
   metrics.gauge({
     name: 'corral_requests_in_flight_count',
@@ -89,14 +87,13 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
     check(req, res, next) {
       if (isOfHealth.test(req.path)) return next();
       const hint = hintOf(req);
-      if (hint !== null) hints.set(res, hint);
       const owner = known.find(hint) ?? `address ${addressOf(req)}`;
       const flight = work.begin(owner, unread.hasWaited(req.socket));
       if (flight === null) {
         noteRefused(req, res, owner);
         return sendError(res, busy, errors);
       }
-      flights.set(res, flight);
+      res.locals.flight = flight;
       // Nothing is left to do except to wait for a client that reads slowly or is gone.
       res.on('prefinish', flight.end);
       res.on('close', flight.end);
@@ -116,9 +113,9 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
     countAs: (ownerOf) => (req, res, next) => {
       const owner = ownerOf(req, res);
       if (owner === null) return next();
-      const hint = hints.get(res);
-      if (hint !== undefined) known.remember(hint, owner);
-      if (flights.get(res)?.moveTo(owner) !== false) return next();
+      const hint = hintOf(req);
+      if (hint !== null) known.remember(hint, owner);
+      if (flightOf(res)?.moveTo(owner) !== false) return next();
       noteRefused(req, res, owner);
       throw busy;
     },

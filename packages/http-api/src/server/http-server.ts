@@ -1,7 +1,7 @@
 import { createServer, IncomingMessage, type Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Express } from 'express';
+import type { Express, Response } from 'express';
 import { boundConnections, type ConnectionBounds } from './connection-bounds.js';
 
 /** Answers a malformed request: writes the whole answer and ends the socket. */
@@ -26,6 +26,22 @@ export interface HttpTimeouts {
 const LINGER_BYTES = 2 * 1_048_576;
 
 /**
+ * What the handlers of a request know about it. Express would make an object without a prototype, which V8 keeps as a hash table; this one
+ * has a place for each of what most requests need.
+ */
+class Locals {
+  requestId = undefined;
+  traceId = undefined;
+  span = undefined;
+  flight = undefined;
+  caller = undefined;
+  team = undefined;
+  budgets = undefined;
+  route = undefined;
+  bytes = undefined;
+}
+
+/**
  * Constructors with the prototypes of the app. Express sets prototypes on every request and response, which makes each object
  * slow on Node.js 20 and 22. With the right prototype from the start nothing changes.
  */
@@ -37,6 +53,7 @@ function constructorsOf(app: Express) {
   AppRequest.prototype = app.request;
   function AppResponse(this: ServerResponse, req: IncomingMessage, options?: object): void {
     (ServerResponse as unknown as typeof AppResponse).call(this, req, options);
+    (this as ServerResponse & { locals: Partial<Response['locals']> }).locals = new Locals();
   }
   AppResponse.prototype = app.response;
   return {
