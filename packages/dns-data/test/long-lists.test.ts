@@ -12,9 +12,17 @@ const sorted = (by: SortKey['by'], descending: boolean): RrsetSelection => ({ ..
 
 const given = mirrorFixture();
 
-/** Every tenth set has the label `env=prod`, three sets have the type `TXT`. */
+/**
+ * Every tenth set has the label `env=prod`, three sets have the type `TXT`. A thousand others have a set each, so Postgres expects that
+ * an owner has few.
+ */
 beforeAll(async () => {
   const { pool } = given.database;
+  await pool.query(
+    `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+     SELECT $1, 'www.other-' || n, 'A', 'other-' || n, 1, '{}' FROM generate_series(1, 1000) AS n`,
+    [ZONE_ID],
+  );
   await pool.query(
     `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body, first_seen_at)
      SELECT $1, 's' || n || '.' || $2, CASE WHEN n % 1000 = 7 THEN 'TXT' ELSE 'A' END, $2, 1,

@@ -94,23 +94,30 @@ export function pageStatement({ scope, selection, limit, offset }: Omit<PageLook
   return isCommon ? { name: 'rrset-page', text, values } : { text, values };
 }
 
-/** The first sets in order: as many as `reach`, if there are. */
+/**
+ * The first sets in order: as many as `reach`, if there are. At first only by the first key, with all that are equal by it, as an
+ * index has them: otherwise Postgres sorts all sets of an owner that it expects to have few.
+ */
 function inOrder(source: Source, sort: readonly SortKey[], reach: number | null): string {
   const { table, of, conditions, each } = source;
-  const limit = reach === null ? '' : `LIMIT ${reach}`;
   const bodies =
     of === 'rrset'
       ? table
       : `${table} JOIN dns_rrset AS rrset
            ON rrset.zone_id = ${of}.zone_id AND rrset.name = ${of}.name AND rrset.type = ${of}.type`;
+  const [firstKey, ...ties] = orderOf(sort, of) as [string, ...string[]];
+  const isUnique = ties.length === 0;
+  const limit = reach === null ? '' : isUnique ? `LIMIT ${reach}` : `FETCH FIRST ${reach} ROWS WITH TIES`;
   const rows = (more: readonly string[]): string => `
     SELECT rrset.name, rrset.type, rrset.first_seen_at, rrset.body FROM ${bodies}
-    WHERE ${[...conditions, ...more].join(' AND ')} ORDER BY ${orderOf(sort, of)} ${limit}`;
-  if (each === null) return rows([]);
-  return `
-    SELECT rrset.body FROM (${each.values}) AS wanted
-    CROSS JOIN LATERAL (${rows([`${of}.${each.column} = wanted.one`])}) AS rrset
-    ORDER BY ${orderOf(sort, 'rrset')} ${limit}`;
+    WHERE ${[...conditions, ...more].join(' AND ')}
+    ORDER BY ${firstKey} ${limit}`;
+  if (each === null && isUnique) return rows([]);
+  const found =
+    each === null
+      ? `(${rows([])}) AS rrset`
+      : `(${each.values}) AS wanted CROSS JOIN LATERAL (${rows([`${of}.${each.column} = wanted.one`])}) AS rrset`;
+  return `SELECT rrset.body FROM ${found} ORDER BY ${orderOf(sort, 'rrset').join(', ')}`;
 }
 
 /**
@@ -121,18 +128,18 @@ const reachOf = (last: number): number | null => REACHES.find((reach) => reach >
 const REACHES = [64, 256, 1_024, 4_096, 16_384, 65_536, 262_144] as const;
 
 /** Ids are unique, so keys after the id have no effect. */
-function orderOf(sort: readonly SortKey[], of: string): string {
+function orderOf(sort: readonly SortKey[], of: string): string[] {
   const keys = new Map<SortKey['by'], boolean>();
   for (const { by, descending } of [...sort, { by: 'id', descending: false } as const]) {
     if (!keys.has(by) && !keys.has('id')) keys.set(by, descending);
   }
-  return [...keys].map(([by, descending]) => `${columns[by](of)} ${descending ? 'DESC' : 'ASC'}`).join(', ');
+  return [...keys].map(([by, descending]) => `${columns[by](of)} ${descending ? 'DESC' : 'ASC'}`);
 }
 
 /** Sets that match a selection within a scope, in SQL. */
 interface Source {
-  /** A table with its alias. */
-  readonly table: 'dns_rrset AS rrset' | 'dns_rrset_label AS found';
+  /** With its alias, `of`. */
+  readonly table: string;
   readonly of: 'rrset' | 'found';
   readonly conditions: readonly string[];
   /**
@@ -160,7 +167,8 @@ function sourceOf(scope: RrsetScope, { name, types, labels }: RrsetSelection, pa
 
   const conditions = [ofOwner(of, zoneId, owner)];
   if (!isWhole(scope)) conditions.push(below(`${of}.name`, parameter('text', scope.root)));
-  if (name !== null) conditions.push(`${of}.name = ${parameter('text', findable(name))}`);
+  const named = name === null ? null : parameter('text', findable(name));
+  if (named !== null) conditions.push(`${of}.name = ${named}`);
   const isOfOwner = conditions.length === 1;
   if (leading !== undefined) conditions.push(`${of}.${leading.ofKey}`);
   conditions.push(...asked.filter((one) => one !== leading).map((one) => hasLabel(one, of)));
@@ -175,8 +183,13 @@ function sourceOf(scope: RrsetScope, { name, types, labels }: RrsetSelection, pa
     return { table: 'dns_rrset_label AS found', of, conditions, each, counted };
   }
   const each = ofTypes === null ? null : ({ column: 'type', values: ofTypes } as const);
-  return { table: 'dns_rrset AS rrset', of, conditions, each, counted };
+  const table = named === null ? 'dns_rrset AS rrset' : `(${setsNamed(zoneId, named)}) AS rrset`;
+  return { table, of, conditions, each, counted };
 }
+
+/** `OFFSET 0`: they are read first. Where Postgres expects an owner to have few sets, it would read all of them rather than these. */
+const setsNamed = (zoneId: string, name: string): string =>
+  `SELECT zone_id, owner_label, name, type, first_seen_at, body FROM dns_rrset WHERE zone_id = ${zoneId} AND name = ${name} OFFSET 0`;
 
 const allOf = ({ of, conditions, each }: Source): string =>
   [...conditions, ...(each === null ? [] : [`${of}.${each.column} IN (${each.values})`])].join(' AND ');

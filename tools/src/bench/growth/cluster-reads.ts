@@ -10,12 +10,12 @@ const read = (of: Call['of'], path: Path, how?: string): Cycle => ({
 const cursor = (name: string) => (site: Site) => encodeURIComponent(site.kept.get(name) ?? '');
 const audit = `${TEAM}/audit/`;
 
-/** Finds, once, the cursor of a page far back: half of the way to the oldest entry. */
+/** Finds, once, the cursor of a page far back: half of the way to the oldest entry of the team. */
 const findMiddle = async (site: Site): Promise<void> => {
   if (site.kept.has('middle')) return;
   const { rows } = await site.pool.query<{ at: Date }>(
     `SELECT to_timestamp((extract(epoch FROM min(created_at)) + extract(epoch FROM max(created_at))) / 2) AS at
-     FROM dns_audit_entry`,
+     FROM dns_audit_entry WHERE team_id = (SELECT id FROM team WHERE slug = 'acme')`,
   );
   const { text } = await site.send({
     api: 'cluster',
