@@ -61,7 +61,7 @@ function ifChanged(statement: Statement, teamId: string | null, since: ReadAt | 
   const first = statement.values.length + 1;
   const [team, horizon, server] = [unseen('uuid', first), unseen('bigint', first + 1), unseen('text', first + 2)];
   const text = `
-    SELECT page.*, pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, ${serverStart} AS server
+    SELECT page.total, page.bodies, pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, ${serverStart} AS server
     FROM (${statement.text}) AS page
     WHERE ${horizon} IS NULL OR ${server} <> ${serverStart}
        OR EXISTS (SELECT FROM team_event WHERE team_id = ${team} AND xid >= ${horizon} AND kind = 'RecordSet')`;
