@@ -17,9 +17,10 @@ import { probeGarden } from '../garden/probe-garden.js';
 import { reportedShoots } from '../garden/reported-shoots.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
+import { followDueHints } from '../loop/due-hints.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
-import { passesHere } from '../loop/passes-here.js';
+import { type PassesHere, passesHere } from '../loop/passes-here.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import type { RecurringJob } from '../loop/recurring.js';
 import { isSweepNeeded, sweepDue } from '../loop/sweep-due.js';
@@ -34,7 +35,7 @@ import { reconcileHandler, upkeepHandlers } from './handlers.js';
 import { causedByGarden, waitsForGarden } from './judge/waiting.js';
 import { clusterMetrics } from './metrics.js';
 import { clusterPass, type PassResult } from './pass.js';
-import { recordStore } from './record.js';
+import { type RecordStore, recordStore } from './record.js';
 
 export interface ClusterSettings {
   /** Maximum number of clusters that this process works on concurrently while the garden is healthy. */
@@ -54,6 +55,8 @@ export interface ClusterSettings {
 export interface ClusterWorkerDeps {
   readonly settings: ClusterSettings;
   readonly pool: Pool;
+  /** For the connection that hears of declarations. */
+  readonly databaseUrl: string;
   readonly queue: Queue;
   readonly garden: GardenClient;
   /** Decrypts the tokens of connections. */
@@ -95,7 +98,11 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
-  const here = passesHere<ClusterId>({ max: settings.concurrency, log });
+  const here = passesHere<ClusterId>({
+    max: settings.concurrency,
+    leave: (clusterId) => queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
+    log,
+  });
   const wakeUps = clusterWakeUps(queue, leases, here);
   const reported = reportedShoots();
   const gate = gardenGate({
@@ -113,7 +120,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     reported,
     leases,
     desired: desiredStore(pool),
-    records: recordStore(pool),
+    records: freeingNoted(recordStore(pool), here),
     holds,
     openToken,
     log,
@@ -175,6 +182,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
     onReturn: onGardenBack,
   });
+  const hear = followDueHints({ databaseUrl: deps.databaseUrl, here, log });
   const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, wakeUps, onGardenBack, metrics, log });
   return {
     countDue: leases.countDue,
@@ -184,7 +192,8 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     refreshPrices: refresh,
     countNodes: count,
     handlers: {
-      clusters: { 'reconcile-cluster': reconcile },
+      // A pass that is under way here has heard of the declaration before its job arrives.
+      clusters: { 'reconcile-cluster': async (job, context) => here.join(job.clusterId) || reconcile(job, context) },
       upkeep: upkeepHandlers({
         sweep,
         verify,
@@ -196,11 +205,19 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     concurrency: settings.concurrency,
     recurring: recurringJobs(settings),
     start() {
-      const watch = (signal: AbortSignal) =>
-        follow(signal).finally(() => {
+      // Who knows the Shoots also begins with what is declared, and needs no read for it.
+      const watch = async (signal: AbortSignal): Promise<void> => {
+        const ended = new AbortController();
+        const hearing = hear(AbortSignal.any([signal, ended.signal]));
+        try {
+          await follow(signal);
+        } finally {
           metrics.watching.set(0);
           reported.clear();
-        });
+          ended.abort();
+          await hearing;
+        }
+      };
       here.start((clusterId, signal) => reconcile({ clusterId }, { signal }));
       const leading = lead({
         store: leadershipStore(pool),
@@ -210,6 +227,19 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
         log,
       });
       return { close: async () => void (await Promise.all([leading.close(), here.close()])) };
+    },
+  };
+}
+
+/** What was asked for while a pass worked needs no other one: freeing the row tells whether it became due. */
+function freeingNoted(records: RecordStore, here: Pick<PassesHere<ClusterId>, 'freeing'>): RecordStore {
+  return {
+    ...records,
+    async recordPass(lease, record) {
+      const freed = here.freeing(lease.id);
+      const released = await records.recordPass(lease, record);
+      if (released.kind === 'released') freed();
+      return released;
     },
   };
 }

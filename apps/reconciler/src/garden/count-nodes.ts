@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeCounts } from '@corral/cluster-data';
 import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/contracts';
 import { type Pool, rowClock, statementClock } from '@corral/database';
@@ -17,6 +18,8 @@ interface CountDeps {
 
 /** Concurrent counts. Each may hold a response of 8 MiB. */
 const BATCH = 8;
+/** Between the starts of two counts in milliseconds. Hundreds may be due at the same time, and passes are more urgent. */
+const APART_MS = 10;
 /** Deadline of a count. The API servers of clusters may be slow, and must not block the others. */
 const ANSWER_MS = 10_000;
 const CLAIM_MS = 60_000;
@@ -39,7 +42,11 @@ export const countNodes =
   (deps: CountDeps) =>
   (signal: AbortSignal): Promise<number> => {
     const claim = (limit: number) => deps.store.claimDue(limit, CLAIM_MS);
-    return inBatches({ claim, work: (due) => countOne(deps, due, signal), size: BATCH }, signal);
+    const work = async (due: DueCount, index: number) => {
+      await pause(index * APART_MS, undefined, { signal }).catch(() => undefined);
+      await countOne(deps, due, signal);
+    };
+    return inBatches({ claim, work, size: BATCH }, signal);
   };
 
 async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Promise<void> {

@@ -9,8 +9,10 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 /** Passes that last until they are ended. */
 function started(max = 2) {
   const runs: ClusterId[] = [];
+  const left: ClusterId[] = [];
+  const leave = async (id: ClusterId) => void left.push(id);
   const ends = new Map<ClusterId, (error?: Error) => void>();
-  const here = passesHere<ClusterId>({ max, log: silentLog });
+  const here = passesHere<ClusterId>({ max, leave, log: silentLog });
   here.start((id, stop) => {
     runs.push(id);
     return new Promise((resolve, reject) => {
@@ -18,7 +20,7 @@ function started(max = 2) {
       stop.addEventListener('abort', () => resolve());
     });
   });
-  return { here, runs, end: (id: ClusterId, error?: Error) => ends.get(id)?.(error) };
+  return { here, runs, left, end: (id: ClusterId, error?: Error) => ends.get(id)?.(error) };
 }
 
 describe('passes in this process', () => {
@@ -80,7 +82,7 @@ describe('passes in this process', () => {
   });
 
   it('are not taken before the start and after the end, which stops those that run', async () => {
-    const early = passesHere<ClusterId>({ max: 1, log: silentLog });
+    const early = passesHere<ClusterId>({ max: 1, leave: async () => undefined, log: silentLog });
     expect(early.take(one)).toBe(false);
 
     const { here, runs } = started();
@@ -90,5 +92,80 @@ describe('passes in this process', () => {
 
     expect(here.take(other)).toBe(false);
     expect(runs).toEqual([one]);
+  });
+
+  it('are joined by those who ask while one is under way, and by nobody else', async () => {
+    const { here, runs, end } = started(1);
+    expect(here.join(one)).toBe(false);
+    here.take(one);
+    await turn();
+
+    expect([here.join(one), here.join(other)]).toEqual([true, false]);
+    end(one);
+    await turn();
+    expect(runs).toEqual([one, one]);
+    end(one);
+    await turn();
+
+    expect(here.join(one)).toBe(false);
+    await here.close();
+  });
+
+  it('are not repeated for what was asked for before the row was being freed', async () => {
+    const { here, runs, end } = started();
+    here.take(one);
+    await turn();
+    here.join(one);
+    const freed = here.freeing(one);
+
+    freed();
+    end(one);
+    await turn();
+
+    expect(runs).toEqual([one]);
+    await here.close();
+  });
+
+  it('are repeated for what was asked for while the row was being freed', async () => {
+    const { here, runs, end } = started();
+    here.take(one);
+    await turn();
+    here.join(one);
+    const freed = here.freeing(one);
+    here.join(one);
+
+    freed();
+    end(one);
+    await turn();
+
+    expect(runs).toEqual([one, one]);
+    await here.close();
+  });
+
+  it('are repeated if the row was not freed', async () => {
+    const { here, runs, end } = started();
+    here.take(one);
+    await turn();
+    here.join(one);
+    here.freeing(one);
+
+    end(one);
+    await turn();
+
+    expect(runs).toEqual([one, one]);
+    await here.close();
+  });
+
+  it('leave what is still asked for to other processes at the end', async () => {
+    const { here, runs, left } = started();
+    here.take(one);
+    here.take(other);
+    await turn();
+    here.join(one);
+
+    await here.close();
+
+    expect(left).toEqual([one]);
+    expect(runs).toEqual([one, other]);
   });
 });

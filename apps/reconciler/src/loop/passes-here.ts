@@ -6,24 +6,46 @@ import type { LeasedId } from './leases.js';
 export interface PassesHere<Id extends LeasedId> {
   /** Runs a pass. During one over the same row, another follows. False when there is no place, before `start` and after `close`. */
   take(id: Id): boolean;
+  /** As `take`, if a pass over the row is under way or waits. False otherwise. */
+  join(id: Id): boolean;
+  /**
+   * To be called when a pass is about to free its row. What was asked for until now was due before that, so the pass has read it, or
+   * is told that the row became due meanwhile.
+   *
+   * @returns to be called once the row was freed: no pass follows for what was asked for until then
+   */
+  freeing(id: Id): () => void;
   start(run: (id: Id, stop: AbortSignal) => Promise<void>): void;
   /** Stops the running passes and waits for them. Never rejects. */
   close(): Promise<void>;
 }
 
-/** @param max the number of passes that run or wait here at the same time */
-export function passesHere<Id extends LeasedId>({ max, log }: { max: number; log: Log }): PassesHere<Id> {
-  /** Those that a pass is to begin for. */
-  const asked = new Set<Id>();
+export interface PassesHereOptions<Id extends LeasedId> {
+  /** The number of passes that run or wait here at the same time. */
+  readonly max: number;
+  /** Leaves a row to other processes when this one ends. Never rejects. */
+  readonly leave: (id: Id) => Promise<void>;
+  readonly log: Log;
+}
+
+export function passesHere<Id extends LeasedId>({ max, leave, log }: PassesHereOptions<Id>): PassesHere<Id> {
+  /** Those that a pass is to begin for, and which of all that were asked for this is. */
+  const asked = new Map<Id, number>();
+  let asks = 0;
   const underWay = new Map<Id, Promise<void>>();
   const stop = new AbortController();
   // Shared by all passes and their calls, so many listeners are not a leak.
   setMaxListeners(Number.POSITIVE_INFINITY, stop.signal);
   let run: ((id: Id, stop: AbortSignal) => Promise<void>) | null = null;
 
+  const ask = (id: Id): void => {
+    asks += 1;
+    asked.set(id, asks);
+  };
   const runAll = async (id: Id, work: NonNullable<typeof run>): Promise<void> => {
     try {
-      while (asked.delete(id) && !stop.signal.aborted) await work(id, stop.signal);
+      while (!stop.signal.aborted && asked.delete(id)) await work(id, stop.signal);
+      if (asked.has(id)) await leave(id);
     } catch (error) {
       // The row is due again when its lease ends, and the sweep finds it.
       log.error('pass failed', { id, error });
@@ -37,9 +59,20 @@ export function passesHere<Id extends LeasedId>({ max, log }: { max: number; log
       if (run === null || stop.signal.aborted) return false;
       const isUnderWay = underWay.has(id);
       if (!isUnderWay && underWay.size >= max) return false;
-      asked.add(id);
+      ask(id);
       if (!isUnderWay) underWay.set(id, runAll(id, run));
       return true;
+    },
+    join(id) {
+      if (stop.signal.aborted || !underWay.has(id)) return false;
+      ask(id);
+      return true;
+    },
+    freeing(id) {
+      const known = asked.get(id);
+      return () => {
+        if (known !== undefined && asked.get(id) === known) asked.delete(id);
+      };
     },
     start(work) {
       run = work;

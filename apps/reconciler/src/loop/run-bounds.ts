@@ -34,7 +34,8 @@ export function onceMoreWhenAsked(work: (signal: AbortSignal) => Promise<unknown
 interface Batches<T> {
   /** Claims at most `limit` items. */
   readonly claim: (limit: number) => Promise<readonly T[]>;
-  readonly work: (item: T) => Promise<unknown>;
+  /** @param index its place in the batch */
+  readonly work: (item: T, index: number) => Promise<unknown>;
   readonly size: number;
 }
 
@@ -47,7 +48,7 @@ export async function inBatches<T>({ claim, work, size }: Batches<T>, signal: Ab
   let done = 0;
   while (!signal.aborted) {
     const batch = await claim(size);
-    await Promise.all(batch.map(work));
+    await Promise.all(batch.map((item, index) => work(item, index)));
     done += batch.length;
     if (batch.length < size) break;
   }

@@ -107,6 +107,7 @@ export async function startClusters(
       const workers = buildClusterWorkers({
         settings: { ...clusterSettings, ...settings },
         pool: rows.pool,
+        databaseUrl: rows.url,
         queue,
         garden: client,
         keys,
