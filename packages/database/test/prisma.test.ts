@@ -1,4 +1,4 @@
-import { createEmptyDatabase, databaseDoor, patientPool, type TestDatabase } from '@corral/testing';
+import { createEmptyDatabase, databaseDoor, patientPool, type TestDatabase, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connectPool, connectPrisma, isDatabaseAway, isUniqueViolation, type Pool, type Prisma } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
@@ -51,8 +51,16 @@ async function errorOfHasty(work: (prisma: Prisma, pool: Pool) => Promise<unknow
     await hasty.end();
   }
 }
-const holdAll = (on: Pool): Promise<unknown> =>
-  Promise.all([1, 2].map(() => on.query('SELECT pg_sleep(10)'))).catch(() => undefined);
+
+/** Does something while no connection of the pool is free. On a slow machine it takes several attempts to open them all. */
+async function whileAllAreHeld(pool: Pool, work: () => Promise<unknown>): Promise<unknown> {
+  const held = await Promise.all([1, 2].map(() => waitFor('a connection', () => pool.connect())));
+  try {
+    return await work();
+  } finally {
+    for (const connection of held) connection.release();
+  }
+}
 
 describe('Prisma on a shared pool', () => {
   it('uses only the pool’s connections and leaves it open', async () => {
@@ -90,11 +98,11 @@ describe('isDatabaseAway for errors of Prisma', () => {
     ['when a statement takes too long', (prisma) => prisma.$queryRaw`SELECT pg_sleep(5)::text`],
     [
       'when no connection comes free for a statement',
-      (prisma, pool) => Promise.all([holdAll(pool), prisma.$queryRaw`SELECT 1`]),
+      (prisma, pool) => whileAllAreHeld(pool, () => prisma.$queryRaw`SELECT 1`),
     ],
     [
       'when none comes free for a transaction',
-      (prisma, pool) => Promise.all([holdAll(pool), prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`)]),
+      (prisma, pool) => whileAllAreHeld(pool, () => prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`)),
     ],
   ])('is true %s', async (_when, work) => {
     expect(isDatabaseAway(await errorOfHasty(work))).toBe(true);
