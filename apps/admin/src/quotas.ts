@@ -7,7 +7,8 @@ import {
   teamLimits,
   teamQuotas,
 } from '@corral/contracts';
-import type { Prisma, Transaction } from '@corral/database';
+import { type Prisma, sqlText, type Transaction } from '@corral/database';
+import { recordsOfTeam } from '@corral/dns-data';
 
 /** Numbers of a team by name: each a number, or null for the default of the installation. */
 export type OwnNumbers<Name extends string> = Readonly<Record<Name, number | null>>;
@@ -94,8 +95,7 @@ export async function readUsed(
     SELECT (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
            coalesce(max(pools), 0)::int AS "poolsPerCluster", coalesce(max(nodes), 0)::int AS "nodesPerCluster",
            (SELECT count(*)::int FROM adopted_server WHERE team_id = team.id) AS "adoptedServers",
-           (SELECT coalesce(sum(records), 0)::int FROM dns_rrset_count JOIN dns_zone ON dns_zone.id = zone_id
-            WHERE owner_label = team.slug AND NOT of_demos) AS "dnsRecords"
+           ${sqlText(recordsOfTeam('team.slug'))} AS "dnsRecords"
     FROM team LEFT JOIN (
       SELECT team_id, cluster_id, count(*) AS pools, sum(maximum) AS nodes FROM node_pool GROUP BY team_id, cluster_id
     ) AS largest ON largest.team_id = team.id

@@ -88,7 +88,13 @@ export { type AnsweredRecorder, answeredRecorder } from './writes/answered-recor
 export { type CopyQuery, type CopyStore, copyStore, type DeliveryCheck, type FirstCopy } from './writes/copies.js';
 export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/new-write.js';
 export { type PerformedWrite, type PerformWriteDeps, performWrite, type WriteSteps } from './writes/perform-write.js';
-export { type ReadTokenUse, type TokenOfOwner, type TokenUse, tokenUseReader } from './writes/records-held.js';
+export {
+  type ReadTokenUse,
+  recordsOfTeam,
+  type TokenOfOwner,
+  type TokenUse,
+  tokenUseReader,
+} from './writes/records-held.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
   assertNever,

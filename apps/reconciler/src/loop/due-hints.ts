@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { dueClusters } from '@corral/cluster-data';
 import { asClusterId, type ClusterId } from '@corral/contracts';
-import { type Listener, type ListenOptions, listen } from '@corral/database';
+import { listen } from '@corral/database';
 import type { Log } from '@corral/service';
 import type { PassesHere } from './passes-here.js';
 
@@ -11,7 +12,6 @@ export interface DueHintsDeps {
   readonly databaseUrl: string;
   readonly here: Pick<PassesHere<ClusterId>, 'take'>;
   readonly log: Log;
-  readonly listenTo?: (options: ListenOptions) => Listener;
 }
 
 /**
@@ -19,9 +19,9 @@ export interface DueHintsDeps {
  * not heard, or has no place in this process, is left to the job.
  */
 export const followDueHints =
-  ({ databaseUrl, here, log, listenTo = listen }: DueHintsDeps) =>
+  ({ databaseUrl, here, log }: DueHintsDeps) =>
   async (signal: AbortSignal): Promise<void> => {
-    const listener = listenTo({
+    const listener = listen({
       databaseUrl,
       applicationName: 'corral-reconciler',
       channels: { [dueClusters]: (id) => void here.take(asClusterId(id)) },
@@ -29,9 +29,6 @@ export const followDueHints =
       onGap: () => undefined,
       onError: (error) => log.warn('declarations not heard, jobs are', { error }),
     });
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    if (!signal.aborted) await once(signal, 'abort');
     await listener.close();
   };

@@ -81,6 +81,19 @@ describe('passes in this process', () => {
     await here.close();
   });
 
+  it('leave what was asked for meanwhile to a job when they fail', async () => {
+    const { here, runs, left, end } = started();
+    here.take(one);
+    await turn();
+    here.join(one);
+    end(one, new Error('the database is away'));
+    await turn();
+
+    expect(left).toEqual([one]);
+    expect(runs).toEqual([one]);
+    await here.close();
+  });
+
   it('are not taken before the start and after the end, which stops those that run', async () => {
     const early = passesHere<ClusterId>({ max: 1, leave: async () => undefined, log: silentLog });
     expect(early.take(one)).toBe(false);

@@ -23,7 +23,7 @@ export interface PassesHere<Id extends LeasedId> {
 export interface PassesHereOptions<Id extends LeasedId> {
   /** The number of passes that run or wait here at the same time. */
   readonly max: number;
-  /** Leaves a row to other processes when this one ends. Never rejects. */
+  /** Leaves a row to a job, when this process ends or a pass failed that was joined. Never rejects. */
   readonly leave: (id: Id) => Promise<void>;
   readonly log: Log;
 }
@@ -45,14 +45,13 @@ export function passesHere<Id extends LeasedId>({ max, leave, log }: PassesHereO
   const runAll = async (id: Id, work: NonNullable<typeof run>): Promise<void> => {
     try {
       while (!stop.signal.aborted && asked.delete(id)) await work(id, stop.signal);
-      if (asked.has(id)) await leave(id);
     } catch (error) {
       // The row is due again when its lease ends, and the sweep finds it.
       log.error('pass failed', { id, error });
-    } finally {
-      asked.delete(id);
-      underWay.delete(id);
     }
+    // Also after a failure: the jobs of those who joined it have ended.
+    while (asked.delete(id)) await leave(id);
+    underWay.delete(id);
   };
   return {
     take(id) {

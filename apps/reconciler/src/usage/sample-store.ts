@@ -15,6 +15,7 @@ import {
 } from '@corral/cluster-data';
 import { asTeamId, type TeamId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
+import { recordsOfTeam } from '@corral/dns-data';
 import type { ClusterUsage, UsedCluster } from './sample.js';
 
 /** What a team has at one moment. */
@@ -57,8 +58,7 @@ export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
       name: 'usage-sample-dns',
       text: `
         SELECT team.id AS "teamId",
-               (SELECT coalesce(sum(records), 0)::int FROM dns_rrset_count JOIN dns_zone ON dns_zone.id = zone_id
-                WHERE NOT of_demos AND owner_label = team.slug) AS records,
+               ${recordsOfTeam('team.slug')} AS records,
                (SELECT count(*)::int FROM dns_token
                 WHERE team_id = team.id AND session_id IS NULL AND revoked_at IS NULL
                   AND (expires_at IS NULL OR expires_at > $2)) AS "dnsTokens"

@@ -37,7 +37,7 @@ export function pageBytes(): PageBytes {
 /**
  * The text of a page that may be compressed. All at once: a page of 500 takes a millisecond.
  *
- * @throws GardenError `unusable` if it is not whole, or has more than `bytesMax`
+ * @throws GardenError if it is not compressed as its headers say, or has more than `bytesMax`
  */
 export function textOf(call: Call, headers: AnswerHeaders, body: Buffer, bytesMax: number): Buffer {
   if (headers['content-encoding'] !== 'gzip') return body;

@@ -15,8 +15,8 @@ export interface FlightBoundOptions<E extends ApiError> {
    */
   readonly connections: number;
   /**
-   * An unverified hint about the sender of a request, such as the hash of its token; null for none. Asked for twice. The owner found by an earlier
-   * request with the same hint is assumed. It is kept in memory, so it must be no secret.
+   * An unverified hint about the sender of a request, such as the hash of its token; null for none. It is asked for twice. The
+   * owner found by an earlier request with the same hint is assumed. It is kept in memory, so it must be no secret.
    */
   readonly hintOf: (req: Request) => string | null;
   /** Refusals have this shape. They bypass the error handler, because a refusal must be cheap. */

@@ -26,8 +26,8 @@ export interface HttpTimeouts {
 const LINGER_BYTES = 2 * 1_048_576;
 
 /**
- * What the handlers of a request know about it. Express would make an object without a prototype, which V8 keeps as a hash table; this one
- * has a place for each of what most requests need.
+ * What the handlers of a request know about it. Express would make an object without a prototype, which V8 keeps as a hash
+ * table; this one has a place for each of what most requests need.
  */
 class Locals {
   requestId = undefined;
