@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import type { Pool } from '@corral/database';
 import { say, table } from '../load/report.js';
 import { atMost, type Verdict } from '../verdicts.js';
+import type { Cycle } from './call.js';
 import { type Dimension, dimensions } from './dimensions.js';
-import { type CallRatio, type MeasureOptions, measureCycle } from './measure.js';
+import { type CallRatio, type MeasureOptions, measureCycle, medianRatios } from './measure.js';
 import type { Pair, PairRig } from './pair-rig.js';
 import { startPairRig } from './pair-rig.js';
 import { plotSvg } from './plot.js';
@@ -145,15 +146,32 @@ const shown = (size: number): string => size.toLocaleString('en');
 /** Rows from which on it is faster to make the indexes afterwards. */
 const INDEXES_AFTER = 100_000;
 
+/** How often what is above the aim is measured with other processes. */
+const FURTHER_PROCESSES = 2;
+
+/**
+ * On identical databases, the median of 150 pairs was 0.79 times the other one while a process shared its core with other load. So what
+ * is above the aim is measured again, by other processes at another time.
+ */
 async function measurePair(pair: Pair, calls: string, options: MeasureOptions): Promise<CallRatio[]> {
-  const ratios: CallRatio[] = [];
   const isWanted = (name: string): boolean => name.toLowerCase().includes(calls.toLowerCase());
-  for (const cycle of cycles) {
-    if (!cycle.calls.some(({ of, how = '' }) => isWanted(`${of}, ${how}`))) continue;
-    ratios.push(...(await measureCycle(pair, cycle, options)));
+  const wanted = cycles.filter((cycle) => cycle.calls.some(({ of, how = '' }) => isWanted(`${of}, ${how}`)));
+  const runs = new Map<Cycle, CallRatio[][]>();
+  for (const cycle of wanted) runs.set(cycle, [await measureCycle(pair, cycle, options)]);
+  const missed = wanted.filter((cycle) => runs.get(cycle)?.[0]?.some(({ ratio }) => ratio > options.aim));
+  for (let times = 1; missed.length > 0 && times <= FURTHER_PROCESSES; times += 1) {
+    await pair.restart();
+    for (const cycle of missed) {
+      const ratios = await measureCycle(pair, cycle, { ...options, after: times * AFTER_RESTART });
+      runs.get(cycle)?.push(ratios);
+      say(`Again, by new processes: ${ratios.map(({ name, ratio }) => `${name} ${ratio.toFixed(2)}`).join(', ')}.`);
+    }
   }
-  return ratios;
+  return wanted.flatMap((cycle) => medianRatios(runs.get(cycle) ?? []));
 }
+
+/** More than one process sends. Even, as odd and even numbers change who is first. */
+const AFTER_RESTART = 10_000;
 
 /** @param small the name of what the others are compared with */
 function ratioTable(small: string, measured: readonly Column[]): string {
