@@ -150,8 +150,8 @@ const INDEXES_AFTER = 100_000;
 const FURTHER_PROCESSES = 2;
 
 /**
- * On identical databases, the median of 150 pairs was 0.79 times the other one while a process shared its core with other load. So what
- * is above the aim is measured again, by other processes at another time.
+ * With identical databases, the median of 150 pairs was once 0.79 times the other one, beside other load on the machine. So what is above
+ * the aim is measured again, by other processes at another time.
  */
 async function measurePair(pair: Pair, calls: string, options: MeasureOptions): Promise<CallRatio[]> {
   const isWanted = (name: string): boolean => name.toLowerCase().includes(calls.toLowerCase());
