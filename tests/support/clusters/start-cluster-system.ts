@@ -21,6 +21,7 @@ import {
   startAll,
   UNLIMITED,
   undo,
+  undoing,
   ZONE,
 } from '../system/system-parts.js';
 import { signIn, type TeamClient, teamClient } from './client.js';
@@ -197,7 +198,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       teams,
       ...started,
       surroundings: { connectionRef: CONNECTION_REF, region: 'hel1' },
-      stop: () => undo(ends),
+      stop: undoing(ends),
     };
   } catch (error) {
     await undo(ends);

@@ -31,7 +31,7 @@ export interface Program {
   untilReady(): Promise<void>;
   /** Sends SIGKILL, so that the process cannot clean up. */
   kill(): Promise<void>;
-  /** Sends SIGTERM. @returns how the process ended */
+  /** Sends SIGTERM. @returns how the process ended @throws Error if it does not end by itself in time */
   stop(): Promise<Ended>;
   /** The output of the current or last process. */
   output(): string;
@@ -93,8 +93,13 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
         return process.exited;
       });
     },
-    stop: async () =>
-      running === null ? { code: null, signal: null } : end((process) => process.stop({ timeoutMs: STOP_MS })),
+    async stop() {
+      if (running === null) return { code: null, signal: null };
+      const wasRunning = isRunning;
+      const ended = await end((process) => process.stop({ timeoutMs: STOP_MS }));
+      if (wasRunning && ended.signal === 'SIGKILL') throw new Error(`${name} did not end ${STOP_MS} ms after SIGTERM.`);
+      return ended;
+    },
     output: () => current().output(),
     outputs: () => before + current().output(),
     get pid() {

@@ -18,6 +18,7 @@ import {
   startAll,
   UNLIMITED,
   undo,
+  undoing,
   ZONE,
 } from './system-parts.js';
 
@@ -138,7 +139,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       url: started.gateways[0]?.url ?? '',
       issueToken: (team) => issueToken(databaseUrl, team.slug),
       admin: (...args) => runAdmin(args, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DNS_ZONE_NAME: ZONE }),
-      stop: () => undo(ends),
+      stop: undoing(ends),
     };
   } catch (error) {
     await undo(ends);

@@ -22,19 +22,31 @@ export const UNLIMITED = '100000000';
 /** Longer than any program may take to end. Jest's own bound would not say what hangs. */
 const CLEAN_UP_MS = 120_000;
 
+/** Functions that undo further lists, in which each function has a bound of its own. */
+const nested = new WeakSet<() => Promise<unknown>>();
+
+/** `undo` as a clean-up function of another list. */
+export function undoing(ends: Ends): () => Promise<void> {
+  const end = () => undo(ends);
+  nested.add(end);
+  return end;
+}
+
 /**
  * Runs all clean-up functions, last first. It may be called repeatedly.
  *
  * @throws Error with the text of a function that hangs
  */
 export async function undo(ends: Ends): Promise<void> {
-  for (const end of ends.splice(0).reverse()) {
-    let timer: NodeJS.Timeout | undefined;
-    const hangs = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`This clean-up does not end: ${end}`)), CLEAN_UP_MS);
-    });
-    await Promise.race([end(), hangs]).finally(() => clearTimeout(timer));
-  }
+  for (const end of ends.splice(0).reverse()) await (nested.has(end) ? end() : endWithin(end));
+}
+
+async function endWithin(end: () => Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const hangs = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`This clean-up does not end: ${end}`)), CLEAN_UP_MS);
+  });
+  await Promise.race([end(), hangs]).finally(() => clearTimeout(timer));
 }
 
 export async function ownDatabase(ends: Ends): Promise<string> {

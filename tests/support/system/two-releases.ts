@@ -9,7 +9,18 @@ import { type LocalCloud, startLocalCloud } from './local-cloud.js';
 import { type App, type Release, thisRelease } from './previous-release.js';
 import type { Program } from './program.js';
 import { type RoundRobin, startRoundRobin } from './round-robin.js';
-import { api, type Ends, type Env, gateway, reconciler, startAll, UNLIMITED, undo, ZONE } from './system-parts.js';
+import {
+  api,
+  type Ends,
+  type Env,
+  gateway,
+  reconciler,
+  startAll,
+  UNLIMITED,
+  undo,
+  undoing,
+  ZONE,
+} from './system-parts.js';
 
 const REPLICAS = [1, 2] as const;
 const PASSWORD = 'a password of both releases';
@@ -104,7 +115,7 @@ export async function startPreviousRelease(previous: Release): Promise<TwoReleas
       dnsToken: (JSON.parse(issued) as { token: string }).token,
       cookie,
       migrate: async () => void (await admin(thisRelease, 'migrate')),
-      stop: () => undo(ends),
+      stop: undoing(ends),
     };
   } catch (error) {
     await undo(ends);

@@ -3,6 +3,7 @@ import { startOrExit } from '@corral/service';
 import { benchAll } from './all.js';
 import { benchChanges } from './clusters/changes.js';
 import { benchReconcile } from './clusters/reconcile.js';
+import { steadyByDefault } from './clusters/steady.js';
 import { benchStreams } from './clusters/streams.js';
 import { benchConsole } from './console/console.js';
 import { benchDns } from './dns/dns.js';
@@ -55,8 +56,8 @@ await startOrExit('npm run bench', async () => {
     say(verdictTable(await benchDns({ seconds: seconds(5), only })));
   } else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
   else if (what === 'reconcile' && rest.length === 0) {
-    const clusters = Number(values.clusters ?? 10_000);
-    say(verdictTable(await benchReconcile({ seconds: seconds(15), workers: [1, 2, 4], clusters, steadySeconds: 65 })));
+    const steady = steadyByDefault(Number(values.clusters ?? 10_000));
+    say(verdictTable(await benchReconcile({ seconds: seconds(15), workers: [1, 2, 4], steady })));
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {
     say(verdictTable(await benchStreams({ seconds: seconds(60), streams: Number(values.streams) })));

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endWithUs, waitFor } from '@corral/testing';
 
@@ -35,7 +35,9 @@ export function supervise(spec: ProgramSpec, say: (line: string) => void): Super
       child = running.child;
       const how = await running.exited;
       if (stopping.signal.aborted) return;
-      say(`${spec.name} exited (${how}). Restarting it; its log is ${spec.logFile}`);
+      say(
+        `${spec.name} exited (${how}). Restarting it; its log is ${spec.logFile}, which ends with:\n${lastLineOf(spec.logFile)}`,
+      );
       await pause(RESTART_MS, null, { signal: stopping.signal }).catch(() => undefined);
     }
   })();
@@ -75,4 +77,19 @@ function start({ file, env, logFile }: ProgramSpec): { child: ChildProcess; exit
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   }).finally(callOff);
   return { child, exited };
+}
+
+const LINE_MAX = 1_000;
+
+/** The last line of a file, of which at most the last thousand bytes. */
+function lastLineOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    const bytes = Buffer.alloc(Math.min(size, LINE_MAX));
+    readSync(file, bytes, 0, bytes.length, size - bytes.length);
+    return bytes.toString('utf8').trimEnd().split('\n').at(-1) ?? '';
+  } finally {
+    closeSync(file);
+  }
 }

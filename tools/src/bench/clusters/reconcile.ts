@@ -5,39 +5,30 @@ import { atRate, percentile } from '../load/load.js';
 import { say, table } from '../load/report.js';
 import { atLeast, atMost, type Verdict } from '../verdicts.js';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
-import { costMeter, uncounted } from './cost-meter.js';
+import { costMeter } from './cost-meter.js';
+import { measureSteady, OFTEN_MS, type SteadyOptions, untilConverged, untilCounted } from './steady.js';
 
 export interface ReconcileBenchOptions {
   /** The duration of the latency measurement. */
   readonly seconds: number;
   /** How many workers share the changes, one number after another. Four of them are compared with one. */
   readonly workers: readonly number[];
-  /** The number of steady clusters in the last part. */
-  readonly clusters: number;
-  /** How long they are left alone. */
-  readonly steadySeconds: number;
+  readonly steady: SteadyOptions;
 }
 
 const CHANGES_PER_SECOND = 20;
 /** Enough clusters that none is changed again before its last change has converged. */
 const CHANGED_CLUSTERS = 200;
-const RELIST_MS = 20_000;
 /** Changes come for this long before they are measured: the code of a process that has just started is not compiled yet. */
 const WARM_UP_SECONDS = 10;
 /** So often all clusters are changed for each worker before convergence is measured, for the same reason. */
 const WARM_UPS_PER_WORKER = 3;
 /** The aims. */
-const [WRITE_P50_MS, WRITE_P99_MS, OF_LOOP, IDLE_SHARE] = [6, 25, 0.7, 1];
-const MINUTES = 60_000;
+const [WRITE_P50_MS, WRITE_P99_MS, OF_LOOP] = [6, 25, 0.7];
 
 /** Measures the time from a change to the garden, changes to convergence, and the cost of steady clusters. */
-export async function benchReconcile({
-  seconds,
-  workers,
-  clusters,
-  steadySeconds,
-}: ReconcileBenchOptions): Promise<Verdict[]> {
-  const rig = await startClusterRig({ relistMs: RELIST_MS });
+export async function benchReconcile({ seconds, workers, steady }: ReconcileBenchOptions): Promise<Verdict[]> {
+  const rig = await startClusterRig({ relistMs: OFTEN_MS });
   try {
     await rig.startReconcilers(1);
     await declareClusters(rig);
@@ -45,7 +36,7 @@ export async function benchReconcile({
     return [
       ...(await measureLatency(rig, seconds)),
       ...(await measureThroughput(rig, workers)),
-      ...(await measureSteady(rig, clusters, steadySeconds * 1_000)),
+      ...(await measureSteady(rig, steady)),
     ];
   } finally {
     await rig.stop();
@@ -90,7 +81,7 @@ async function measureLatency(rig: ClusterRig, seconds: number): Promise<Verdict
     answeredAt.set(key, performance.now());
   });
   await waitFor('all changes to be seen at the garden', () => [...answeredAt.keys()].every((key) => seenAt.has(key)), {
-    timeoutMs: MINUTES,
+    timeoutMs: 60_000,
   });
   watching.abort();
   await watched;
@@ -199,103 +190,6 @@ async function bareLoop({ garden }: ClusterRig): Promise<number> {
   return shoots.length / ((performance.now() - startedAt) / 1_000);
 }
 
-async function measureSteady(rig: ClusterRig, clusters: number, steadyMs: number): Promise<Verdict[]> {
-  await rig.stopReconcilers();
-  await rig.startReconcilers(2);
-  const startedAt = performance.now();
-  await insertClusters(rig, clusters - CHANGED_CLUSTERS);
-  await untilConverged(rig, 60 * MINUTES);
-  const seconds = (performance.now() - startedAt) / 1_000;
-  say(
-    `${clusters.toLocaleString('en')} clusters made by 2 workers: ${((clusters - CHANGED_CLUSTERS) / seconds).toFixed(0)} per second.`,
-  );
-  await untilCounted(rig);
-  await rig.resetCalls();
-  const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
-  await new Promise((resolve) => setTimeout(resolve, steadyMs));
-  const { cpu, statements } = await readCost();
-  const calls = await rig.gardenCalls();
-  const count = (pattern: RegExp) =>
-    Object.entries(calls).reduce((sum, [key, times]) => (pattern.test(key) ? sum + times : sum), 0);
-  const lists = count(/GET \/apis\/core.gardener.cloud\/v1beta1\/shoots$/);
-  const watches = count(/WATCH /);
-  const relists = Math.floor(steadyMs / RELIST_MS);
-  const rest = Object.values(calls).reduce((sum, times) => sum + times, 0) - lists - watches;
-  say(
-    table(
-      [`steady for ${steadyMs / 1_000} s, a relist each ${RELIST_MS / 1_000} s`, 'calls', 'aim at most'],
-      [
-        ['list calls', String(lists), String((relists + 1) * Math.ceil(clusters / 500))],
-        ['watches', String(watches), ''],
-        ['all other calls, the catalogue included', String(rest), ''],
-      ],
-    ),
-  );
-  const memory = Object.entries(await rig.memory()).map(([name, mebibytes]) => [name, String(mebibytes)]);
-  say(table([`memory at ${clusters.toLocaleString('en')} clusters`, 'MiB'], memory));
-  const share = (part: string) => ((cpu[part] ?? 0) / (steadyMs / 1_000)) * 100;
-  const used = Object.keys(cpu).map((part) => `${part} ${share(part).toFixed(1)} %`);
-  say(
-    `CPU time meanwhile, of a core: ${used.join(', ')}; ${((statements * 1_000) / steadyMs).toFixed(1)} statements per second.\n`,
-  );
-  const steady = `${clusters.toLocaleString('en')} steady clusters`;
-  return [
-    atMost({ what: `calls to the garden for ${steady}`, value: rest, aim: 0 }),
-    atMost({ what: `CPU of a reconciler with ${steady}`, value: share('reconcilers') / 2, aim: IDLE_SHARE, unit: '%' }),
-    atMost({ what: `CPU of a cluster API with ${steady}`, value: share('cluster API'), aim: IDLE_SHARE, unit: '%' }),
-  ];
-}
-
-/**
- * Copies the first cluster, as accepted changes would leave the copies: due immediately. Their Shoots are numbered: of 10,000 random
- * names, two are the same in one of six runs.
- */
-export async function insertClusters({ pool }: Pick<ClusterRig, 'pool'>, count: number): Promise<void> {
-  await pool.query(
-    `WITH model AS (SELECT * FROM cluster WHERE name = $1),
-     made AS (
-       INSERT INTO cluster (team_id, name, shoot_name, connection_id, spec, desired_hash, phase, conditions, due_at)
-       SELECT team_id, 's' || n, 'c' || lpad(to_hex(n), 7, '0'), connection_id, spec, desired_hash, 'Pending', '[]', now()
-       FROM model, generate_series(1, $2::int) AS n
-       RETURNING id, team_id
-     )
-     INSERT INTO node_pool (team_id, cluster_id, name, position, source, machine_type, image, minimum, maximum, public_ip)
-     SELECT made.team_id, made.id, pool.name, pool.position, pool.source, pool.machine_type, pool.image, pool.minimum,
-            pool.maximum, pool.public_ip
-     FROM made, model JOIN node_pool pool ON pool.cluster_id = model.id`,
-    [nameOf(0), count],
-  );
-  await pool.query('ANALYZE cluster, node_pool');
-}
-
-export async function untilConverged({ pool }: Pick<ClusterRig, 'pool'>, timeoutMs = 5 * MINUTES): Promise<void> {
-  await waitFor(
-    'every cluster to converge',
-    async () => {
-      const { rows } = await pool.query<{ open: number }>(
-        `SELECT count(*)::int AS open FROM cluster
-         WHERE observed_generation < generation OR due_at IS NOT NULL ${uncounted}`,
-      );
-      return rows[0]?.open === 0;
-    },
-    { timeoutMs },
-  );
-}
-
-/** A cluster whose nodes are still to be counted is not steady. */
-async function untilCounted({ pool }: ClusterRig): Promise<void> {
-  await waitFor(
-    'the nodes of every cluster to be counted',
-    async () => {
-      const { rows } = await pool.query<{ due: number }>(
-        `SELECT count(*)::int AS due FROM cluster WHERE nodes_due_at <= now() + interval '1 minute' ${uncounted}`,
-      );
-      return rows[0]?.due === 0;
-    },
-    { timeoutMs: 60 * MINUTES },
-  );
-}
-
 async function databaseTime({ pool }: ClusterRig): Promise<Date> {
   const { rows } = await pool.query<{ now: Date }>('SELECT now()');
   return (rows[0] as { now: Date }).now;
@@ -329,7 +223,7 @@ function watchShoots({ garden }: ClusterRig, signal: AbortSignal, onChange: (cha
     onState({ phase }) {
       if (phase === 'watching') opened();
     },
-    relistEveryMs: 60 * MINUTES,
+    relistEveryMs: 3_600_000,
     signal,
   });
   return { watched, isOpen };

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { insertClusters, untilConverged } from '../clusters/reconcile.js';
+import { insertClusters, untilConverged } from '../clusters/steady.js';
 import { atRate, bearer } from '../load/load.js';
 import { say, table } from '../load/report.js';
 import { CLUSTERS, type NeighboursRig, startNeighboursRig, type Tenant, ZONE } from '../neighbours/neighbours-rig.js';
