@@ -1,6 +1,5 @@
 import { benchChanges } from './clusters/changes.js';
 import { benchReconcile } from './clusters/reconcile.js';
-import { OFTEN_MS, steadyByDefault } from './clusters/steady.js';
 import { benchStreams } from './clusters/streams.js';
 import { benchDns } from './dns/dns.js';
 import { benchGrowth } from './growth/growth.js';
@@ -15,8 +14,8 @@ const parts = {
   reconcile: ({ isLong }) =>
     benchReconcile(
       isLong
-        ? { seconds: 15, workers: [1, 2, 4], steady: steadyByDefault(10_000) }
-        : { seconds: 8, workers: [1, 4], steady: { clusters: 1_000, seconds: 25, relistMs: OFTEN_MS } },
+        ? { seconds: 15, workers: [1, 2, 4], steady: { clusters: 10_000, seconds: 65 } }
+        : { seconds: 8, workers: [1, 4], steady: { clusters: 1_000, seconds: 25 } },
     ),
   start: () => benchStart(),
   streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 10, streams: 1_000 }),

@@ -36,8 +36,7 @@ export interface ClusterRig {
   addTeam(slug: string): Promise<Call>;
   /** Starts one more API on the same database. */
   startApi(): Promise<BenchApi>;
-  /** @param relistMs the interval of their lists; by default that of the rig */
-  startReconcilers(count: number, relistMs?: number): Promise<void>;
+  startReconcilers(count: number): Promise<void>;
   stopReconcilers(): Promise<void>;
   /** Lets none of them run until the function that is returned is called. They stay warm. */
   suspendReconcilers(): () => void;
@@ -75,10 +74,7 @@ export async function startClusterRig(options: ClusterRigOptions = {}): Promise<
   }
 }
 
-async function fillRig(
-  rig: Rig,
-  { relistMs: usualRelistMs = RELIST_MS, kubeconfigs }: ClusterRigOptions,
-): Promise<ClusterRig> {
+async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterRigOptions): Promise<ClusterRig> {
   const { folder, pool, databaseUrl, run } = rig;
   const token = randomBytes(32).toString('hex');
   const [cloudPort, adminPort] = [await freePort(), await freePort()];
@@ -145,7 +141,7 @@ async function fillRig(
   const { cookie, call } = await addTeam(TEAM);
 
   const reconcilers: RunningProcess[] = [];
-  const startReconciler = async (relistMs: number): Promise<void> => {
+  const startReconciler = async (): Promise<void> => {
     const port = await freePort();
     const env = {
       ...shared,
@@ -169,8 +165,8 @@ async function fillRig(
       const { teamUrl, pid } = await startApi({ REQUESTS_IN_FLIGHT_MAX: UNLIMITED });
       return { teamUrl, cookie, call: caller(teamUrl, cookie), memory: () => residentMiB(pid) };
     },
-    async startReconcilers(count, relistMs = usualRelistMs) {
-      await Promise.all(Array.from({ length: count }, () => startReconciler(relistMs)));
+    async startReconcilers(count) {
+      await Promise.all(Array.from({ length: count }, startReconciler));
     },
     async stopReconcilers() {
       await Promise.all(reconcilers.splice(0).map((reconciler) => reconciler.stop()));

@@ -6,7 +6,7 @@ import { say, table } from '../load/report.js';
 import { atLeast, atMost, type Verdict } from '../verdicts.js';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
 import { costMeter } from './cost-meter.js';
-import { measureSteady, OFTEN_MS, type SteadyOptions, untilConverged, untilCounted } from './steady.js';
+import { measureSteady, RELIST_MS, type SteadyOptions, untilConverged, untilCounted } from './steady.js';
 
 export interface ReconcileBenchOptions {
   /** The duration of the latency measurement. */
@@ -28,7 +28,7 @@ const [WRITE_P50_MS, WRITE_P99_MS, OF_LOOP] = [6, 25, 0.7];
 
 /** Measures the time from a change to the garden, changes to convergence, and the cost of steady clusters. */
 export async function benchReconcile({ seconds, workers, steady }: ReconcileBenchOptions): Promise<Verdict[]> {
-  const rig = await startClusterRig({ relistMs: OFTEN_MS });
+  const rig = await startClusterRig({ relistMs: RELIST_MS });
   try {
     await rig.startReconcilers(1);
     await declareClusters(rig);

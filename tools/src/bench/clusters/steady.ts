@@ -10,32 +10,20 @@ const MINUTE_MS = 60_000;
 const IDLE_SHARE = 1;
 /** The cluster that is copied. */
 const MODEL = 'c0';
-/** An interval of lists that is a thirtieth of the default. */
-export const OFTEN_MS = 20_000;
+/** Between two lists of all Shoots: a thirtieth of the default. */
+export const RELIST_MS = 20_000;
 
 export interface SteadyOptions {
   /** The number of steady clusters in the last part. */
   readonly clusters: number;
   /** How long they are left alone. */
   readonly seconds: number;
-  /** Time between two lists of all Shoots. */
-  readonly relistMs: number;
 }
 
-/** With the default interval, and long enough for a list. */
-export const steadyByDefault = (clusters: number): SteadyOptions => ({
-  clusters,
-  seconds: 660,
-  relistMs: 10 * MINUTE_MS,
-});
-
 /** Lets two reconcilers make clusters, and measures what these cost when nothing changes. */
-export async function measureSteady(
-  rig: ClusterRig,
-  { clusters, seconds, relistMs }: SteadyOptions,
-): Promise<Verdict[]> {
+export async function measureSteady(rig: ClusterRig, { clusters, seconds }: SteadyOptions): Promise<Verdict[]> {
   await rig.stopReconcilers();
-  await rig.startReconcilers(2, relistMs);
+  await rig.startReconcilers(2);
   await makeClusters(rig, clusters);
   const many = clusters.toLocaleString('en');
   await rig.resetCalls();
@@ -44,7 +32,7 @@ export async function measureSteady(
   const readCost = await costMeter({ pool: rig.pool, pids: { ...others, ...Object.fromEntries(each) } });
   await pause(seconds * 1_000);
   const { cpu, statements } = await readCost();
-  const rest = await otherCalls(rig, { clusters, seconds, relistMs });
+  const rest = await otherCalls(rig, { clusters, seconds });
   const memory = Object.entries(await rig.memory()).map(([name, mebibytes]) => [name, String(mebibytes)]);
   say(table([`memory at ${many} clusters`, 'MiB'], memory));
   const share = (part: string) => ((cpu[part] ?? 0) / seconds) * 100;
@@ -74,17 +62,17 @@ async function makeClusters(rig: ClusterRig, clusters: number): Promise<void> {
 }
 
 /** The calls that the garden got, except lists and watches. */
-async function otherCalls(rig: ClusterRig, { clusters, seconds, relistMs }: SteadyOptions): Promise<number> {
+async function otherCalls(rig: ClusterRig, { clusters, seconds }: SteadyOptions): Promise<number> {
   const calls = await rig.gardenCalls();
   const count = (pattern: RegExp) =>
     Object.entries(calls).reduce((sum, [key, times]) => (pattern.test(key) ? sum + times : sum), 0);
   const lists = count(/GET \/apis\/core.gardener.cloud\/v1beta1\/shoots$/);
   const watches = count(/WATCH /);
-  const relists = Math.floor((seconds * 1_000) / relistMs);
+  const relists = Math.floor((seconds * 1_000) / RELIST_MS);
   const rest = Object.values(calls).reduce((sum, times) => sum + times, 0) - lists - watches;
   say(
     table(
-      [`steady for ${seconds} s, a list each ${relistMs / 1_000} s`, 'calls', 'aim at most'],
+      [`steady for ${seconds} s, a list each ${RELIST_MS / 1_000} s`, 'calls', 'aim at most'],
       [
         ['list calls', String(lists), String((relists + 1) * Math.ceil(clusters / 500))],
         ['watches', String(watches), ''],
