@@ -110,7 +110,8 @@ CREATE TRIGGER "dns_rrset_counted_changed" AFTER UPDATE ON "dns_rrset"
 FOR EACH ROW WHEN (OLD."body" <> NEW."body" OR OLD."record_count" <> NEW."record_count")
 EXECUTE FUNCTION "dns_rrset_keep_counts"();
 
--- Counts everything anew: for the rows that exist now, and whoever adds rows without triggers. Nobody writes record sets meanwhile.
+-- Counts everything anew, for whoever adds rows without triggers. Nobody writes record sets meanwhile. The rows of before are counted by a
+-- later migration, owner by owner.
 CREATE FUNCTION "dns_rrset_recount"() RETURNS void LANGUAGE sql AS $$
   LOCK TABLE "dns_rrset" IN SHARE ROW EXCLUSIVE MODE;
   DELETE FROM "dns_rrset_count";
@@ -125,4 +126,3 @@ CREATE FUNCTION "dns_rrset_recount"() RETURNS void LANGUAGE sql AS $$
   INSERT INTO "dns_rrset_label_count" ("zone_id", "owner_label", "key", "value", "sets")
   SELECT "zone_id", "owner_label", "key", "value", count(*) FROM "dns_rrset_label" GROUP BY 1, 2, 3, 4;
 $$;
-SELECT "dns_rrset_recount"();

@@ -26,6 +26,8 @@ export interface MeasureOptions {
   /** Time for further pairs of calls with a ratio above `aim` even then: as many as fit, whatever comes out meanwhile. */
   readonly sureMs: number;
   readonly aim: number;
+  /** Where the calls begin to count, so that what they make has a new name. Default: 0. */
+  readonly after?: number;
 }
 
 /** Statements are prepared from their fifth use on, and planned for any parameters five uses later. */
@@ -44,7 +46,7 @@ export async function measureCycle(
   options: MeasureOptions,
 ): Promise<CallRatio[]> {
   const times = cycle.calls.map(() => ({ small: [] as number[], large: [] as number[] }));
-  let n = 0;
+  let n = options.after ?? 0;
   const once = async (isCounted: boolean): Promise<void> => {
     n += 1;
     const turns = n % 2 === 0 ? [small, large] : [large, small];
@@ -77,6 +79,13 @@ export async function measureCycle(
   }
   return ratios();
 }
+
+/** Of several measurements of the same calls, the one with the median ratio, for each call. */
+export const medianRatios = (runs: readonly (readonly CallRatio[])[]): CallRatio[] =>
+  (runs[0] ?? []).map((_, at) => {
+    const ofCall = runs.map((run) => run[at] as CallRatio).toSorted((one, other) => one.ratio - other.ratio);
+    return ofCall[Math.floor(ofCall.length / 2)] as CallRatio;
+  });
 
 async function timeOf(site: Site, { prepare, ask, take }: Call, n: number): Promise<number> {
   await prepare?.(site, n);

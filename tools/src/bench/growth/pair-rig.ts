@@ -30,6 +30,8 @@ export interface PairRig {
 export interface Pair {
   readonly small: Site;
   readonly large: Site;
+  /** Replaces the services by new processes on the same databases. What was kept of answers is forgotten. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -92,16 +94,29 @@ async function rigOn(rig: Rig): Promise<PairRig> {
         await fill(pool, name);
         await pool.end();
       }
-      const [small, large] = (await Promise.all(names.map(install))) as [Installation, Installation];
       const siteOf = (name: Site['name'], { pool, urls }: Installation): Site => {
         const site = { name, pool, urls, seeded, kept: new Map<string, string>() };
         return { ...site, send: sender(site) };
       };
+      const start = async () => {
+        const [small, large] = (await Promise.all(names.map(install))) as [Installation, Installation];
+        const end = () => Promise.all([small.stop(), large.stop()]);
+        return { small: siteOf('small', small), large: siteOf('large', large), end };
+      };
+      let started = await start();
       return {
-        small: siteOf('small', small),
-        large: siteOf('large', large),
+        get small() {
+          return started.small;
+        },
+        get large() {
+          return started.large;
+        },
+        async restart() {
+          await started.end();
+          started = await start();
+        },
         async stop() {
-          await Promise.all([small.stop(), large.stop()]);
+          await started.end();
           await Promise.all(names.map(drop));
         },
       };
