@@ -14,8 +14,8 @@ const parts = {
   reconcile: ({ isLong }) =>
     benchReconcile(
       isLong
-        ? { seconds: 15, workers: [1, 2, 4], steady: { clusters: 10_000, seconds: 65 } }
-        : { seconds: 8, workers: [1, 4], steady: { clusters: 1_000, seconds: 25 } },
+        ? { seconds: 15, workers: [1, 2, 4], steady: { clusters: 10_000, settleSeconds: 60, seconds: 65 } }
+        : { seconds: 8, workers: [1, 4], steady: { clusters: 1_000, settleSeconds: 40, seconds: 22 } },
     ),
   start: () => benchStart(),
   streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 10, streams: 1_000 }),

@@ -55,7 +55,7 @@ await startOrExit('npm run bench', async () => {
     say(verdictTable(await benchDns({ seconds: seconds(5), only })));
   } else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
   else if (what === 'reconcile' && rest.length === 0) {
-    const steady = { clusters: Number(values.clusters ?? 10_000), seconds: 65 };
+    const steady = { clusters: Number(values.clusters ?? 10_000), settleSeconds: 60, seconds: 65 };
     say(verdictTable(await benchReconcile({ seconds: seconds(15), workers: [1, 2, 4], steady })));
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {

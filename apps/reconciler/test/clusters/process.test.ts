@@ -52,6 +52,8 @@ async function declare(): Promise<TestCluster> {
   return cluster;
 }
 
+const metricsOf = async ({ metricsUrl }: ReconcilerProcess) => (await fetch(metricsUrl)).text();
+
 const shootsEver = async (cluster: TestCluster) => {
   const { shoot_name } = await at.row(cluster.id);
   return at.cloud.admin.garden.shootHistory().filter(({ name }) => name === shoot_name).length;
@@ -101,6 +103,23 @@ describe('the reconciler as a process with a garden', () => {
     await startReconciler();
 
     expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+    expect(await shootsEver(cluster)).toBe(1);
+  });
+
+  it('takes over the clusters of the process with the watch when that is killed', async () => {
+    const first = await startReconciler();
+    await waitFor('the watch', async () => /corral_reconcile_watching\{.*\} 1/.test(await metricsOf(first)));
+    const second = await startReconciler();
+    await waitFor('the other process to leave jobs to it', async () =>
+      /corral_reconcile_taking_jobs\{.*\} 0/.test(await metricsOf(second)),
+    );
+
+    first.kill('SIGKILL');
+    await first.exited;
+    const cluster = await declare();
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    expect(await metricsOf(second)).toMatch(/corral_reconcile_taking_jobs\{.*\} 1/);
     expect(await shootsEver(cluster)).toBe(1);
   });
 

@@ -16,15 +16,19 @@ export const RELIST_MS = 20_000;
 export interface SteadyOptions {
   /** The number of steady clusters in the last part. */
   readonly clusters: number;
+  /** How long they are left alone before. In a minute, processes end what they have planned, and V8 gives memory back. */
+  readonly settleSeconds: number;
   /** How long they are left alone. */
   readonly seconds: number;
 }
 
 /** Lets two reconcilers make clusters, and measures what these cost when nothing changes. */
-export async function measureSteady(rig: ClusterRig, { clusters, seconds }: SteadyOptions): Promise<Verdict[]> {
+export async function measureSteady(rig: ClusterRig, options: SteadyOptions): Promise<Verdict[]> {
+  const { clusters, settleSeconds, seconds } = options;
   await rig.stopReconcilers();
   await rig.startReconcilers(2);
   await makeClusters(rig, clusters);
+  await pause(settleSeconds * 1_000);
   const many = clusters.toLocaleString('en');
   await rig.resetCalls();
   const { reconcilers = [], ...others } = rig.pids();
@@ -32,7 +36,7 @@ export async function measureSteady(rig: ClusterRig, { clusters, seconds }: Stea
   const readCost = await costMeter({ pool: rig.pool, pids: { ...others, ...Object.fromEntries(each) } });
   await pause(seconds * 1_000);
   const { cpu, statements } = await readCost();
-  const rest = await otherCalls(rig, { clusters, seconds });
+  const rest = await otherCalls(rig, options);
   const memory = Object.entries(await rig.memory()).map(([name, mebibytes]) => [name, String(mebibytes)]);
   say(table([`memory at ${many} clusters`, 'MiB'], memory));
   const share = (part: string) => ((cpu[part] ?? 0) / seconds) * 100;
