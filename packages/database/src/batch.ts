@@ -5,7 +5,8 @@ type Callback = (error: Error | null | undefined, result?: unknown) => void;
 /** What `pg` does with a query, which its types hide. Its version is pinned, and the tests of this package notice a change. */
 interface Inside extends pg.Query {
   callback: Callback;
-  readonly name: string | undefined;
+  name: string | undefined;
+  queryMode: string | undefined;
   readonly text: string;
   readonly _result: { _types: unknown };
   handleRowDescription(message: unknown): void;
@@ -31,11 +32,21 @@ export interface Part {
   readonly result: Promise<pg.QueryResult>;
 }
 
+const PLAIN: ReadonlySet<string> = new Set(['text', 'values', 'name']);
+
+/** `pg` copies an object with the descriptors of its properties, which takes longer than all else that it does before it sends it. */
+function isPlain(config: pg.QueryConfig): boolean {
+  for (const key in config) if (!PLAIN.has(key)) return false;
+  return true;
+}
+
 /** @param types the parsers of the client that will send it */
 export function partOf(config: pg.QueryConfig, types: unknown): Part {
   // Without values, `pg` would send it as a simple query, which Postgres answers by itself.
-  const query = new pg.Query({ ...config, queryMode: 'extended' } as pg.QueryConfig);
+  const query = isPlain(config) ? new pg.Query(config.text as never, config.values) : new pg.Query(config);
   const inside = query as unknown as Inside;
+  inside.name = config.name;
+  inside.queryMode = 'extended';
   inside._result._types = types;
   const result = new Promise<pg.QueryResult>((resolve, reject) => {
     inside.callback = (error, value) => (error ? reject(error) : resolve(value as pg.QueryResult));

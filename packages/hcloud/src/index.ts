@@ -29,5 +29,5 @@ export type {
   ServerReading,
 } from './project/readings.js';
 export { type NodePrices, type PricesReading, type ReadPricesOptions, readPrices } from './read-prices.js';
-export { sliceElements, sliceMember } from './spans.js';
+export { sliceElements, sliceMember, sliceMembers } from './spans.js';
 export { type TokenVerdict, type VerifyTokenOptions, verifyToken } from './verify-token.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isShallow, nestingMax, sliceElements, sliceMember } from './spans.js';
+import { isShallow, nestingMax, sliceElements, sliceMember, sliceMembers } from './spans.js';
 
 describe('sliceMember', () => {
   it.each([
@@ -38,6 +38,13 @@ describe('sliceMember', () => {
     const slice = sliceMember(text, key);
 
     expect(slice).toBeNull();
+  });
+});
+
+describe('sliceMembers', () => {
+  it('returns each member in the order in which it was asked for', () => {
+    expect(sliceMembers('{"a":1,"b":{ },"a":2}', ['b', 'c', 'a'])).toEqual(['{ }', null, '2']);
+    expect(sliceMembers('[1]', ['a', 'b'])).toEqual([null, null]);
   });
 });
 

@@ -15,9 +15,16 @@ interface Child {
  * member. Of a repeated member it gives the last, as `JSON.parse` does.
  */
 export function sliceMember(text: string, key: string): string | null {
-  if (!isJson(text) || !startsWith(text, '{')) return null;
-  const child = childrenOf(text)?.findLast((each) => each.key === key);
-  return child === undefined ? null : text.slice(child.start, child.end);
+  return sliceMembers(text, [key])[0] ?? null;
+}
+
+/** The same of several members in their order, for which the text is read once. */
+export function sliceMembers(text: string, keys: readonly string[]): (string | null)[] {
+  const children = isJson(text) && startsWith(text, '{') ? childrenOf(text) : null;
+  return keys.map((key) => {
+    const child = children?.findLast((each) => each.key === key);
+    return child === undefined ? null : text.slice(child.start, child.end);
+  });
 }
 
 /**
@@ -32,8 +39,22 @@ export function sliceElements(text: string, key: string): string[] {
 
 /** Tells whether valid JSON stays within `nestingMax` levels. */
 export function isShallow(text: string): boolean {
-  return childrenOf(text) !== null;
+  return !hasManyOpenings(text) || childrenOf(text) !== null;
 }
+
+/** Whether there are enough opening brackets for more than `nestingMax` levels, which most texts do not have. */
+function hasManyOpenings(text: string): boolean {
+  let openings = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code !== OBJECT && code !== ARRAY) continue;
+    openings += 1;
+    if (openings > nestingMax) return true;
+  }
+  return false;
+}
+
+const [OBJECT, ARRAY] = [0x7b, 0x5b];
 
 /**
  * Finds the values directly inside the object or array that `text`, valid JSON, holds; null when it is nested too

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Log } from '@corral/service';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { sendText } from './respond.js';
@@ -112,15 +111,16 @@ export class ClientGone extends Error {
   }
 }
 
-const signals = new WeakMap<ServerResponse, AbortSignal>();
+/** One for all, as its stack says nothing and takes longer to capture than all else at the end of a request. */
+const LEFT = new ClientGone();
 
 /** Aborts when the client disconnects before it got an answer, and after the answer was sent. The reason is a `ClientGone`. */
-export function clientGone(res: ServerResponse): AbortSignal {
-  const known = signals.get(res);
+export function clientGone(res: Response): AbortSignal {
+  const known: AbortSignal | undefined = res.locals.gone;
   if (known !== undefined) return known;
   const gone = new AbortController();
-  const leave = () => gone.abort(new ClientGone());
-  signals.set(res, gone.signal);
+  const leave = () => gone.abort(LEFT);
+  res.locals.gone = gone.signal;
   if (res.closed) leave();
   else res.once('close', leave);
   return gone.signal;

@@ -35,6 +35,21 @@ describe('waiting for work until a signal', () => {
     fail(new Error('too late'));
   });
 
+  it('calls back once, whoever ends it, and not those who no longer listen', () => {
+    const caller = new AbortController();
+    const deadline = startDeadline(50_000, [caller.signal]);
+    const heard: string[] = [];
+    deadline.onOver(() => heard.push('listener'));
+    deadline.onOver(() => heard.push('removed'))();
+
+    caller.abort();
+    deadline.restart(1);
+
+    expect(heard).toEqual(['listener']);
+    expect(deadline.signal.aborted).toBe(true);
+    deadline.end();
+  });
+
   it('leaves no listener on a longer-lived signal', async () => {
     const { signal } = new AbortController();
     await orAborted(Promise.resolve(), signal, () => gaveUp);
@@ -74,6 +89,21 @@ describe('a deadline', () => {
 
     expect([deadline.cause(), later.cause()]).toEqual(['caller', 'caller']);
     for (const each of [deadline, later]) each.end();
+  });
+
+  it('calls back once, whoever ends it, and not those who no longer listen', () => {
+    const caller = new AbortController();
+    const deadline = startDeadline(50_000, [caller.signal]);
+    const heard: string[] = [];
+    deadline.onOver(() => heard.push('listener'));
+    deadline.onOver(() => heard.push('removed'))();
+
+    caller.abort();
+    deadline.restart(1);
+
+    expect(heard).toEqual(['listener']);
+    expect(deadline.signal.aborted).toBe(true);
+    deadline.end();
   });
 
   it('leaves no listener on a longer-lived signal, and does not change the limit of listeners', () => {

@@ -3,8 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** A bound on a call: its time, and the signals of its callers. */
 export interface Deadline {
-  /** Aborted when the time is over, or when a caller gives up. */
+  /** Aborted when the time is over, or when a caller gives up. Made when it is asked for, as that takes longer than a timer. */
   readonly signal: AbortSignal;
+  /** Calls back once when the signal would be aborted, unless it has been. @returns a function that removes the listener */
+  onOver(listener: () => void): () => void;
   /** Why it was aborted; null while it was not. */
   cause(): 'time' | 'caller' | null;
   leftMs(): number;
@@ -18,11 +20,14 @@ export interface Deadline {
 
 /** Starts a deadline. It must be ended. @param callers signals that end it as well */
 export function startDeadline(timeoutMs: number, callers: readonly (AbortSignal | undefined)[] = []): Deadline {
-  const controller = new AbortController();
+  let controller: AbortController | undefined;
+  const listeners = new Set<() => void>();
   let cause: 'time' | 'caller' | null = null;
   const abort = (why: 'time' | 'caller') => {
-    cause ??= why;
-    controller.abort();
+    if (cause !== null) return;
+    cause = why;
+    controller?.abort();
+    for (const listener of listeners) listener();
   };
   let endsAt = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -41,7 +46,15 @@ export function startDeadline(timeoutMs: number, callers: readonly (AbortSignal 
     else caller.addEventListener('abort', byCaller, { once: true });
   }
   return {
-    signal: controller.signal,
+    get signal() {
+      controller ??= new AbortController();
+      if (cause !== null) controller.abort();
+      return controller.signal;
+    },
+    onOver(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     cause: () => cause,
     leftMs: () => endsAt - performance.now(),
     restart,

@@ -67,7 +67,6 @@ export function openExchange(
   { deadline, callMs }: Pick<Bounds, 'deadline' | 'callMs'>,
 ): Promise<Opened | Broken> {
   const isSecure = server.protocol === 'https:';
-  const { signal } = deadline;
   const target = `${server.pathname.replace(/\/+$/, '')}${path}`;
   const span = openSpan(method, {
     kind: 'client',
@@ -91,7 +90,7 @@ export function openExchange(
     };
     let stage: Stage = 'queued';
     const fail = (error?: unknown) => settle(brokenBy(error, stage, deadline.cause()));
-    if (signal.aborted) {
+    if (deadline.cause() !== null) {
       fail();
       return;
     }
@@ -102,15 +101,16 @@ export function openExchange(
       path: target,
       method,
       agent,
-      signal,
-      headers: {
+      headers: rawHeaders({
+        Host: server.host,
         ...headers,
         Accept: accept,
         ...(acceptsGzip && { 'Accept-Encoding': 'gzip' }),
         'User-Agent': 'corral',
         ...(span && { traceparent: span.traceparent }),
-        ...(body && { 'Content-Type': body.type, 'Content-Length': body.bytes.length }),
-      },
+        ...(body && { 'Content-Type': body.type }),
+        ...lengthOf(method, body),
+      }),
     });
     request.once('socket', (socket) => {
       if (callMs !== undefined) deadline.restart(callMs);
@@ -127,21 +127,63 @@ export function openExchange(
       });
     });
     request.on('error', fail);
+    // A request that waits for a connection emits nothing before it has one, not even when it is destroyed.
+    const forget = deadline.onOver(() => {
+      fail();
+      request.destroy(new Error('the deadline is over'));
+    });
     // Whatever happens, there is an end. After a response it changes nothing.
-    request.once('close', () => fail());
-    // A request that waits for a connection emits nothing before it has one, not even when it is aborted.
-    signal.addEventListener('abort', () => fail(), { once: true });
+    request.once('close', () => {
+      forget();
+      fail();
+    });
     request.end(body?.bytes);
   });
 }
 
-/** Reads the rest of an answer as a whole. Never rejects. */
-export async function collect(opened: Opened, bounds: Bounds): Promise<Answered | Broken> {
-  const chunks: Buffer[] = [];
-  const failure = await consume(opened, bounds, (chunk) => chunks.push(chunk));
-  const { status, headers } = opened;
-  return failure ?? { kind: 'answered', status, headers, body: Buffer.concat(chunks) };
+/** Names and values in turns: Node.js takes them as they come, and adds neither `Host` nor the length. */
+function rawHeaders(headers: Readonly<Record<string, string | number>>): string[] {
+  const raw: string[] = [];
+  for (const name of Object.keys(headers)) raw.push(name, String(headers[name]));
+  return raw;
 }
+
+/** Without a length, Node.js would announce chunks for these methods, even if there are none. */
+const SENDS_LENGTH: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+function lengthOf(method: string, body: Outgoing['body']): { 'Content-Length'?: number } {
+  if (body !== undefined) return { 'Content-Length': body.bytes.length };
+  return SENDS_LENGTH.has(method) ? { 'Content-Length': 0 } : {};
+}
+
+/** Reads the rest of an answer as a whole, by its events: an iterator costs more than most answers. Never rejects. */
+export function collect(
+  { status, headers, body }: Opened,
+  { deadline, bodyBytesMax }: Bounds,
+): Promise<Answered | Broken> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const fail = (error?: unknown) => resolve(brokenBy(error, 'answering', deadline.cause()));
+    body.on('error', fail);
+    body.once('close', () => fail());
+    body.once('end', () => {
+      // A body of no announced length ends like any other when it is cut off.
+      if (deadline.cause() !== null) fail();
+      else resolve({ kind: 'answered', status, headers, body: Buffer.concat(chunks) });
+    });
+    body.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= bodyBytesMax) chunks.push(chunk);
+      else {
+        resolve(tooLarge(bodyBytesMax));
+        body.destroy();
+      }
+    });
+  });
+}
+
+const tooLarge = (bytesMax: number): Broken => ({ kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax });
 
 /** A server that is near sends faster than we parse: what else this process does must not wait for the last chunk. */
 const turnMsMax = 10;
@@ -167,9 +209,7 @@ export async function consume(
         turnBeganAt = performance.now();
       }
       bytes += chunk.length;
-      if (bytes > bodyBytesMax) {
-        return { kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax: bodyBytesMax };
-      }
+      if (bytes > bodyBytesMax) return tooLarge(bodyBytesMax);
       try {
         take(chunk);
       } catch (error) {
@@ -182,7 +222,7 @@ export async function consume(
   }
   if (refusal !== null) throw refusal.error;
   // A body of no announced length ends like any other when it is cut off.
-  return deadline.signal.aborted ? brokenBy(null, 'answering', deadline.cause()) : null;
+  return deadline.cause() !== null ? brokenBy(null, 'answering', deadline.cause()) : null;
 }
 
 function answerHeaders(headers: http.IncomingHttpHeaders): AnswerHeaders {

@@ -56,6 +56,21 @@ describe('a call', () => {
     expect(server?.requests[0]).toContain('Authorization: Bearer secret\r\n');
   });
 
+  it.each([
+    ['POST', 'Content-Length: 0\r\n'],
+    ['DELETE', ''],
+  ] as const)('states host and length of a %s without a body', async (method, length) => {
+    const endpoint = await endpointThat((socket) => socket.write(rawAnswer('200 OK', '{}')));
+    const deadline = startDeadline(50_000);
+
+    await exchange(endpoint, { method, path: '/' }, { deadline, bodyBytesMax: 100 });
+
+    deadline.end();
+    const [request = ''] = server?.requests ?? [];
+    expect(request).toContain(`Host: ${endpoint.server.host}\r\n`);
+    expect(request.match(/content-length: .*\r\n|transfer-encoding.*\r\n/gi)?.join('') ?? '').toBe(length);
+  });
+
   it('is certain not to have arrived when no server listens, or the name does not exist', async () => {
     const refused = await call(endpointOf(await closedUrl()));
     const unknown = await call(endpointOf('http://upstream.invalid'));

@@ -57,7 +57,8 @@ export function audienceOf(first: AbortSignal): Audience {
   const join = (gone: AbortSignal): void => {
     const leave = (): void => {
       here -= 1;
-      if (here === 0) all.abort();
+      // Without a reason, an error with a stack would be made for each write.
+      if (here === 0) all.abort(gone.reason);
     };
     here += 1;
     if (gone.aborted) leave();

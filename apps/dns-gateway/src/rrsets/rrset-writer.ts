@@ -9,8 +9,8 @@ import { type WriteWaitsDeps, writeWaits } from './write-waits.js';
 
 /** Identifies exact repetitions of a request. */
 function hashOf({ caller, upstream }: CheckedWrite): Buffer {
-  const hash = createHash('sha256');
-  for (const part of [caller.tokenId, upstream.method, ...upstream.segments]) hash.update(`${part}\0`);
+  const parts = [caller.tokenId, upstream.method, ...upstream.segments];
+  const hash = createHash('sha256').update(`${parts.join('\0')}\0`);
   return hash.update(upstream.body ?? '').digest();
 }
 

@@ -51,6 +51,12 @@ const lockOwner = {
   demo: { name: 'ledger-lock-demo', text: lockOf(owners.demo) },
 };
 
+/** The same lock without the columns, which the statement after it reads. */
+const lockOnly = {
+  team: { name: 'ledger-lock-only-team', text: 'SELECT FROM team WHERE id = $1 FOR NO KEY UPDATE' },
+  demo: { name: 'ledger-lock-only-demo', text: 'SELECT FROM demo WHERE id = $1 FOR NO KEY UPDATE' },
+};
+
 // One snapshot for the mirrored and the reserved counts. Otherwise a write that finishes in between would be counted
 // twice or not at all.
 const snapshot = (more = ''): string => `
@@ -166,7 +172,7 @@ async function beginAtOnce(pool: Pool, attempt: Attempt, stated: number): Promis
   const values = [...snapshotValues(attempt), ...entryValues(newWrite, options), ...limits];
   // Executed in order: the second statement takes its snapshot while the lock is held.
   const [, { rows }] = await inOneTrip<[object, Entered]>(pool, [
-    { ...lockOwner[kind], values: [id] },
+    { ...lockOnly[kind], values: [id] },
     { ...enterClear[kind], values },
   ]);
   return rows[0] === undefined ? null : begunAs(rows[0]);

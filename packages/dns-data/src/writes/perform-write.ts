@@ -1,9 +1,10 @@
 import type { WriteOutcome } from '@corral/hcloud';
+import { ahead } from './ahead.js';
 import type { WriteLease } from './new-write.js';
 import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
 import type { SettledOutcome } from './settle-write.js';
 import { settledAnswer } from './settled-answer.js';
-import { endOfAccepted, endOfRefused, type UpstreamAnswer } from './upstream-end.js';
+import { type Expectation, endOfAccepted, endOfRefused, expectationOf, type UpstreamAnswer } from './upstream-end.js';
 import type { WriteEnd, WriteLedger } from './write-ledger.js';
 
 export interface PerformWriteDeps {
@@ -67,8 +68,9 @@ export async function performWrite<NotBegun extends { readonly kind: string }>(
   const begun = await begin();
   if (!isBegun(begun)) return begun;
   const { lease } = begun;
+  const expectation = ahead(() => expectationOf(target.key, target.write, lease.current));
   const outcome = await send(lease);
-  const concluded = await conclude(deps, target, lease, outcome);
+  const concluded = await conclude(deps, { ...target, expectation }, lease, outcome);
   if (concluded.kind !== 'uncertain' || settle === undefined) return { kind: 'performed', lease, result: concluded };
   const settled = await settle(lease);
   if (settled !== null) return { kind: 'performed', lease, result: resultOf(target, lease, settled, concluded.reason) };
@@ -90,10 +92,16 @@ function resultOf(
   return { kind: 'settled', ...settledAnswer({ entryId, key, operation: write.operation, found }, at) };
 }
 
+interface Expected {
+  readonly key: RrsetKey;
+  readonly write: RrsetWrite;
+  readonly expectation: () => Expectation;
+}
+
 /** Records the outcome of the call in the ledger: the second transaction of a write. */
 async function conclude(
   deps: PerformWriteDeps,
-  { key, write }: { readonly key: RrsetKey; readonly write: RrsetWrite },
+  { key, write, expectation }: Expected,
   lease: WriteLease,
   outcome: WriteOutcome | null,
 ): Promise<PerformedWrite> {
@@ -106,10 +114,11 @@ async function conclude(
       await finish(deps, lease, key, { state: 'unsent', code: 'not_found' });
       return { kind: 'unnecessary' };
     case 'accepted': {
-      const end = endOfAccepted(key, write, lease.current, outcome);
+      const end = endOfAccepted(key, write, lease.current, outcome, expectation);
       if (end === null) return leaveUncertain('the answer lacks what answers to such a write have');
       await finish(deps, lease, key, end);
-      return { ...outcome, rrset: end.rrset, wasRemoved: end.wasRemoved ?? false, recheck: end.recheck };
+      const { kind, status, body } = outcome;
+      return { kind, status, body, rrset: end.rrset, wasRemoved: end.wasRemoved ?? false, recheck: end.recheck };
     }
     case 'refused': {
       const end = endOfRefused(write, lease.current, outcome);

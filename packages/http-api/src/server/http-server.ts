@@ -39,6 +39,7 @@ class Locals {
   budgets = undefined;
   route = undefined;
   bytes = undefined;
+  gone = undefined;
 }
 
 /**
