@@ -35,21 +35,6 @@ describe('waiting for work until a signal', () => {
     fail(new Error('too late'));
   });
 
-  it('calls back once, whoever ends it, and not those who no longer listen', () => {
-    const caller = new AbortController();
-    const deadline = startDeadline(50_000, [caller.signal]);
-    const heard: string[] = [];
-    deadline.onOver(() => heard.push('listener'));
-    deadline.onOver(() => heard.push('removed'))();
-
-    caller.abort();
-    deadline.restart(1);
-
-    expect(heard).toEqual(['listener']);
-    expect(deadline.signal.aborted).toBe(true);
-    deadline.end();
-  });
-
   it('leaves no listener on a longer-lived signal', async () => {
     const { signal } = new AbortController();
     await orAborted(Promise.resolve(), signal, () => gaveUp);
@@ -91,18 +76,21 @@ describe('a deadline', () => {
     for (const each of [deadline, later]) each.end();
   });
 
-  it('calls back once, whoever ends it, and not those who no longer listen', () => {
-    const caller = new AbortController();
-    const deadline = startDeadline(50_000, [caller.signal]);
+  it('calls back once, although its time and its callers end it, and not those who no longer listen', async () => {
+    const callers = [new AbortController(), new AbortController()] as const;
+    const deadline = startDeadline(
+      1,
+      callers.map(({ signal }) => signal),
+    );
     const heard: string[] = [];
     deadline.onOver(() => heard.push('listener'));
     deadline.onOver(() => heard.push('removed'))();
 
-    caller.abort();
-    deadline.restart(1);
+    await once(deadline.signal, 'abort');
+    for (const caller of callers) caller.abort();
 
     expect(heard).toEqual(['listener']);
-    expect(deadline.signal.aborted).toBe(true);
+    expect(deadline.cause()).toBe('time');
     deadline.end();
   });
 

@@ -144,7 +144,7 @@ export function openExchange(
 /** Names and values in turns: Node.js takes them as they come, and adds neither `Host` nor the length. */
 function rawHeaders(headers: Readonly<Record<string, string | number>>): string[] {
   const raw: string[] = [];
-  for (const name of Object.keys(headers)) raw.push(name, String(headers[name]));
+  for (const [name, value] of Object.entries(headers)) raw.push(name, String(value));
   return raw;
 }
 
@@ -164,19 +164,26 @@ export function collect(
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const fail = (error?: unknown) => resolve(brokenBy(error, 'answering', deadline.cause()));
+    const fail = (error?: unknown) => settle(brokenBy(error, 'answering', deadline.cause()));
+    const forget = deadline.onOver(() => fail());
+    const settle = (result: Answered | Broken): void => {
+      forget();
+      resolve(result);
+    };
+    // Its events have been, and the deadline may have been over before.
+    if (body.destroyed || deadline.cause() !== null) return fail();
     body.on('error', fail);
     body.once('close', () => fail());
     body.once('end', () => {
       // A body of no announced length ends like any other when it is cut off.
       if (deadline.cause() !== null) fail();
-      else resolve({ kind: 'answered', status, headers, body: Buffer.concat(chunks) });
+      else settle({ kind: 'answered', status, headers, body: Buffer.concat(chunks) });
     });
     body.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= bodyBytesMax) chunks.push(chunk);
       else {
-        resolve(tooLarge(bodyBytesMax));
+        settle(tooLarge(bodyBytesMax));
         body.destroy();
       }
     });

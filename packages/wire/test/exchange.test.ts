@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { exchange, mayHaveArrived, openAgent, startDeadline } from '../src/index.js';
+import { collect, exchange, mayHaveArrived, openAgent, openExchange, startDeadline } from '../src/index.js';
 
 let server: RawServer | undefined;
 let agents: { destroy(): void }[] = [];
@@ -145,5 +145,23 @@ describe('a call', () => {
     const done = await call(await endpointThat((socket) => socket.end('Bearer secret\r\n')));
 
     expect(JSON.stringify(done)).not.toContain('secret');
+  });
+});
+
+describe('an answer that is read late', () => {
+  const half = 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{}';
+  it.each([
+    ['was cut off', (socket: Socket) => socket.end(half), 50_000, { stage: 'answering', cause: 'error' }],
+    ['did not come in time', (socket: Socket) => socket.write(half), 1_000, { stage: 'waiting', cause: 'time' }],
+  ] as const)('ends, although its body %s before anybody read it', async (_what, answer, timeoutMs, broken) => {
+    const endpoint = await endpointThat(answer);
+    const deadline = startDeadline(timeoutMs);
+    const bounds = { deadline, bodyBytesMax: 100 };
+    const opened = await openExchange(endpoint, { method: 'GET', path: '/' }, bounds);
+    if (opened.kind !== 'opened') throw new Error(`It was broken at the stage ${opened.stage}.`);
+    await new Promise((resolve) => opened.body.once('close', resolve));
+
+    expect(await collect(opened, bounds)).toMatchObject({ kind: 'broken', ...broken });
+    deadline.end();
   });
 });

@@ -95,9 +95,9 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
     },
     async stop() {
       if (running === null) return { code: null, signal: null };
-      const wasRunning = isRunning;
+      const startedAt = performance.now();
       const ended = await end((process) => process.stop({ timeoutMs: STOP_MS }));
-      if (wasRunning && ended.signal === 'SIGKILL') throw new Error(`${name} did not end ${STOP_MS} ms after SIGTERM.`);
+      if (performance.now() - startedAt >= STOP_MS) throw new Error(`${name} did not end ${STOP_MS} ms after SIGTERM.`);
       return ended;
     },
     output: () => current().output(),

@@ -33,12 +33,17 @@ export function undoing(ends: Ends): () => Promise<void> {
 }
 
 /**
- * Runs all clean-up functions, last first. It may be called repeatedly.
+ * Runs all clean-up functions, last first, also after one that fails. It may be called repeatedly.
  *
- * @throws Error with the text of a function that hangs
+ * @throws Error with the text of a function that hangs. AggregateError if several fail
  */
 export async function undo(ends: Ends): Promise<void> {
-  for (const end of ends.splice(0).reverse()) await (nested.has(end) ? end() : endWithin(end));
+  const errors: unknown[] = [];
+  for (const end of ends.splice(0).reverse()) {
+    await (nested.has(end) ? end() : endWithin(end)).catch((error: unknown) => errors.push(error));
+  }
+  if (errors.length > 1) throw new AggregateError(errors, errors.map(String).join('\n'));
+  if (errors.length === 1) throw errors[0];
 }
 
 async function endWithin(end: () => Promise<unknown>): Promise<void> {

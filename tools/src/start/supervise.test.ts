@@ -16,19 +16,35 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('says why a program has ended, in the last words of its log', async () => {
+/** @returns what is said when the program ends */
+async function saidOf(program: string): Promise<string> {
   const [file, logFile] = [join(folder, 'program.mjs'), join(folder, 'program.log')];
-  await writeFile(
-    file,
-    "console.error('one'); console.error('program cannot start. Its port is taken.'); process.exit(1)",
-  );
-
+  await writeFile(logFile, 'words of an earlier run\n');
+  await writeFile(file, program);
   const readyUrl = await closedUrl();
   const said = await new Promise<string>((say) => {
-    supervised = supervise({ name: 'program', file, env: {}, readyUrl, logFile }, say);
+    supervised = supervise({ name: 'program', file, env: { LOG: logFile }, readyUrl, logFile }, say);
   });
+  return said.replace(logFile, 'LOG');
+}
 
-  expect(said).toBe(
-    `program exited (exit code 1). Restarting it; its log is ${logFile}, which ends with:\nprogram cannot start. Its port is taken.`,
-  );
+it.each([
+  [
+    'in the last words of its log',
+    "console.error('one'); console.error('It cannot start. Its port is taken.'); process.exit(1)",
+    '(exit code 1). Restarting it; its log is LOG, which ends with:\nIt cannot start. Its port is taken.',
+  ],
+  [
+    'without the version of Node.js, which ends a report',
+    "console.error('Error: odd\\n\\nNode.js v20.1.0'); process.exit(1)",
+    '(exit code 1). Restarting it; its log is LOG, which ends with:\nError: odd',
+  ],
+  ['but not with words of an earlier run', 'process.exit(3)', '(exit code 3). Restarting it; its log is LOG'],
+  [
+    'although its log is gone',
+    "(await import('node:fs')).rmSync(process.env.LOG); process.exit(4)",
+    '(exit code 4). Restarting it; its log is LOG',
+  ],
+])('says why a program has ended, %s', async (_how, program, said) => {
+  expect(await saidOf(program)).toBe(`program exited ${said}`);
 });

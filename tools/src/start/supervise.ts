@@ -35,8 +35,9 @@ export function supervise(spec: ProgramSpec, say: (line: string) => void): Super
       child = running.child;
       const how = await running.exited;
       if (stopping.signal.aborted) return;
+      const words = running.lastWords();
       say(
-        `${spec.name} exited (${how}). Restarting it; its log is ${spec.logFile}, which ends with:\n${lastLineOf(spec.logFile)}`,
+        `${spec.name} exited (${how}). Restarting it; its log is ${spec.logFile}${words === '' ? '' : `, which ends with:\n${words}`}`,
       );
       await pause(RESTART_MS, null, { signal: stopping.signal }).catch(() => undefined);
     }
@@ -62,8 +63,16 @@ export function supervise(spec: ProgramSpec, say: (line: string) => void): Super
   };
 }
 
-function start({ file, env, logFile }: ProgramSpec): { child: ChildProcess; exited: Promise<string> } {
+interface Started {
+  readonly child: ChildProcess;
+  readonly exited: Promise<string>;
+  /** The last line of its log. Empty if it has written none, or the log is gone. */
+  lastWords(): string;
+}
+
+function start({ file, env, logFile }: ProgramSpec): Started {
   const log = openSync(logFile, 'a', 0o600);
+  const { size } = fstatSync(log);
   const child = spawn(process.execPath, [file], {
     env: { ...process.env, ...env },
     detached: true, // Ctrl-C reaches us only: we end the programs in order
@@ -76,20 +85,25 @@ function start({ file, env, logFile }: ProgramSpec): { child: ChildProcess; exit
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   }).finally(callOff);
-  return { child, exited };
+  return { child, exited, lastWords: () => lastLineAfter(size, logFile) };
 }
 
-const LINE_MAX = 1_000;
+const WORDS_MAX = 4_000;
 
-/** The last line of a file, of which at most the last thousand bytes. */
-function lastLineOf(path: string): string {
-  const file = openSync(path, 'r');
+/** The last line after a position, within the last thousands of bytes. Node.js ends the report of an error with its version. */
+function lastLineAfter(start: number, path: string): string {
   try {
+    const file = openSync(path, 'r');
     const { size } = fstatSync(file);
-    const bytes = Buffer.alloc(Math.min(size, LINE_MAX));
+    const bytes = Buffer.alloc(Math.min(Math.max(0, size - start), WORDS_MAX));
     readSync(file, bytes, 0, bytes.length, size - bytes.length);
-    return bytes.toString('utf8').trimEnd().split('\n').at(-1) ?? '';
-  } finally {
     closeSync(file);
+    const lines = bytes
+      .toString('utf8')
+      .split('\n')
+      .filter((line) => line.trim() !== '' && !/^Node\.js v\d/.test(line));
+    return lines.at(-1) ?? '';
+  } catch {
+    return '';
   }
 }

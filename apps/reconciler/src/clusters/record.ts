@@ -7,6 +7,7 @@ import {
 } from '@corral/cluster-data';
 import type { ClusterId, ConnectionId, OperationId, OperationWaiting } from '@corral/contracts';
 import type { Pool } from '@corral/database';
+import { countAfterChange } from '../garden/count-nodes.js';
 import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Verdict } from './model.js';
@@ -191,7 +192,7 @@ export const recordStore = (pool: Pool) => {
              observed = CASE WHEN is_current THEN $20::jsonb ELSE observed END,
              revision = revision + reads_differently::int,
              updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
-             nodes_due_at = CASE WHEN $10 <> coalesce(observed_hash, '') THEN clock_timestamp() ELSE nodes_due_at END,
+             nodes_due_at = CASE WHEN $10 <> coalesce(observed_hash, '') THEN ${countAfterChange} ELSE nodes_due_at END,
              shoot_uid = coalesce(shoot_uid, $22), applied_generation = coalesce($23, applied_generation),
              applied_shoot_generation = coalesce($24, applied_shoot_generation),
              applied_at = CASE WHEN $23 IS NULL THEN applied_at ELSE $25 END,

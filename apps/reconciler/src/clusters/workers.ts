@@ -215,6 +215,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     concurrency: settings.concurrency,
     recurring: recurringJobs(settings),
     start(takeJobs) {
+      metrics.takingJobs.set(1);
       const helper = helpWhenLate({
         look: () => look({ task: WATCH, limit: MUCH_DUE + 1 }),
         takeJobs(isTaken) {

@@ -60,7 +60,7 @@ export function afterLook(before: Helping, now: DueLook | null, at: number): Hel
 
 export interface HelpDeps {
   readonly look: () => Promise<DueLook>;
-  /** Whether this process takes jobs. Called at each look. */
+  /** Whether this process takes jobs. Called at each look, because BullMQ may miss a single call that comes while it stops. */
   readonly takeJobs: (isTaken: boolean) => void;
   readonly log: Log;
 }

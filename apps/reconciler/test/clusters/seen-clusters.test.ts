@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { ObservedCluster } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { countNodes, countStore } from '../../src/garden/count-nodes.js';
+import { countAfterChange, countNodes, countStore } from '../../src/garden/count-nodes.js';
 import type { TestCluster, TestPool } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
@@ -282,6 +282,37 @@ describe('a count', () => {
     const inHours = ((dueAt?.getTime() ?? 0) - Date.now()) / HOUR_MS;
     expect(inHours).toBeGreaterThan(hours / 2);
     expect(inHours).toBeLessThan(hours * 1.5);
+  });
+
+  it('comes two seconds after a change, and is not put off by more changes', async () => {
+    const cluster = await aDueCluster();
+    const dueAfterChange = async (dueAt: string): Promise<number> => {
+      const { rows } = await at.pool.query(
+        'UPDATE cluster SET nodes_due_at = now() + $2::interval WHERE id = $1 RETURNING now()',
+        [cluster.id, dueAt],
+      );
+      await at.pool.query(`UPDATE cluster SET nodes_due_at = ${countAfterChange} WHERE id = $1`, [cluster.id]);
+      const left = await at.pool.query<{ ms: number }>(
+        'SELECT (extract(epoch FROM nodes_due_at - $2) * 1000)::float8 AS ms FROM cluster WHERE id = $1',
+        [cluster.id, rows[0].now],
+      );
+      return left.rows[0]?.ms ?? Number.NaN;
+    };
+
+    expect(await dueAfterChange('-1 s')).toBeCloseTo(-1_000, -1);
+    expect(await dueAfterChange('1 s')).toBeCloseTo(1_000, -1);
+    expect(await dueAfterChange('1 hour')).toBeGreaterThan(1_990);
+    expect(await dueAfterChange('1 hour')).toBeLessThan(HOUR_MS / 2);
+  });
+
+  it('is repeated if it ends when its claim does, because a change at that time does not show', async () => {
+    const cluster = await aDueCluster();
+    const due = (await store().claimDue(100, 1_000)).find(({ id }) => id === cluster.id);
+    if (due === undefined) throw new Error('The cluster was not due.');
+
+    await store().record(due, { counts, againMs: HOUR_MS });
+
+    expect(await at.row(cluster.id)).toMatchObject({ nodes_due_at: due.claimedUntil, node_counts: counts });
   });
 
   it('is repeated after a change during the count', async () => {
