@@ -10,12 +10,12 @@ import { type Verdict, verdictTable } from './verdicts.js';
 /** In the order of the table. Each starts its own installation, and returns its verdicts. */
 const parts = {
   dns: ({ isLong }) => benchDns({ seconds: isLong ? 5 : 2 }),
-  changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 5 }),
+  changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 4 }),
   reconcile: ({ isLong }) =>
     benchReconcile(
       isLong
         ? { seconds: 15, workers: [1, 2, 4], steady: { clusters: 10_000, settleSeconds: 60, seconds: 65 } }
-        : { seconds: 8, workers: [1, 4], steady: { clusters: 1_000, settleSeconds: 40, seconds: 22 } },
+        : { seconds: 8, workers: [1, 4], steady: { clusters: 1_000, settleSeconds: 32, seconds: 22 } },
     ),
   start: () => benchStart(),
   streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 10, streams: 1_000 }),

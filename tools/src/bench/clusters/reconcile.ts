@@ -22,7 +22,7 @@ const CHANGED_CLUSTERS = 200;
 /** Changes come for this long before they are measured: the code of a process that has just started is not compiled yet. */
 const WARM_UP_SECONDS = 10;
 /** So often all clusters are changed before convergence is measured, for the same reason. */
-const WARM_UPS = 6;
+const WARM_UPS = 5;
 /** So often it is measured. The one in the middle counts. */
 const BURSTS = 3;
 /** The aims. */

@@ -62,4 +62,4 @@ function fieldsChanged(place: string, before: object, after: object): FieldChang
 }
 
 /** Compares as canonical JSON. */
-const isSame = (one: unknown, other: unknown): boolean => canonicalize(one) === canonicalize(other);
+const isSame = (one: unknown, other: unknown): boolean => one === other || canonicalize(one) === canonicalize(other);
