@@ -14,7 +14,6 @@ const TEAMS = 10;
 const CLUSTERS = 20;
 const PER_SECOND = 50;
 const P99_MS = 100;
-/** Does not divide the number of clusters, so that each PUT is a change. */
 const MAXIMA = 47;
 
 /**
@@ -95,13 +94,16 @@ async function timed(act: () => Promise<void>): Promise<number> {
   return performance.now() - begunAt;
 }
 
-let changes = 0;
+/** How often each cluster was changed, by its place. */
+const changes = new Map<number, number>();
 
 /** Changes the clusters of one team one after the other, each time to something else. */
 async function change(teams: readonly Call[], index: number): Promise<void> {
-  changes += 1;
-  const name = `c${Math.floor(index / teams.length) % CLUSTERS}`;
-  await teams[index % teams.length]?.('PUT', `/clusters/${name}/`, { spec: clusterSpec(2 + (changes % MAXIMA)) });
+  const place = index % (teams.length * CLUSTERS);
+  const before = changes.get(place) ?? 0;
+  changes.set(place, before + 1);
+  const name = `c${Math.floor(place / teams.length)}`;
+  await teams[place % teams.length]?.('PUT', `/clusters/${name}/`, { spec: clusterSpec(2 + (before % MAXIMA)) });
 }
 
 async function measured(what: string, teams: readonly Call[], seconds: number): Promise<string[]> {
