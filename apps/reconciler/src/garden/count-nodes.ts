@@ -20,11 +20,10 @@ interface CountDeps {
 const BATCH = 8;
 /** Between the starts of two counts in milliseconds. Hundreds may be due at the same time, and passes are more urgent. */
 const APART_MS = 10;
-/** In seconds: a change of a cluster is reported several times, and one count at its end is enough. */
-const SETTLED_AFTER_S = 2;
+/** SQL: a change of a cluster is reported several times, and one count at its end is enough. */
+const onceSettled = "clock_timestamp() + interval '2 s'";
 /** SQL: when nodes are counted after a change, unless that is due earlier. */
-export const countAfterChange = `CASE WHEN nodes_due_at <= clock_timestamp() + interval '${SETTLED_AFTER_S} s' THEN nodes_due_at
-  ELSE clock_timestamp() + interval '${SETTLED_AFTER_S} s' END`;
+export const countAfterChange = `LEAST(nodes_due_at, ${onceSettled})`;
 /** Deadline of a count. The API servers of clusters may be slow, and must not block the others. */
 const ANSWER_MS = 10_000;
 const CLAIM_MS = 60_000;
@@ -162,7 +161,7 @@ export const countStore = (pool: Pool) => ({
        SET node_counts = $3::jsonb, revision = revision + differs::int,
            updated_at = CASE WHEN differs THEN clock_timestamp() ELSE updated_at END,
            nodes_due_at = CASE WHEN nodes_due_at IS DISTINCT FROM $4
-                                 OR nodes_due_at <= clock_timestamp() + interval '${SETTLED_AFTER_S} s' THEN nodes_due_at
+                                 OR nodes_due_at <= ${onceSettled} THEN nodes_due_at
                                ELSE clock_timestamp() + make_interval(secs => $5::float8 / 1000) END
        FROM (SELECT id AS counted_id, node_counts IS DISTINCT FROM $3::jsonb AS differs
              FROM cluster WHERE team_id = $1 AND id = $2 FOR NO KEY UPDATE) before
