@@ -107,7 +107,7 @@ describe('a write with an unknown outcome', () => {
     await at.workers.settleWrites(running());
 
     const finished = await ledgerOf(at.pool).finish(
-      { entryId: lost.entryId, fence: 1, current: null, recordsMax: 1 },
+      { entryId: lost.entryId, fence: 1, operation: 'set_records', current: null, recordsMax: 1 },
       lost.write.key,
       { state: 'completed', status: 201, body: '{}', rrset: '{"records":[{}]}', action: null, recheck: false },
     );
@@ -292,7 +292,7 @@ describe('the recheck', () => {
 
   /** The write was accepted, with an action of this status. */
   const accept = ({ entryId, write }: { entryId: number; write: NewWrite }, status: 'running' | 'error') =>
-    ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
+    ledgerOf(at.pool).finish({ entryId, fence: 1, operation: 'set_records', current: null, recordsMax: 1 }, write.key, {
       state: 'completed',
       status: 201,
       body: '{}',

@@ -192,14 +192,18 @@ describe('a later sync', () => {
       operation: 'set_records',
       body: { records: records('192.0.2.8') },
     });
-    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      state: 'completed',
-      status: 201,
-      body: '{}',
-      recheck: false,
-      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.8"}]}',
-      action: { id: 7, status: 'running', body: '{}' },
-    });
+    await ledgerOf(at.pool).finish(
+      { entryId, fence: 1, operation: 'set_records', current: null, recordsMax: 1 },
+      write.key,
+      {
+        state: 'completed',
+        status: 201,
+        body: '{}',
+        recheck: false,
+        rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.8"}]}',
+        action: { id: 7, status: 'running', body: '{}' },
+      },
+    );
 
     const fresh = await sync();
 

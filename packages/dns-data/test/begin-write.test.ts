@@ -77,7 +77,7 @@ describe('beginning a write', () => {
 
         const outcome = await given.ledger.begin(newWrite(team, name, asked), neverDelivered);
 
-        const expected = decideAdmission(asked, current, held, owner, ceiling);
+        const expected = decideAdmission(asked, { body: current, ceiling }, held, owner);
         if (expected.kind === 'refused') {
           expect(outcome).toMatchObject(expected);
           return;

@@ -1,6 +1,16 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type ActionStore, actionStore, type RrsetWrite, zoneSyncStore } from '../src/index.js';
-import { addOf, bodyOf, keyOf, mirrorFixture, neverDelivered, newWrite, writeAccepted } from './mirror-database.js';
+import { type ActionStore, actionStore, type RrsetWrite, settlementStore, zoneSyncStore } from '../src/index.js';
+import {
+  accepted,
+  addOf,
+  begin,
+  bodyOf,
+  keyOf,
+  mirrorFixture,
+  neverDelivered,
+  newWrite,
+  writeAccepted,
+} from './mirror-database.js';
 
 const given = mirrorFixture({ quota: { recordsPerTeam: 10, recordsPerDemo: 20, recordsPerRrset: 10 } });
 
@@ -144,6 +154,67 @@ describe('records added to a set whose deletion may fail', () => {
     ]);
     expect(rows.every((row) => row.records_ceiling === null)).toBe(true);
   });
+
+  it('count with the earlier ones even if the answer already told that they were added', async () => {
+    const name = `a.${given.team.slug}`;
+    await grow(name, 6);
+    const removal = await remove(name);
+    await write(name, addOf(2, 100), 2, 'success');
+
+    expect(await admits(3)).toBe(false);
+    await end(removal.id, 'success');
+    expect(await admits(8)).toBe(true);
+  });
+});
+
+describe('values that are added although the mirror has them', () => {
+  const replace = (name: string, count: number) =>
+    write(name, { operation: 'set_records', records: [{ value: '192.0.2.0' }] }, count);
+  const begins = async (name: string, count: number) =>
+    (await given.ledger.begin(newWrite(given.team, name, addOf(count)), neverDelivered)).kind === 'begun';
+
+  it('need room while the write that brought them may have failed', async () => {
+    const name = `a.${given.team.slug}`;
+    await grow(name, 10);
+    const { id } = await replace(name, 10);
+
+    expect(await begins(name, 1)).toBe(false);
+    await end(id, 'success');
+    expect(await begins(name, 1)).toBe(true); // the upstream refuses it
+  });
+
+  it('need room after that write failed, until the set is read', async () => {
+    const name = `a.${given.team.slug}`;
+    await grow(name, 10);
+    const { id, entryId } = await replace(name, 10);
+    await end(id, 'error');
+    expect(await begins(name, 1)).toBe(false);
+
+    await read(name, bodyOf(name, 10));
+    await settlementStore(given.database.pool).forgetRecheck(entryId);
+
+    expect(await begins(name, 1)).toBe(true);
+  });
+
+  it.each(['running', 'success'])(
+    'count twice if the upstream accepts them, until the set is read: %s',
+    async (status) => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 5);
+      const replaced = await replace(name, 5);
+      const lease = await begin(given.ledger, newWrite(given.team, name, addOf(2)));
+      const added = accepted(bodyOf(name, 5), { status, recheck: true });
+      await given.ledger.finish(lease, keyOf(name), added);
+      await end(added.action.id, 'success');
+      await end(replaced.id, 'error');
+      expect(await admits(4)).toBe(false);
+
+      await read(name, bodyOf(name, 6));
+
+      expect(await admits(5)).toBe(false);
+      expect(await admits(4)).toBe(true);
+    },
+  );
 });
 
 describe('a failed action', () => {

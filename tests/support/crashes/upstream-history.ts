@@ -48,14 +48,20 @@ export interface History {
   /** The result of the accepted writes, by `name/TYPE`. */
   readonly sets: ReadonlyMap<string, UpstreamRrset>;
   /** The most records that each team ever held, by the last label of their names. */
-  readonly peaks: ReadonlyMap<string, number>;
+  readonly peaks: ReadonlyMap<string, Peak>;
+}
+
+export interface Peak {
+  readonly records: number;
+  /** The number of the write that reached it first. */
+  readonly seq: number;
 }
 
 /** Replays the upstream log, starting from an empty zone. */
 export function replay(writes: readonly UpstreamWrite[]): History {
   const sets = new Map<string, UpstreamRrset>();
   const held = new Map<string, number>();
-  const peaks = new Map<string, number>();
+  const peaks = new Map<string, Peak>();
   for (const write of writes) {
     if (write.actionError !== null) continue;
     const before = sets.get(keyOf(write));
@@ -65,7 +71,7 @@ export function replay(writes: readonly UpstreamWrite[]): History {
     const owner = ownerOf(write.name);
     const count = (held.get(owner) ?? 0) + (now?.records.length ?? 0) - (before?.records.length ?? 0);
     held.set(owner, count);
-    peaks.set(owner, Math.max(count, peaks.get(owner) ?? 0));
+    if (count > (peaks.get(owner)?.records ?? 0)) peaks.set(owner, { records: count, seq: write.seq });
   }
   return { sets, peaks };
 }

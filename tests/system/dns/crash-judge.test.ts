@@ -171,7 +171,7 @@ describe('the replay of the log', () => {
 
     const { peaks, sets } = replay([{ ...aWrite(1), body }, aWrite(2, aDelete), aWrite(3)]);
 
-    expect(peaks).toEqual(new Map([['acme', 3]]));
+    expect(peaks).toEqual(new Map([['acme', { records: 3, seq: 1 }]]));
     expect([...sets.values()].map(({ records }) => records.length)).toEqual([1]);
   });
 

@@ -1,4 +1,4 @@
-import type { BeginOutcome, FirstCopy, WriteEnd } from '@corral/dns-data';
+import type { BeginOutcome, FirstCopy, WriteEnd, WriteLease } from '@corral/dns-data';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { keyedSemaphore } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
@@ -49,7 +49,7 @@ function startWriter(
     ledger: {
       begin: async (): Promise<BeginOutcome> => ({
         kind: 'begun',
-        lease: { entryId: ++entries, fence: 1, current: null, recordsMax: 0 },
+        lease: { entryId: ++entries, fence: 1, operation: 'set_records', current: null, recordsMax: 0 },
       }),
       finish: async (_lease, _key, end) => ends.push(end) > 0,
       release: async () => undefined,
@@ -150,7 +150,10 @@ describe('a repeated write', () => {
       begin: async (): Promise<BeginOutcome> => {
         begins += 1;
         if (begins === 1) return { kind: 'busy', entryId: 7, identical: true, isDue: false };
-        return { kind: 'begun', lease: { entryId: 8, fence: 1, current: null, recordsMax: 0 } };
+        return {
+          kind: 'begun',
+          lease: { entryId: 8, fence: 1, operation: 'set_records', current: null, recordsMax: 0 },
+        };
       },
     });
 
@@ -197,7 +200,13 @@ describe('writes to different sets', () => {
       begin: ({ key }) =>
         new Promise((resolve) => {
           entering.push(key.name);
-          const lease = { entryId: entering.length, fence: 1, current: null, recordsMax: 0 };
+          const lease: WriteLease = {
+            entryId: entering.length,
+            fence: 1,
+            operation: 'set_records',
+            current: null,
+            recordsMax: 0,
+          };
           admit.push(() => resolve({ kind: 'begun', lease }));
         }),
     });
@@ -265,7 +274,10 @@ describe('an upstream answer that cannot be recorded', () => {
 describe('a write to a set that another process is writing to', () => {
   it('is retried until the set is free or the deadline has passed', async () => {
     let busy = 3;
-    const begun: BeginOutcome = { kind: 'begun', lease: { entryId: 1, fence: 1, current: null, recordsMax: 0 } };
+    const begun: BeginOutcome = {
+      kind: 'begun',
+      lease: { entryId: 1, fence: 1, operation: 'set_records', current: null, recordsMax: 0 },
+    };
     const { writer, pauses, untilSent, answer } = startWriter({
       begin: async () => (busy-- > 0 ? { kind: 'busy', entryId: 1, identical: false, isDue: false } : begun),
     });

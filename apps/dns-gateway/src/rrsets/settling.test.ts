@@ -1,3 +1,4 @@
+import type { WriteLease } from '@corral/dns-data';
 import { UpstreamUnavailable } from '@corral/hcloud';
 import { describe, expect, it } from '@jest/globals';
 import { type SettlingDeps, settling, type UnknownWrite } from './settling.js';
@@ -9,7 +10,7 @@ const write: UnknownWrite = {
   bytes: Buffer.from('{"ttl":60}'),
   gone: new AbortController().signal,
 };
-const lease = { entryId: 1, fence: 1, current: null, recordsMax: 1 };
+const lease: WriteLease = { entryId: 1, fence: 1, operation: 'set_records', current: null, recordsMax: 1 };
 
 /** Time passes only in pauses. */
 function start(deps: Partial<SettlingDeps> = {}) {

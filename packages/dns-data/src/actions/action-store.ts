@@ -71,8 +71,8 @@ const recordStatement = `
   RETURNING entry.id, zone_id, name, type`;
 
 // The upstream applies writes to a set in order, so a later write's result depends on the earlier ones. Ceilings are
-// released in that order. The ceiling of a failed action, and all that follow it, stay until the set has been read
-// again.
+// released in that order. The ceiling of a failed action, or of a write that contradicted the mirror, and all that follow it, stay until
+// the set has been read again.
 const releaseStatement = `
   UPDATE dns_audit_entry AS entry SET records_ceiling = NULL
   FROM (
@@ -85,7 +85,8 @@ const releaseStatement = `
     AND NOT EXISTS (
       SELECT FROM dns_audit_entry AS earlier JOIN dns_action AS action ON action.audit_entry_id = earlier.id
       WHERE earlier.zone_id = entry.zone_id AND earlier.name = entry.name AND earlier.type = entry.type
-        AND earlier.id <= entry.id AND earlier.records_ceiling IS NOT NULL AND action.status <> 'success')`;
+        AND earlier.id <= entry.id AND earlier.records_ceiling IS NOT NULL
+        AND (action.status <> 'success' OR earlier.recheck_at IS NOT NULL))`;
 
 export const actionStore = (pool: Pool) => ({
   /** The requested actions that belong to the team or the demo, ordered by id. A demo's actions are not its team's. */

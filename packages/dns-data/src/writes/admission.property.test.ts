@@ -44,7 +44,7 @@ describe('decideAdmission', () => {
   it('admits up to the last record of the quota and refuses the next', () => {
     const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(4) }, null);
     const add = (count: number, held: number, of: OwnerQuota): unknown =>
-      decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, body, held, of);
+      decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, { body }, held, of);
 
     expect(add(1, 11, ofTeam)).toEqual({ kind: 'admitted', reserve: 1, recordsMax: 5 });
     expect(add(1, 12, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
@@ -55,7 +55,7 @@ describe('decideAdmission', () => {
 
   it('lets a team that an import took past its quota shrink but not grow', () => {
     const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(9) }, null);
-    const decide = (of: RrsetWrite): string => decideAdmission(of, body, 40, ofTeam).kind;
+    const decide = (of: RrsetWrite): string => decideAdmission(of, { body }, 40, ofTeam).kind;
 
     expect(decide({ operation: 'remove_records', records: valuesOf(1) })).toBe('admitted');
     expect(decide({ operation: 'set_records', records: valuesOf(8) })).toBe('admitted');
@@ -70,7 +70,16 @@ describe('decideAdmission', () => {
     const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(5) }, null);
     const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(5) };
 
-    expect(decideAdmission(again, body, 12, ofTeam)).toEqual({ kind: 'admitted', reserve: 0, recordsMax: 5 });
+    expect(decideAdmission(again, { body }, 12, ofTeam)).toEqual({ kind: 'admitted', reserve: 0, recordsMax: 5 });
+  });
+
+  it('reserves records for them while the upstream may have other values, because it may then accept them', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(2) }, null);
+    const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(3) };
+    const decide = (held: number): unknown => decideAdmission(again, { body, isInDoubt: true }, held, ofTeam);
+
+    expect(decide(9)).toEqual({ kind: 'admitted', reserve: 3, recordsMax: 5 });
+    expect(decide(10)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
   });
 });
 
@@ -86,7 +95,7 @@ function aLedger(owner: OwnerQuota) {
     begin(name: string, of: RrsetWrite) {
       if (pending.has(name)) return;
       const reserved = sum([...pending.values()].map(({ reserve }) => reserve));
-      const admission = decideAdmission(of, bodies.get(name) ?? null, sum(counts()) + reserved, owner);
+      const admission = decideAdmission(of, { body: bodies.get(name) ?? null }, sum(counts()) + reserved, owner);
       if (admission.kind === 'admitted') pending.set(name, { write: of, reserve: admission.reserve });
     },
     finish(name: string, accepted: boolean) {

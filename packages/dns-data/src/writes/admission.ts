@@ -26,28 +26,36 @@ export type Admission =
     }
   | { kind: 'refused'; limit: keyof RecordQuota; max: number };
 
+/** What is known of a set when a write to it begins. */
+export interface KnownRrset {
+  /** The mirrored body, null when absent. */
+  readonly body: string | null;
+  /** How many records it may have upstream. Above the mirrored count while earlier writes may fail. The default is that count. */
+  readonly ceiling?: number;
+  /** Whether the upstream may have other values than the mirror, because an earlier write may have failed. */
+  readonly isInDoubt?: boolean;
+}
+
 /**
  * Decides whether a write fits the quotas, and how many records to reserve until its outcome is known. A write that
  * adds nothing always fits, so a team that an import took past its limit can clean up.
  *
- * @param current the mirrored body of the set, null when absent
  * @param held the owner's records: those in the mirror, and those reserved for pending writes
- * @param ceiling how many records the set may have upstream; above the mirrored count while earlier writes may fail
  */
 export function decideAdmission(
   write: RrsetWrite,
-  current: string | null,
+  rrset: KnownRrset,
   held: number,
   { limit, quota }: OwnerQuota,
-  ceiling = recordCountOf(current),
 ): Admission {
-  const reach = reachOf(write, current, ceiling);
+  const { body, ceiling = recordCountOf(body) } = rrset;
+  const reach = reachOf(write, rrset, ceiling);
   const growth = reach - ceiling;
   if (growth > 0 && reach > quota.recordsPerRrset) {
     return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
   }
   if (growth > 0 && held + growth > quota[limit]) return { kind: 'refused', limit, max: quota[limit] };
-  const reserve = Math.max(0, reach - recordCountOf(current));
+  const reserve = Math.max(0, reach - recordCountOf(body));
   return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
 }
 
@@ -74,10 +82,16 @@ export function statedRecords(write: RrsetWrite): number | null {
 }
 
 /** How many records the set may have after the write, given up to `before` now; 0 when it adds none. */
-function reachOf(write: RrsetWrite, current: string | null, before: number): number {
+function reachOf(write: RrsetWrite, rrset: KnownRrset, before: number): number {
   if (write.operation !== 'add_records') return statedRecords(write) ?? 0;
   // Values that exist already add nothing. The upstream refuses them with an error that clients know.
-  const present = new Set(current === null ? [] : readRrsetBody(current).records.map((record) => record.value));
-  const added = write.records.filter((record) => !present.has(record.value)).length;
+  const added = write.records.length - (rrset.isInDoubt ? 0 : countPresent(write, rrset.body));
   return added === 0 ? 0 : before + added;
+}
+
+/** How many of the values that a write adds are already in the mirrored body. */
+export function countPresent(write: RrsetWrite, body: string | null): number {
+  if (write.operation !== 'add_records' || body === null) return 0;
+  const present = new Set(readRrsetBody(body).records.map((record) => record.value));
+  return write.records.filter((record) => present.has(record.value)).length;
 }

@@ -10,7 +10,15 @@ import {
   rowClock,
 } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
-import { type Admission, decideAdmission, type OwnerQuota, type RecordQuota, statedRecords } from './admission.js';
+import {
+  type Admission,
+  countPresent,
+  decideAdmission,
+  type KnownRrset,
+  type OwnerQuota,
+  type RecordQuota,
+  statedRecords,
+} from './admission.js';
 import { type DeliveryCheck, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
 import type { BeginOutcome, LedgerOptions, NewWrite } from './new-write.js';
 import { ceilingsOf, heldByActions, mirroredRecords, reservedRecords } from './records-held.js';
@@ -27,6 +35,8 @@ interface QuotaSnapshot extends LatestWrite {
   /** Whether a hold is in force. */
   held: boolean;
 }
+
+type Seen = QuotaSnapshot & Required<Pick<KnownRrset, 'isInDoubt'>>;
 
 interface Owner {
   readonly live: boolean;
@@ -175,7 +185,7 @@ async function beginAtOnce(pool: Pool, attempt: Attempt, stated: number): Promis
     { ...lockOnly[kind], values: [id] },
     { ...enterClear[kind], values },
   ]);
-  return rows[0] === undefined ? null : begunAs(rows[0]);
+  return rows[0] === undefined ? null : begunAs(attempt, rows[0]);
 }
 
 interface Entered {
@@ -191,7 +201,8 @@ async function beginInSteps(attempt: Attempt, tx: Queryable, commitWith: CommitW
     tx.query<QuotaSnapshot>({ ...readSnapshot, values: snapshotValues(attempt) }),
   ]);
   const seen = rows[0] as QuotaSnapshot;
-  const decided = decide(attempt, seen, locked.rows[0]);
+  const isInDoubt = countPresent(attempt.newWrite.write, seen.rrset) > 0 && (await isSetInDoubt(attempt.newWrite, tx));
+  const decided = decide(attempt, { ...seen, isInDoubt }, locked.rows[0]);
   if (decided.kind !== 'admitted') return decided;
   const entry = [key.zoneId, key.name, key.type, requestHash, decided.reserve, seen.rrset];
   const inserted = await commitWith(
@@ -201,7 +212,24 @@ async function beginInSteps(attempt: Attempt, tx: Queryable, commitWith: CommitW
     }),
   );
   const { id } = inserted.rows[0] as { id: number };
-  return begunAs({ id, rrset: seen.rrset, recordsMax: decided.recordsMax });
+  return begunAs(attempt, { id, rrset: seen.rrset, recordsMax: decided.recordsMax });
+}
+
+/**
+ * Whether the set may have other values upstream than in the mirror: the action of a write to it still runs, or has failed, and the set
+ * was not read since. Takes longer than the snapshot, and only writes that add values which the mirror already has depend on it.
+ */
+async function isSetInDoubt({ owner, key }: NewWrite, tx: Queryable): Promise<boolean> {
+  const { rows } = await tx.query<{ isInDoubt: boolean }>({
+    name: 'ledger-in-doubt',
+    text: `SELECT EXISTS (SELECT FROM dns_audit_entry
+                          WHERE zone_id = $1 AND name = $2 AND type = $3 AND recheck_at IS NOT NULL)
+               OR EXISTS (SELECT FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
+                          WHERE coalesce(action.demo_id, action.team_id) = $4 AND action.status = 'running'
+                            AND zone_id = $1 AND name = $2 AND type = $3) AS "isInDoubt"`,
+    values: [key.zoneId, key.name, key.type, owner.id],
+  });
+  return rows[0]?.isInDoubt === true;
 }
 
 const snapshotValues = ({ newWrite: { owner, key, requestHash }, options }: Attempt) => [
@@ -214,14 +242,15 @@ const snapshotValues = ({ newWrite: { owner, key, requestHash }, options }: Atte
   options.replayMs,
 ];
 
-const begunAs = ({ id, rrset, recordsMax }: Entered): BeginOutcome => {
-  return { kind: 'begun', lease: { entryId: id, fence: 1, current: rrset, recordsMax } };
+const begunAs = ({ newWrite: { write } }: Attempt, { id, rrset, recordsMax }: Entered): BeginOutcome => {
+  const { operation } = write;
+  return { kind: 'begun', lease: { entryId: id, fence: 1, operation, current: rrset, recordsMax } };
 };
 
 type Decided = Exclude<BeginOutcome, { kind: 'begun' }> | Extract<Admission, { kind: 'admitted' }>;
 
 /** What becomes of a write, by what was read under the lock of its owner. */
-function decide({ options, newWrite, wasDelivered }: Attempt, seen: QuotaSnapshot, locked: Owner | undefined): Decided {
+function decide({ options, newWrite, wasDelivered }: Attempt, seen: Seen, locked: Owner | undefined): Decided {
   const { owner, write } = newWrite;
   if (seen.held) return { kind: 'held' };
   if (!locked?.live && write.operation !== 'delete') return { kind: 'ended' };
@@ -236,18 +265,15 @@ function decide({ options, newWrite, wasDelivered }: Attempt, seen: QuotaSnapsho
 }
 
 /** Records freed by earlier writes count as used while their actions may fail. */
-function admit(write: RrsetWrite, seen: QuotaSnapshot, owner: OwnerQuota) {
-  const { rrset, records, reserved, reserved_by_actions: ofActions } = seen;
-  const ceiling = ceilingOf(seen);
-  const admission = decideAdmission(write, rrset, records + reserved + ofActions, owner, ceiling);
-  const isBlockedByActions = admission.kind === 'refused' && (ofActions > 0 || ceiling > recordCountOf(rrset));
+function admit(write: RrsetWrite, seen: Seen, owner: OwnerQuota) {
+  const { rrset: body, records, reserved, reserved_by_actions: ofActions } = seen;
+  const rrset = { body, ceiling: Math.max(recordCountOf(body), seen.ceiling ?? 0), isInDoubt: seen.isInDoubt };
+  const admission = decideAdmission(write, rrset, records + reserved + ofActions, owner);
+  const isBlockedByActions = admission.kind === 'refused' && (ofActions > 0 || rrset.ceiling > recordCountOf(body));
   const reservedByActions =
-    isBlockedByActions && decideAdmission(write, rrset, records + reserved, owner).kind === 'admitted';
+    isBlockedByActions && decideAdmission(write, { body }, records + reserved, owner).kind === 'admitted';
   return { admission, reservedByActions };
 }
-
-/** The most records that the set may have before the write. */
-const ceilingOf = ({ rrset, ceiling }: QuotaSnapshot): number => Math.max(recordCountOf(rrset), ceiling ?? 0);
 
 /** @param recordsMax the team's own quota; without it, that of the installation applies */
 function quotaOf({ kind }: RrsetOwner, quota: RecordQuota, recordsMax: number | null = null): OwnerQuota {

@@ -1,5 +1,5 @@
 import type { RecordQuota } from './admission.js';
-import type { RrsetKey, RrsetOwner, RrsetWrite } from './rrset-write.js';
+import type { RrsetKey, RrsetOwner, RrsetWrite, RrsetWriteKind } from './rrset-write.js';
 
 /** A write to be entered into the ledger. */
 export interface NewWrite {
@@ -27,6 +27,7 @@ export interface LedgerOptions {
 export interface WriteLease {
   readonly entryId: number;
   readonly fence: number;
+  readonly operation: RrsetWriteKind;
   /** The mirrored body when the write began. It cannot change while the entry is pending. */
   readonly current: string | null;
   /** The most records the set may have upstream, whether or not this write and earlier ones take effect. */

@@ -135,7 +135,15 @@ export const writeLedger = (pool: Pool, options: LedgerOptions) => ({
 });
 export type WriteLedger = ReturnType<typeof writeLedger>;
 
-/** The records the set has if the action fails, where that is more than if it succeeds. */
-function ceilingOf({ recordsMax }: WriteLease, { rrset, action }: Extract<WriteEnd, { state: 'completed' }>) {
-  return action?.status === 'running' && recordsMax > recordCountOf(rrset) ? recordsMax : null;
+type Completed = Extract<WriteEnd, { state: 'completed' }>;
+
+/**
+ * The most records that the set may have while it is not certain that this write and earlier ones took effect. Null when the mirror has
+ * no fewer, or when it is certain.
+ */
+function ceilingOf({ operation, recordsMax }: WriteLease, { rrset, action }: Completed): number | null {
+  if (action === null || action.status === 'error') return null;
+  // Records were added to those of earlier writes, whatever became of these. Other writes add none, or state all of the set.
+  const isCertain = action.status === 'success' && operation !== 'add_records';
+  return !isCertain && recordsMax > recordCountOf(rrset) ? recordsMax : null;
 }
