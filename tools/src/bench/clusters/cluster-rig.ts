@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { connectGarden, type GardenClient } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { freePort, type RunningProcess } from '@corral/testing';
+import { exchange } from '../load/exchange.js';
 import { API_IMAGE_OPTIONS, RECONCILER_IMAGE_OPTIONS, type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
 
 export const TEAM = 'bench';
@@ -233,18 +235,17 @@ export async function signInAs(baseUrl: string, email: string): Promise<string> 
   return cookie;
 }
 
-const caller =
-  (teamUrl: string, cookie: string): Call =>
-  async (method, path, body) => {
-    const answer = await fetch(`${teamUrl}${path}`, {
-      method,
-      headers: { cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`);
-    return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+const caller = (teamUrl: string, cookie: string): Call => {
+  const agent = new Agent({ keepAlive: true });
+  return async (method, path, body) => {
+    const sent = body === undefined ? '' : JSON.stringify(body);
+    const about = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(sent)) };
+    const headers = { cookie, ...(body === undefined ? {} : about) };
+    const { status, text } = await exchange({ url: `${teamUrl}${path}`, method, headers, sent }, agent);
+    if (status >= 300) throw new Error(`${method} ${path} was answered ${status}: ${text}`);
+    return { status, body: text === '' ? null : JSON.parse(text) };
   };
+};
 
 function gardenCallsIn(calls: unknown): Record<string, number> {
   const { byRoute } = calls as { byRoute: Record<string, number> };

@@ -1,5 +1,6 @@
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent } from 'node:http';
 import type { Pool } from '@corral/database';
+import { exchange } from '../load/exchange.js';
 
 /** One of the two installations that are compared: a database, and the services on it. */
 export interface Site {
@@ -76,29 +77,4 @@ function encoded({ api, body, headers = {}, as }: Asked, { cookies, dnsToken }: 
   own['content-type'] = body instanceof URLSearchParams ? 'application/x-www-form-urlencoded' : 'application/json';
   own['content-length'] = String(Buffer.byteLength(text));
   return { headers: own, text };
-}
-
-interface Exchange {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Record<string, string>;
-  readonly sent: string;
-  readonly isEndless: boolean;
-}
-
-function exchange({ url, method, headers, sent, isEndless }: Exchange, agent: Agent) {
-  return new Promise<{ status: number; text: string; location: string }>((resolve, reject) => {
-    const asking = request(url, { method, headers, agent }, (response: IncomingMessage) => {
-      let text = '';
-      const end = () => resolve({ status: response.statusCode ?? 0, text, location: response.headers.location ?? '' });
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text += part;
-        if (!isEndless) return;
-        end();
-        asking.destroy();
-      });
-      response.on('end', end).on('error', reject);
-    });
-    asking.on('error', reject).end(sent);
-  });
 }
