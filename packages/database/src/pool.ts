@@ -28,6 +28,11 @@ export interface PoolOptions {
   readonly idleInTransactionMs?: number;
   /** Whether Postgres refuses every change. Default: no. */
   readonly isReadOnly?: boolean;
+  /**
+   * Whether Postgres plans a prepared statement once for any values, even if it estimates that a plan for the given ones is cheaper, as it
+   * does for all of a session once it has. For statements that find their rows by keys. Default: no.
+   */
+  readonly plansOnce?: boolean;
   /** Called when an idle connection breaks. The pool replaces it. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -61,6 +66,12 @@ export function connectPool(options: PoolOptions): Pool {
   // The borrower of a connection sees the failure in its next statement. Without a listener an error event would end
   // the process, and not every borrower listens all the time (Prisma's adapter does not).
   pool.on('connect', (client) => client.on('error', () => undefined));
+  // Not as an option of the connection, which poolers refuse. Sent along with the first statement, which fails with it.
+  if (options.plansOnce === true) {
+    pool.on('connect', (client) => {
+      client.query('SET plan_cache_mode = force_generic_plan').catch(() => undefined);
+    });
+  }
   return pool;
 }
 

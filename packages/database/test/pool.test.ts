@@ -18,6 +18,24 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.end().catch(() => undefined)));
 });
 
+describe('a prepared statement', () => {
+  it.each([
+    ['is planned for the given values at first', {}, { generic: 0, custom: 3 }],
+    ['is planned once for any values on a pool for that', { plansOnce: true }, { generic: 3, custom: 0 }],
+  ])('%s', async (_what, options, planned) => {
+    const pool = opened({ connectionsMax: 1, ...options });
+    const statement = { name: 'find-thing', text: 'SELECT id FROM thing WHERE id = $1' };
+    for (let id = 101; id <= 103; id += 1) await pool.query({ ...statement, values: [id] });
+
+    const { rows } = await pool.query(
+      `SELECT generic_plans::int AS generic, custom_plans::int AS custom FROM pg_prepared_statements WHERE name = $1`,
+      [statement.name],
+    );
+
+    expect(rows).toEqual([planned]);
+  });
+});
+
 describe('inTransaction', () => {
   it('commits the work and returns its value', async () => {
     const pool = opened();
