@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { ConfigError } from './config.js';
 
 /** From sysexits.h: the configuration is wrong, so a restart without a change is pointless. */
@@ -11,7 +10,6 @@ export const EXIT_CONFIG = 78;
  * @param name of the process, at the start of the text
  */
 export async function startOrExit(name: string, start: () => unknown): Promise<void> {
-  keepCompiledCode();
   try {
     await start();
   } catch (error) {
@@ -19,17 +17,6 @@ export async function startOrExit(name: string, start: () => unknown): Promise<v
     process.exit(error instanceof ConfigError ? EXIT_CONFIG : 1);
   }
 }
-
-/**
- * Turns off the collections with which V8 gives memory back once a process has nothing to do. They also collect the hidden classes of objects
- * that exist only during a request, and with them the code that was compiled for these: the next thousands of requests would take up to
- * twice the CPU time. V8 reads this flag when it plans such a collection; no option of Node.js does the same.
- */
-function keepCompiledCode(): void {
-  setFlagsFromString(`--gc-memory-reducer-start-delay-ms=${INT32_MAX}`);
-}
-
-const INT32_MAX = 2 ** 31 - 1;
 
 function startErrorText(error: unknown): string {
   if (error instanceof ConfigError) return error.message;

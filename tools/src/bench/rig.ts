@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { getPriority, setPriority, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,18 +9,15 @@ export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '.
 
 export const UNLIMITED = '1000000000';
 
-/** What the image of the reconciler gives to Node.js: `infra/Dockerfile`. */
-export const RECONCILER_IMAGE_OPTIONS = '--v8-pool-size=1';
-/** What the image of the cluster API gives to Node.js. */
-export const API_IMAGE_OPTIONS = '--max-semi-space-size=4 --v8-pool-size=1';
-
 /** The parts of every benchmark: its own durable Postgres, and real processes that log to files. */
 export interface Rig {
   /** A folder that is removed with the rig. */
   readonly folder: string;
   readonly databaseUrl: string;
   readonly pool: Pool;
-  /** Starts a built program and waits until it answers. It ends with the rig at the latest. */
+  /**
+   * Starts a built program, a service with the options of its image, and waits until it answers. It ends with the rig at the latest.
+   */
   run(file: string, env: Record<string, string>, readyUrl: string): Promise<RunningProcess>;
   /** Clean-up that runs when the rig ends. */
   onStop(stop: () => Promise<unknown>): void;
@@ -56,10 +53,11 @@ export async function startRig({ countsStatements = false } = {}): Promise<Rig> 
         command: 'sh',
         args: [
           '-c',
-          'exec "$0" "$1" >"$2" 2>&1',
-          process.execPath,
-          join(repository, file),
+          'exec "$@" >"$0" 2>&1',
           `${folder}/${stops.length}.log`,
+          process.execPath,
+          ...imageOptionsOf(file),
+          join(repository, file),
         ],
         env: { NODE_ENV: 'production', ...env },
         readyUrl,
@@ -72,6 +70,16 @@ export async function startRig({ countsStatements = false } = {}): Promise<Rig> 
       for (const stop of stops) await stop();
     },
   };
+}
+
+/** What the image of a service gives to Node.js; nothing for other programs. */
+function imageOptionsOf(file: string): string[] {
+  const app = /^apps\/([^/]+)\//.exec(file)?.[1];
+  if (app === undefined) return [];
+  const stage = readFileSync(join(repository, 'infra', 'Dockerfile'), 'utf8').split(` AS ${app}\n`)[1] ?? '';
+  const command = /^CMD (\["node", .*\])$/m.exec(stage)?.[1];
+  if (command === undefined) throw new Error(`infra/Dockerfile has no command for ${app}`);
+  return (JSON.parse(command) as string[]).slice(1, -1);
 }
 
 const BEHIND_ALL = 19;

@@ -8,7 +8,7 @@ import { connectGarden, type GardenClient } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { freePort, type RunningProcess } from '@corral/testing';
 import { exchange } from '../load/exchange.js';
-import { API_IMAGE_OPTIONS, RECONCILER_IMAGE_OPTIONS, type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
+import { type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
 
 export const TEAM = 'bench';
 const REF = 'main';
@@ -114,7 +114,6 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       'apps/cluster-api/dist/main.js',
       {
         ...shared,
-        NODE_OPTIONS: API_IMAGE_OPTIONS,
         PUBLIC_URL: baseUrl,
         HOST: '127.0.0.1',
         PORT: String(port),
@@ -148,7 +147,6 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     const env = {
       ...shared,
       ...(kubeconfigs === undefined ? {} : { GARDEN_KUBECONFIG: kubeconfigs.reconciler }),
-      NODE_OPTIONS: RECONCILER_IMAGE_OPTIONS,
       DNS_ZONE_NAME: 'bench.test',
       HCLOUD_TOKEN: token,
       METRICS_PORT: String(port),

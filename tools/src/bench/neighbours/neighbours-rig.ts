@@ -6,7 +6,7 @@ import { freePort, redisForTests, waitFor } from '@corral/testing';
 import { clusterSpec, signInAs, speed } from '../clusters/cluster-rig.js';
 import { type ProcessGroups, parentOf } from '../load/cpu-shares.js';
 import { bearer } from '../load/load.js';
-import { API_IMAGE_OPTIONS, type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
+import { type Rig, startRig, UNLIMITED, yieldCores } from '../rig.js';
 
 export const ZONE = 'bench.test';
 const DEMO_ZONE = 'demos.test';
@@ -116,7 +116,6 @@ async function startServices({ folder, databaseUrl, run }: Rig, more: Record<str
     PUBLIC_URL: at(ports.api),
     NODE_ENV: 'development',
     DEV_SIGN_IN: 'true',
-    NODE_OPTIONS: API_IMAGE_OPTIONS,
   };
   const started = await Promise.all([
     run('apps/reconciler/dist/main.js', reconciler, `${at(ports.worker)}/readyz`),
