@@ -81,12 +81,12 @@ export interface AppDeps
     Pick<AccountHandlerDeps, 'issuerCalls'>,
     Pick<TokenHandlerDeps, 'issuerKeys'> {
   readonly config: AppConfig;
-  /** For reads and single short statements. Changes have their own connections. */
+  /** For reads and single short statements. Its transactions use the connections for changes. */
   readonly prisma: Prisma;
-  /** The connections of `prisma`, for frequent statements. */
+  /** The connections of the former, for frequent statements. */
   readonly pool: Pool;
   /** For changes. `connections`: the maximum number of concurrent changes. */
-  readonly changes: { readonly prisma: Prisma; readonly pool: Pool; readonly connections: number };
+  readonly changes: { readonly pool: Pool; readonly connections: number };
   readonly sessionUse: Pick<UseRecorder, 'note'>;
   readonly accounts: AccountVerifier;
   readonly accountUse: Pick<UseRecorder, 'note'>;
@@ -172,7 +172,12 @@ const before =
 
 type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'> & Pick<ClusterHandlerDeps, 'changeTeamDirectly'>;
 
-function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'changes' | 'metrics'>): Changes {
+function buildChanges({
+  config,
+  prisma,
+  changes,
+  metrics,
+}: Pick<AppDeps, 'config' | 'prisma' | 'changes' | 'metrics'>): Changes {
   const turns = changeTurns(config.changes, { concurrency: changes.connections, after: systemClock.after });
   metrics.gauge({
     name: 'corral_changes_waiting_count',
@@ -181,7 +186,7 @@ function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'ch
       this.set(turns.countWaiting());
     },
   });
-  return { turns, ...teamChanges(changes, turns) };
+  return { turns, ...teamChanges({ prisma, pool: changes.pool }, turns) };
 }
 
 function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, RequestHandler>> {

@@ -24,6 +24,7 @@ export {
 } from './pool.js';
 export {
   connectPrisma,
+  connectPrismaTo,
   connectReadingPrisma,
   noJson,
   type Prisma,

@@ -23,8 +23,6 @@ export interface SignInConfig {
 export interface SignInHandlerDeps {
   readonly config: SignInConfig;
   readonly prisma: Prisma;
-  /** The connection pool for changes. */
-  readonly changes: { readonly prisma: Prisma };
   readonly changeTeam: ChangeTeam;
   /** Schedules work that uses a connection for changes but changes no team. */
   readonly turns: Pick<Turns, 'take'>;
@@ -41,7 +39,6 @@ export interface SignInHandlerDeps {
 export function buildSignInHandlers({
   config,
   prisma,
-  changes,
   changeTeam,
   turns,
   sessions,
@@ -50,7 +47,7 @@ export function buildSignInHandlers({
   oidc,
   now,
 }: SignInHandlerDeps) {
-  const store = identityStore(changes.prisma);
+  const store = identityStore(prisma);
   // A sign-in completes even when the client disconnects.
   const always = new AbortController().signal;
   const cookies = sessionCookies(config.secureCookies);
