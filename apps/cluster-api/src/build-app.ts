@@ -83,7 +83,7 @@ export interface AppDeps
   readonly config: AppConfig;
   /** For reads and single short statements. Its transactions use the connections for changes. */
   readonly prisma: Prisma;
-  /** The connections of the former, for frequent statements. */
+  /** For frequent reads and single statements. */
   readonly pool: Pool;
   /** For changes. `connections`: the maximum number of concurrent changes. */
   readonly changes: { readonly pool: Pool; readonly connections: number };

@@ -1,16 +1,8 @@
 import type { WriteOutcome } from '@corral/hcloud';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  actionStore,
-  effectOf,
-  performWrite,
-  type RrsetWrite,
-  settlementStore,
-  settleWrite,
-  zoneSyncStore,
-} from '../src/index.js';
-import { keyOf, mirrorFixture, neverDelivered, newWrite, type TestTeam } from './mirror-database.js';
+import { actionStore, effectOf, performWrite, type RrsetWrite, settlementStore, settleWrite } from '../src/index.js';
+import { keyOf, mirrorFixture, neverDelivered, newWrite, observeLater, type TestTeam } from './mirror-database.js';
 
 const RECORDS_PER_TEAM = 4;
 const given = mirrorFixture({ quota: { recordsPerTeam: RECORDS_PER_TEAM, recordsPerDemo: 0, recordsPerRrset: 10 } });
@@ -177,25 +169,6 @@ function aService(team: TestTeam, upstream: ReturnType<typeof anUpstream>) {
       if (ended !== undefined) await actionStore(pool).recordActions([{ ...ended, body: '{}' }]);
     },
 
-    /** All that is known of writes is a second older than the reading. */
-    async read(of: string): Promise<void> {
-      for (const [table, column] of [
-        ['dns_action', 'checked_at'],
-        ['dns_audit_entry', 'completed_at'],
-      ]) {
-        await pool.query(`UPDATE ${table} SET ${column} = ${column} - interval '1 second' WHERE team_id = $1`, [
-          team.id,
-        ]);
-      }
-      const sync = zoneSyncStore(pool);
-      const name = nameOf(of);
-      const reading = { key: keyOf(name), found: upstream.setAt(name), readAt: await sync.readClock() };
-      const { result } = await sync.observe(reading, { graceMs: 60_000, purpose: 'sync' });
-      if (result === 'skipped') return;
-      await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE team_id = $1 AND name = $2', [
-        team.id,
-        name,
-      ]);
-    },
+    read: (of: string): Promise<void> => observeLater(pool, nameOf(of), upstream.setAt(nameOf(of))),
   };
 }

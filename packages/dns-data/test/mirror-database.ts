@@ -14,6 +14,7 @@ import {
   type WriteLease,
   type WriteLedger,
   writeLedger,
+  zoneSyncStore,
 } from '../src/index.js';
 
 export const ZONE_ID = 7001;
@@ -174,4 +175,26 @@ export async function writeAccepted(
   const end = accepted(rrset, more);
   await ledger.finish(lease, write.key, end);
   return { id: end.action.id, entryId: lease.entryId };
+}
+
+/**
+ * Observes what the upstream states of a set, one second after everything that is known of it. As the reconciler does, it then forgets
+ * that the set is to be read again.
+ */
+export async function observeLater(pool: Pool, name: string, found: string | null): Promise<void> {
+  const set = [ZONE_ID, name];
+  const isOfSet = `zone_id = $1 AND name = $2 AND type = 'A'`;
+  await pool.query(
+    `UPDATE dns_action SET checked_at = checked_at - interval '1 second'
+     WHERE audit_entry_id IN (SELECT id FROM dns_audit_entry WHERE ${isOfSet})`,
+    set,
+  );
+  await pool.query(
+    `UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 second' WHERE ${isOfSet}`,
+    set,
+  );
+  const sync = zoneSyncStore(pool);
+  const reading = { key: keyOf(name), found, readAt: await sync.readClock() };
+  const { result } = await sync.observe(reading, { graceMs: 60_000, purpose: 'sync' });
+  if (result !== 'skipped') await pool.query(`UPDATE dns_audit_entry SET recheck_at = NULL WHERE ${isOfSet}`, set);
 }

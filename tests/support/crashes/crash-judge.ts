@@ -42,7 +42,7 @@ export async function expectNothingLostOrInvented(
   expect(entries.filter((entry) => entry.state === 'pending')).toEqual([]);
   expect(chaos.answered.filter((answered) => !tookEffect(answered, writes, entries))).toEqual([]);
   expect(driftWithoutCause(writes, entries)).toEqual([]);
-  expect([...history.peaks].flatMap(aboveQuota(writes, recordsPerTeam))).toEqual([]);
+  expect(aboveQuota(history.peaks, writes, recordsPerTeam)).toEqual([]);
   const stated = await system.cloud.stated();
   for (const team of system.teams) expect(await readMirror(system, team)).toEqual(ownSets(stated, team));
   expect(comparable(stated)).toEqual(comparable(history.sets));
@@ -112,19 +112,14 @@ function driftWithoutCause(writes: readonly UpstreamWrite[], entries: readonly E
   return entries.filter((entry) => entry.actor === 'upstream' && !failed.has(keyOf(entry)));
 }
 
-/** For a team that had more records than its quota: the last writes to its sets until then. */
-const aboveQuota =
-  (writes: readonly UpstreamWrite[], recordsPerTeam: number) =>
-  ([slug, { records, seq }]: [string, Peak]) =>
-    records <= recordsPerTeam
-      ? []
-      : [
-          {
-            slug,
-            records,
-            writes: writes.filter((write) => ownerOf(write.name) === slug && write.seq <= seq).slice(-40),
-          },
-        ];
+/** Teams that had more records than their quota, with the last writes to their sets until then. */
+const aboveQuota = (peaks: ReadonlyMap<string, Peak>, writes: readonly UpstreamWrite[], recordsPerTeam: number) =>
+  [...peaks]
+    .filter(([, { records }]) => records > recordsPerTeam)
+    .map(([slug, { records, seq }]) => {
+      const until = writes.filter((write) => ownerOf(write.name) === slug && write.seq <= seq);
+      return { slug, records, writes: until.slice(-40) };
+    });
 
 /** The sets of the teams, on which the list of the upstream and our replay of its log must agree. */
 function comparable(sets: ReadonlyMap<string, unknown>): Record<string, object> {

@@ -237,8 +237,7 @@ const caller = (teamUrl: string, cookie: string): Call => {
   const agent = new Agent({ keepAlive: true });
   return async (method, path, body) => {
     const sent = body === undefined ? '' : JSON.stringify(body);
-    const about = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(sent)) };
-    const headers = { cookie, ...(body === undefined ? {} : about) };
+    const headers = { cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const { status, text } = await exchange({ url: `${teamUrl}${path}`, method, headers, sent }, agent);
     if (status >= 300) throw new Error(`${method} ${path} was answered ${status}: ${text}`);
     return { status, body: text === '' ? null : JSON.parse(text) };

@@ -75,6 +75,5 @@ function encoded({ api, body, headers = {}, as }: Asked, { cookies, dnsToken }: 
   if (body instanceof URLSearchParams) own.origin = url;
   const text = body instanceof URLSearchParams ? String(body) : JSON.stringify(body);
   own['content-type'] = body instanceof URLSearchParams ? 'application/x-www-form-urlencoded' : 'application/json';
-  own['content-length'] = String(Buffer.byteLength(text));
   return { headers: own, text };
 }

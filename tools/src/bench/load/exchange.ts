@@ -4,7 +4,7 @@ export interface Exchange {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty for none. */
+  /** Empty for none. Node.js adds the header with its length. */
   readonly sent: string;
   /** An endless answer has arrived with its first bytes, and is then left. */
   readonly isEndless?: boolean;
