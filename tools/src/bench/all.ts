@@ -10,7 +10,7 @@ import { type Verdict, verdictTable } from './verdicts.js';
 /** In the order of the table. Each starts its own installation, and returns its verdicts. */
 const parts = {
   dns: ({ isLong }) => benchDns({ seconds: isLong ? 5 : 2, explains: isLong }),
-  changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 4 }),
+  changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 4, explains: isLong }),
   reconcile: ({ isLong }) =>
     benchReconcile(
       isLong

@@ -53,8 +53,9 @@ await startOrExit('npm run bench', async () => {
   else if (what === 'dns' && rest.length === 0) {
     const only = values.only === 'writes' ? values.only : undefined;
     say(verdictTable(await benchDns({ seconds: seconds(5), only, explains: true })));
-  } else if (what === 'changes' && rest.length === 0) say(verdictTable(await benchChanges({ seconds: seconds(20) })));
-  else if (what === 'reconcile' && rest.length === 0) {
+  } else if (what === 'changes' && rest.length === 0) {
+    say(verdictTable(await benchChanges({ seconds: seconds(20), explains: true })));
+  } else if (what === 'reconcile' && rest.length === 0) {
     const steady = { clusters: Number(values.clusters ?? 10_000), settleSeconds: 60, seconds: 65 };
     say(verdictTable(await benchReconcile({ seconds: seconds(15), workers: [1, 2, 4], steady })));
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });

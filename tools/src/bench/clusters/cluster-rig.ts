@@ -40,8 +40,8 @@ export interface ClusterRig {
   startApi(): Promise<BenchApi>;
   startReconcilers(count: number): Promise<void>;
   stopReconcilers(): Promise<void>;
-  /** Lets none of them run until the function that is returned is called. They stay warm. */
-  suspendReconcilers(): () => void;
+  /** Lets none of them run until `resume` is called, for some or all of them: first the one with the watch. They stay warm. */
+  suspendReconcilers(): Promise<{ resume(count?: number): void }>;
   /** From now on, reconcilers and garden only get the CPU time that the APIs leave: in production they have other machines. */
   yieldCores(): void;
   /** The calls that the garden got since the last reset, by verb and route. */
@@ -141,7 +141,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
   };
   const { cookie, call } = await addTeam(TEAM);
 
-  const reconcilers: RunningProcess[] = [];
+  const reconcilers: (RunningProcess & { readonly metricsUrl: string })[] = [];
   const startReconciler = async (): Promise<void> => {
     const port = await freePort();
     const env = {
@@ -152,8 +152,12 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       METRICS_PORT: String(port),
       GARDEN_RELIST_INTERVAL_MS: String(relistMs),
     };
-    reconcilers.push(await run('apps/reconciler/dist/main.js', env, `http://127.0.0.1:${port}/readyz`));
+    const url = `http://127.0.0.1:${port}`;
+    const reconciler = await run('apps/reconciler/dist/main.js', env, `${url}/readyz`);
+    reconcilers.push({ ...reconciler, metricsUrl: `${url}/metrics` });
   };
+  const isWatching = async (metricsUrl: string): Promise<boolean> =>
+    /^corral_reconcile_watching\{.*\} 1$/m.test(await (await fetch(metricsUrl)).text());
   return {
     pool,
     garden,
@@ -171,10 +175,16 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     async stopReconcilers() {
       await Promise.all(reconcilers.splice(0).map((reconciler) => reconciler.stop()));
     },
-    suspendReconcilers() {
-      for (const reconciler of reconcilers) reconciler.kill('SIGSTOP');
-      return () => {
-        for (const reconciler of reconcilers) reconciler.kill('SIGCONT');
+    async suspendReconcilers() {
+      const watching = await Promise.all(reconcilers.map(({ metricsUrl }) => isWatching(metricsUrl)));
+      const first = watching.indexOf(true);
+      if (first === -1) throw new Error('No reconciler has the watch.');
+      const ordered = [...reconcilers.slice(first), ...reconcilers.slice(0, first)];
+      for (const reconciler of ordered) reconciler.kill('SIGSTOP');
+      return {
+        resume(count = ordered.length) {
+          for (const reconciler of ordered.slice(0, count)) reconciler.kill('SIGCONT');
+        },
       };
     },
     yieldCores() {
