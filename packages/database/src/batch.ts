@@ -34,18 +34,27 @@ export interface Part {
 
 const PLAIN: ReadonlySet<string> = new Set(['text', 'values', 'name']);
 
-/** `pg` copies an object with the descriptors of its properties, which takes longer than all else that it does before it sends it. */
 function isPlain(config: pg.QueryConfig): boolean {
   for (const key in config) if (!PLAIN.has(key)) return false;
   return true;
 }
 
+/**
+ * As `new pg.Query`, which copies an object with the descriptors of its properties. That takes longer than all else that it does before it
+ * sends it.
+ */
+export function queryOf(config: pg.QueryConfig): pg.Query {
+  if (!isPlain(config)) return new pg.Query(config);
+  const query = new pg.Query(config.text as never, config.values);
+  (query as unknown as Inside).name = config.name;
+  return query;
+}
+
 /** @param types the parsers of the client that will send it */
 export function partOf(config: pg.QueryConfig, types: unknown): Part {
-  // Without values, `pg` would send it as a simple query, which Postgres answers by itself.
-  const query = isPlain(config) ? new pg.Query(config.text as never, config.values) : new pg.Query(config);
+  const query = queryOf(config);
   const inside = query as unknown as Inside;
-  inside.name = config.name;
+  // Without values, `pg` would send it as a simple query, which Postgres answers by itself.
   inside.queryMode = 'extended';
   inside._result._types = types;
   const result = new Promise<pg.QueryResult>((resolve, reject) => {
@@ -70,7 +79,7 @@ export class Batch extends pg.Query {
   #isEnded = false;
 
   constructor(parts: readonly pg.Query[]) {
-    super({ text: '' }, () => undefined);
+    super('' as never, (() => undefined) as never);
     this.#parts = parts as unknown as readonly Inside[];
     this.statements = this.#parts.map(({ text }) => text);
     this.#turnTo(0);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { Batch, type Part, partOf } from './batch.js';
+import { Batch, type Part, partOf, queryOf } from './batch.js';
 
 /** Uses of a text per process before it is prepared. Rare statements cost more to prepare than to plan. */
 const USES_BEFORE = 4;
@@ -68,6 +68,15 @@ export class PreparingClient extends pg.Client {
     if (this.#parts !== null && isForBatch(statement, values, callback)) return this.#add(statement, values);
     this.#sendBatch();
     this.#gather();
+    // What a pool sends.
+    if (
+      typeof statement === 'object' &&
+      statement.submit === undefined &&
+      values === undefined &&
+      callback !== undefined
+    ) {
+      return super.query(queryOf(statement) as never, callback);
+    }
     return super.query(statement as string, values, callback);
   }
 

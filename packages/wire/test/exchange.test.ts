@@ -42,18 +42,28 @@ async function endpointThat(onRequest: (socket: Socket) => void, { path = '', so
 
 describe('a call', () => {
   it('returns status, headers and the exact bytes of the body', async () => {
-    const endpoint = await endpointThat((socket) => socket.write(rawAnswer('418 Odd', ' {}\n', ['X-Odd:  yes '])), {
+    const endpoint = await endpointThat((socket) => socket.write(rawAnswer('418 Odd', ' {}\n', ['Retry-After:  5 '])), {
       path: '/v1/',
     });
 
     expect(await call(endpoint)).toMatchObject({
       kind: 'answered',
       status: 418,
-      headers: { 'x-odd': 'yes' },
+      headers: { 'retry-after': '5' },
       body: Buffer.from(' {}\n'),
     });
     expect(server?.requests[0]).toMatch(/^POST \/v1\/things\?a=b HTTP\/1.1\r\n/);
     expect(server?.requests[0]).toContain('Authorization: Bearer secret\r\n');
+  });
+
+  it.each([
+    ['the first of two that can only be one', ['Retry-After: 5', 'retry-after: 9'], { 'retry-after': '5' }],
+    ['both of others, which is no number', ['RateLimit-Limit: 5', 'RateLimit-Limit: 9'], { 'ratelimit-limit': '5, 9' }],
+    ['no other than those that are read', ['Set-Cookie: a=b', 'X-Odd: yes', '__proto__: x'], {}],
+  ])('returns of headers %s', async (_what, headers, expected) => {
+    const endpoint = await endpointThat((socket) => socket.write(rawAnswer('200 OK', '{}', headers)));
+
+    expect(await call(endpoint)).toHaveProperty('headers', { 'content-length': '2', ...expected });
   });
 
   it.each([

@@ -60,7 +60,7 @@ const REPORT_GAP_MS = 25;
 export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Scheduler {
   const keeper = turnKeeper();
   const settleOf = new Map<number, (decided: Decided | { kind: 'aborted' }) => void>();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: { readonly at: number; readonly timeout: NodeJS.Timeout } | undefined;
   let renewing: Promise<void> | null = null;
   let lastRenewalAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
@@ -76,8 +76,23 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
     settle(keeper.takeUp(lease, askedAt, tick()));
   };
 
+  /** Keeps a timer that ends earlier: each call moves the time twice, mostly further ahead, and new timers of other lengths cost much. */
+  const wakeBy = (wakeAt: number, at: number): void => {
+    if (timer === undefined || timer.at > wakeAt) {
+      clearTimeout(timer?.timeout);
+      timer = undefined;
+      if (wakeAt === Number.POSITIVE_INFINITY) return;
+      const onTime = () => {
+        timer = undefined;
+        wake();
+      };
+      timer = { at: wakeAt, timeout: setTimeout(onTime, Math.max(1, wakeAt - at)) };
+    }
+    if (keeper.waiting() === 0) timer.timeout.unref();
+    else timer.timeout.ref();
+  };
+
   const wake = (): void => {
-    clearTimeout(timer);
     if (isClosed) return;
     const at = tick();
     settle(keeper.expire(at));
@@ -89,10 +104,7 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
         wake();
       });
     }
-    const wakeAt = Math.min(renewing === null ? renewAt : Number.POSITIVE_INFINITY, expireAt);
-    if (wakeAt === Number.POSITIVE_INFINITY) return;
-    timer = setTimeout(wake, Math.max(1, wakeAt - at));
-    if (keeper.waiting() === 0) timer.unref();
+    wakeBy(Math.min(renewing === null ? renewAt : Number.POSITIVE_INFINITY, expireAt), at);
   };
 
   const tooLong = ({ waitMs, usedUp }: Pick<Refusal, 'waitMs' | 'usedUp'>): Turned => {
@@ -150,7 +162,7 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
     read: () => keeper.lease()?.reading ?? unknownReading,
     async close() {
       isClosed = true;
-      clearTimeout(timer);
+      clearTimeout(timer?.timeout);
       await renewing;
       // Requests that wait here get a time. Whichever process they reach then serves them.
       for (const id of [...settleOf.keys()]) settle(keeper.giveUp(id, tick()));
