@@ -34,25 +34,25 @@ export interface Part {
 
 const PLAIN: ReadonlySet<string> = new Set(['text', 'values', 'name']);
 
-function isPlain(config: pg.QueryConfig): boolean {
+/** Whether it has nothing that only `pg` knows what to do with. */
+export function isPlain(config: pg.QueryConfig): boolean {
   for (const key in config) if (!PLAIN.has(key)) return false;
   return true;
 }
 
 /**
- * As `new pg.Query`, which copies an object with the descriptors of its properties. That takes longer than all else that it does before it
- * sends it.
+ * As `new pg.Query` with a plain configuration, which it would copy with the descriptors of its properties. That takes longer than all else
+ * that it does before it sends it.
  */
-export function queryOf(config: pg.QueryConfig): pg.Query {
-  if (!isPlain(config)) return new pg.Query(config);
-  const query = new pg.Query(config.text as never, config.values);
-  (query as unknown as Inside).name = config.name;
+export function plainQuery({ text, name }: pg.QueryConfig, values: unknown[] | undefined): pg.Query {
+  const query = new pg.Query(text as never, values);
+  (query as unknown as Inside).name = name;
   return query;
 }
 
 /** @param types the parsers of the client that will send it */
 export function partOf(config: pg.QueryConfig, types: unknown): Part {
-  const query = queryOf(config);
+  const query = isPlain(config) ? plainQuery(config, config.values) : new pg.Query(config);
   const inside = query as unknown as Inside;
   // Without values, `pg` would send it as a simple query, which Postgres answers by itself.
   inside.queryMode = 'extended';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { Batch, type Part, partOf, queryOf } from './batch.js';
+import { Batch, isPlain, type Part, partOf, plainQuery } from './batch.js';
 
 /** Uses of a text per process before it is prepared. Rare statements cost more to prepare than to plan. */
 const USES_BEFORE = 4;
@@ -69,13 +69,8 @@ export class PreparingClient extends pg.Client {
     this.#sendBatch();
     this.#gather();
     // What a pool sends.
-    if (
-      typeof statement === 'object' &&
-      statement.submit === undefined &&
-      values === undefined &&
-      callback !== undefined
-    ) {
-      return super.query(queryOf(statement) as never, callback);
+    if (typeof callback === 'function' && typeof statement === 'object' && isPlain(statement)) {
+      return super.query(plainQuery(statement, values ?? statement.values) as never, callback);
     }
     return super.query(statement as string, values, callback);
   }
