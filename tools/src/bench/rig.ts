@@ -29,7 +29,8 @@ export interface Rig {
 export async function startRig({ countsStatements = false } = {}): Promise<Rig> {
   const folder = mkdtempSync(join(tmpdir(), 'corral-bench-'));
   const settings = countsStatements ? ['shared_preload_libraries=pg_stat_statements'] : [];
-  const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings });
+  // In a folder of its own, which the account that runs Postgres for root can read, and which goes with it.
+  const postgres = await startPostgres({ persistent: true, settings });
   const stops: (() => Promise<unknown>)[] = [
     () => postgres.stop(),
     async () => rmSync(folder, { recursive: true, force: true }),
