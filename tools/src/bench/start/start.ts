@@ -46,6 +46,8 @@ export async function benchStart(): Promise<Verdict[]> {
       ];
     } finally {
       await second.stop();
+      // Under root, the data of Postgres are not in the clone.
+      execFileSync(process.execPath, ['tools/run.mjs', 'reset'], { cwd: clone });
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
