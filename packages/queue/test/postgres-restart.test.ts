@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, startPostgres, waitFor } from '@corral/testing';
@@ -11,6 +11,7 @@ import { memoryLog, someQueues } from './backends.js';
 describe('a restart of Postgres', () => {
   it('loses no waiting job and floods no log', async () => {
     const home = await mkdtemp(join(tmpdir(), 'corral-queue-restart-'));
+    await chmod(home, 0o755); // under root, Postgres runs as another user
     const dataDir = join(home, 'postgres');
     const first = await startPostgres({ dataDir });
     const { log, lines } = memoryLog();

@@ -4,7 +4,7 @@ import { type ClusterRig, signIn, startClusterRig } from './clusters/cluster-rig
 import { type DnsRig, startDnsRig, ZONE } from './dns/dns-rig.js';
 import { fillMirror } from './dns/mirror-rows.js';
 import { crowd, type Senders, type Served } from './load/crowd.js';
-import { bearer } from './load/load.js';
+import { bearer, middleBy } from './load/load.js';
 import { say, table } from './load/report.js';
 import { startLoad } from './load/start-load.js';
 
@@ -85,8 +85,8 @@ const row = (what: string, { acceptedPerSecond, refusedPerSecond, p50Ms, p99Ms }
 
 /** Returns the round with the median p99. */
 function medianOf(rounds: readonly Map<string, Served>[], team: string): Served {
-  const sorted = rounds.map((round) => round.get(team) as Served).sort((a, b) => a.p99Ms - b.p99Ms);
-  return sorted[Math.floor(sorted.length / 2)] as Served;
+  const ofTeam = rounds.map((round) => round.get(team) as Served);
+  return middleBy(ofTeam, ({ p99Ms }) => p99Ms);
 }
 
 async function measureBeside(

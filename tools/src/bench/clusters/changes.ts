@@ -1,4 +1,4 @@
-import { atRate, percentile } from '../load/load.js';
+import { atRate, median, percentile } from '../load/load.js';
 import { say, table } from '../load/report.js';
 import { atMost, type Verdict } from '../verdicts.js';
 import { type Call, type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
@@ -69,11 +69,6 @@ async function againstFloor(rig: ClusterRig, teams: readonly Call[], seconds: nu
     const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
     for (let index = 0; index < COUNTED; index += 1) await change(teams, index);
     const { statements, cpu } = await readCost();
-    const median = (times: number[]) =>
-      percentile(
-        times.toSorted((one, other) => one - other),
-        0.5,
-      );
     const [put, least] = [median(puts), median(floors)];
     const used = Object.entries(cpu).map(([part, inAll]) => `${part} ${((inAll * 1_000) / COUNTED).toFixed(1)} ms`);
     say(`A PUT in turns with one transaction of the same rows: p50 ${put.toFixed(1)} and ${least.toFixed(1)} ms.`);

@@ -40,8 +40,8 @@ export interface ClusterRig {
   startApi(): Promise<BenchApi>;
   startReconcilers(count: number): Promise<void>;
   stopReconcilers(): Promise<void>;
-  /** Lets none of them run until `resume` is called, for some or all of them: first the one with the watch. They stay warm. */
-  suspendReconcilers(): Promise<{ resume(count?: number): void }>;
+  /** Lets none of them run. They stay warm. @returns a function that resumes all or as many, first the one with the watch */
+  suspendReconcilers(): Promise<(count?: number) => void>;
   /** From now on, reconcilers and garden only get the CPU time that the APIs leave: in production they have other machines. */
   yieldCores(): void;
   /** The calls that the garden got since the last reset, by verb and route. */
@@ -181,10 +181,8 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       if (first === -1) throw new Error('No reconciler has the watch.');
       const ordered = [...reconcilers.slice(first), ...reconcilers.slice(0, first)];
       for (const reconciler of ordered) reconciler.kill('SIGSTOP');
-      return {
-        resume(count = ordered.length) {
-          for (const reconciler of ordered.slice(0, count)) reconciler.kill('SIGCONT');
-        },
+      return (count = ordered.length) => {
+        for (const reconciler of ordered.slice(0, count)) reconciler.kill('SIGCONT');
       };
     },
     yieldCores() {

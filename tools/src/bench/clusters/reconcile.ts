@@ -1,7 +1,7 @@
 import type { Cluster } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
-import { atRate, percentile } from '../load/load.js';
+import { atRate, median, middleBy, percentile } from '../load/load.js';
 import { say, table } from '../load/report.js';
 import { atLeast, atMost, type Verdict } from '../verdicts.js';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
@@ -112,7 +112,7 @@ async function measureThroughput(rig: ClusterRig, counts: readonly number[]): Pr
   await rig.stopReconcilers();
   const loops: number[] = [];
   for (let burst = 0; burst < LOOPS; burst += 1) loops.push(await bareLoop(rig));
-  const bare = middleOf(loops, (perSecond) => perSecond);
+  const bare = median(loops);
   await rig.startReconcilers(Math.max(...counts));
   let maximum = 10;
   const changeAgain = async (): Promise<void> => {
@@ -133,7 +133,7 @@ async function measureThroughput(rig: ClusterRig, counts: readonly number[]): Pr
   }
   const perChange = (amount: number) => (amount / CHANGED_CLUSTERS).toFixed(1);
   const rows = [...bursts].map(([count, measured]) => {
-    const { perSecond, statements, commits, calls, cpu } = middleOf(measured, rateOf);
+    const { perSecond, statements, commits, calls, cpu } = middleBy(measured, rateOf);
     return [
       `${count} ${count === 1 ? 'worker' : 'workers'}`,
       perSecond.toFixed(0),
@@ -161,7 +161,7 @@ async function measureThroughput(rig: ClusterRig, counts: readonly number[]): Pr
     ),
   );
   const [one, four] = [1, 4].map((count) => bursts.get(count) ?? []) as [Burst[], Burst[]];
-  const rate = middleOf(one, rateOf).perSecond;
+  const rate = median(one.map(rateOf));
   const { mean, error } = meanOf(one.map((burst, round) => rateOf(four[round] as Burst) / rateOf(burst)));
   return [
     atLeast({
@@ -191,7 +191,7 @@ const rateOf = ({ perSecond }: Burst): number => perSecond;
 /** Changes all clusters while no reconciler runs, and measures from then on, while as many of them run. */
 async function measureBurst(rig: ClusterRig, count: number, changeAgain: () => Promise<void>): Promise<Burst> {
   await untilCounted(rig);
-  const { resume } = await rig.suspendReconcilers();
+  const resume = await rig.suspendReconcilers();
   await changeAgain();
   await rig.resetCalls();
   const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
@@ -213,12 +213,6 @@ function meanOf(all: readonly number[]): { mean: number; error: number } {
   const mean = all.reduce((sum, one) => sum + one, 0) / all.length;
   const squares = all.reduce((sum, one) => sum + (one - mean) ** 2, 0);
   return { mean, error: Math.sqrt(squares / (all.length - 1) / all.length) };
-}
-
-/** Of an odd number. */
-function middleOf<T>(all: readonly T[], by: (one: T) => number): T {
-  const sorted = all.toSorted((one, other) => by(one) - by(other));
-  return sorted[(sorted.length - 1) / 2] as T;
 }
 
 /** Reconciles the same clusters directly on the garden and waits for each, which shows the limit of the garden itself. */

@@ -1,4 +1,4 @@
-import { plainReadLoad, type ReadResult, readLoad } from '../load/load.js';
+import { middleBy, plainReadLoad, type ReadResult, readLoad } from '../load/load.js';
 import { row, say, table } from '../load/report.js';
 import { atLeast, atMost, type Verdict } from '../verdicts.js';
 import { type DnsRig, type Paths, readOf, startDnsRig, ZONE } from './dns-rig.js';
@@ -49,7 +49,7 @@ async function takeTurns(reads: readonly Read[], seconds: number): Promise<ReadR
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [at, read] of reads.entries()) results[at]?.push(await read(seconds));
   }
-  return results.map(median);
+  return results.map((rounds) => middleBy(rounds, ({ perSecond }) => perSecond));
 }
 
 async function compareReads(rig: DnsRig, paths: Paths, seconds: number): Promise<Verdict[]> {
@@ -104,9 +104,4 @@ async function compareWithPowerDns(rig: DnsRig, paths: Paths, seconds: number): 
   }
   say(table(['the same record sets', 'req/s', 'p50 ms', 'p99 ms', 'ratio'], rows));
   say('Aim: 3 times the reads of PowerDNS.\n');
-}
-
-function median(rounds: readonly ReadResult[]): ReadResult {
-  const sorted = [...rounds].sort((one, other) => one.perSecond - other.perSecond);
-  return sorted[Math.floor(sorted.length / 2)] as ReadResult;
 }

@@ -1,5 +1,5 @@
 import { costMeter } from '../clusters/cost-meter.js';
-import { readLoad } from '../load/load.js';
+import { median, readLoad } from '../load/load.js';
 import { say, table } from '../load/report.js';
 import { atMost, type Verdict } from '../verdicts.js';
 import { type DnsRig, type Paths, readOf } from './dns-rig.js';
@@ -66,16 +66,12 @@ interface RequestCost {
 }
 
 /** The middle of each number. */
-function middleOf(costs: readonly RequestCost[]): RequestCost {
-  const middle = (key: keyof RequestCost): number =>
-    costs.map((cost) => cost[key]).toSorted((one, other) => one - other)[(ROUNDS - 1) / 2] as number;
-  return {
-    perSecond: middle('perSecond'),
-    statements: middle('statements'),
-    redis: middle('redis'),
-    cpuMs: middle('cpuMs'),
-  };
-}
+const middleOf = (costs: readonly RequestCost[]): RequestCost => ({
+  perSecond: median(costs.map(({ perSecond }) => perSecond)),
+  statements: median(costs.map(({ statements }) => statements)),
+  redis: median(costs.map(({ redis }) => redis)),
+  cpuMs: median(costs.map(({ cpuMs }) => cpuMs)),
+});
 
 /** Of all replicas at once, which share the cores. */
 const WARM_UP_SECONDS = 5;

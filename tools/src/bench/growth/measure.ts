@@ -1,4 +1,4 @@
-import { percentile } from '../load/load.js';
+import { middleBy, percentile } from '../load/load.js';
 import { type Call, type Cycle, nameOf } from './call.js';
 import type { Pair } from './pair-rig.js';
 import type { Site } from './site.js';
@@ -83,8 +83,8 @@ export async function measureCycle(
 /** Of several measurements of the same calls, the one with the median ratio, for each call. */
 export const medianRatios = (runs: readonly (readonly CallRatio[])[]): CallRatio[] =>
   (runs[0] ?? []).map((_, at) => {
-    const ofCall = runs.map((run) => run[at] as CallRatio).toSorted((one, other) => one.ratio - other.ratio);
-    return ofCall[Math.floor(ofCall.length / 2)] as CallRatio;
+    const ofCall = runs.map((run) => run[at] as CallRatio);
+    return middleBy(ofCall, ({ ratio }) => ratio);
   });
 
 async function timeOf(site: Site, { prepare, ask, take }: Call, n: number): Promise<number> {

@@ -107,6 +107,13 @@ export async function atRate(
   return durations.sort((one, other) => one - other);
 }
 
+/** The one in the middle, by a number of each. */
+export function middleBy<T>(all: readonly T[], by: (one: T) => number): T {
+  return all.toSorted((one, other) => by(one) - by(other))[Math.floor(all.length / 2)] as T;
+}
+
+export const median = (numbers: readonly number[]): number => middleBy(numbers, (number) => number);
+
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
 }
