@@ -5,6 +5,7 @@ import { zoneSyncStore } from '@corral/dns-data';
 import { freePort, type RunningProcess, redisForTests } from '@corral/testing';
 import { bearer, type Load } from '../load/load.js';
 import { type Rig, startRig, UNLIMITED } from '../rig.js';
+import { cpuSecondsOf } from '../sizing/meter.js';
 import { readRedis } from '../sizing/redis-info.js';
 
 export const ZONE = 'bench.test';
@@ -37,7 +38,7 @@ export interface DnsRig {
   startBareExpress(bodies: Record<string, string>): Promise<string>;
   /** The floor of a write behind a server of its own. @returns its address. */
   startFloorServer(): Promise<string>;
-  /** More gateways, which share limits and budget over a Redis. Null if redis-server is not installed. */
+  /** More gateways, which share limits and budget over a Redis of their own. Null if redis-server is not installed. */
   startReplicas(count: number): Promise<Replicas | null>;
   /** The parts that every benchmark needs. */
   readonly base: Rig;
@@ -55,9 +56,15 @@ export const readOf = (rig: DnsRig, path: string, url = rig.gatewayUrl): Load =>
 
 export interface Replicas {
   readonly urls: readonly string[];
-  readonly pids: readonly number[];
-  /** The number of commands that Redis has got so far. */
-  redisCommands(): Promise<number>;
+  /** What they have used so far. */
+  readUse(): Promise<ReplicasUse>;
+}
+
+export interface ReplicasUse {
+  /** That they have sent to Postgres. */
+  readonly statements: number;
+  readonly redisRoundTrips: number;
+  readonly cpuSeconds: number;
 }
 
 /** Starts real processes on their own durable Postgres. */
@@ -122,16 +129,33 @@ export async function startDnsRig(): Promise<DnsRig> {
       const redis = await redisForTests();
       if (redis === null) return null;
       rig.onStop(redis.stop);
+      // Postgres counts statements by role.
+      const role = `replicas_${count}`;
+      const url = new URL(databaseUrl);
+      await pool.query(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${url.password}'`);
+      url.username = role;
+      const env = { REDIS_URL: redis.url, DATABASE_URL: url.href };
       const started: Awaited<ReturnType<typeof startGateway>>[] = [];
-      while (started.length < count) started.push(await startGateway({ REDIS_URL: redis.url }));
+      while (started.length < count) started.push(await startGateway(env));
       return {
         urls: started.map(({ url }) => url),
-        pids: started.map(({ child }) => child.pid),
-        redisCommands: async () => (await readRedis(redis.url)).commands,
+        readUse: async () => ({
+          statements: await statementsOf(pool, role),
+          redisRoundTrips: (await readRedis(redis.url)).roundTrips,
+          cpuSeconds: started.reduce((sum, { child }) => sum + cpuSecondsOf(child.pid), 0),
+        }),
       };
     },
     stop: rig.stop,
   };
+}
+
+async function statementsOf(pool: Pool, role: string): Promise<number> {
+  const { rows } = await pool.query<{ calls: number }>(
+    'SELECT coalesce(sum(calls), 0)::float8 AS calls FROM pg_stat_statements WHERE userid = $1::regrole',
+    [role],
+  );
+  return (rows[0] as { calls: number }).calls;
 }
 
 async function mirrorZone(pool: Pool, cloudUrl: string): Promise<number> {

@@ -64,7 +64,7 @@ async function compareReads(rig: DnsRig, paths: Paths, seconds: number): Promise
     const reads = urls.map(
       (url): Read =>
         (time) =>
-          readLoad(readOf(rig, path, url), time),
+          readLoad(readOf(rig, path, url), { seconds: time }),
     );
     const [bare, asking, ours] = (await takeTurns(reads, seconds)) as [ReadResult, ReadResult, ReadResult];
     rows.push(row(`${what}, bare Express`, bare), row(`${what}, with one statement`, asking));

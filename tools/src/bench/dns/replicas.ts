@@ -1,83 +1,74 @@
-import { costMeter } from '../clusters/cost-meter.js';
-import { median, readLoad } from '../load/load.js';
+import { readLoad } from '../load/load.js';
 import { say, table } from '../load/report.js';
 import { atMost, type Verdict } from '../verdicts.js';
-import { type DnsRig, type Paths, readOf } from './dns-rig.js';
+import { type DnsRig, type Paths, type Replicas, type ReplicasUse, readOf } from './dns-rig.js';
 
 const REPLICAS = [1, 2, 4];
 
 /**
- * What a request costs with one, two and four gateways that share a Redis. Each gets the same load, as when replicas are added because
- * there is more of it, and all together less than the machine can do: without a pause they would share its cores, and how many requests
- * meet in a turn, and share a statement, would depend on that.
+ * What a request costs one gateway, two and four that share a Redis. Each gets the same load, as when replicas are added because there is
+ * more of it. All groups are measured at the same time, each with a Redis of its own, and do less together than the machine can: so they
+ * share its cores and caches, and whatever else it does, alike, and only the number of gateways differs.
  */
 export async function compareReplicas(rig: DnsRig, paths: Paths): Promise<Verdict[]> {
-  const replicas = await rig.startReplicas(Math.max(...REPLICAS));
-  if (replicas === null) {
-    say('redis-server is not installed: no replicas that share a Redis.\n');
-    return [];
+  const groups: Replicas[] = [];
+  for (const count of REPLICAS) {
+    const replicas = await rig.startReplicas(count);
+    if (replicas === null) {
+      say('redis-server is not installed: no replicas that share a Redis.\n');
+      return [];
+    }
+    groups.push(replicas);
   }
   const rows: string[][] = [];
   const verdicts: Verdict[] = [];
-  const measure = async (path: string, count: number): Promise<RequestCost> => {
-    const loads = replicas.urls.slice(0, count).map((url) => readOf(rig, path, url));
-    const redisBefore = await replicas.redisCommands();
-    const readCost = await costMeter({ pool: rig.pool, pids: { gateways: replicas.pids } });
-    const results = await Promise.all(loads.map((load) => readLoad(load, REPLICA_SECONDS, REPLICA_RATE)));
-    const { statements, cpu } = await readCost();
-    const perSecond = results.reduce((sum, result) => sum + result.perSecond, 0);
-    const requests = perSecond * REPLICA_SECONDS;
-    const redis = ((await replicas.redisCommands()) - redisBefore) / requests;
-    return { perSecond, statements: statements / requests, redis, cpuMs: ((cpu.gateways ?? 0) * 1_000) / requests };
-  };
   for (const [what, path] of Object.entries(paths)) {
-    await Promise.all(replicas.urls.map((url) => readLoad(readOf(rig, path, url), WARM_UP_SECONDS)));
-    const measured = REPLICAS.map(() => [] as RequestCost[]);
-    // In turns, so that what else the machine does affects all of them.
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const [at, count] of REPLICAS.entries()) measured[at]?.push(await measure(path, count));
+    const readAll = (seconds: number) => Promise.all(groups.map((group) => readFrom(rig, group, path, seconds)));
+    await readAll(WARM_UP_SECONDS);
+    const costs = await readAll(SECONDS);
+    for (const [at, { requests, statements, redisRoundTrips, cpuSeconds }] of costs.entries()) {
+      const numbers = [statements, redisRoundTrips, cpuSeconds * 1_000].map((each) => (each / requests).toFixed(3));
+      rows.push([`${what}, ${REPLICAS[at]}`, (requests / SECONDS).toFixed(0), ...numbers]);
     }
-    const costs = measured.map(middleOf);
-    for (const [at, { perSecond, statements, redis, cpuMs }] of costs.entries()) {
-      const numbers = [statements, redis, cpuMs].map((each) => each.toFixed(3));
-      rows.push([`${what}, ${REPLICAS[at]}`, perSecond.toFixed(0), ...numbers]);
-    }
-    const [one, most] = [costs[0] as RequestCost, costs.at(-1) as RequestCost];
-    for (const [part, key] of [
-      ['statements and Redis commands', (cost: RequestCost) => cost.statements + cost.redis],
-      ['CPU time', (cost: RequestCost) => cost.cpuMs],
+    for (const [part, costOf] of [
+      [
+        'statements and round trips to Redis',
+        (cost: LoadCost) => (cost.statements + cost.redisRoundTrips) / cost.requests,
+      ],
+      ['CPU time', (cost: LoadCost) => (cost.cpuSeconds * 1_000) / cost.requests],
     ] as const) {
-      const value = key(most) / key(one);
+      const [one, most] = [costs[0], costs.at(-1)].map((cost) => costOf(cost as LoadCost)) as [number, number];
       const about = `${part} of a ${what} at ${REPLICAS.at(-1)} replicas, of one`;
-      verdicts.push(atMost({ what: about, floor: key(one).toFixed(3), value, aim: REPLICA_GROWTH_MAX, unit: 'times' }));
+      verdicts.push(
+        atMost({ what: about, floor: one.toFixed(3), value: most / one, aim: REPLICA_GROWTH_MAX, unit: 'times' }),
+      );
     }
   }
-  say(table(['replicas with Redis', 'req/s', 'statements', 'Redis commands', 'CPU ms'], rows));
+  say(table(['replicas with Redis', 'req/s', 'statements', 'Redis round trips', 'CPU ms'], rows));
   return verdicts;
 }
 
-/** What one request costs all replicas together. */
-interface RequestCost {
-  /** Of all replicas. */
-  readonly perSecond: number;
-  readonly statements: number;
-  readonly redis: number;
-  readonly cpuMs: number;
+/** What all requests of a group have cost it. */
+interface LoadCost extends ReplicasUse {
+  readonly requests: number;
 }
 
-/** The middle of each number. */
-const middleOf = (costs: readonly RequestCost[]): RequestCost => ({
-  perSecond: median(costs.map(({ perSecond }) => perSecond)),
-  statements: median(costs.map(({ statements }) => statements)),
-  redis: median(costs.map(({ redis }) => redis)),
-  cpuMs: median(costs.map(({ cpuMs }) => cpuMs)),
-});
+/** Sends reads to each gateway of the group, as many per second to each. */
+async function readFrom(rig: DnsRig, { urls, readUse }: Replicas, path: string, seconds: number): Promise<LoadCost> {
+  const before = await readUse();
+  const results = await Promise.all(urls.map((url) => readLoad(readOf(rig, path, url), { seconds, ...RATE })));
+  const after = await readUse();
+  return {
+    requests: results.reduce((sum, { perSecond }) => sum + perSecond * seconds, 0),
+    statements: after.statements - before.statements,
+    redisRoundTrips: after.redisRoundTrips - before.redisRoundTrips,
+    cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+  };
+}
 
-/** Of all replicas at once, which share the cores. */
-const WARM_UP_SECONDS = 5;
-const ROUNDS = 3;
-const REPLICA_SECONDS = 2;
-/** Requests per second to each. */
-const REPLICA_RATE = 500;
+const WARM_UP_SECONDS = 6;
+const SECONDS = 12;
+/** Requests to each gateway, 1,750 per second in all. On one connection: how many share a statement otherwise is chance. */
+const RATE = { perSecond: 250, connections: 1 };
 /** Does not grow, within what two runs of the same differ by. */
 const REPLICA_GROWTH_MAX = 1.1;

@@ -24,15 +24,22 @@ export interface WriteResult {
 
 const CONNECTIONS = 16;
 
-/**
- * Reads on a few kept connections.
- *
- * @param perSecond default: as many as possible
- */
-export async function readLoad({ url, headers, path }: Load, seconds: number, perSecond?: number): Promise<ReadResult> {
+export interface ReadLoadOptions {
+  readonly seconds: number;
+  /** Default: as many as possible. */
+  readonly perSecond?: number;
+  /** That are kept. Default: 16. */
+  readonly connections?: number;
+}
+
+/** Reads on a few kept connections. */
+export async function readLoad(
+  { url, headers, path }: Load,
+  { seconds, perSecond, connections = CONNECTIONS }: ReadLoadOptions,
+): Promise<ReadResult> {
   const target = { url: `${url}${path}`, headers: { ...headers } };
   const rate = perSecond === undefined ? {} : { overallRate: perSecond };
-  const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds, ...rate });
+  const result = await autocannon({ ...target, connections, duration: seconds, ...rate });
   refuseFailures(result);
   return { perSecond: result.requests.average, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
 }

@@ -6,6 +6,8 @@ export interface RedisInfo {
   readonly usedBytes: number;
   /** Processed since it was started, those of scripts included. */
   readonly commands: number;
+  /** So often it has read something that a client sent: a script with all its commands once. */
+  readonly roundTrips: number;
 }
 
 /** What a Redis says about itself (INFO). */
@@ -18,6 +20,7 @@ export async function readRedis(url: string): Promise<RedisInfo> {
       processId: numberOf('process_id'),
       usedBytes: numberOf('used_memory'),
       commands: numberOf('total_commands_processed'),
+      roundTrips: numberOf('total_reads_processed'),
     };
   } finally {
     redis.disconnect();
