@@ -9,7 +9,7 @@ import { type Verdict, verdictTable } from './verdicts.js';
 
 /** In the order of the table. Each starts its own installation, and returns its verdicts. */
 const parts = {
-  dns: ({ isLong }) => benchDns({ seconds: isLong ? 5 : 2, explains: isLong }),
+  dns: ({ isLong }) => benchDns({ seconds: isLong ? 5 : 1, explains: isLong }),
   changes: ({ isLong }) => benchChanges({ seconds: isLong ? 20 : 4, explains: isLong }),
   reconcile: ({ isLong }) =>
     benchReconcile(
@@ -18,7 +18,8 @@ const parts = {
         : { seconds: 8, workers: [1, 4], steady: { clusters: 1_000, settleSeconds: 32, seconds: 22 } },
     ),
   start: () => benchStart(),
-  streams: ({ isLong }) => benchStreams({ seconds: isLong ? 60 : 10, streams: 1_000 }),
+  streams: ({ isLong }) =>
+    benchStreams({ streams: 1_000, ...(isLong ? { seconds: 60, restSeconds: 35 } : { seconds: 10, restSeconds: 5 }) }),
   growth: ({ isLong }) => benchGrowth({ isLong }),
 } satisfies Record<string, (options: AllBenchOptions) => Promise<readonly Verdict[]>>;
 

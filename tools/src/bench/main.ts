@@ -60,7 +60,7 @@ await startOrExit('npm run bench', async () => {
     say(verdictTable(await benchReconcile({ seconds: seconds(15), workers: [1, 2, 4], steady })));
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {
-    say(verdictTable(await benchStreams({ seconds: seconds(60), streams: Number(values.streams) })));
+    say(verdictTable(await benchStreams({ seconds: seconds(60), restSeconds: 35, streams: Number(values.streams) })));
   } else if (what === 'growth' && rest.length === 0) {
     const { long: isLong, only, calls, plots } = values;
     say(verdictTable(await benchGrowth({ isLong, only, calls, ...(plots === undefined ? {} : { plots }) })));

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
@@ -6,7 +7,7 @@ import { say, table } from '../load/report.js';
 import { atLeast, atMost, type Verdict } from '../verdicts.js';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
 import { type Cost, costMeter } from './cost-meter.js';
-import { measureSteady, RELIST_MS, type SteadyOptions, untilConverged, untilCounted } from './steady.js';
+import { measureSteady, putOffCounts, RELIST_MS, type SteadyOptions, untilConverged } from './steady.js';
 
 export interface ReconcileBenchOptions {
   /** The duration of the latency measurement. */
@@ -19,12 +20,10 @@ export interface ReconcileBenchOptions {
 const CHANGES_PER_SECOND = 20;
 /** Enough clusters that none is changed again before its last change has converged. */
 const CHANGED_CLUSTERS = 200;
-/** Changes come for this long before they are measured: the code of a process that has just started is not compiled yet. */
-const WARM_UP_SECONDS = 10;
-/** So often all clusters are changed before convergence is measured, for the same reason. */
-const WARM_UPS = 5;
-/** So often it is measured, for each number of workers and for the loop. The one in the middle counts. */
-const [BURSTS, LOOPS] = [5, 3];
+/** So often all clusters are changed before anything is measured, by one worker, and by all: a process compiles its code while it works. */
+const [WARM_UPS, WARM_UPS_OF_ALL] = [10, 3];
+/** So often convergence is measured, for each number of workers and for the loop. The one in the middle counts. */
+const ROUNDS = 5;
 /** The aims. */
 const [WRITE_P50_MS, WRITE_P99_MS, OF_LOOP] = [6, 25, 0.7];
 
@@ -33,8 +32,8 @@ export async function benchReconcile({ seconds, workers, steady }: ReconcileBenc
   const rig = await startClusterRig({ relistMs: RELIST_MS });
   try {
     await rig.startReconcilers(1);
-    await declareClusters(rig);
-    await warmUp(rig);
+    // The first time creates them.
+    await warmUp(rig, 1 + WARM_UPS);
     return [
       ...(await measureLatency(rig, seconds)),
       ...(await measureThroughput(rig, workers)),
@@ -55,18 +54,18 @@ async function change(rig: ClusterRig, index: number, maximum: number): Promise<
   return `${metadata.id}/${metadata.generation}`;
 }
 
-async function changeAll(rig: ClusterRig, maximum: number): Promise<void> {
-  for (let index = 0; index < CHANGED_CLUSTERS; index += 1) await change(rig, index, maximum);
+let lastMaximum = 10;
+
+async function changeAll(rig: ClusterRig): Promise<void> {
+  lastMaximum += 1;
+  for (let index = 0; index < CHANGED_CLUSTERS; index += 1) await change(rig, index, lastMaximum);
 }
 
-async function declareClusters(rig: ClusterRig): Promise<void> {
-  await changeAll(rig, 2);
-  await untilConverged(rig);
-}
-
-async function warmUp(rig: ClusterRig): Promise<void> {
-  await atRate(CHANGES_PER_SECOND, WARM_UP_SECONDS, async (index) => void (await change(rig, index, 9)));
-  await untilConverged(rig);
+async function warmUp(rig: ClusterRig, times: number): Promise<void> {
+  for (let time = 0; time < times; time += 1) {
+    await changeAll(rig);
+    await untilConverged(rig);
+  }
 }
 
 async function measureLatency(rig: ClusterRig, seconds: number): Promise<Verdict[]> {
@@ -108,29 +107,19 @@ async function measureLatency(rig: ClusterRig, seconds: number): Promise<Verdict
 }
 
 async function measureThroughput(rig: ClusterRig, counts: readonly number[]): Promise<Verdict[]> {
-  // The loop gets the machine for itself: its changes are none of the reconcilers' business.
-  await rig.stopReconcilers();
+  await rig.startReconcilers(Math.max(...counts) - 1);
+  await warmUp(rig, WARM_UPS_OF_ALL);
   const loops: number[] = [];
-  for (let burst = 0; burst < LOOPS; burst += 1) loops.push(await bareLoop(rig));
-  const bare = median(loops);
-  await rig.startReconcilers(Math.max(...counts));
-  let maximum = 10;
-  const changeAgain = async (): Promise<void> => {
-    maximum += 1;
-    await changeAll(rig, maximum);
-  };
-  for (let warmUp = 0; warmUp < WARM_UPS; warmUp += 1) {
-    await changeAgain();
-    await untilConverged(rig);
-  }
   const bursts = new Map(counts.map((count) => [count, [] as Burst[]]));
   // In turns, and in turns the first, so that what else the machine does affects all of them.
-  for (let round = 0; round < BURSTS; round += 1) {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    loops.push(await measureLoop(rig));
     const order = [...bursts];
     for (const [count, measured] of round % 2 === 0 ? order : order.reverse()) {
-      measured.push(await measureBurst(rig, count, changeAgain));
+      measured.push(await measureBurst(rig, count));
     }
   }
+  const bare = median(loops);
   const perChange = (amount: number) => (amount / CHANGED_CLUSTERS).toFixed(1);
   const rows = [...bursts].map(([count, measured]) => {
     const { perSecond, statements, commits, calls, cpu } = middleBy(measured, rateOf);
@@ -189,10 +178,10 @@ interface Burst extends Cost {
 const rateOf = ({ perSecond }: Burst): number => perSecond;
 
 /** Changes all clusters while no reconciler runs, and measures from then on, while as many of them run. */
-async function measureBurst(rig: ClusterRig, count: number, changeAgain: () => Promise<void>): Promise<Burst> {
-  await untilCounted(rig);
+async function measureBurst(rig: ClusterRig, count: number): Promise<Burst> {
+  await putOffCounts(rig);
   const resume = await rig.suspendReconcilers();
-  await changeAgain();
+  await changeAll(rig);
   await rig.resetCalls();
   const readCost = await costMeter({ pool: rig.pool, pids: rig.pids() });
   const since = await databaseTime(rig);
@@ -214,6 +203,18 @@ function meanOf(all: readonly number[]): { mean: number; error: number } {
   const squares = all.reduce((sum, one) => sum + (one - mean) ** 2, 0);
   return { mean, error: Math.sqrt(squares / (all.length - 1) / all.length) };
 }
+
+/** Measures the loop while no reconciler runs, and lets them read then what the watch has reported meanwhile. */
+async function measureLoop(rig: ClusterRig): Promise<number> {
+  const resume = await rig.suspendReconcilers();
+  const perSecond = await bareLoop(rig);
+  resume();
+  await pause(SETTLE_MS);
+  await untilConverged(rig);
+  return perSecond;
+}
+
+const SETTLE_MS = 1_000;
 
 /** Reconciles the same clusters directly on the garden and waits for each, which shows the limit of the garden itself. */
 async function bareLoop({ garden }: ClusterRig): Promise<number> {

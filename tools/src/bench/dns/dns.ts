@@ -8,7 +8,8 @@ import { compareReplicas } from './replicas.js';
 import { compareWrites } from './writes.js';
 
 const LISTED_SETS = 25;
-const ROUNDS = 3;
+/** Many short ones: what disturbs a machine often lasts a second or two, and the round in the middle counts. */
+const ROUNDS = 7;
 const WARM_UP_SECONDS = 3;
 
 export interface DnsBenchOptions {

@@ -59,7 +59,7 @@ async function readFrom(rig: DnsRig, { urls, readUse }: Replicas, path: string, 
   const results = await Promise.all(urls.map((url) => readLoad(readOf(rig, path, url), { seconds, ...RATE })));
   const after = await readUse();
   return {
-    requests: results.reduce((sum, { perSecond }) => sum + perSecond * seconds, 0),
+    requests: results.reduce((sum, { reads }) => sum + reads, 0),
     statements: after.statements - before.statements,
     redisRoundTrips: after.redisRoundTrips - before.redisRoundTrips,
     cpuSeconds: after.cpuSeconds - before.cpuSeconds,

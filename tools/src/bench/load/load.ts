@@ -11,6 +11,7 @@ export interface Load {
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 export interface ReadResult {
+  readonly reads: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -41,7 +42,8 @@ export async function readLoad(
   const rate = perSecond === undefined ? {} : { overallRate: perSecond };
   const result = await autocannon({ ...target, connections, duration: seconds, ...rate });
   refuseFailures(result);
-  return { perSecond: result.requests.average, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
+  const { total } = result.requests;
+  return { reads: total, perSecond: total / result.duration, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
 }
 
 /**
@@ -71,7 +73,7 @@ export async function plainReadLoad({ url, headers, path }: Load, seconds: numbe
   agent.destroy();
   durations.sort((one, other) => one - other);
   const [p50Ms, p99Ms] = [percentile(durations, 0.5), percentile(durations, 0.99)];
-  return { perSecond: durations.length / seconds, p50Ms, p99Ms };
+  return { reads: durations.length, perSecond: durations.length / seconds, p50Ms, p99Ms };
 }
 
 /** Sends a write. @throws Error if it is not answered 201 */
