@@ -21,7 +21,7 @@ const CHANGES_PER_SECOND = 20;
 /** Enough clusters that none is changed again before its last change has converged. */
 const CHANGED_CLUSTERS = 200;
 /** So often all clusters are changed before anything is measured, by one worker, and by all: a process compiles its code while it works. */
-const [WARM_UPS, WARM_UPS_OF_ALL] = [10, 3];
+const [WARM_UPS, WARM_UPS_OF_ALL] = [8, 3];
 /** So often convergence is measured, for each number of workers and for the loop. The one in the middle counts. */
 const ROUNDS = 5;
 /** The aims. */
