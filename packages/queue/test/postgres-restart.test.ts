@@ -1,10 +1,13 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEmptyDatabase, startPostgres, waitFor } from '@corral/testing';
+import { createEmptyDatabase, freePort, startPostgres, waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { connectQueue } from '../src/connect-queue.js';
+import { prepareQueue } from '../src/postgres/prepare-queue.js';
+import { shareConnection } from '../src/postgres/shared-connection.js';
 import { startWorker } from '../src/start-worker.js';
 import { memoryLog, someQueues } from './backends.js';
 
@@ -67,3 +70,72 @@ describe('a connection that is terminated while in use', () => {
     await database.drop();
   });
 });
+
+describe('a server that ends just when the listening connection is made', () => {
+  it('does not end the process, and announcements are heard once it is back', async () => {
+    const database = await createEmptyDatabase();
+    await prepareQueue({ databaseUrl: database.url });
+    const server = await endingServer(database.url);
+    const { connection, notices, release } = shareConnection({ databaseUrl: server.url });
+    await connection.waitUntilReady();
+
+    server.setEnding(true);
+    await expect(notices.listen()).rejects.toThrow('terminating connection due to administrator command');
+    server.setEnding(false);
+
+    let heard = 0;
+    notices.onNotice('dns', () => {
+      heard += 1;
+    });
+    await notices.listen();
+    await connection.pool.query(`SELECT pg_notify('bullmq_jobs', 'dns')`);
+    await waitFor('the announcement', () => heard === 1);
+    const client = await connection.getListenClient();
+    await release();
+    expect(() => client.emit('error', new Error('The server ended while the connection was closed.'))).not.toThrow();
+    await server.close();
+    await database.drop();
+  });
+});
+
+/** Postgres behind a port. While it is ending, its answer to a new connection and its farewell come at once. */
+async function endingServer(databaseUrl: string) {
+  const real = new URL(databaseUrl);
+  let isEnding = false;
+  const server = createServer((inner) => {
+    inner.on('error', () => undefined); // reported by the close event
+    if (isEnding) {
+      inner.once('data', () => inner.end(Buffer.concat([authenticated, readyForQuery, farewell])));
+      return;
+    }
+    const outer = connect({ host: real.hostname, port: Number(real.port) });
+    outer.on('error', () => undefined);
+    inner.pipe(outer).pipe(inner);
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${port}`;
+  return {
+    url: url.href,
+    setEnding(is: boolean) {
+      isEnding = is;
+    },
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** A message of Postgres' protocol (postgresql.org/docs/current/protocol-message-formats.html). */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+const authenticated = message('R', Buffer.alloc(4));
+const readyForQuery = message('Z', Buffer.from('I'));
+const farewell = message(
+  'E',
+  Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'),
+);

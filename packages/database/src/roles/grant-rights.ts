@@ -45,6 +45,7 @@ const isConcurrentChange = (error: unknown): boolean =>
 
 async function grantOnce({ databaseUrl, queueSchema, rolePrefix, passwords }: GrantOptions): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => undefined); // the next query reports the broken connection
   await client.connect();
   try {
     await client.query('BEGIN');

@@ -75,7 +75,13 @@ function open({ databaseUrl, poolSize = 4 }: PostgresOptions): Kept {
   });
   // As many as there are queues.
   connection.setMaxListeners(0);
+  (connection as unknown as Inside).pgModule = { Client: ListeningClient };
   return { connection, notices: jobNotices(connection), hasActive: activeQueues(connection), users: 0 };
+}
+
+/** Property of BullMQ's connection that its types hide: where it takes the client from that listens. */
+interface Inside {
+  pgModule: { readonly Client: typeof pg.Client };
 }
 
 const ACTIVE_MS = 500;
@@ -104,5 +110,28 @@ export class ErrorTolerantClient extends pg.Client {
     super(config);
     // The next statement on the connection reports the error.
     this.on('error', () => undefined);
+  }
+}
+
+/**
+ * BullMQ listens for errors of this connection only once it has connected, and keeps it until it hears of one. A server that ends
+ * just then says so along with its answer, which would end the process, or leave a connection that is never replaced.
+ */
+class ListeningClient extends ErrorTolerantClient {
+  override connect = (async () => {
+    let broken: Error | undefined;
+    this.on('error', (error) => {
+      broken ??= error;
+    });
+    await super.connect();
+    if (broken !== undefined) throw broken;
+    return this;
+  }) as pg.Client['connect'];
+
+  /** BullMQ removes all before it ends the connection, which may break meanwhile. */
+  override removeAllListeners(...event: [(string | symbol)?]): this {
+    super.removeAllListeners(...event);
+    if (this.listenerCount('error') === 0) this.on('error', () => undefined);
+    return this;
   }
 }
