@@ -90,7 +90,7 @@ describe('a server that ends just when the listening connection is made', () => 
     await notices.listen();
     await connection.pool.query(`SELECT pg_notify('bullmq_jobs', 'dns')`);
     await waitFor('the announcement', () => heard === 1);
-    const client = await connection.getListenClient();
+    const client = (await connection.getListenClient()) as pg.Client;
     await release();
     expect(() => client.emit('error', new Error('The server ended while the connection was closed.'))).not.toThrow();
     await server.close();
