@@ -52,7 +52,7 @@ await startOrExit('npm run bench', async () => {
   else if (what === 'start' && rest.length === 0) say(verdictTable(await benchStart()));
   else if (what === 'dns' && rest.length === 0) {
     const only = values.only === 'writes' ? values.only : undefined;
-    say(verdictTable(await benchDns({ seconds: seconds(5), only, explains: true })));
+    say(verdictTable(await benchDns({ readSeconds: seconds(5), writeSeconds: seconds(5), only, explains: true })));
   } else if (what === 'changes' && rest.length === 0) {
     say(verdictTable(await benchChanges({ seconds: seconds(20), explains: true })));
   } else if (what === 'reconcile' && rest.length === 0) {

@@ -8,7 +8,7 @@ import { openWriteFloor } from './write-floor.js';
 
 const WRITTEN_SETS = 50;
 const PER_SECOND = 100;
-const ROUNDS = 12;
+const ROUNDS = 6;
 /** A process compiles its code while it serves its first thousands of requests: a service that ran for a minute is measured. */
 const WARM_UP = { writes: 3_000, concurrency: 8 };
 const P50_MAX = 1.3;
