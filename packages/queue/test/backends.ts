@@ -67,7 +67,8 @@ export const testBackends: TestBackend[] = [
   },
 ];
 
-async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
+/** The server at `target` behind a port of its own. */
+export async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
   const { hostname, port: targetPort } = new URL(target);
   const port = await freePort();
   const sockets = new Set<Socket>();

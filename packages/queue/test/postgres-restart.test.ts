@@ -1,15 +1,15 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEmptyDatabase, freePort, startPostgres, waitFor } from '@corral/testing';
+import { createEmptyDatabase, startPostgres, waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { connectQueue } from '../src/connect-queue.js';
 import { prepareQueue } from '../src/postgres/prepare-queue.js';
 import { shareConnection } from '../src/postgres/shared-connection.js';
 import { startWorker } from '../src/start-worker.js';
-import { memoryLog, someQueues } from './backends.js';
+import { gateTo, memoryLog, someQueues } from './backends.js';
 
 describe('a restart of Postgres', () => {
   it('loses no waiting job and floods no log', async () => {
@@ -75,13 +75,15 @@ describe('a server that ends just when the listening connection is made', () => 
   it('does not end the process, and announcements are heard once it is back', async () => {
     const database = await createEmptyDatabase();
     await prepareQueue({ databaseUrl: database.url });
-    const server = await endingServer(database.url);
-    const { connection, notices, release } = shareConnection({ databaseUrl: server.url });
+    const { url, gate } = await gateTo(database.url);
+    const { connection, notices, release } = shareConnection({ databaseUrl: url });
     await connection.waitUntilReady();
 
-    server.setEnding(true);
+    await gate.close();
+    const ending = await endingServer(Number(new URL(url).port));
     await expect(notices.listen()).rejects.toThrow('terminating connection due to administrator command');
-    server.setEnding(false);
+    await ending.close();
+    await gate.open();
 
     let heard = 0;
     notices.onNotice('dns', () => {
@@ -93,36 +95,18 @@ describe('a server that ends just when the listening connection is made', () => 
     const client = (await connection.getListenClient()) as pg.Client;
     await release();
     expect(() => client.emit('error', new Error('The server ended while the connection was closed.'))).not.toThrow();
-    await server.close();
+    await gate.close();
     await database.drop();
   });
 });
 
-/** Postgres behind a port. While it is ending, its answer to a new connection and its farewell come at once. */
-async function endingServer(databaseUrl: string) {
-  const real = new URL(databaseUrl);
-  let isEnding = false;
-  const server = createServer((inner) => {
-    inner.on('error', () => undefined); // reported by the close event
-    if (isEnding) {
-      inner.once('data', () => inner.end(Buffer.concat([authenticated, readyForQuery, farewell])));
-      return;
-    }
-    const outer = connect({ host: real.hostname, port: Number(real.port) });
-    outer.on('error', () => undefined);
-    inner.pipe(outer).pipe(inner);
+/** Postgres while it is ending: its answer to a new connection and its farewell come at once. */
+async function endingServer(port: number): Promise<{ close(): Promise<void> }> {
+  const server = createServer((socket) => {
+    socket.once('data', () => socket.end(Buffer.concat([authenticated, readyForQuery, farewell])));
   });
-  const port = await freePort();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const url = new URL(databaseUrl);
-  url.host = `127.0.0.1:${port}`;
-  return {
-    url: url.href,
-    setEnding(is: boolean) {
-      isEnding = is;
-    },
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  };
+  return { close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
 }
 
 /** A message of Postgres' protocol (postgresql.org/docs/current/protocol-message-formats.html). */

@@ -120,8 +120,8 @@ export class ErrorTolerantClient extends pg.Client {
 class ListeningClient extends ErrorTolerantClient {
   override connect = (async () => {
     let broken: Error | undefined;
-    this.on('error', (error) => {
-      broken ??= error;
+    this.once('error', (error) => {
+      broken = error;
     });
     await super.connect();
     if (broken !== undefined) throw broken;

@@ -54,6 +54,7 @@ async function change(rig: ClusterRig, index: number, maximum: number): Promise<
   return `${metadata.id}/${metadata.generation}`;
 }
 
+/** Each time another one, as otherwise nothing changes. `measureLatency` takes lower ones. */
 let lastMaximum = 10;
 
 async function changeAll(rig: ClusterRig): Promise<void> {

@@ -131,10 +131,10 @@ export async function startDnsRig(): Promise<DnsRig> {
       rig.onStop(redis.stop);
       // Postgres counts statements by role.
       const role = `replicas_${count}`;
-      const url = new URL(databaseUrl);
-      await pool.query(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${url.password}'`);
-      url.username = role;
-      const env = { REDIS_URL: redis.url, DATABASE_URL: url.href };
+      const asRole = new URL(databaseUrl);
+      await pool.query(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${asRole.password}'`);
+      asRole.username = role;
+      const env = { REDIS_URL: redis.url, DATABASE_URL: asRole.href };
       const started: Awaited<ReturnType<typeof startGateway>>[] = [];
       while (started.length < count) started.push(await startGateway(env));
       return {
