@@ -1,7 +1,7 @@
 import { createServer, IncomingMessage, type Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Express, Response } from 'express';
+import type { Express } from 'express';
 import { boundConnections, type ConnectionBounds } from './connection-bounds.js';
 
 /** Answers a malformed request: writes the whole answer and ends the socket. */
@@ -42,25 +42,27 @@ class Locals {
   gone = undefined;
 }
 
+type Constructors = Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>>;
+const made = new WeakMap<Express, Constructors>();
+
 /**
- * Constructors with the prototypes of the app. Express sets prototypes on every request and response, which makes each object
- * slow on Node.js 20 and 22. With the right prototype from the start nothing changes.
+ * Constructors whose objects have the prototypes of the app. Express sets prototypes on every request and response, which makes each
+ * object slow on Node.js 20 and 22. With the right prototype from the start nothing changes. Classes, because V8 then has room in each
+ * object for what the constructors of Node.js add; without it, a response is a hash table. An app may have several servers.
  */
-function constructorsOf(app: Express) {
-  // Plain functions, because a class has its own prototype; `.call`, because Reflect.construct is slower.
-  function AppRequest(this: IncomingMessage, socket: Socket): void {
-    (IncomingMessage as unknown as typeof AppRequest).call(this, socket);
+function constructorsOf(app: Express): Constructors {
+  const known = made.get(app);
+  if (known !== undefined) return known;
+  class AppRequest extends IncomingMessage {}
+  class AppResponse extends ServerResponse {
+    readonly locals = new Locals();
   }
-  AppRequest.prototype = app.request;
-  function AppResponse(this: ServerResponse, req: IncomingMessage, options?: object): void {
-    (ServerResponse as unknown as typeof AppResponse).call(this, req, options);
-    (this as ServerResponse & { locals: Partial<Response['locals']> }).locals = new Locals();
-  }
-  AppResponse.prototype = app.response;
-  return {
-    IncomingMessage: AppRequest as unknown as typeof IncomingMessage,
-    ServerResponse: AppResponse as unknown as typeof ServerResponse,
-  };
+  Object.setPrototypeOf(AppRequest.prototype, app.request);
+  Object.setPrototypeOf(AppResponse.prototype, app.response);
+  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype });
+  const constructors = { IncomingMessage: AppRequest, ServerResponse: AppResponse } as Constructors;
+  made.set(app, constructors);
+  return constructors;
 }
 
 export interface DrainableServer<S extends Server = Server> {
