@@ -1,27 +1,5 @@
 import pg from 'pg';
-
-type Callback = (error: Error | null | undefined, result?: unknown) => void;
-
-/** What `pg` does with a query, which its types hide. Its version is pinned, and the tests of this package notice a change. */
-interface Inside extends pg.Query {
-  callback: Callback;
-  name: string | undefined;
-  queryMode: string | undefined;
-  readonly text: string;
-  readonly _result: { _types: unknown };
-  handleRowDescription(message: unknown): void;
-  handleDataRow(message: unknown): void;
-  handleCommandComplete(message: unknown, connection: Wire): void;
-  handleEmptyQuery(connection: Wire): void;
-  handleReadyForQuery(connection: Wire): void;
-  handleError(error: Error, connection: Wire): void;
-}
-
-/** The part of `pg`'s connection that is needed. */
-interface Wire extends pg.Connection {
-  readonly submittedNamedStatements: Record<string, string>;
-  sync(): void;
-}
+import { type Callback, type Inside, isPlain, plainQuery, type Wire } from './plain-query.js';
 
 /** What Postgres says of a statement in a transaction that has failed. */
 const IN_FAILED_TRANSACTION = '25P02';
@@ -30,24 +8,6 @@ const IN_FAILED_TRANSACTION = '25P02';
 export interface Part {
   readonly query: pg.Query;
   readonly result: Promise<pg.QueryResult>;
-}
-
-const PLAIN: ReadonlySet<string> = new Set(['text', 'values', 'name']);
-
-/** Whether it has nothing that only `pg` knows what to do with. */
-export function isPlain(config: pg.QueryConfig): boolean {
-  for (const key in config) if (!PLAIN.has(key)) return false;
-  return true;
-}
-
-/**
- * As `new pg.Query` with a plain configuration, which it would copy with the descriptors of its properties. That takes longer than all else
- * that it does before it sends it.
- */
-export function plainQuery({ text, name }: pg.QueryConfig, values: unknown[] | undefined): pg.Query {
-  const query = new pg.Query(text as never, values);
-  (query as unknown as Inside).name = name;
-  return query;
 }
 
 /** @param types the parsers of the client that will send it */
