@@ -242,18 +242,12 @@ export async function consume(
   return deadline.cause() !== null ? brokenBy(null, 'answering', deadline.cause()) : null;
 }
 
-const readHeaders = new Map<string, AnswerHeader>(ANSWER_HEADERS.map((name) => [name, name]));
-
-/** From the list of all: Node.js makes an object of it by a rule for each name, which takes longer than all else about an answer. */
-function answerHeaders(answer: http.IncomingMessage): AnswerHeaders {
-  const { rawHeaders } = answer;
+/** Node.js makes the object of all headers in any case, because its agent looks for `Keep-Alive` there. */
+function answerHeaders({ headers }: http.IncomingMessage): AnswerHeaders {
   const found: { [N in AnswerHeader]?: string } = {};
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = readHeaders.get((rawHeaders[at] as string).toLowerCase());
-    if (name === undefined) continue;
-    // Of several with the same name, Node.js knows which count.
-    const value = found[name] === undefined ? rawHeaders[at + 1] : answer.headers[name];
-    found[name] = (value as string).trim();
+  for (const name of ANSWER_HEADERS) {
+    const value = headers[name];
+    if (value !== undefined) found[name] = (value as string).trim();
   }
   return found;
 }
