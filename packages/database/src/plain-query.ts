@@ -77,20 +77,26 @@ class PlainQuery extends pg.Query {
     const { name } = this;
     const self = this as unknown as Inside;
     const columns = name !== undefined && name in wire.parsedStatements ? wire.columns?.get(name) : undefined;
-    if (columns === undefined) {
+    if (columns === undefined || !this.#binds(wire)) {
       this.#asksForColumns = true;
-      return inside.prepare.call(self, wire);
-    }
-    try {
-      wire.bind({ statement: name, values: self.values, valueMapper: prepareValue });
-    } catch {
-      // Nothing was written. It fails again, in the way of `pg`.
-      return inside.prepare.call(self, wire);
+      inside.prepare.call(self, wire);
+      return;
     }
     Object.assign(self._result, columns);
     self._accumulateRows = true;
     wire.execute({});
     wire.sync();
+  }
+
+  /** @returns false when a value cannot be sent. Nothing was written then, and `pg` fails again in its own way */
+  #binds(wire: Wire): boolean {
+    const { values } = this as unknown as Inside;
+    try {
+      wire.bind({ statement: this.name, values, valueMapper: prepareValue });
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   handleCommandComplete(message: unknown, wire: Wire): void {

@@ -85,6 +85,54 @@ describe('a frequent statement', () => {
     expect(await preparedLike(text)).toBe(1);
   });
 
+  it('is described once per connection, and its rows are read alike before and after', async () => {
+    const { descriptions, stop } = await countDescriptions();
+    const text = 'SELECT $1::bigint AS big, $2::timestamptz AS at, $3::text AS note';
+
+    const rows: unknown[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      rows.push((await pool.query(text, [7, '2026-01-01T00:00:00Z', null])).rows[0]);
+    }
+
+    const at = new Date('2026-01-01T00:00:00Z');
+    expect(rows).toEqual(Array.from({ length: 8 }, () => ({ big: 7, at, note: null })));
+    // Unnamed at first, then prepared.
+    expect(descriptions()).toBe(5);
+    stop();
+  });
+
+  it('is described once per connection without columns, too', async () => {
+    const { descriptions, stop } = await countDescriptions();
+
+    const counts: (number | null)[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      counts.push((await pool.query('UPDATE thing SET id = id WHERE id < $1', [5])).rowCount);
+    }
+
+    expect([counts, descriptions()]).toEqual([Array.from({ length: 8 }, () => 1), 5]);
+    stop();
+  });
+
+  it('leaves the connection usable when a later value cannot be sent', async () => {
+    const circle: Record<string, unknown> = {};
+    circle.itself = circle;
+    const text = 'SELECT $1::jsonb AS value';
+    for (let round = 0; round < 6; round += 1) await pool.query(text, [{ round }]);
+
+    await expect(pool.query(text, [circle])).rejects.toThrow(/circular/i);
+
+    expect((await pool.query(text, [{ round: 7 }])).rows).toEqual([{ value: { round: 7 } }]);
+  });
+
+  it('fails with what Postgres says when a migration changed its columns, and does not read them as before', async () => {
+    const text = 'SELECT id FROM thing WHERE id = $1::int';
+    for (let round = 0; round < 6; round += 1) await pool.query(text, [1]);
+
+    await pool.query('ALTER TABLE thing ALTER COLUMN id TYPE text');
+
+    await expect(pool.query(text, [1])).rejects.toThrow();
+  });
+
   it.each(['SELECT * FROM thing WHERE id = $1', 'SELECT thing.* FROM thing WHERE id = $1'])(
     'survives a migration that adds a column: %s',
     async (text) => {
@@ -127,6 +175,15 @@ describe('statementNames', () => {
     expect([...texts, ...texts, ...texts].map(nameOf)).toEqual(Array.from({ length: 12 }, () => undefined));
   });
 });
+
+/** How often the pool's connection asks Postgres for the columns of a statement. */
+async function countDescriptions() {
+  const client = await pool.connect();
+  const { connection } = client as unknown as { connection: { describe(message: object): void } };
+  client.release();
+  const describing = jest.spyOn(connection, 'describe');
+  return { descriptions: () => describing.mock.calls.length, stop: () => describing.mockRestore() };
+}
 
 /** Number of prepared statements with this text on the pool's connection. */
 async function preparedLike(text: string): Promise<number> {

@@ -1,4 +1,5 @@
 import type { BudgetReading, BudgetStore, CallClass, TurnTaken, UsedUp } from '@corral/upstream-budget';
+import type { Abortable } from '@corral/wire';
 
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
 
@@ -50,7 +51,7 @@ export interface WriteOptions {
   /** how long it may wait, where that is less than `waitMsMax` */
   patienceMs?: number;
   /** stops what was not sent yet (`unreached`); a call under way runs to its end, for its outcome matters */
-  signal?: AbortSignal;
+  signal?: Abortable;
   /** asked for a place when the write has to wait for its turn; null: there is none, and it is `throttled` */
   enterQueue?: () => (() => void) | null;
 }

@@ -1,4 +1,5 @@
 import type { Log } from '@corral/service';
+import { LightAbort } from '@corral/wire';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { sendText } from './respond.js';
 
@@ -115,13 +116,13 @@ export class ClientGone extends Error {
 const LEFT = new ClientGone();
 
 /** Aborts when the client disconnects before it got an answer, and after the answer was sent. The reason is a `ClientGone`. */
-export function clientGone(res: Response): AbortSignal {
-  const known: AbortSignal | undefined = res.locals.gone;
+export function clientGone(res: Response): LightAbort {
+  const known: LightAbort | undefined = res.locals.gone;
   if (known !== undefined) return known;
-  const gone = new AbortController();
+  const gone = new LightAbort();
   const leave = () => gone.abort(LEFT);
-  res.locals.gone = gone.signal;
+  res.locals.gone = gone;
   if (res.closed) leave();
   else res.once('close', leave);
-  return gone.signal;
+  return gone;
 }

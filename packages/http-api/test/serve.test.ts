@@ -1,10 +1,13 @@
 import { Writable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInThisContext } from 'node:vm';
 import { createHealth, createLog, createMetrics, type HealthCheck } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express';
 import { writeWithHead } from '../src/answer-head.js';
 import { requestId, requestLog } from '../src/request-log.js';
+import { serverOptions } from '../src/server/http-server.js';
 import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
 import { openRaw } from './service-process.js';
 
@@ -51,6 +54,9 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
   return { ...served, app, health, requestLine, logText: () => text };
 }
 
+setFlagsFromString('--allow-natives-syntax');
+const hasPlaces: (object: object) => boolean = runInThisContext('(object) => %HasFastProperties(object)');
+
 describe('serve', () => {
   it('sets the prototypes of requests and responses, so Express need not set them', async () => {
     const requests: object[] = [];
@@ -71,6 +77,34 @@ describe('serve', () => {
     expect(await answer.json()).toEqual({ ip: '127.0.0.1', host: '127.0.0.1' });
     expect(requests[0]).toBe(app.request);
     expect(responses[0]).toBe(app.response);
+  });
+
+  it('keeps requests and responses as objects with places, which V8 reads faster than hash tables', async () => {
+    const kept: boolean[] = [];
+    const { url } = await start((app) =>
+      app.get('/x', (req, res) => {
+        res.once('close', () => kept.push(hasPlaces(req), hasPlaces(res), hasPlaces(res.locals)));
+        res.json({});
+      }),
+    );
+
+    await (await fetch(`${url}/x`)).text();
+
+    expect(await waitFor('the end of the answer', async () => (kept.length === 3 ? kept : undefined))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('gives all servers of an app the same prototypes', () => {
+    const app = express();
+
+    const [plain, tls] = [serverOptions(app, {}), serverOptions(app, {})];
+
+    expect(plain.ServerResponse?.prototype).toBe(app.response);
+    expect(tls.ServerResponse?.prototype).toBe(app.response);
+    expect(tls.IncomingMessage?.prototype).toBe(app.request);
   });
 
   it('serves metrics and health on a separate port only', async () => {

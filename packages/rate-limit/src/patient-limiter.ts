@@ -1,3 +1,4 @@
+import type { Abortable } from '@corral/wire';
 import type { NextFunction, Response } from 'express';
 import type { Buckets } from './buckets.js';
 import { bucketLimiter, type Charge, type RequestLimit, type RequestLimiter, refusalOf } from './request-limiter.js';
@@ -14,7 +15,7 @@ export interface PatientLimiterOptions {
   /** Maximum wait for a token, in ms. */
   readonly patienceMs: number;
   /** Aborted when the client disconnects. */
-  readonly goneOf: (res: Response) => AbortSignal;
+  readonly goneOf: (res: Response) => Abortable;
   /** Does not count a request as work in flight while it waits. @returns counts it again */
   readonly setAside: (res: Response) => () => void;
 }

@@ -1,6 +1,6 @@
 import { EventEmitter, getEventListeners, once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { answerWithin, orAborted, orLate, startDeadline } from './deadline.js';
+import { answerWithin, orAborted, orLate, sleep, startDeadline } from './deadline.js';
 
 const gaveUp = new Error('gave up');
 const never = new Promise<string>(() => undefined);
@@ -102,5 +102,23 @@ describe('a deadline', () => {
 
     expect(getEventListeners(signal, 'abort')).toEqual([]);
     expect(EventEmitter.defaultMaxListeners).toBe(limit);
+  });
+});
+
+describe('a sleep', () => {
+  it('lasts its time, and leaves no listener on its signal', async () => {
+    const { signal } = new AbortController();
+
+    expect([await sleep(1), await sleep(1, signal)]).toEqual([true, true]);
+
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('ends at once with its signal, even with one that aborted before', async () => {
+    const controller = new AbortController();
+    const asleep = sleep(1_000_000, controller.signal);
+    controller.abort();
+
+    expect([await asleep, await sleep(1_000_000, controller.signal)]).toEqual([false, false]);
   });
 });

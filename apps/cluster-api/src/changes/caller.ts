@@ -1,12 +1,13 @@
 import type { CallingAccount } from '@corral/auth';
 import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corral/contracts';
+import type { Abortable } from '@corral/wire';
 
 /** One request. */
 export interface RequestContext {
   /** For audit entries and error responses. */
   readonly requestId: string;
   /** Aborts when the client disconnects. */
-  readonly gone: AbortSignal;
+  readonly gone: Abortable;
   /**
    * Stops counting the request as in flight while it waits for something with its own limits.
    *

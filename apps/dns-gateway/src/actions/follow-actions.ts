@@ -1,6 +1,7 @@
 import type { setTimeout } from 'node:timers/promises';
 import type { ActionRecord, ActionStore, CheckedAction, PollTurns, RrsetKey } from '@corral/dns-data';
 import type { ActionReading } from '@corral/hcloud';
+import type { Abortable } from '@corral/wire';
 
 export interface FollowActionsDeps {
   readonly polls: Pick<PollTurns, 'takePoll' | 'endPoll' | 'findChecked'>;
@@ -102,12 +103,16 @@ const idsOf = (waiters: readonly Waiter[]): number[] => [
 /** Waits until one of the actions has ended, for at most `waitMs`, and no longer than the client stays. */
 export async function untilOneEnds(
   followed: Followed,
-  { waitMs, gone, pause }: { waitMs: number; gone: AbortSignal; pause: typeof setTimeout },
+  { waitMs, gone, pause }: { waitMs: number; gone: Abortable; pause: typeof setTimeout },
 ): Promise<void> {
   const over = new AbortController();
-  const patience = pause(waitMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(() => undefined);
+  const stop = () => over.abort();
+  gone.addEventListener('abort', stop, { once: true });
+  if (gone.aborted) stop();
+  const patience = pause(waitMs, undefined, { signal: over.signal }).catch(() => undefined);
   await Promise.race([followed.done, patience]).finally(followed.stop);
-  over.abort();
+  gone.removeEventListener('abort', stop);
+  stop();
 }
 
 /** @returns whether the upstream was unavailable */

@@ -1,4 +1,5 @@
 import type { Clock, KeyedSemaphore } from '@corral/rate-limit';
+import type { Abortable } from '@corral/wire';
 import type { Followed } from './follow-actions.js';
 
 export interface HeldReadsDeps {
@@ -14,7 +15,7 @@ export interface HeldReadsDeps {
 /** A request that may be held. */
 export interface Asker {
   /** Aborted when the client disconnects. */
-  readonly gone: AbortSignal;
+  readonly gone: Abortable;
   /** Excludes the request from the work in flight while it is held. @returns a function that includes it again */
   readonly setAside: () => () => void;
 }

@@ -1,6 +1,7 @@
 import type { DnsCaller } from '@corral/auth';
 import { canRead, coveredRoot, coversName, coversType, writeRefusal } from '@corral/contracts';
 import type { RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
+import { type Abortable, LightAbort } from '@corral/wire';
 import { DnsError, notFound } from '../dns-error.js';
 
 /** What a caller sees of a zone. */
@@ -46,18 +47,17 @@ export function mayFollow(
 /** The clients that wait for the answer of one write, i.e. one request sent several times. */
 export interface Audience {
   /** Aborted when all clients have disconnected. */
-  readonly gone: AbortSignal;
-  join(gone: AbortSignal): void;
+  readonly gone: Abortable;
+  join(gone: Abortable): void;
 }
 
 /** @param first aborted when the first client disconnects */
-export function audienceOf(first: AbortSignal): Audience {
-  const all = new AbortController();
+export function audienceOf(first: Abortable): Audience {
+  const all = new LightAbort();
   let here = 0;
-  const join = (gone: AbortSignal): void => {
+  const join = (gone: Abortable): void => {
     const leave = (): void => {
       here -= 1;
-      // Without a reason, an error with a stack would be made for each write.
       if (here === 0) all.abort(gone.reason);
     };
     here += 1;
@@ -65,5 +65,5 @@ export function audienceOf(first: AbortSignal): Audience {
     else gone.addEventListener('abort', leave, { once: true });
   };
   join(first);
-  return { gone: all.signal, join };
+  return { gone: all, join };
 }

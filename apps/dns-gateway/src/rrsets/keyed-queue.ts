@@ -1,8 +1,10 @@
+import type { Abortable } from '@corral/wire';
+
 export interface QueueWait {
   /** Maximum wait in milliseconds. */
   readonly waitMs: number;
   /** Waiting work leaves the queue when it aborts. */
-  readonly gone: AbortSignal;
+  readonly gone: Abortable;
   /** Takes a place in the queue, only called when the work must wait. Null when there is none. */
   readonly enterQueue: () => (() => void) | null;
 }
@@ -44,7 +46,7 @@ export function keyedQueue(): KeyedQueue {
   };
 }
 
-async function comesWithin(turn: Promise<void>, waitMs: number, gone: AbortSignal): Promise<'turn' | 'late' | 'gone'> {
+async function comesWithin(turn: Promise<void>, waitMs: number, gone: Abortable): Promise<'turn' | 'late' | 'gone'> {
   let timer: NodeJS.Timeout | undefined;
   let giveUp: () => void = () => undefined;
   const ended = new Promise<'late' | 'gone'>((resolve) => {

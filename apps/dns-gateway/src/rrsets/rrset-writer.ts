@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { assertNever } from '@corral/dns-data';
+import { LightAbort } from '@corral/wire';
 import { ClientGone, setIsBusy, tooManyWait } from '../dns-error.js';
 import { type Audience, audienceOf } from './access.js';
 import { type AnswerWriteDeps, answerWrite, type FirstCopiesDeps, firstCopies } from './answer-write.js';
@@ -39,10 +40,13 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   const queueUp = async (set: string, request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
     // Nothing to wait for, and no copy that could be found: most writes.
     const isAlone = !queue.isBusy(set);
-    const found = new AbortController();
+    const over = new LightAbort();
+    const leave = () => over.abort(request.gone.reason);
+    if (request.gone.aborted) leave();
+    else request.gone.addEventListener('abort', leave, { once: true });
     const wait = {
       waitMs: Math.max(0, request.deadline - deps.now()),
-      gone: isAlone ? request.gone : AbortSignal.any([request.gone, found.signal]),
+      gone: over,
       enterQueue: waits.placesOf(request).enter,
     };
     let copy: WriteAnswer | null = null;
@@ -50,7 +54,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
       ? Promise.resolve()
       : copies.findCopy(request, requestHash).then((answer) => {
           copy = answer;
-          if (answer !== null) found.abort();
+          if (answer !== null) over.abort(null);
         });
     looking.catch(() => undefined); // unused when the write leaves the queue first
     const turn = await queue.run(set, wait, async () => {
