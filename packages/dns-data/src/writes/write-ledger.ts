@@ -23,39 +23,54 @@ export type WriteEnd =
   | { state: 'refused'; status: number; body: string; recheck: boolean }
   | { state: 'unsent'; code: DnsErrorCode };
 
-// One statement, so entry, mirror and action change atomically. A settlement that took over the lease has raised the
-// fence, and then nothing here takes effect.
-const finishEntry = {
-  name: 'ledger-finish',
-  text: `
-    WITH done AS (
-      UPDATE dns_audit_entry
-      SET state = $3::dns_audit_state, upstream_status = $4, upstream_body = $5, reserved_records = 0,
-          records_ceiling = $15, lease_until = NULL, completed_at = clock_timestamp(), after_body = $8,
-          recheck_at = CASE WHEN $6 THEN clock_timestamp() END
-      WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
-      RETURNING id, team_id, demo_id, zone_id, name, type, before_body
-    ), kept AS (
+/** What the outcome of a write changes beside its entry. */
+type Changes = readonly ('kept' | 'gone' | 'started' | 'drifted')[];
+
+const finishEntries = new Map<string, { readonly name: string; readonly text: string }>();
+
+/**
+ * One statement, so entry, mirror and action change atomically. A settlement that took over the lease has raised the fence, and then nothing
+ * here takes effect. Contains only what changes, because Postgres prepares to execute every part, also one that finds no rows.
+ *
+ * Values: those of the entry, `$8` the body afterwards; label and count of `kept`; id, status and body of `started`.
+ */
+function finishEntry(changes: Changes): { readonly name: string; readonly text: string } {
+  const name = ['ledger-finish', ...changes].join('-');
+  const known = finishEntries.get(name);
+  if (known !== undefined) return known;
+  const [id, status, body] = changes.includes('kept') ? ['$11', '$12', '$13'] : ['$9', '$10', '$11'];
+  const parts = {
+    kept: `
       INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
-      SELECT zone_id, name, type, $9, $10, $8 FROM done WHERE $7 AND $8::text IS NOT NULL
+      SELECT zone_id, name, type, $9, $10, $8 FROM done
       ON CONFLICT (zone_id, name, type) DO UPDATE
-      SET record_count = excluded.record_count, body = excluded.body, updated_at = clock_timestamp()
-    ), gone AS (
+      SET record_count = excluded.record_count, body = excluded.body, updated_at = clock_timestamp()`,
+    gone: `
       DELETE FROM dns_rrset USING done
-      WHERE $7 AND $8::text IS NULL AND dns_rrset.zone_id = done.zone_id AND dns_rrset.name = done.name
-        AND dns_rrset.type = done.type
-    ), started AS (
+      WHERE dns_rrset.zone_id = done.zone_id AND dns_rrset.name = done.name AND dns_rrset.type = done.type`,
+    started: `
       INSERT INTO dns_action (id, team_id, demo_id, audit_entry_id, status, body)
-      SELECT $11::bigint, team_id, demo_id, id, $12, $13 FROM done WHERE $11::bigint IS NOT NULL
-      ON CONFLICT (id) DO NOTHING
-    ), drifted AS (
+      SELECT ${id}::bigint, team_id, demo_id, id, ${status}, ${body} FROM done
+      ON CONFLICT (id) DO NOTHING`,
+    drifted: `
       INSERT INTO dns_audit_entry (team_id, demo_id, actor, zone_id, name, type, operation, state, created_at,
                                    completed_at, before_body)
       SELECT team_id, demo_id, 'upstream', zone_id, name, type, 'drift', 'observed', clock_timestamp(),
-             clock_timestamp(), before_body FROM done WHERE $14
-    )
-    SELECT id FROM done`,
-};
+             clock_timestamp(), before_body FROM done`,
+  };
+  const text = `
+    WITH done AS (
+      UPDATE dns_audit_entry
+      SET state = $3::dns_audit_state, upstream_status = $4, upstream_body = $5, reserved_records = 0,
+          records_ceiling = $7, lease_until = NULL, completed_at = clock_timestamp(), after_body = $8,
+          recheck_at = CASE WHEN $6 THEN clock_timestamp() END
+      WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
+      RETURNING id, team_id, demo_id, zone_id, name, type, before_body
+    )${changes.map((change) => `, ${change} AS (${parts[change]}\n    )`).join('')}
+    SELECT id FROM done`;
+  finishEntries.set(name, { name, text });
+  return { name, text };
+}
 
 // A write that never reached the upstream is removed and counted in one statement, so it is counted once.
 const countEntry = {
@@ -85,8 +100,9 @@ export const writeLedger = (pool: Pool, options: LedgerOptions) => ({
       return counted.rowCount === 1;
     }
     const completed = end.state === 'completed' ? end : null;
+    const { changes, values } = completed === null ? NOTHING : changesOf(key, completed);
     const { rowCount } = await pool.query({
-      ...finishEntry,
+      ...finishEntry(changes),
       values: [
         lease.entryId,
         lease.fence,
@@ -94,15 +110,9 @@ export const writeLedger = (pool: Pool, options: LedgerOptions) => ({
         end.status,
         end.body,
         end.recheck,
-        completed !== null,
-        completed?.rrset ?? null,
-        ownerLabelOf(key.name),
-        recordCountOf(completed?.rrset ?? null),
-        completed?.action?.id ?? null,
-        completed?.action?.status ?? null,
-        completed?.action?.body ?? null,
-        completed?.wasRemoved ?? false,
         completed === null ? null : ceilingOf(lease, completed),
+        completed?.rrset ?? null,
+        ...values,
       ],
     });
     return rowCount === 1;
@@ -136,6 +146,22 @@ export const writeLedger = (pool: Pool, options: LedgerOptions) => ({
 export type WriteLedger = ReturnType<typeof writeLedger>;
 
 type Completed = Extract<WriteEnd, { state: 'completed' }>;
+
+const NOTHING = { changes: [], values: [] };
+
+/** What an accepted write changes, and the values of these parts of the statement. Pure. */
+function changesOf(key: RrsetKey, { rrset, action, wasRemoved = false }: Completed) {
+  const changes: Changes = [
+    rrset === null ? 'gone' : 'kept',
+    ...(action === null ? [] : (['started'] as const)),
+    ...(wasRemoved ? (['drifted'] as const) : []),
+  ];
+  const values = [
+    ...(rrset === null ? [] : [ownerLabelOf(key.name), recordCountOf(rrset)]),
+    ...(action === null ? [] : [action.id, action.status, action.body]),
+  ];
+  return { changes, values };
+}
 
 /**
  * The most records that the set may have while it is not certain that this write and earlier ones took effect. Null when the mirror has
