@@ -96,7 +96,7 @@ describe('beginning a write', () => {
 
   it('records the same, whether SQL or the process decides', async () => {
     const entryOf = async (asked: RrsetWrite) => {
-      const { team, name } = await arrange(given.database.pool, { ...plain, mirrored: 2, ceiling: 3 });
+      const { team, name } = await arrange(given.database.pool, { ...plain, mirrored: 2 });
       const { entryId } = await begin(given.ledger, newWrite(team, name, asked));
       const { rows } = await given.database.pool.query(
         `SELECT team_id = $2 AS of_team, demo_id, actor, token_id = $3 AS of_token, zone_id, replace(name, $4, '') AS name, type, state,
@@ -109,7 +109,7 @@ describe('beginning a write', () => {
     };
 
     const atOnce = await entryOf(setOf(5));
-    const inSteps = await entryOf(addOf(2, 100));
+    const inSteps = await entryOf(addOf(3, 100));
 
     expect(atOnce).toMatchObject({
       of_team: true,
@@ -122,11 +122,13 @@ describe('beginning a write', () => {
     expect(inSteps).toEqual({ ...atOnce, operation: 'add_records' });
   });
 
-  it('waits for Postgres once if the number of records does not depend on the set, else twice', async () => {
+  it('waits for Postgres once if the number of records does not depend on the set, else twice; thrice while records may reappear', async () => {
     const { team, name } = await arrange(given.database.pool, plain);
+    const withActions = await arrange(given.database.pool, { ...plain, ceiling: 1 });
 
     expect(await roundTrips(() => begin(given.ledger, newWrite(team, `1.${name}`, setOf(1))))).toBe(1);
     expect(await roundTrips(() => begin(given.ledger, newWrite(team, `2.${name}`, addOf(1))))).toBe(2);
+    expect(await roundTrips(() => begin(given.ledger, newWrite(withActions.team, withActions.name, setOf(1))))).toBe(3);
   });
 
   it('never exceeds the quota, however many begin at the same time', async () => {

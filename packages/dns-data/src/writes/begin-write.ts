@@ -19,9 +19,9 @@ import {
   type RecordQuota,
   statedRecords,
 } from './admission.js';
-import { type DeliveryCheck, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
+import { type DeliveryCheck, isRecent, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
 import type { BeginOutcome, LedgerOptions, NewWrite } from './new-write.js';
-import { ceilingsOf, heldByActions, mirroredRecords, reservedRecords } from './records-held.js';
+import { ceilingsOf, heldByActions, holdsByActions, mirroredRecords, reservedRecords } from './records-held.js';
 import type { RrsetOwner, RrsetWrite } from './rrset-write.js';
 
 interface QuotaSnapshot extends LatestWrite {
@@ -69,21 +69,22 @@ const lockOnly = {
 
 // One snapshot for the mirrored and the reserved counts. Otherwise a write that finishes in between would be counted
 // twice or not at all.
-const snapshot = (more = ''): string => `
+const readSnapshot = {
+  name: 'ledger-snapshot',
+  text: `
     SELECT ${latestColumns('$5', '$7')},
            (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
            ${mirroredRecords('$1', '$4')} AS records,
            ${reservedRecords('$6')} AS reserved,
-           holding.records AS reserved_by_actions, holding.ceiling, ${isHeldNow} AS held${more}
+           holding.records AS reserved_by_actions, holding.ceiling, ${isHeldNow} AS held
     FROM (SELECT 1) AS one
     CROSS JOIN LATERAL (
       SELECT ${heldByActions} AS records,
              max(high.ceiling) FILTER (WHERE zone_id = $1 AND name = $2 AND type = $3) AS ceiling
       FROM ${ceilingsOf('$6')}
     ) AS holding
-    LEFT JOIN LATERAL (${latestWrite}) AS latest ON true`;
-
-const readSnapshot = { name: 'ledger-snapshot', text: snapshot() };
+    LEFT JOIN LATERAL (${latestWrite}) AS latest ON true`,
+};
 
 const entryColumns = `team_id, demo_id, zone_id, name, type, request_hash, actor, token_id, operation, request_body, request_id,
                       state, reserved_records, lease_until, lease_fence, created_at, before_body`;
@@ -119,30 +120,29 @@ const insertPending = {
          VALUES (${pendingEntry(7, { key: '$1, $2, $3, $4', reserve: '$5', before: '$6' })}) RETURNING id`,
 };
 
-/** SQL for the most records that the set may have before the write. */
-const mostBefore = 'greatest(seen.mirrored, seen.ceiling)';
-
 /**
- * Reads what a write is decided by, and enters it if `decide` surely admits it. It is the same rule in SQL, for writes whose number
- * of records ($15) does not depend on the set, without those that may repeat an earlier one.
+ * Enters a write if `decide` surely admits it: the same rule in SQL, for writes whose number of records ($15) does not depend on the set.
+ * Without those that may repeat an earlier one, and those of an owner some of whose records may reappear.
  */
 const enterIfClear = ({ columns, row }: (typeof owners)[keyof typeof owners]): string => `
   WITH owner AS (
     SELECT ${columns} FROM ${row}
-  ), seen AS MATERIALIZED (${snapshot(`,
-           coalesce((SELECT record_count FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3), 0) AS mirrored`)}
+  ), seen AS MATERIALIZED (
+    SELECT mirror.body AS rrset, coalesce(mirror.record_count, 0) AS mirrored
+    FROM (SELECT 1) AS one
+    LEFT JOIN dns_rrset AS mirror ON mirror.zone_id = $1 AND mirror.name = $2 AND mirror.type = $3
+    LEFT JOIN LATERAL (${latestWrite}) AS latest ON true
+    WHERE NOT ${isHeldNow} AND NOT ${holdsByActions('$6')} AND latest.state IS DISTINCT FROM 'pending'
+      AND NOT coalesce(latest.request_hash = $5 AND ${isRecent('$7')}, false)
   ), entered AS (
     INSERT INTO dns_audit_entry (${entryColumns})
     SELECT ${pendingEntry(8, { key: '$1::bigint, $2::text, $3::text, $5::bytea', reserve: 'greatest(0, $15::int - seen.mirrored)', before: 'seen.rrset' })}
-    FROM seen, owner, ${mostBefore} AS before
-    WHERE NOT seen.held AND (owner.live OR $11::text = 'delete')
-      AND seen.latest_state IS DISTINCT FROM 'pending'
-      AND NOT coalesce(seen.latest_identical AND seen.latest_recent, false)
-      AND ($15::int <= before OR ($15::int <= $16::int AND
-           seen.records + seen.reserved + seen.reserved_by_actions + $15::int - before <= coalesce(owner."recordsMax", $17::int)))
+    FROM seen, owner
+    WHERE (owner.live OR $11::text = 'delete') AND ($15::int <= seen.mirrored OR ($15::int <= $16::int AND
+          ${mirroredRecords('$1', '$4')} + ${reservedRecords('$6')} + $15::int - seen.mirrored <= coalesce(owner."recordsMax", $17::int)))
     RETURNING id
   )
-  SELECT entered.id, seen.rrset, greatest(before, $15::int) AS "recordsMax" FROM entered, seen, ${mostBefore} AS before`;
+  SELECT entered.id, seen.rrset, greatest(seen.mirrored, $15::int) AS "recordsMax" FROM entered, seen`;
 
 const enterClear = {
   team: { name: 'ledger-enter-team', text: enterIfClear(owners.team) },

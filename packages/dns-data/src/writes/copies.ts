@@ -34,11 +34,15 @@ export interface LatestWrite {
   readonly latest_completed_at: Date | null;
 }
 
+/** SQL for whether a row `latest` ended so lately that an identical request may be a copy. */
+export const isRecent = (replayMs: string): string =>
+  `latest.completed_at > clock_timestamp() - make_interval(secs => ${replayMs}::float8 / 1000)`;
+
 /** SQL for the columns of `LatestWrite` of a row `latest`. */
 export const latestColumns = (hash: string, replayMs: string): string => `
   latest.id AS latest_id, latest.state AS latest_state, latest.request_hash = ${hash} AS latest_identical,
   latest.answered AS latest_answered, latest.lease_until <= ${rowClock} AS latest_due,
-  latest.completed_at > clock_timestamp() - make_interval(secs => ${replayMs}::float8 / 1000) AS latest_recent,
+  ${isRecent(replayMs)} AS latest_recent,
   latest.upstream_status AS latest_status, latest.upstream_body AS latest_body,
   latest.found_applied AS latest_applied, latest.found_body AS latest_found,
   latest.completed_at AS latest_completed_at`;

@@ -27,6 +27,10 @@ export const ceilingsOf = (ownerId: string): string =>
    LEFT JOIN (SELECT zone_id, name, type, reserved_records FROM dns_audit_entry WHERE state = 'pending') AS pending
      USING (zone_id, name, type)`;
 
+/** Whether `ceilingsOf` has any. */
+export const holdsByActions = (ownerId: string): string =>
+  `EXISTS (SELECT FROM dns_audit_entry WHERE coalesce(demo_id, team_id) = ${ownerId} AND records_ceiling IS NOT NULL)`;
+
 /** Of `ceilingsOf`: records beyond those mirrored and reserved that reappear if the actions fail. */
 export const heldByActions = `coalesce(sum(greatest(0, high.ceiling - coalesce(rrset.record_count, 0)
                                           - coalesce(pending.reserved_records, 0))), 0)::int`;
