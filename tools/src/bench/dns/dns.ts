@@ -15,7 +15,7 @@ const WARM_UP_SECONDS = 3;
 export interface DnsBenchOptions {
   /** The duration of each round of reads. */
   readonly readSeconds: number;
-  /** The duration of each round of writes. The first ones of a round follow a pause, and are slower. */
+  /** The duration of each round of writes. */
   readonly writeSeconds: number;
   /** Measures the writes alone. */
   readonly only?: 'writes' | undefined;

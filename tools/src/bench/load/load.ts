@@ -17,12 +17,6 @@ export interface ReadResult {
   readonly p99Ms: number;
 }
 
-export interface WriteResult {
-  readonly writes: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
-
 const CONNECTIONS = 16;
 
 export interface ReadLoadOptions {
@@ -85,12 +79,6 @@ export async function sendWrite({ url, headers, path }: Load, body: string): Pro
   });
   const text = await response.text();
   if (response.status !== 201) throw new Error(`A write was answered ${response.status}: ${text}`);
-}
-
-/** @param durations in ms, in any order */
-export function writeResultOf(durations: readonly number[]): WriteResult {
-  const sorted = durations.toSorted((one, other) => one - other);
-  return { writes: sorted.length, p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) };
 }
 
 /**
