@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Abortable } from './light-abort.js';
 
 /** A bound on a call: its time, and the signals of its callers. */
@@ -73,19 +74,19 @@ export function startPatience(ms: number): { leftMs(): number } {
 }
 
 /** Waits, or gives up as soon as the signal is aborted. @returns false when it gave up */
-export function sleep(ms: number, signal?: Abortable): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve(false);
-    const giveUp = () => {
-      clearTimeout(timer);
-      resolve(false);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', giveUp);
-      resolve(true);
-    }, ms);
-    signal?.addEventListener('abort', giveUp, { once: true });
-  });
+export async function sleep(ms: number, signal?: Abortable): Promise<boolean> {
+  if (signal?.aborted) return false;
+  const over = new AbortController();
+  const giveUp = () => over.abort();
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    await delay(ms, undefined, { signal: over.signal });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
 }
 
 /**
