@@ -31,7 +31,7 @@ export interface Inside extends pg.Query {
 export interface Wire extends pg.Connection {
   readonly parsedStatements: Readonly<Record<string, string>>;
   readonly submittedNamedStatements: Record<string, string>;
-  /** Of its prepared statements, by their names. Only for connections that say so, see `rememberColumns`. */
+  /** Ours: those of its prepared statements, by their names. */
   columns?: Map<string, Columns>;
   bind(config: object): void;
   execute(config: object): void;
@@ -40,11 +40,6 @@ export interface Wire extends pg.Connection {
 
 const { prototype: inside } = pg.Query as unknown as { readonly prototype: Inside };
 const { prepareValue } = (pg as unknown as { readonly utils: { prepareValue(value: unknown): unknown } }).utils;
-
-/** From now on, Postgres describes the columns of each prepared statement of a connection only once. */
-export function rememberColumns(wire: pg.Connection): void {
-  (wire as Wire).columns = new Map();
-}
 
 const PLAIN: ReadonlySet<string> = new Set(['text', 'values', 'name']);
 
@@ -104,6 +99,7 @@ class PlainQuery extends pg.Query {
     inside.handleCommandComplete.call(self, message, wire);
     if (!this.#asksForColumns || this.name === undefined) return;
     const { fields, _parsers, _prebuiltEmptyResultObject } = self._result;
-    wire.columns?.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject });
+    wire.columns ??= new Map();
+    wire.columns.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject });
   }
 }

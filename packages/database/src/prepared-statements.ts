@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { Batch, type Part, partOf } from './batch.js';
-import { isPlain, plainQuery, rememberColumns } from './plain-query.js';
+import { isPlain, plainQuery } from './plain-query.js';
 
 /** Uses of a text per process before it is prepared. Rare statements cost more to prepare than to plan. */
 const USES_BEFORE = 4;
@@ -52,11 +53,6 @@ export class PreparingClient extends pg.Client {
   /** The statements of this turn, while those of a turn are answered together. */
   #parts: Part[] | null = null;
 
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
-    rememberColumns(wireOf(this));
-  }
-
   /** Until `endBatches`, the statements of each turn are answered together: for transactions, because the first that fails ends all. */
   beginBatches(): void {
     this.#parts = [];
@@ -96,7 +92,7 @@ export class PreparingClient extends pg.Client {
 
   #gather(): void {
     if (this.#isGathering) return;
-    const { stream } = wireOf(this);
+    const { stream } = (this as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
     this.#isGathering = true;
     stream.cork();
     process.nextTick(() => {
@@ -104,11 +100,6 @@ export class PreparingClient extends pg.Client {
       stream.uncork();
     });
   }
-}
-
-/** What `pg` hides. */
-function wireOf(client: pg.Client): pg.Connection {
-  return (client as unknown as { readonly connection: pg.Connection }).connection;
 }
 
 const ENDS = new Set(['BEGIN', 'COMMIT']);
