@@ -87,7 +87,11 @@ async function startShootServer(version: () => string = () => '100'): Promise<Sh
         (next ?? (isShort ? state.metadata : list))(query, response);
         return;
       }
-      const send = (type: string, object: object) => response.write(`${JSON.stringify({ type, object })}\n`);
+      const send = (type: string, object: object) => {
+        // Nobody would get it, and a test would go on as if an event had come.
+        if (response.writableEnded) throw new Error('This watch has ended.');
+        response.write(`${JSON.stringify({ type, object })}\n`);
+      };
       (state.nextWatches.shift() ?? watch)(query, response);
       state.watches.push({ query, response, send });
     },
@@ -150,6 +154,10 @@ export async function aServer(): Promise<ShootServer> {
 /** Waits until this number of watches was opened, and returns the last one. */
 export const watchNumber = (server: ShootServer, count: number): Promise<OpenWatch> =>
   waitFor(`${count} watches`, () => server.watches[count - 1]);
+
+/** Waits until a watch is open, and returns it. One that has ended stays the newest until the next one begins. */
+export const openWatch = ({ watches }: ShootServer): Promise<OpenWatch> =>
+  waitFor('an open watch', () => (watches.at(-1)?.response.writableEnded === false ? watches.at(-1) : null));
 
 /** Repeats expectations until they hold. */
 export const eventually = (expectations: () => void): Promise<true> =>

@@ -2,7 +2,16 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Shoot } from '../src/index.js';
 import { answerJson, aStatus } from './a-garden.js';
-import { aServer, aVersion, endAll, eventually, type ShootServer, watching, watchNumber } from './a-shoot-server.js';
+import {
+  aServer,
+  aVersion,
+  endAll,
+  eventually,
+  openWatch,
+  type ShootServer,
+  watching,
+  watchNumber,
+} from './a-shoot-server.js';
 
 beforeEach(() => void jest.spyOn(Math, 'random').mockReturnValue(0.05));
 afterEach(() => {
@@ -62,10 +71,8 @@ async function following(server: ShootServer, { pageSize = 500 } = {}) {
   };
 }
 
-async function endWatch({ watches }: ShootServer): Promise<void> {
-  const isOpen = () => watches.at(-1)?.response.writableEnded === false;
-  await eventually(() => expect(isOpen()).toBe(true));
-  watches.at(-1)?.response.end();
+async function endWatch(server: ShootServer): Promise<void> {
+  (await openWatch(server)).response.end();
 }
 
 describe('the repeated list of a watch', () => {
@@ -262,12 +269,12 @@ describe('a page of a repeated list', () => {
   it('whose Shoot an event has shown in another state is not the same, even if the garden shows the old one', async () => {
     const server = await aServer();
     server.shoots = named(2);
-    const { repeat, pages, watch, lists } = await following(server);
+    const { repeat, pages, lists } = await following(server);
     for (let times = 0; times < 2; times += 1) await repeat();
+    const watch = await openWatch(server);
     const count = lists.length;
-    const open = server.watches.at(-1) ?? watch;
 
-    open.send('MODIFIED', aVersion('7', 'c001'));
+    watch.send('MODIFIED', aVersion('7', 'c001'));
     await eventually(() => expect(lists.length).toBeGreaterThan(count));
     await repeat();
 
