@@ -17,6 +17,7 @@ export {
   inOneTrip,
   inOrder,
   inTransaction,
+  onConnection,
   type Pool,
   type PoolOptions,
   type Queryable,

@@ -118,7 +118,7 @@ export async function inTransaction<T>(
 }
 
 /** Lends a connection to `work`, and discards it if it breaks meanwhile or `work` notes that it has. */
-async function onConnection<T>(
+export async function onConnection<T>(
   pool: Pool,
   work: (client: pg.PoolClient, noteBroken: (error: Error) => void) => Promise<T>,
 ): Promise<T> {

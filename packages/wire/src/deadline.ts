@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Abortable } from './light-abort.js';
+import { type Abortable, onAborted } from './light-abort.js';
 
 /** A bound on a call: its time, and the signals of its callers. */
 export interface Deadline {
@@ -37,15 +37,13 @@ export function startDeadline(timeoutMs: number, callers: readonly (AbortSignal 
     endsAt = performance.now() + ms;
     timer = setTimeout(() => abort('time'), ms);
   };
-  const byCaller = () => abort('caller');
   restart(timeoutMs);
-  for (const caller of callers) {
-    if (caller === undefined) continue;
+  const leaveCallers = callers.map((caller) => {
+    if (caller === undefined) return () => undefined;
     // Many calls may share a signal, and each removes its listener, so Node's warning of a leak would be wrong.
     setMaxListeners(0, caller);
-    if (caller.aborted) byCaller();
-    else caller.addEventListener('abort', byCaller, { once: true });
-  }
+    return onAborted(caller, () => abort('caller'));
+  });
   return {
     get signal() {
       controller ??= new AbortController();
@@ -62,7 +60,7 @@ export function startDeadline(timeoutMs: number, callers: readonly (AbortSignal 
     pause: () => clearTimeout(timer),
     end() {
       clearTimeout(timer);
-      for (const caller of callers) caller?.removeEventListener('abort', byCaller);
+      for (const leave of leaveCallers) leave();
     },
   };
 }
@@ -77,15 +75,14 @@ export function startPatience(ms: number): { leftMs(): number } {
 export async function sleep(ms: number, signal?: Abortable): Promise<boolean> {
   if (signal?.aborted) return false;
   const over = new AbortController();
-  const giveUp = () => over.abort();
-  signal?.addEventListener('abort', giveUp, { once: true });
+  const leave = signal && onAborted(signal, () => over.abort());
   try {
     await delay(ms, undefined, { signal: over.signal });
     return true;
   } catch {
     return false;
   } finally {
-    signal?.removeEventListener('abort', giveUp);
+    leave?.();
   }
 }
 
@@ -95,16 +92,14 @@ export async function sleep(ms: number, signal?: Abortable): Promise<boolean> {
  * @param errorOf what to fail with when the signal comes first
  */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, errorOf: () => Error): Promise<T> {
-  let stop: () => void = () => undefined;
+  let leave: () => void = () => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(errorOf());
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
+    leave = onAborted(signal, () => reject(errorOf()));
   });
   try {
     return await Promise.race([aborted, work]);
   } finally {
-    signal.removeEventListener('abort', stop);
+    leave();
   }
 }
 

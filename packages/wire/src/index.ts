@@ -15,5 +15,5 @@ export {
 } from './exchange.js';
 export { isObject, type JsonObject, parseJsonObject, readJsonObject } from './json.js';
 export { createElementCutter, createLineCutter } from './json-stream.js';
-export { type Abortable, LightAbort } from './light-abort.js';
+export { type Abortable, LightAbort, onAborted } from './light-abort.js';
 export { type AgentOptions, keepSockets, openAgent, retireAgent, type TlsMaterial } from './sockets.js';

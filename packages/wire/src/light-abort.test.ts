@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LightAbort } from './light-abort.js';
+import { LightAbort, onAborted } from './light-abort.js';
 
 describe('a light abort', () => {
   it('calls each listener once, with its reason at hand', () => {
@@ -41,5 +41,24 @@ describe('a light abort', () => {
     abort.abort(reason);
 
     expect(() => abort.throwIfAborted()).toThrow(reason);
+  });
+});
+
+describe('a listener to an abort', () => {
+  it.each([
+    ['of ours', new LightAbort(), (abort: LightAbort) => abort.abort(null)],
+    ['of Node.js', new AbortController(), (abort: AbortController) => abort.abort()],
+  ])('%s is called once: when it comes, or at once if it has', (_whose, aborter, abort) => {
+    const signal = aborter instanceof LightAbort ? aborter : aborter.signal;
+    const called: string[] = [];
+    onAborted(signal, () => called.push('before'));
+    const leave = onAborted(signal, () => called.push('left'));
+    leave();
+    expect(called).toEqual([]);
+
+    abort(aborter as LightAbort & AbortController);
+    onAborted(signal, () => called.push('after'))();
+
+    expect(called).toEqual(['before', 'after']);
   });
 });

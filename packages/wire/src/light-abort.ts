@@ -37,3 +37,13 @@ export class LightAbort implements Abortable {
     this.#listeners.delete(listener);
   }
 }
+
+/** Calls back once when the signal is aborted; at once if it has been. @returns a function that removes the listener */
+export function onAborted(signal: Abortable, listener: () => void): () => void {
+  if (signal.aborted) {
+    listener();
+    return () => undefined;
+  }
+  signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
+}

@@ -1,7 +1,7 @@
 import type { setTimeout } from 'node:timers/promises';
 import type { ActionRecord, ActionStore, CheckedAction, PollTurns, RrsetKey } from '@corral/dns-data';
 import type { ActionReading } from '@corral/hcloud';
-import type { Abortable } from '@corral/wire';
+import { type Abortable, onAborted } from '@corral/wire';
 
 export interface FollowActionsDeps {
   readonly polls: Pick<PollTurns, 'takePoll' | 'endPoll' | 'findChecked'>;
@@ -106,13 +106,11 @@ export async function untilOneEnds(
   { waitMs, gone, pause }: { waitMs: number; gone: Abortable; pause: typeof setTimeout },
 ): Promise<void> {
   const over = new AbortController();
-  const stop = () => over.abort();
-  gone.addEventListener('abort', stop, { once: true });
-  if (gone.aborted) stop();
+  const leave = onAborted(gone, () => over.abort());
   const patience = pause(waitMs, undefined, { signal: over.signal }).catch(() => undefined);
   await Promise.race([followed.done, patience]).finally(followed.stop);
-  gone.removeEventListener('abort', stop);
-  stop();
+  leave();
+  over.abort();
 }
 
 /** @returns whether the upstream was unavailable */

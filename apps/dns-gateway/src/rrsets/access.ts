@@ -1,7 +1,7 @@
 import type { DnsCaller } from '@corral/auth';
 import { canRead, coveredRoot, coversName, coversType, writeRefusal } from '@corral/contracts';
 import type { RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
-import { type Abortable, LightAbort } from '@corral/wire';
+import { type Abortable, LightAbort, onAborted } from '@corral/wire';
 import { DnsError, notFound } from '../dns-error.js';
 
 /** What a caller sees of a zone. */
@@ -56,13 +56,11 @@ export function audienceOf(first: Abortable): Audience {
   const all = new LightAbort();
   let here = 0;
   const join = (gone: Abortable): void => {
-    const leave = (): void => {
+    here += 1;
+    onAborted(gone, () => {
       here -= 1;
       if (here === 0) all.abort(gone.reason);
-    };
-    here += 1;
-    if (gone.aborted) leave();
-    else gone.addEventListener('abort', leave, { once: true });
+    });
   };
   join(first);
   return { gone: all, join };

@@ -1,4 +1,4 @@
-import type { Abortable } from '@corral/wire';
+import { type Abortable, onAborted } from '@corral/wire';
 
 export interface QueueWait {
   /** Maximum wait in milliseconds. */
@@ -48,17 +48,15 @@ export function keyedQueue(): KeyedQueue {
 
 async function comesWithin(turn: Promise<void>, waitMs: number, gone: Abortable): Promise<'turn' | 'late' | 'gone'> {
   let timer: NodeJS.Timeout | undefined;
-  let giveUp: () => void = () => undefined;
+  let leave: () => void = () => undefined;
   const ended = new Promise<'late' | 'gone'>((resolve) => {
-    giveUp = () => resolve('gone');
-    gone.addEventListener('abort', giveUp, { once: true });
-    if (gone.aborted) giveUp();
+    leave = onAborted(gone, () => resolve('gone'));
     timer = setTimeout(() => resolve('late'), waitMs);
   });
   try {
     return await Promise.race([turn.then(() => 'turn' as const), ended]);
   } finally {
     clearTimeout(timer);
-    gone.removeEventListener('abort', giveUp);
+    leave();
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { assertNever } from '@corral/dns-data';
-import { LightAbort } from '@corral/wire';
+import { LightAbort, onAborted } from '@corral/wire';
 import { ClientGone, setIsBusy, tooManyWait } from '../dns-error.js';
 import { type Audience, audienceOf } from './access.js';
 import { type AnswerWriteDeps, answerWrite, type FirstCopiesDeps, firstCopies } from './answer-write.js';
@@ -41,9 +41,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     // Nothing to wait for, and no copy that could be found: most writes.
     const isAlone = !queue.isBusy(set);
     const over = new LightAbort();
-    const leave = () => over.abort(request.gone.reason);
-    if (request.gone.aborted) leave();
-    else request.gone.addEventListener('abort', leave, { once: true });
+    onAborted(request.gone, () => over.abort(request.gone.reason));
     const wait = {
       waitMs: Math.max(0, request.deadline - deps.now()),
       gone: over,

@@ -1,6 +1,7 @@
 import { asTeamId, type ClusterId, type ServerId, type TeamId } from '@corral/contracts';
 import { inOneTrip, type Pool, type QueryConfig, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
+import { onAborted } from '@corral/wire';
 
 /** Names a row that is worked on in turns. */
 export type LeasedId = ClusterId | ServerId;
@@ -226,15 +227,14 @@ export function keepLease<Id extends LeasedId>(
     }
   };
   const timer = setInterval(() => void renew(), leaseMs / 3).unref();
-  stop.addEventListener('abort', abort, { once: true });
-  if (stop.aborted) abort();
+  const leave = onAborted(stop, abort);
   return {
     signal: controller.signal,
     isOvertaken: () => overtaken,
     // The process's signal is long-lived, so listeners must be removed.
     end() {
       clearInterval(timer);
-      stop.removeEventListener('abort', abort);
+      leave();
     },
   };
 }

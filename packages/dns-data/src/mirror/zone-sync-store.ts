@@ -1,4 +1,4 @@
-import { inTransaction, type Pool } from '@corral/database';
+import { inTransaction, onConnection, type Pool } from '@corral/database';
 import type { RrsetKey } from '../writes/rrset-write.js';
 import { findContested, type Observation, type ObserveOptions, observeRrsets } from './observe-rrsets.js';
 
@@ -49,15 +49,8 @@ export const zoneSyncStore = (pool: Pool) => ({
    *
    * @returns `busy` when another walk is in progress: `work` did not run
    */
-  async withZoneLock<T>(zoneName: string, work: () => Promise<T>): Promise<T | 'busy'> {
-    const holder = await pool.connect();
-    let broken: Error | undefined;
-    // An idle client has no error listener, and an unhandled error event would end the process.
-    const noteBroken = (error: Error): void => {
-      broken = error;
-    };
-    holder.on('error', noteBroken);
-    try {
+  withZoneLock<T>(zoneName: string, work: () => Promise<T>): Promise<T | 'busy'> {
+    return onConnection(pool, async (holder, noteBroken) => {
       const { rows } = await holder.query<{ taken: boolean }>(
         'SELECT pg_try_advisory_lock($1, hashtext($2)) AS taken',
         [ZONE_LOCKS, zoneName],
@@ -68,10 +61,7 @@ export const zoneSyncStore = (pool: Pool) => ({
       } finally {
         await holder.query('SELECT pg_advisory_unlock($1, hashtext($2))', [ZONE_LOCKS, zoneName]).catch(noteBroken);
       }
-    } finally {
-      holder.off('error', noteBroken);
-      holder.release(broken);
-    }
+    });
   },
 
   /** The mirrored bodies of the given sets, keyed by `name/TYPE`. */

@@ -1,4 +1,4 @@
-import { fullJitterMs, sleep } from '@corral/wire';
+import { fullJitterMs, onAborted, sleep } from '@corral/wire';
 import type { CallDeps } from '../calls/call.js';
 import { unreachableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';
@@ -39,10 +39,7 @@ interface Progress {
  */
 export async function watchShoots<S>(deps: CallDeps, watch: ShootWatch<S>): Promise<void> {
   const ending = new AbortController();
-  const end = () => ending.abort();
-  const sources = [watch.signal, deps.closing];
-  for (const source of sources) source.addEventListener('abort', end, { once: true });
-  if (sources.some((source) => source.aborted)) end();
+  const leaves = [watch.signal, deps.closing].map((source) => onAborted(source, () => ending.abort()));
 
   const { signal } = ending;
   const reporting = {
@@ -65,7 +62,7 @@ export async function watchShoots<S>(deps: CallDeps, watch: ShootWatch<S>): Prom
       await sleep(delayMs, signal);
     }
   }
-  for (const source of sources) source.removeEventListener('abort', end);
+  for (const leave of leaves) leave();
 }
 
 type ReportingWatch<S> = ShootWatch<S> & { onState: (state: WatchState) => void; seen: SeenShoots<S> };
