@@ -162,6 +162,29 @@ describe('a closing server', () => {
     await expect(fetch(`${url}/x`)).rejects.toThrow();
   });
 
+  it('sends the rest of an answer to a slow client before it closes the connection', async () => {
+    const bytes = 64 * 1_048_576; // more than the buffers of any network
+    let hasAnswered = false;
+    const { port, health, close } = await start((app) =>
+      app.get('/x', (_req, res) => {
+        res.end(Buffer.alloc(bytes, 'x'));
+        hasAnswered = true;
+      }),
+    );
+    const client = await openRaw(port);
+    client.socket.pause();
+    client.socket.write('GET /x HTTP/1.1\r\nHost: corral\r\n\r\n');
+    await waitFor('the answer', () => hasAnswered);
+
+    const closed = close();
+    await waitFor('the server to close connections', () => health.draining.aborted);
+    client.socket.resume();
+    await client.closed;
+    await closed;
+
+    expect(client.text().split('\r\n\r\n').at(1)?.length).toBe(bytes);
+  });
+
   it('continues long answers while it serves, and ends them when it accepts no more connections', async () => {
     const { health, close } = await start60();
 

@@ -109,6 +109,7 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
   const { connections, onClientError } = options;
   const lingering = { ms: Math.min(lingerMs, requestMs), bytes: LINGER_BYTES };
   const inFlight = new Set<ServerResponse>();
+  keepWhatIsBeingSent(server, inFlight);
   let isEnding = false;
   let draining = false;
 
@@ -160,6 +161,19 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     return cut;
   };
   return { server, announceEnd, drain };
+}
+
+/**
+ * Node.js counts a connection as idle once the handler has ended its answer, even if a slow client has not received all of it. It also
+ * closes idle connections itself, when the server closes.
+ */
+function keepWhatIsBeingSent(server: Server, inFlight: ReadonlySet<ServerResponse>): void {
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    // The end of such an answer asks again.
+    const isSending = [...inFlight].some((res) => res.writableEnded && !res.writableFinished);
+    if (!isSending) closeIdle();
+  };
 }
 
 function closeAfter(res: ServerResponse): void {
