@@ -124,24 +124,28 @@ async function rotateOnce(
 async function holdSecret(pool: Pool) {
   const client = await pool.connect();
   client.on('error', () => undefined);
-  await client.query('BEGIN');
-  const { rows } = await client.query<{ pid: number }>(
-    'SELECT pg_backend_pid() AS pid FROM connection WHERE ref = $1 ORDER BY random() LIMIT 1 FOR UPDATE',
-    [HELD],
-  );
-  return {
-    untilAwaited: () =>
+  const release = async (): Promise<void> => {
+    await client.query('ROLLBACK').catch(() => undefined);
+    client.release(true);
+  };
+  try {
+    await client.query('BEGIN');
+    const { rows } = await client.query<{ pid: number }>(
+      'SELECT pg_backend_pid() AS pid FROM connection WHERE ref = $1 ORDER BY random() LIMIT 1 FOR UPDATE',
+      [HELD],
+    );
+    const untilAwaited = () =>
       waitFor('a rotation to stop', async () => {
         const { rowCount } = await pool.query('SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))', [
           rows[0]?.pid,
         ]);
         return rowCount !== 0;
-      }).catch(() => undefined),
-    async release(): Promise<void> {
-      await client.query('ROLLBACK').catch(() => undefined);
-      client.release(true);
-    },
-  };
+      }).catch(() => undefined);
+    return { untilAwaited, release };
+  } catch (error) {
+    await release(); // Postgres was restarted
+    throw error;
+  }
 }
 
 const environmentOf = (databaseUrl: string, ring: readonly ServiceKey[]) => ({

@@ -23,7 +23,11 @@ export async function listenForCode(state: string, signal: AbortSignal): Promise
     if (request.method !== 'GET' || url.pathname !== PATH) return answer(response, 404, 'There is nothing here.');
     if (url.searchParams.get('state') !== state) return answer(response, 400, 'This is another sign-in. Use its page.');
     const found = url.searchParams.get('code');
-    const refused = new CliError('refused', 'The sign-in was not allowed in the browser.');
+    // First the browser gets its page: whoever waits for the code may end the process.
+    response.once('close', () => {
+      if (found === null) reject(new CliError('refused', 'The sign-in was not allowed in the browser.'));
+      else resolve(found);
+    });
     answer(
       response,
       200,
@@ -31,8 +35,6 @@ export async function listenForCode(state: string, signal: AbortSignal): Promise
         ? 'Nothing was signed in. You can close this page.'
         : 'You are signed in. You can close this page.',
     );
-    if (found === null) reject(refused);
-    else resolve(found);
   });
   server.requestTimeout = 10_000;
   server.maxConnections = 10;
