@@ -225,12 +225,13 @@ describe('clusters', () => {
     expect(kubeconfig).not.toMatch(/client-key-data|token:/);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     if (!hasKubectl) return;
+    await ann.json('accounts', 'set', 'kubectl', '--role', 'member');
     const env = {
       KUBECONFIG: path,
       CORRAL_URL: apiUrl,
       CORRAL_CACHE: join(ci.folder, 'cache'),
       CORRAL_CONFIG: ci.configPath,
-      CORRAL_TOKEN: (await ann.run('tokens', 'account', 'create', 'ci', '--days', '1')).out.trim(),
+      CORRAL_TOKEN: (await ann.run('tokens', 'account', 'create', 'kubectl', '--days', '1')).out.trim(),
     };
     const nodes = () => runCommand(['kubectl', '--cache-dir', ci.folder, 'get', 'nodes', '--output', 'name'], { env });
 

@@ -12,6 +12,8 @@ interface Documented {
 let t: ClusterTest;
 beforeAll(async () => {
   t = await startWithConnection();
+  await t.clusters.declare('existing');
+  await t.createAccount(t.acme, 'existing', { role: 'member' });
 });
 afterAll(() => t.close());
 
@@ -19,7 +21,7 @@ const project = { provider: 'hcloud', token: 'the-token-of-a-cloud-project' };
 /** Creates something with each of these operations. */
 const creations: Partial<Record<ClusterOperationId, readonly ['put' | 'post', string, object]>> = {
   putCluster: ['put', '/clusters/created/', { spec: aClusterSpec() }],
-  putNodePool: ['put', '/clusters/created/node-pools/second/', { spec: aPool({ name: 'second' }) }],
+  putNodePool: ['put', '/clusters/existing/node-pools/second/', { spec: aPool({ name: 'second' }) }],
   createConnection: ['post', '/connections/', { spec: project }],
   putConnection: ['put', '/connections/second/', { spec: project }],
   createDnsToken: ['post', '/dns-tokens/', { name: 'ci' }],
@@ -27,7 +29,7 @@ const creations: Partial<Record<ClusterOperationId, readonly ['put' | 'post', st
   putTrustedIssuer: [
     'put',
     '/trusted-issuers/ci/',
-    { spec: { issuer: 'https://id.test', audience: 'corral', claims: { sub: 'ci' }, serviceAccount: 'ci' } },
+    { spec: { issuer: 'https://id.test', audience: 'corral', claims: { sub: 'ci' }, serviceAccount: 'existing' } },
   ],
 };
 it.each(Object.entries(creations))('the answer to %s has the address of what it created', async (_id, creation) => {

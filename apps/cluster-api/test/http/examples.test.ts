@@ -48,6 +48,7 @@ beforeAll(async () => {
   await t.createTeam('third');
   const connection = { spec: { provider: 'hcloud', token: PROJECT } };
   await t.api.as(t.acme.admin).put(t.acme.path('/connections/main/')).send(connection).expect(201);
+  await t.createAccount(t.acme, 'ci', { role: 'viewer' });
   provider.put(PROJECT, { id: 42_017, serverType: 'cx22', location: 'hel1', architecture: 'x86' });
 });
 afterAll(async () => {
@@ -60,7 +61,6 @@ async function prepare(operationId: string, name: string): Promise<Record<string
   const cluster = `example-${operationId}-${name}`.toLowerCase();
   if (operationId === 'putNodePool' || operationId === 'issueKubeconfig') await runningCluster(t, t.acme, cluster);
   if (operationId === 'putNodePool') await givenServers(t, t.acme, 3);
-  if (operationId === 'createAccountToken') await t.createAccount(t.acme, 'ci', { role: 'viewer' });
   const member = await t.db.membership.findFirstOrThrow({ where: { userId: t.acme.member.id } });
   const pool = name === 'adopted' ? 'own' : 'general';
   const ref = name === 'create' ? 'second' : 'main';
@@ -77,8 +77,10 @@ describe('the example of a body', () => {
     const body = encodedBodyOf(route, value);
     const type = route.form === 'only' ? 'application/x-www-form-urlencoded' : 'application/json';
 
+    // Some examples end the session.
+    const cookie = await t.signIn(t.acme.admin);
     const { status, text } = await t.api
-      .as(t.acme.admin)
+      .as({ cookie })
       [route.method](path)
       .set({ 'Content-Type': type, 'Corral-Signature': signed(body, BILLING) })
       .send(body);

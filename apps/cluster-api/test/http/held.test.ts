@@ -1,5 +1,5 @@
 import { clusterRoutes } from '@corral/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isRefusedWhileHeld } from '../../src/http/refuse-while-held.js';
 import { aClusterSpec } from '../support/a-cluster.js';
 import { type ClusterTest, startWithConnection } from '../support/clusters.js';
@@ -7,19 +7,24 @@ import { type ClusterTest, startWithConnection } from '../support/clusters.js';
 let t: ClusterTest;
 beforeAll(async () => {
   t = await startWithConnection();
-  await t.db.installationHold.create({ data: { reason: 'requested' } });
 });
 afterAll(() => t.close());
+beforeEach(() => t.db.installationHold.create({ data: { reason: 'requested' } }));
+afterEach(() => t.db.installationHold.deleteMany());
 
-const declare = () => t.api.as(t.acme.member).put(t.acme.path('/clusters/held/')).send({ spec: aClusterSpec() });
+const declare = (name: string) =>
+  t.api
+    .as(t.acme.member)
+    .put(t.acme.path(`/clusters/${name}/`))
+    .send({ spec: aClusterSpec() });
 
 describe('during a hold', () => {
   it('refuses changes with 503 and Retry-After, and changes nothing', async () => {
-    const answer = await declare().expect(503);
+    const answer = await declare('refused').expect(503);
 
     expect(answer.body).toMatchObject({ detail: expect.stringContaining('stopped changes') });
     expect(answer.headers['retry-after']).toBe('60');
-    expect(await t.db.cluster.count()).toBe(0);
+    expect(await t.db.cluster.count({ where: { name: 'refused' } })).toBe(0);
   });
 
   it('answers reads, and refuses strangers as before', async () => {
@@ -42,6 +47,6 @@ describe('during a hold', () => {
   it('accepts the change when the hold has ended', async () => {
     await t.db.installationHold.updateMany({ data: { endedAt: new Date() } });
 
-    await declare().expect(202);
+    await declare('accepted').expect(202);
   });
 });
