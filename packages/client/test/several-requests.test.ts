@@ -134,7 +134,7 @@ describe('waiting for an operation', () => {
   it('gives up in time, with what it last saw', async () => {
     play(operation('running', 30));
 
-    await expect(corral.waitForOperation(ref, { timeoutMs: 500 })).rejects.toMatchObject({
+    await expect(corral.waitForOperation(ref, { timeoutMs: 1_500 })).rejects.toMatchObject({
       code: 'timeout',
       operationId: 'getOperation',
       body: { state: 'running', progress: 30 },

@@ -16,6 +16,8 @@ async function connectTo(onRequest: (socket: Socket) => void, overrides: Partial
   return { ...aClient(garden.url, overrides), garden };
 }
 
+/** A slow machine can connect and send in this time. */
+const SOON_MS = 1_500;
 const manifest = { metadata: aShootName, spec: {} };
 const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
@@ -66,7 +68,7 @@ describe('a write', () => {
     ['never comes', () => {}],
     ['stops within the body', (socket: Socket) => socket.write(`${chunked}2\r\n{"`)],
   ])('whose answer %s is uncertain after the timeout', async (_what, fault) => {
-    const { client } = await connectTo(fault, { timeoutMs: 100 });
+    const { client } = await connectTo(fault, { timeoutMs: SOON_MS });
 
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({
       kind: 'uncertain',
@@ -81,7 +83,7 @@ describe('a write', () => {
         const trickle = setInterval(() => socket.write(' '), 10);
         socket.once('close', () => clearInterval(trickle));
       },
-      { timeoutMs: 200 },
+      { timeoutMs: SOON_MS },
     );
 
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });

@@ -17,6 +17,8 @@ async function connectTo(onRequest: (socket: Socket, text: string) => void, opti
   return { ...aClient({ baseUrl: `${upstream.url}/v1`, ...PATIENT, ...options }), requests: upstream.requests };
 }
 
+/** A slow machine can connect and send in this time. */
+const SOON_MS = 1_500;
 /** Makes attempts until it is aborted. */
 const PATIENT = { waitMsMax: 60_000 };
 
@@ -63,11 +65,11 @@ describe('a write whose connection breaks after the request was sent', () => {
     ['never answers', () => {}],
     ['stops within the body', (socket: Socket) => socket.write(`${chunked}2\r\n{"`)],
   ])('is uncertain when the upstream %s in time', async (_what, fault: (socket: Socket) => void) => {
-    const { client, requests } = await connectTo(fault, { timeoutMs: 150 });
+    const { client, requests } = await connectTo(fault, { timeoutMs: SOON_MS });
 
     const outcome = await client.write(aWrite());
 
-    expect(outcome).toEqual({ kind: 'uncertain', reason: 'no complete answer within 150 ms' });
+    expect(outcome).toEqual({ kind: 'uncertain', reason: `no complete answer within ${SOON_MS} ms` });
     expect(requests).toHaveLength(1);
   });
 
@@ -77,12 +79,12 @@ describe('a write whose connection breaks after the request was sent', () => {
       socket.write('HTTP/1.1 201 Created\r\n\r\n{');
       trickle = setInterval(() => socket.write(' '), 10);
     };
-    const { client } = await connectTo(trickling, { timeoutMs: 200 });
+    const { client } = await connectTo(trickling, { timeoutMs: SOON_MS });
 
     const outcome = await client.write(aWrite());
     clearInterval(trickle);
 
-    expect(outcome).toEqual({ kind: 'uncertain', reason: 'no complete answer within 200 ms' });
+    expect(outcome).toEqual({ kind: 'uncertain', reason: `no complete answer within ${SOON_MS} ms` });
   });
 
   it('is uncertain when a kept-alive connection is closed during the call', async () => {
@@ -277,11 +279,11 @@ describe('a request while all connections are busy', () => {
   const asked = { method: 'POST', path: '/zones', body: Buffer.from('{}') } as const;
 
   it('has its full timeout after it gets a connection', async () => {
-    const wire = openWire({ baseUrl: await slowOnce(), token: aToken, timeoutMs: 200, socketsMax: 1 });
+    const wire = openWire({ baseUrl: await slowOnce(), token: aToken, timeoutMs: SOON_MS, socketsMax: 1 });
 
     const [first, second] = await Promise.all([wire.exchange(asked), wire.exchange(asked, 60_000)]);
 
-    expect(first).toEqual({ kind: 'broken', reached: true, reason: 'no complete answer within 200 ms' });
+    expect(first).toEqual({ kind: 'broken', reached: true, reason: `no complete answer within ${SOON_MS} ms` });
     expect(second).toMatchObject({ kind: 'answered', status: 200 });
     wire.close();
   });

@@ -2,7 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { missingBrowser } from '../../support/console/browser.js';
-import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+import {
+  closePage,
+  type DevTeam,
+  expectAccessible,
+  type RunningConsole,
+  startConsole,
+} from '../../support/console/start-console.js';
 
 const missing = await missingBrowser();
 const DAY_MS = 86_400_000;
@@ -12,6 +18,11 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
 
   beforeAll(async () => {
     running = await startConsole();
+    const expiresAt = new Date(Date.now() + 3 * DAY_MS).toISOString();
+    await team('POST', 'dns-tokens/', { name: 'ends soon', expiresAt });
+    for (const name of ['third', 'fourth', 'fifth']) await team('POST', 'dns-tokens/', { name });
+    const spec = { name: 'Broken project', provider: 'hcloud', token: 'a-token-of-no-project' };
+    await team('PUT', 'connections/broken/', { spec });
   });
   afterAll(() => running?.stop());
 
@@ -19,14 +30,15 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     running.api(method, `/api/v1/teams/acme/${path}`, body);
 
   it('shows the first steps of an empty team, with a command that works', async () => {
-    const page = await running.open('/teams/acme');
+    const empty = running.dev.teams[1] as DevTeam;
+    const page = await running.open(`/teams/${empty.slug}`, { sessionid: empty.admin.sessionid });
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByText('Nothing needs attention.').waitFor();
     const command = await page.locator('pre').first().textContent();
     const [, address = ''] = /(http\S+)/.exec(command ?? '') ?? [];
     const [, body = ''] = /-d '(.*)'/.exec(command ?? '') ?? [];
     const headers = {
-      authorization: `Bearer ${running.dev.teams[0]?.dnsToken}`,
+      authorization: `Bearer ${empty.dnsToken}`,
       'content-type': 'application/json',
     };
     expect((await fetch(address, { method: 'POST', headers, body })).status).toBe(201);
@@ -36,11 +48,6 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
   });
 
   it('lists what needs attention, the most serious first, and leads there', async () => {
-    const expiresAt = new Date(Date.now() + 3 * DAY_MS).toISOString();
-    await team('POST', 'dns-tokens/', { name: 'ends soon', expiresAt });
-    for (const name of ['third', 'fourth', 'fifth']) await team('POST', 'dns-tokens/', { name });
-    const spec = { name: 'Broken project', provider: 'hcloud', token: 'a-token-of-no-project' };
-    await team('PUT', 'connections/broken/', { spec });
     const page = await running.open('/teams/acme');
     const rows = page.getByRole('region', { name: /^Needs attention/ }).getByRole('listitem');
     await page.getByRole('heading', { name: 'Needs attention (3)' }).waitFor();
@@ -84,19 +91,30 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
 
   it('shows what was requested and answered, and what a change replaced', async () => {
     const { dnsUrl, zoneName, teams } = running.dev;
-    await fetch(`${dnsUrl}/zones/${zoneName}/rrsets/hello.acme/A/actions/set_records`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${teams[0]?.dnsToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ records: [{ value: '192.0.2.99' }] }),
-    });
-    await team('PUT', 'connections/broken/', { spec: { name: 'Renamed project', provider: 'hcloud' } });
+    const acme = teams[0] as DevTeam;
+    const post = async (path: string, body: object): Promise<void> => {
+      const { ok } = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${acme.dnsToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      expect(ok).toBe(true);
+    };
+    await post('', { name: 'changed.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
+    await post('/changed.acme/A/actions/set_records', { records: [{ value: '192.0.2.99' }] });
+    for (const name of ['First name', 'Second name']) {
+      await team('PUT', `connections/${acme.connectionRef}/`, { spec: { name, provider: 'hcloud' } });
+    }
     const page = await running.open('/teams/acme/audit?kind=dns');
-    await page.getByRole('button', { name: 'Details of dns.set_records hello.acme' }).press('Enter');
+    await page.getByRole('button', { name: 'Details of dns.set_records changed.acme' }).press('Enter');
     await page.getByRole('heading', { name: 'Requested' }).waitFor();
     expect(await page.locator('del, ins').allTextContents()).toEqual(['192.0.2.1', '192.0.2.99']);
     await page.goto(page.url().replace('kind=dns', 'action=connection.replace'));
-    await page.getByRole('button', { name: /^Details of connection\.replace/ }).press('Enter');
-    expect(await page.locator('del, ins').allTextContents()).toEqual(['Broken project', 'Renamed project']);
+    await page
+      .getByRole('button', { name: /^Details of connection\.replace/ })
+      .first()
+      .press('Enter');
+    expect(await page.locator('del, ins').allTextContents()).toEqual(['First name', 'Second name']);
     await closePage(page);
   });
 
@@ -107,8 +125,8 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
       .first()
       .waitFor();
     await page.getByLabel(/^Follow/).press('Space');
-    await team('DELETE', 'connections/broken/');
-    await page.getByRole('row', { name: /connection\.delete/ }).waitFor();
+    await team('PUT', 'service-accounts/followed/', { spec: { role: 'viewer' } });
+    await page.getByRole('row', { name: /service_account\..* followed/ }).waitFor();
     await closePage(page);
   });
 
