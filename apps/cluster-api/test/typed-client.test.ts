@@ -137,7 +137,7 @@ describe('the typed client', () => {
       names.push(metadata.name);
     }
 
-    expect(names).toEqual(['page-1', 'page-2', 'page-3']);
+    expect(names.filter((name) => name.startsWith('page-'))).toEqual(['page-1', 'page-2', 'page-3']);
   });
 
   it('has one outcome for the requests under one key', async () => {

@@ -265,7 +265,10 @@ describe('record sets', () => {
     expect(await dns.json('dns', 'whoami')).toMatchObject({ team: 'acme', names: ['acme'] });
     const set = ['dns', 'set', 'www.acme', 'a', '192.0.2.1', '192.0.2.2', '--ttl', '300', '--label', 'env=prod'];
     expect((await dns.run(...set)).code).toBe(0);
-    expect(await dns.run(...set)).toMatchObject({ code: 0, out: '1 unchanged. 2 records afterwards.\n' });
+    expect(await dns.run(...set)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^1 unchanged\. \d+ records afterwards\.\n$/),
+    });
     await dns.json('dns', 'set', 'www.acme', 'A', '192.0.2.3', '--add');
     await dns.json('dns', 'delete', 'www.acme', 'A', '192.0.2.1', '--yes');
     await dns.json('dns', 'set', 'txt.acme', 'TXT', 'say "hello"; twice');
@@ -288,6 +291,8 @@ describe('record sets', () => {
   });
 
   it('go out and in again by zone file, and a second import changes nothing', async () => {
+    await dns.json('dns', 'set', 'kept.acme', 'A', '192.0.2.99');
+    const { length: kept } = await dns.json('dns', 'list');
     const { out: zone } = await dns.run('dns', 'export');
     const lines = Array.from({ length: 30 }, (_none, at) => `h${at}.acme 60 IN A 192.0.2.${at + 1}`);
     const file = await fileOf(dns, 'acme.zone', zone, '');
@@ -303,14 +308,14 @@ describe('record sets', () => {
       err: expect.stringContaining('Run the same command again'),
     });
     const between = (await dns.json('dns', 'list')).length;
-    expect(between).toBeLessThan(32);
+    expect(between).toBeLessThan(kept + 30);
 
     expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({ code: 0 });
 
     expect(await dns.run('dns', 'diff', file, '--prune')).toMatchObject({ code: 0 });
     expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('32 unchanged'),
+      out: expect.stringContaining(`${kept + 30} unchanged`),
     });
     await writeFile(file, `${zone}www.globex A 192.0.2.1\nnonsense\n`);
     expect((await dns.run('dns', 'diff', file)).code).toBe(2);
@@ -323,12 +328,13 @@ describe('record sets', () => {
       code: 0,
       out: expect.stringContaining('30 to remove'),
     });
-    expect(await dns.json('dns', 'list')).toHaveLength(2);
+    expect(await dns.json('dns', 'list')).toHaveLength(kept);
   });
 
   it('are also reached by the session of a person', async () => {
     expect(await ann.json('dns', 'whoami')).toMatchObject({ kind: 'session', team: 'acme' });
-    expect(await ann.json('dns', 'list', 'www.acme')).toHaveLength(1);
+    await ann.json('dns', 'set', 'session.acme', 'A', '192.0.2.1');
+    expect(await ann.json('dns', 'list', 'session.acme')).toHaveLength(1);
   });
 
   it('can be piped to a program that reads one line', () => {

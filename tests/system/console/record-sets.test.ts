@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { missingBrowser } from '../../support/console/browser.js';
 import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
@@ -24,6 +24,13 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     });
     return { status: response.status, json: (await response.json()) as never };
   }
+  beforeEach(async () => {
+    const { json } = await dns('GET', '');
+    for (const { name, type } of (json as { rrsets: { name: string; type: string }[] }).rrsets) {
+      await dns('DELETE', `/${name}/${type}`);
+    }
+  });
+  const addApi = () => dns('POST', '', { name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
   const setAt = async (path: string) => (await dns('GET', path)).json as { rrset: Record<string, unknown> };
   const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`Select ${name} `) });
 
@@ -82,6 +89,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     for (const name of ['a.acme', 'b.acme', 'c.acme']) {
       await dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
     }
+    await addApi();
     const page = await running.open('/teams/acme/dns/records?filter=.acme&type=TXT', { theme: 'dark' });
     await row(page, 'c.acme').waitFor();
     await page.getByText('3 of 4', { exact: true }).waitFor();
@@ -113,6 +121,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
   });
 
   it('shows a set with its history, and works at 390 pixels', async () => {
+    await addApi();
     const page = await running.open('/teams/acme/dns/records', { width: 390 });
     await page.getByRole('link', { name: 'api.acme' }).press('Enter');
     await page.getByRole('heading', { level: 1, name: 'api.acme A' }).waitFor();
@@ -142,7 +151,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
   it('plans a pasted file, applies it through a restart of the API and a reload, and exports the same', async () => {
     const page = await running.open('/teams/acme/dns/zone-file', { theme: 'dark' });
     await paste(page, [...records, 'ns.globex A 192.0.2.9', 'b.acme TXT "open'].join('\n'));
-    await page.getByText('+20 ~0 −0, 1 refused, 0 the same; then 24 of 200 records').waitFor();
+    await page.getByText('+20 ~0 −0, 1 refused, 0 the same; then 20 of 200 records').waitFor();
     await page.getByText('line 22 A quote is not closed.').waitFor();
     await page
       .getByRole('listitem')
@@ -172,7 +181,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     const lines = await exported(page);
     expect(lines.slice(0, 2)).toEqual(['$ORIGIN example.test.', '$TTL 3600']);
     expect(lines.filter((line) => /^n\d/.test(line))).toEqual(records.toSorted());
-    expect(lines).toHaveLength(2 + 24);
+    expect(lines).toHaveLength(2 + 20);
     await closePage(page);
   });
 
