@@ -1,9 +1,10 @@
-import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describeNeeding, waitFor } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { missingBrowser } from '../../support/console/browser.js';
 import {
   closePage,
+  type DevTeam,
   expectAccessible,
   type RunningConsole,
   startConsole,
@@ -56,15 +57,21 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     });
   const read = async (name: string) => (await running.api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
   /** A cluster that another person or an earlier day made. */
-  const declare = async (name: string, fields: object = {}) => {
+  const declare = async (name: string) => {
     const { region, kubernetesVersion, machineType } = running.dev.defaults;
-    const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 2 }];
-    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools, ...fields };
-    expect((await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status).toBe(202);
+    const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
+    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools };
+    expect([200, 202]).toContain((await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status);
   };
+  const declareReady = async (name: string) => {
+    await declare(name);
+    await waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready');
+  };
+  beforeEach(() => declareReady('web'));
 
   it('creates a cluster by keyboard, after its plan was shown', async () => {
-    const page = await running.open('/teams/acme/clusters');
+    const empty = running.dev.teams[1] as DevTeam;
+    const page = await running.open(`/teams/${empty.slug}/clusters`, { sessionid: empty.admin.sessionid });
     await page.getByText('No clusters. A draft costs nothing.').waitFor();
     await page.keyboard.press('n');
     await headingOf(page, 'Create cluster').waitFor();
@@ -138,7 +145,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await page.getByLabel('Maximum of general').fill('5');
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Scale general of web' });
-    await dialog.getByText('1–4 → 1–5 nodes.').waitFor();
+    await dialog.getByText('1–3 → 1–5 nodes.').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Control+Enter');
     await dialog.waitFor({ state: 'hidden' });
@@ -147,12 +154,13 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
   });
 
   it('compares three ways when two people changed the same cluster, and lets no change get lost', async () => {
-    const page = await running.open('/teams/acme/clusters/web/change');
+    await declare('disputed');
+    const page = await running.open('/teams/acme/clusters/disputed/change');
     await page.getByLabel('Maximum (nodes)').fill('7');
-    const { spec } = await read('web');
+    const { spec } = await read('disputed');
     const theirs = { ...spec, plan: 'annual', nodePools: [{ ...spec.nodePools[0], maximum: 6 }] };
-    expect((await running.api('PUT', `${CLUSTERS}/web/`, { spec: theirs })).status).toBe(202);
-    await page.getByText('web has changed since you began.').waitFor();
+    expect((await running.api('PUT', `${CLUSTERS}/disputed/`, { spec: theirs })).status).toBe(202);
+    await page.getByText('disputed has changed since you began.').waitFor();
     expect(await page.getByLabel('Maximum (nodes)').inputValue()).toBe('7');
     await page.getByRole('button', { name: 'Compare' }).press('Enter');
     await page.getByRole('row', { name: /plan/ }).getByText('Theirs, taken over').waitFor();
@@ -164,15 +172,15 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await planOf(page).getByText('1–6 → 1–7 nodes.').waitFor();
     await planned(page);
     await page.keyboard.press('Control+Enter');
-    await headingOf(page, 'web').waitFor();
-    expect((await read('web')).spec).toMatchObject({ plan: 'annual', nodePools: [{ maximum: 7 }] });
+    await headingOf(page, 'disputed').waitFor();
+    expect((await read('disputed')).spec).toMatchObject({ plan: 'annual', nodePools: [{ maximum: 7 }] });
     await closePage(page);
   });
 
   it('sends a plan again when only the entity tag moved', async () => {
     const page = await running.open('/teams/acme/clusters/web/change');
     await page.getByLabel('Maximum (nodes)').fill('8');
-    await planOf(page).getByText('1–7 → 1–8 nodes.').waitFor();
+    await planOf(page).getByText('1–3 → 1–8 nodes.').waitFor();
     await planned(page);
     const sent = await onFirstApply(page, (route) =>
       route.continue({ headers: { ...route.request().headers(), 'if-match': '"of-before"' } }),
@@ -218,7 +226,8 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
   });
 
   it('issues a kubeconfig that stays in memory, and says to whom one was issued', async () => {
-    const page = await running.open('/teams/acme/clusters/web/access');
+    await declareReady('reached');
+    const page = await running.open('/teams/acme/clusters/reached/access');
     await page.getByText('No kubeconfig was issued yet.').waitFor();
     await page.getByLabel('Lifetime (minutes)').fill('30');
     await page.getByRole('button', { name: 'Issue kubeconfig' }).press('Enter');
@@ -228,10 +237,10 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await expect(page.evaluate(() => navigator.clipboard.readText())).resolves.toContain('client-key-data');
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download acme-web.kubeconfig' }).press('Enter'),
+      page.getByRole('button', { name: 'Download acme-reached.kubeconfig' }).press('Enter'),
     ]);
-    expect(download.suggestedFilename()).toBe('acme-web.kubeconfig');
-    await page.getByText('kubectl config use-context acme/web').waitFor();
+    expect(download.suggestedFilename()).toBe('acme-reached.kubeconfig');
+    await page.getByText('kubectl config use-context acme/reached').waitFor();
     await page.getByRole('row', { name: /admin@acme\.test/ }).waitFor();
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
       'client-key',
@@ -262,16 +271,17 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
   });
 
   it('deletes a cluster once its name was typed, and says what is lost', async () => {
-    const page = await running.open('/teams/acme/clusters/batch/danger');
-    await page.getByRole('button', { name: 'Delete batch' }).press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Delete batch' });
+    await declareReady('unwanted');
+    const page = await running.open('/teams/acme/clusters/unwanted/danger');
+    await page.getByRole('button', { name: 'Delete unwanted' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Delete unwanted' });
     await dialog.getByText('deleted', { exact: true }).waitFor();
     await dialog.getByText(/^Per month: -/).waitFor();
-    await page.keyboard.type('batsh');
+    await page.keyboard.type('unwonted');
     await page.keyboard.press('Enter');
-    await dialog.getByText('This is not batch.').waitFor();
+    await dialog.getByText('This is not unwanted.').waitFor();
     await expectAccessible(page);
-    await dialog.getByLabel('Type batch to confirm').fill('batch');
+    await dialog.getByLabel('Type unwanted to confirm').fill('unwanted');
     await page.keyboard.press('Enter');
     await page.getByText('Deleting', { exact: true }).first().waitFor();
     await page.getByText('Not found, or not in your teams.').waitFor();
@@ -280,11 +290,12 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
 
   it('lets members create and change clusters, and see who has access', async () => {
     const sessionid = running.dev.teams[0]?.member.sessionid ?? null;
+    expect((await running.api('POST', `${CLUSTERS}/web/kubeconfig/`, {})).status).toBe(200);
     const page = await running.open('/teams/acme/clusters/web/access', { sessionid });
     await page.getByRole('row', { name: /admin@acme\.test/ }).waitFor();
     await page.keyboard.press('e');
-    await page.getByLabel('Maximum (nodes)').fill('3');
-    await planOf(page).getByText('1–8 → 1–3 nodes.').waitFor();
+    await page.getByLabel('Maximum (nodes)').fill('2');
+    await planOf(page).getByText('1–3 → 1–2 nodes.').waitFor();
     await closePage(page);
   });
 
