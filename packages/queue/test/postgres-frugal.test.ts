@@ -30,13 +30,19 @@ describe('the queue on Postgres', () => {
   });
   const count = async (of: string): Promise<number> =>
     (await client.query(`SELECT count(*)::int AS n FROM ${of}`)).rows[0].n;
+  async function sendAndWait(): Promise<void> {
+    const before = settled;
+    await queue.send('settle-writes', {});
+    await waitFor('the job', () => settled === before + 1);
+  }
   const isOurs = `datname = current_database() AND application_name = 'corral-queue'`;
 
   it('uses five connections for all queues of a process, for sending and working', async () => {
+    const all = { settled: settled + 30, sweeps: sweeps + 30 };
     for (let sent = 0; sent < 30; sent += 1) {
       await Promise.all([queue.send('settle-writes', {}), queue.send('sweep-clusters', {})]);
     }
-    await waitFor('all jobs', () => settled === 30 && sweeps === 30);
+    await waitFor('all jobs', () => settled === all.settled && sweeps === all.sweeps);
 
     expect(await count(`pg_stat_activity WHERE ${isOurs}`)).toBeLessThanOrEqual(5);
   });
@@ -46,15 +52,13 @@ describe('the queue on Postgres', () => {
       LANGUAGE sql AS $$
         INSERT INTO bullmq.event (queue, event, data, created_at_ms) VALUES (p_queue, p_event, p_data, 0) RETURNING id
       $$`);
-    await queue.send('settle-writes', {});
-    await waitFor('the job', () => settled === 31);
+    await sendAndWait();
     expect(await count('bullmq.event')).toBeGreaterThan(0);
 
     await Promise.all([1, 2, 3].map(() => prepareQueue({ databaseUrl: database.url })));
 
     expect(await count('bullmq.event')).toBe(0);
-    await queue.send('settle-writes', {});
-    await waitFor('the other job', () => settled === 32);
+    await sendAndWait();
     expect(await count('bullmq.event')).toBe(0);
   });
 
@@ -62,8 +66,7 @@ describe('the queue on Postgres', () => {
     await client.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isOurs} AND query LIKE 'LISTEN%'`,
     );
-    await queue.send('settle-writes', {});
 
-    await waitFor('the job', () => settled === 33);
+    await sendAndWait();
   });
 });

@@ -17,8 +17,8 @@ afterAll(async () => {
 });
 
 /** The names of the nodes of each pool. */
-async function nodesByPool(): Promise<Record<string, string[]>> {
-  const { json } = await member.insist({ method: 'POST', path: '/clusters/web/kubeconfig/', body: {} });
+async function nodesByPool(name: string): Promise<Record<string, string[]>> {
+  const { json } = await member.insist({ method: 'POST', path: `/clusters/${name}/kubeconfig/`, body: {} });
   const { items } = await clientOf(json.kubeconfig).listNode();
   const pools: Record<string, string[]> = {};
   for (const { metadata } of items) {
@@ -29,12 +29,12 @@ async function nodesByPool(): Promise<Record<string, string[]>> {
 }
 
 /** Plans a change, then makes it. @returns what the plan says of each pool, and the nodes that remained of each */
-async function planAndApply(changes: object) {
+async function planAndApply(name: string, changes: object) {
   const body = aCluster(system, changes);
-  const before = await nodesByPool();
-  const plan = await member.insist({ method: 'PUT', path: '/clusters/web/?dryRun=true', body });
-  await change(member, 'PUT', '/clusters/web/', body);
-  const after = await nodesByPool();
+  const before = await nodesByPool(name);
+  const plan = await member.insist({ method: 'PUT', path: `/clusters/${name}/?dryRun=true`, body });
+  await change(member, 'PUT', `/clusters/${name}/`, body);
+  const after = await nodesByPool(name);
   const kinds = (plan.json.effects as ChangeEffect[]).map((effect) =>
     effect.target === 'cluster' ? effect.kind : `${effect.pool} ${effect.kind}`,
   );
@@ -50,39 +50,38 @@ describe('a dry run predicts what happens to the nodes', () => {
     await change(member, 'PUT', '/clusters/web/', aCluster(system));
     await untilPhase(member, 'web', 'Ready');
 
-    const added = await planAndApply({ nodePools: [general, batch] });
+    const added = await planAndApply('web', { nodePools: [general, batch] });
     expect(added.kinds).toEqual(['general kept', 'batch added']);
     expect(added.kept).toEqual(added.before.general);
     expect(added.after.batch).toHaveLength(2);
 
-    const scaled = await planAndApply({ nodePools: [{ ...general, minimum: 2 }, batch] });
+    const scaled = await planAndApply('web', { nodePools: [{ ...general, minimum: 2 }, batch] });
     expect(scaled.kinds).toEqual(['general scaled', 'batch kept']);
     expect(scaled.kept).toEqual(Object.values(scaled.before).flat());
     expect(scaled.after.general).toHaveLength(2);
 
-    const replaced = await planAndApply({ nodePools: [{ ...general, minimum: 2 }, bigger] });
+    const replaced = await planAndApply('web', { nodePools: [{ ...general, minimum: 2 }, bigger] });
     expect(replaced.kinds).toEqual(['general kept', 'batch replaced']);
     expect(replaced.kept).toEqual(replaced.before.general);
     expect(replaced.after.batch).toHaveLength(2);
 
-    const removed = await planAndApply({ nodePools: [{ ...general, minimum: 2 }] });
+    const removed = await planAndApply('web', { nodePools: [{ ...general, minimum: 2 }] });
     expect(removed.kinds).toEqual(['general kept', 'batch removed']);
     expect(removed.after).toEqual({ general: removed.before.general });
 
-    const upgraded = await planAndApply({ nodePools: [{ ...general, minimum: 2 }], kubernetesVersion: '1.34' });
+    const upgraded = await planAndApply('web', { nodePools: [{ ...general, minimum: 2 }], kubernetesVersion: '1.34' });
     expect(upgraded.kinds).toEqual(['upgraded', 'general replaced']);
     expect(upgraded.kept).toEqual([]);
     expect(upgraded.after.general).toHaveLength(2);
   });
 
   it('of an image that is in use already', async () => {
-    const { status, spec } = await getCluster(member, 'web');
+    await change(member, 'PUT', '/clusters/pinned/', aCluster(system));
+    await untilPhase(member, 'pinned', 'Ready');
+    const { status } = await getCluster(member, 'pinned');
     const { name, version } = status.nodePools[0]?.image ?? {};
 
-    const pinned = await planAndApply({
-      kubernetesVersion: spec.kubernetesVersion,
-      nodePools: [{ ...general, minimum: 2, image: { name, version } }],
-    });
+    const pinned = await planAndApply('pinned', { nodePools: [{ ...general, image: { name, version } }] });
 
     expect([name, version]).toEqual([expect.any(String), expect.any(String)]);
     expect(pinned.kinds).toEqual(['general updated']);
