@@ -173,7 +173,8 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
   });
 
   it('replaces a token: the provider’s verdict is shown, and the token is kept nowhere', async () => {
-    const page = await running.open('/teams/acme/connections/main');
+    const sessionid = running.dev.teams[1]?.admin.sessionid ?? null;
+    const page = await running.open('/teams/globex/connections/main', { sessionid });
     await page.getByRole('button', { name: 'Verify now' }).click();
     await page.getByText('succeeded', { exact: true }).waitFor();
     await page.keyboard.press('e');
@@ -211,11 +212,13 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
   });
 
   it('shows what another person changed before a connection is changed again', async () => {
-    const page = await running.open('/teams/acme/connections/main');
+    const put = (fields: object) =>
+      running.api('PUT', '/api/v1/teams/acme/connections/shared/', { spec: { provider: 'hcloud', ...fields } });
+    expect((await put({ name: 'Ours', token: 'a-token-of-no-project' })).status).toBe(201);
+    const page = await running.open('/teams/acme/connections/shared');
     await page.getByRole('button', { name: 'Replace token or name' }).press('Enter');
     await page.getByLabel('Display name').fill('Mine');
-    const spec = { provider: 'hcloud', name: 'Theirs', providerConfig: {} };
-    expect((await running.api('PUT', '/api/v1/teams/acme/connections/main/', { spec })).status).toBe(200);
+    expect((await put({ name: 'Theirs', providerConfig: {} })).status).toBe(200);
     await page.getByRole('heading', { level: 1, name: 'Theirs' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('is now Theirs. Yours is Mine.').waitFor();

@@ -91,9 +91,9 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
   });
 
   it('ends another session of the person, which then has to sign in', async () => {
-    const phone = await running.open('/me', { sessionid: await signIn('member@globex.test', 'a phone') });
+    const phone = await running.open('/me', { sessionid: await signIn('admin@globex.test', 'a phone') });
     await phone.getByText('this one', { exact: true }).waitFor();
-    const page = await running.open('/me', { sessionid: await signIn('member@globex.test', 'a laptop') });
+    const page = await running.open('/me', { sessionid: await signIn('admin@globex.test', 'a laptop') });
     await page.getByRole('button', { name: 'End session of a phone' }).press('Enter');
     await page.getByRole('row', { name: /a phone/ }).waitFor({ state: 'detached' });
     await phone.reload();
@@ -115,14 +115,15 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
       current_period_end: '2027-12-01T00:00:00Z',
       items: [],
     };
-    const body = JSON.stringify({ id: 'evt_1', stated_at: '2026-11-21T10:00:00Z', team: 'acme', subscription });
+    const body = JSON.stringify({ id: 'evt_1', stated_at: '2026-11-21T10:00:00Z', team: 'globex', subscription });
     const seconds = Math.floor(Date.now() / 1_000);
     const v1 = createHmac('sha256', BILLING_SECRET).update(`${seconds}.${body}`).digest('hex');
     const headers = { 'content-type': 'application/json', 'corral-signature': `t=${seconds},v1=${v1}` };
     const stated = await fetch(`${running.dev.baseUrl}/billing/webhook/`, { method: 'POST', headers, body });
     expect(stated.status).toBe(200);
 
-    const page = await running.open('/teams/acme/settings');
+    const sessionid = running.dev.teams[1]?.admin.sessionid ?? null;
+    const page = await running.open('/teams/globex/settings', { sessionid });
     await page.getByText('Team plan').waitFor();
     await page.getByText('Billed by month. Ends on').waitFor();
     await page.getByRole('textbox', { name: 'Name' }).fill('Rockets');
@@ -131,16 +132,16 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     await page.getByRole('button', { name: 'Save name' }).press('Enter');
     await page.getByRole('status').getByText('Saved.').waitFor();
     expect(await page.getByLabel('Team', { exact: true }).locator('option:checked').textContent()).toBe(
-      'Rockets (acme)',
+      'Rockets (globex)',
     );
     await expectAccessible(page);
     await closePage(page);
   });
 
   it('shows members what only administrators can do, and whom to ask; then lets them leave', async () => {
-    const sessionid = running.dev.teams[0]?.member.sessionid ?? null;
-    const page = await running.open('/teams/acme/people', { sessionid });
-    await page.getByRole('row', { name: /member@acme\.test \(you\)/ }).waitFor();
+    const sessionid = running.dev.teams[1]?.member.sessionid ?? null;
+    const page = await running.open('/teams/globex/people', { sessionid });
+    await page.getByRole('row', { name: /member@globex\.test \(you\)/ }).waitFor();
     expect(await page.getByRole('button', { name: /^(Invite|Remove)/ }).count()).toBe(0);
     for (const [key, heading] of [
       ['a', 'Audit'],
@@ -149,11 +150,11 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
       await page.keyboard.press('g');
       await page.keyboard.press(key);
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      if (key === 'a') await page.getByText('Only administrators see the audit log. Ask admin@acme.test.').waitFor();
+      if (key === 'a') await page.getByText('Only administrators see the audit log. Ask admin@globex.test.').waitFor();
     }
     await page.getByRole('link', { name: 'People' }).click();
     await page.getByRole('button', { name: /^Leave/ }).press('Enter');
-    await page.getByLabel('Type acme to confirm').fill('acme');
+    await page.getByLabel('Type globex to confirm').fill('globex');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'You belong to no team' }).waitFor();
     await closePage(page);
