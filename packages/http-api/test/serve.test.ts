@@ -165,12 +165,12 @@ describe('a closing server', () => {
   it('sends the rest of an answer to a slow client before it closes the connection', async () => {
     const bytes = 64 * 1_048_576; // more than the buffers of any network
     let hasAnswered = false;
-    const { port, health, close } = await start((app) =>
+    const addRoutes = (app: Handled) =>
       app.get('/x', (_req, res) => {
         res.end(Buffer.alloc(bytes, 'x'));
         hasAnswered = true;
-      }),
-    );
+      });
+    const { port, health, close } = await start(addRoutes, { shutdownGraceMs: 60_000 });
     const client = await openRaw(port);
     client.socket.pause();
     client.socket.write('GET /x HTTP/1.1\r\nHost: corral\r\n\r\n');
