@@ -1,5 +1,5 @@
 import { createMetrics } from '@corral/service';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { openOperationMetrics } from '../../src/upkeep/open-operations.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 
@@ -8,6 +8,9 @@ beforeAll(async () => {
   at = await openClusterRows();
 });
 afterAll(() => at.close());
+afterEach(() =>
+  at.pool.query(`UPDATE operation SET state = 'cancelled', finished_at = now() WHERE finished_at IS NULL`),
+);
 
 async function pageOf(pool: ClusterRows['pool']): Promise<string> {
   const metrics = createMetrics({ service: 'test' });

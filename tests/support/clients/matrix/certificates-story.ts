@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { ownerOf } from '../../crashes/upstream-history.js';
 import { DEMO_ZONE, ZONE } from '../../system/start-system.js';
 import type { Trouble } from './faults.js';
-import { apply, applyUntilDone, countWrites, delegatedName, held, type Stage, settledSets } from './stage.js';
+import { apply, applyUntilDone, countWrites, delegatedName, held, type Stage, setQuota, settledSets } from './stage.js';
 import type { Outcome } from './stories.js';
 import type { WantedSet } from './wanted.js';
 
@@ -76,9 +76,6 @@ async function expectCertificates(stage: Stage, wanted: WantedCertificates): Pro
 /** @returns what is left of challenges of the team, of which the mirror knows as much as the upstream */
 const challengesOf = async (stage: Stage): Promise<WantedSet[]> =>
   (await settledSets(stage)).filter(({ type, name }) => type === 'TXT' && ownerOf(name) === stage.team.slug);
-
-const setQuota = ({ system, team }: Stage, records: number | 'default'): Promise<string> =>
-  system.admin('team', 'set-quota', team.slug, '--dns-records', String(records));
 
 const FILLING = 'filling';
 

@@ -96,6 +96,10 @@ export async function applyUntilDone(stage: Stage, wanted: unknown, { runsMax }:
   }
 }
 
+/** Sets how many records the team may have. */
+export const setQuota = ({ system, team }: Stage, records: number | 'default'): Promise<string> =>
+  system.admin('team', 'set-quota', team.slug, '--dns-records', String(records));
+
 /** The number of writes to names of the team that the upstream has accepted so far. */
 export async function countWrites({ system, team }: Stage): Promise<number> {
   return (await system.cloud.writes()).filter(({ name }) => ownerOf(name) === team.slug).length;
