@@ -3,7 +3,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@corral/testing';
 import { startTokenIssuer } from '@corral/testing/token-issuer';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { allowInBrowser } from '../../support/cli/allow-in-browser.js';
 import { type Corral, corralCommand } from '../../support/cli/corral.js';
@@ -44,10 +44,6 @@ afterAll(async () => {
   await ci?.remove();
   await system?.stop();
 });
-
-interface Named {
-  readonly metadata: { readonly name: string };
-}
 
 const declared = (name: string, spec: object = {}) =>
   stringify({
@@ -154,6 +150,8 @@ describe('signing in', () => {
 });
 
 describe('clusters', () => {
+  afterEach(() => ci.run('clusters', 'delete', 'reached', '--yes', '--wait', '--ignore-not-found'));
+
   it('are planned, applied, changed, waited for and deleted, and the exit code says how it went', async () => {
     const file = await fileOf(ci, 'web.yaml', declared('web'), declared('api'));
     expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({
@@ -212,8 +210,9 @@ describe('clusters', () => {
     expect((await ci.run('clusters', 'wait', 'api', '--for', 'deleted')).code).toBe(0);
     expect((await ci.run('clusters', 'delete', 'api', '--yes')).code).toBe(4);
     expect((await ci.run('clusters', 'delete', 'api', '--yes', '--ignore-not-found')).code).toBe(0);
-    const names = (await ci.json('clusters', 'list')).map((cluster: Named) => cluster.metadata.name);
-    expect([names.includes('web'), names.includes('api')]).toEqual([true, false]);
+    expect(await ci.json('clusters', 'list')).toEqual([
+      expect.objectContaining({ metadata: expect.objectContaining({ name: 'web' }) }),
+    ]);
   });
 
   it('of other teams do not exist', async () => {
@@ -242,7 +241,8 @@ describe('clusters', () => {
     // Another token: the credential of the first one is not for it.
     expect(await nodes()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^node\//) });
     expect((await nodes()).code).toBe(0);
-    expect(await ann.json('audit', '--kind', 'kubeconfig')).toHaveLength(2);
+    const issued = await ci.json('clusters', 'get', 'reached').then(() => ann.json('audit', '--kind', 'kubeconfig'));
+    expect(issued).toHaveLength(2);
     const credential = join(ci.folder, 'cache', 'credentials');
     for (const name of await readdir(credential)) {
       const kept = JSON.parse(await readFile(join(credential, name), 'utf8'));
@@ -268,10 +268,7 @@ describe('record sets', () => {
     expect(await dns.json('dns', 'whoami')).toMatchObject({ team: 'acme', names: ['acme'] });
     const set = ['dns', 'set', 'www.acme', 'a', '192.0.2.1', '192.0.2.2', '--ttl', '300', '--label', 'env=prod'];
     expect((await dns.run(...set)).code).toBe(0);
-    expect(await dns.run(...set)).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^1 unchanged\. \d+ records afterwards\.\n$/),
-    });
+    expect(await dns.run(...set)).toMatchObject({ code: 0, out: '1 unchanged. 2 records afterwards.\n' });
     await dns.json('dns', 'set', 'www.acme', 'A', '192.0.2.3', '--add');
     await dns.json('dns', 'delete', 'www.acme', 'A', '192.0.2.1', '--yes');
     await dns.json('dns', 'set', 'txt.acme', 'TXT', 'say "hello"; twice');
@@ -332,12 +329,14 @@ describe('record sets', () => {
       out: expect.stringContaining('30 to remove'),
     });
     expect(await dns.json('dns', 'list')).toHaveLength(kept);
+    await dns.json('dns', 'delete', 'kept.acme', 'A', '--yes');
   });
 
   it('are also reached by the session of a person', async () => {
     expect(await ann.json('dns', 'whoami')).toMatchObject({ kind: 'session', team: 'acme' });
     await ann.json('dns', 'set', 'session.acme', 'A', '192.0.2.1');
     expect(await ann.json('dns', 'list', 'session.acme')).toHaveLength(1);
+    await ann.json('dns', 'delete', 'session.acme', 'A', '--yes');
   });
 
   it('can be piped to a program that reads one line', () => {

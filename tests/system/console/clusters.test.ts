@@ -57,17 +57,23 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     });
   const read = async (name: string) => (await running.api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
   /** A cluster that another person or an earlier day made. */
-  const declare = async (name: string) => {
+  const put = async (name: string): Promise<number> => {
     const { region, kubernetesVersion, machineType } = running.dev.defaults;
     const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
     const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools };
-    expect([200, 202]).toContain((await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status);
+    return (await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
   };
+  const declare = async (name: string) => expect(await put(name)).toBe(202);
+  const untilReady = (name: string) =>
+    waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready');
   const declareReady = async (name: string) => {
     await declare(name);
-    await waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready');
+    await untilReady(name);
   };
-  beforeEach(() => declareReady('web'));
+  beforeEach(async () => {
+    await put('web'); // as each test expects it, whatever the one before has changed
+    await untilReady('web');
+  });
 
   it('creates a cluster by keyboard, after its plan was shown', async () => {
     const empty = running.dev.teams[1] as DevTeam;

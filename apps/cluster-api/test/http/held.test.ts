@@ -20,11 +20,13 @@ const declare = (name: string) =>
 
 describe('during a hold', () => {
   it('refuses changes with 503 and Retry-After, and changes nothing', async () => {
+    const before = await t.db.cluster.count();
+
     const answer = await declare('refused').expect(503);
 
     expect(answer.body).toMatchObject({ detail: expect.stringContaining('stopped changes') });
     expect(answer.headers['retry-after']).toBe('60');
-    expect(await t.db.cluster.count({ where: { name: 'refused' } })).toBe(0);
+    expect(await t.db.cluster.count()).toBe(before);
   });
 
   it('answers reads, and refuses strangers as before', async () => {
@@ -45,8 +47,9 @@ describe('during a hold', () => {
   });
 
   it('accepts the change when the hold has ended', async () => {
+    await declare('later').expect(503);
     await t.db.installationHold.updateMany({ data: { endedAt: new Date() } });
 
-    await declare('accepted').expect(202);
+    await declare('later').expect(202);
   });
 });

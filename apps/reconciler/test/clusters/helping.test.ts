@@ -77,8 +77,8 @@ describeEachNeeding(describe, backends, 'clusters of two processes, with jobs in
     for (const { operationId } of clusters)
       expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
 
-    // A worker that waits for a job when it is told to leave them gets one more, and its cluster may need several passes.
-    expect(await passesOf(second)).toBeLessThanOrEqual(4);
+    // A worker that waits for a job when it is told to leave them gets one more.
+    expect(await passesOf(second)).toBeLessThanOrEqual(2);
     expect(await passesOf(first)).toBeGreaterThanOrEqual(11);
   });
 
