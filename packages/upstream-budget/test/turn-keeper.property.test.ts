@@ -23,7 +23,7 @@ type Step =
   | { ask: Want; patienceMs: number }
   | { cancel: number }
   | { pass: number }
-  | { lease: Pick<BudgetGrant, 'turns' | 'free' | 'ahead' | 'pauseMs'> };
+  | { lease: Pick<BudgetGrant, 'turns' | 'free' | 'pauseMs'> };
 
 /** Leases that no account would grant: more turns than requests, and turns for requests that have ended. */
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
@@ -34,7 +34,6 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     lease: fc.record({
       turns: fc.array(turns, { maxLength: 4 }),
       free: fc.integer({ min: 0, max: 3 }),
-      ahead: fc.subarray(flows),
       pauseMs: fc.constantFrom(0, 0, 0, 500),
     }),
   }),
@@ -46,7 +45,6 @@ const plainLease: BudgetGrant = {
   ended: 0,
   validMs: 1_000,
   free: 0,
-  ahead: [],
   turns: [],
   forecasts: [],
   promised: [],

@@ -2,18 +2,20 @@ import { type Arrival, seededRandom } from './simulate.js';
 
 export const HOUR_MS = 3_600_000;
 
-/** Independent requests of a team at random replicas. */
+/** Requests of a team at random replicas: independent of each other, or evenly from a random time on. */
 export function steadyArrivals(of: {
   readonly team: string;
   readonly perHour: number;
   readonly untilMs: number;
   readonly replicas: readonly number[];
   readonly seed: number;
+  readonly isEven?: boolean;
 }): Arrival[] {
   const random = seededRandom(of.seed);
   const arrivals: Arrival[] = [];
-  for (let at = 0; ; ) {
-    at += (-Math.log(1 - random()) * HOUR_MS) / of.perHour;
+  const meanMs = HOUR_MS / of.perHour;
+  for (let at = of.isEven === true ? (random() - 1) * meanMs : 0; ; ) {
+    at += of.isEven === true ? meanMs : -Math.log(1 - random()) * meanMs;
     if (at >= of.untilMs) return arrivals;
     const replica = of.replicas[Math.floor(random() * of.replicas.length)] as number;
     arrivals.push({ at: Math.round(at), team: of.team, replica });

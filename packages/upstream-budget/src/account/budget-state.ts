@@ -1,5 +1,5 @@
 import { type BucketName, bucketNames, bucketRules, type CallClass, callClasses } from './call-class.js';
-import { bucketOf, type DebtBucket, debtOf, refill, setLevel } from './debt-bucket.js';
+import { type FairOrder, leadOf, newOrder } from './fair-order.js';
 
 /**
  * What all processes that use one upstream project share. Plain data, so that it can be kept as JSON; times are in
@@ -14,7 +14,11 @@ export interface BudgetState {
   readonly at: number;
   /** Calls per hour as the upstream stated them; null before it said anything. */
   readonly limit: number | null;
-  readonly buckets: Readonly<Record<BucketName, DebtBucket>>;
+  /** Calls that each bucket has, fractions included. Common is below zero while it borrows from the reserves. */
+  readonly buckets: Readonly<Record<BucketName, number>>;
+  readonly order: FairOrder;
+  /** When each flow last asked for a call, within `activeMs`. */
+  readonly askedAt: Readonly<Record<string, number>>;
   /** Calls that have ended since the epoch began. */
   readonly ended: number;
   /** After a 429 no replica calls until then. */
@@ -60,7 +64,7 @@ export interface Turns {
   readonly count: number;
 }
 
-export const stateForm = 2;
+export const stateForm = 3;
 
 /** The upstream's published budget: one project, one hour. Assumed until it states its own. */
 export const usualLimit = 3_600;
@@ -79,7 +83,7 @@ export const capacityOf = (state: Pick<BudgetState, 'limit'>, bucket: BucketName
  * hold, until its class claims that.
  */
 export function levelOf({ buckets }: Pick<BudgetState, 'buckets'>): number {
-  return bucketNames.reduce((sum, name) => sum + buckets[name].level, 0);
+  return bucketNames.reduce((sum, name) => sum + buckets[name], 0);
 }
 
 /** Below this part of the common bucket every request waits for its turn. */
@@ -87,7 +91,7 @@ const ampleShare = 1 / 4;
 
 /** Whether there is so much that no request has to wait. */
 export function isAmple(state: BudgetState): boolean {
-  return state.buckets.common.level >= ampleShare * capacityOf(state, 'common') && state.at >= state.pausedUntil;
+  return state.buckets.common >= ampleShare * capacityOf(state, 'common') && state.at >= state.pausedUntil;
 }
 
 /** Calls that were handed out and whose end is not known. */
@@ -101,13 +105,15 @@ export function freshState(of: { epoch: string; now: number; limit: number | nul
   const { epoch, now, limit } = of;
   const full = limitOf({ limit });
   const part = Math.min(1, Math.max(0, of.level ?? full) / full);
-  const buckets = mapBuckets((name) => bucketOf(part * capacityOf({ limit }, name)));
+  const buckets = mapBuckets((name) => part * capacityOf({ limit }, name));
   return {
     form: stateForm,
     epoch,
     at: now,
     limit,
     buckets,
+    order: newOrder,
+    askedAt: {},
     ended: 0,
     pausedUntil: 0,
     refusals: 0,
@@ -120,27 +126,23 @@ export function freshState(of: { epoch: string; now: number; limit: number | nul
 export function refillUntil(state: BudgetState, now: number): BudgetState {
   const inflow = Math.max(0, now - state.at) * rateOf(state);
   const shares = inflowShares(state);
+  const at = Math.max(state.at, now);
+  const filled = mapBuckets((name) => state.buckets[name] + inflow * shares[name]);
   let overflow = 0;
   const buckets = mapBuckets((name) => {
-    const filled = refill(state.buckets[name], inflow * shares[name], capacityOf(state, name));
-    overflow += filled.overflow;
-    return filled.bucket;
+    const level = Math.min(filled[name], capacityOf(state, name));
+    overflow += filled[name] - level;
+    return level;
   });
-  if (overflow === 0) return { ...state, at: Math.max(state.at, now), buckets };
   // Seldom and little: a bucket became full within this step.
-  const spread = mapBuckets((name) => {
-    const filled = refill(buckets[name], overflow, capacityOf(state, name));
-    overflow = filled.overflow;
-    return filled.bucket;
-  });
-  return { ...state, at: Math.max(state.at, now), buckets: spread };
+  return overflow === 0
+    ? { ...state, at, buckets }
+    : setLevelOf({ ...state, at, buckets }, levelOf({ buckets }) + overflow);
 }
 
 /** The part of the inflow that each bucket gets now: what full reserves do not need goes to the common bucket. */
 export function inflowShares(state: Pick<BudgetState, 'limit' | 'buckets'>): Record<BucketName, number> {
-  const own = mapBuckets((name) =>
-    state.buckets[name].level < capacityOf(state, name) ? bucketRules[name].inflow : 0,
-  );
+  const own = mapBuckets((name) => (state.buckets[name] < capacityOf(state, name) ? bucketRules[name].inflow : 0));
   const reserved = bucketNames.reduce((sum, name) => (name === 'common' ? sum : sum + own[name]), 0);
   return { ...own, common: 1 - reserved };
 }
@@ -148,51 +150,49 @@ export function inflowShares(state: Pick<BudgetState, 'limit' | 'buckets'>): Rec
 /** Sets the level of the whole: what lacks is taken from the common bucket, what is too much goes where there is room. */
 export function setLevelOf(state: BudgetState, target: number): BudgetState {
   const level = levelOf(state);
-  const roomOf = (name: BucketName): number => capacityOf(state, name) - state.buckets[name].level;
+  const roomOf = (name: BucketName): number => capacityOf(state, name) - state.buckets[name];
   const room = bucketNames.reduce((sum, name) => sum + roomOf(name), 0);
   const levelAfter = (name: BucketName): number => {
-    const { level: before } = state.buckets[name];
+    const before = state.buckets[name];
     if (target >= level) return room <= 0 ? before : before + roomOf(name) * Math.min(1, (target - level) / room);
     return name === 'common' ? before + target - level : before;
   };
   return {
     ...state,
-    buckets: mapBuckets((name) => setLevel(state.buckets[name], levelAfter(name), capacityOf(state, name))),
+    buckets: mapBuckets((name) => Math.min(levelAfter(name), capacityOf(state, name))),
   };
 }
 
 /** Takes a new limit: what does not fit into smaller reserves is everybody's, and what does not fit there is lost. */
 export function setLimit(state: BudgetState, limit: number): BudgetState {
   const capacity = (name: BucketName): number => capacityOf({ limit }, name);
-  const reserved = mapBuckets((name) => (name === 'common' ? 0 : Math.min(state.buckets[name].level, capacity(name))));
+  const reserved = mapBuckets((name) => (name === 'common' ? 0 : Math.min(state.buckets[name], capacity(name))));
   const common = levelOf(state) - bucketNames.reduce((sum, name) => sum + reserved[name], 0);
   const levelAfter = { ...reserved, common: Math.min(common, capacity('common')) };
-  const buckets = mapBuckets((name) => setLevel(state.buckets[name], levelAfter[name], capacity(name)));
-  return { ...state, limit, buckets };
+  return { ...state, limit, buckets: levelAfter };
 }
 
 export function mapBuckets<T>(of: (name: BucketName) => T): Record<BucketName, T> {
   return Object.fromEntries(bucketNames.map((name) => [name, of(name)])) as Record<BucketName, T>;
 }
 
-/** What one flow waits for and owes: a team, or the service itself for a class of calls (`~poll`). */
+/** What one flow waits for, and how far it is ahead: a team, or the service itself for a class of calls (`~poll`). */
 export interface FlowReading {
   readonly flow: string;
   /** Requests that wait for a turn. */
   readonly waiting: number;
   /** Since when the oldest of them waits; null if none does. */
   readonly waitingSince: Date | null;
-  /** Calls that the flow made beyond its even share of the refill: the more, the later is its next turn. */
+  /** Calls that the flow made since the others that wait had theirs: so many rounds later is its next turn. */
   readonly owed: number;
   /** When the turns begin that are kept for its refused requests, the earliest first. */
   readonly promisedAt: readonly Date[];
 }
 
-/** The flows that wait, owe or have a promise: who waits longest first, then who owes most. */
-export function flowsOf({ buckets, promises, replicas }: BudgetState): FlowReading[] {
+/** The flows that wait, are ahead or have a promise: who waits longest first, then who is furthest ahead. */
+export function flowsOf({ order, promises, replicas }: BudgetState): FlowReading[] {
   const demands = Object.values(replicas).flatMap(({ waiting }) => waiting);
-  const owing = Object.values(buckets).flatMap(({ paidAt }) => Object.keys(paidAt));
-  const names = new Set([...demands, ...promises].map(({ flow }) => flow).concat(owing));
+  const names = new Set([...demands, ...promises].map(({ flow }) => flow).concat(Object.keys(order.next)));
   return [...names]
     .map((flow) => {
       const own = demands.filter((demand) => demand.flow === flow && demand.count > 0);
@@ -201,7 +201,7 @@ export function flowsOf({ buckets, promises, replicas }: BudgetState): FlowReadi
         flow,
         waiting: own.reduce((sum, { count }) => sum + count, 0),
         waitingSince: since.length === 0 ? null : new Date(Math.min(...since)),
-        owed: bucketNames.reduce((sum, name) => sum + debtOf(buckets[name], flow), 0),
+        owed: leadOf(order, flow),
         promisedAt: promises.filter((promise) => promise.flow === flow).map(({ dueAt }) => new Date(dueAt)),
       };
     })

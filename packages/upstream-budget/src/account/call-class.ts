@@ -14,11 +14,6 @@ interface BucketRule {
   readonly holds: number;
   /** Part of the refill that is its own while it is not full. */
   readonly inflow: number;
-  /**
-   * How far one flow may be ahead of the others: its debt stays below this part of what the bucket still holds. So one
-   * flow alone uses up a tenth of all that is left in one burst, and the rest stays for the flows that come next.
-   */
-  readonly burst: number;
 }
 
 /**
@@ -27,15 +22,15 @@ interface BucketRule {
  * class does not claim is lent to all: a claim of its class then comes before all calls but those that were promised.
  */
 export const bucketRules: Readonly<Record<BucketName, BucketRule>> = {
-  common: { holds: 0.9, inflow: 0.7, burst: 1 / 9 },
-  cleanup: { ...reserve(0.1), burst: 1 / 2 },
-  poll: { ...reserve(0.1), burst: Number.POSITIVE_INFINITY },
-  settle: { ...reserve(0.05), burst: Number.POSITIVE_INFINITY },
-  recheck: { ...reserve(0.03), burst: Number.POSITIVE_INFINITY },
-  sync: { ...reserve(0.02), burst: Number.POSITIVE_INFINITY },
+  common: { holds: 0.9, inflow: 0.7 },
+  cleanup: reserve(0.1),
+  poll: reserve(0.1),
+  settle: reserve(0.05),
+  recheck: reserve(0.03),
+  sync: reserve(0.02),
 };
 
-function reserve(inflow: number): Pick<BucketRule, 'holds' | 'inflow'> {
+function reserve(inflow: number): BucketRule {
   return { holds: inflow / 3, inflow };
 }
 

@@ -1,7 +1,7 @@
 import { type BudgetState, type Demand, inflowShares, levelOf, mapBuckets, rateOf } from './budget-state.js';
 import { type BucketName, bucketsOf, type CallClass } from './call-class.js';
-import { debtOf, waitMs } from './debt-bucket.js';
-import { admissionsOf } from './grant-turns.js';
+import { leadOf } from './fair-order.js';
+import { freeCallsOf } from './grant-turns.js';
 import { promisesOf, unpromisedMs } from './promises.js';
 
 /** When the requests of a flow that wait at one replica will have their turns, if no further requests arrive. */
@@ -14,10 +14,10 @@ export interface Forecast {
   readonly eachMs: number;
 }
 
-/** A demand beside its debt in one bucket. */
+/** A demand, and how many rounds its flow is ahead. */
 export interface Waiter extends Demand {
   readonly replica: string;
-  readonly debt: number;
+  readonly lead: number;
 }
 
 export function forecast(state: BudgetState, replica: string): Forecast[] {
@@ -27,18 +27,14 @@ export function forecast(state: BudgetState, replica: string): Forecast[] {
   const shares = inflowShares(state);
   const pauseMs = Math.max(0, state.pausedUntil - state.at);
   const waiters = waitersByBucket(state);
-  const admissions = admissionsOf(state);
+  const freeFor = freeCallsOf(state);
 
   const turnMs = (demand: Demand, own: number): number => {
     const waits = bucketsOf[demand.class].map((bucket) => {
-      const before = {
-        own,
-        others: othersBefore(waiters[bucket], demand, debtOf(state.buckets[bucket], demand.flow) + own),
-      };
+      const before = own + othersBefore(waiters[bucket], demand, leadOf(state.order, demand.flow) + own);
       const perMs = rateOf(state) * shares[bucket];
-      const spareMs = unpromisedMs(state, levelOf(state) - before.others - own, rateOf(state));
-      const turn = waitMs(state.buckets[bucket], demand.flow, before, admissions(demand.class, bucket), perMs);
-      return Math.max(spareMs, turn);
+      const spareMs = unpromisedMs(state, levelOf(state) - before, rateOf(state));
+      return Math.max(spareMs, (1 + before - freeFor(demand.class, bucket)) / perMs);
     });
     const promised = promisesOf(state, demand.flow)[own];
     // A promise that is not due yet belongs to the request that comes back for it.
@@ -63,26 +59,26 @@ export function waitersByBucket(state: BudgetState): Record<BucketName, readonly
   return mapBuckets((bucket) =>
     all
       .filter((demand) => bucketsOf[demand.class].includes(bucket))
-      .map((demand) => ({ ...demand, debt: debtOf(state.buckets[bucket], demand.flow) })),
+      .map((demand) => ({ ...demand, lead: leadOf(state.order, demand.flow) })),
   );
 }
 
 /**
  * Calls of other flows that come before one of this flow.
  *
- * @param debt of this flow by then
+ * @param lead of this flow by then
  */
 export function othersBefore(
   waiters: readonly Waiter[],
   { flow, since }: Pick<Demand, 'flow' | 'since'>,
-  debt: number,
+  lead: number,
 ): number {
   let calls = 0;
   // Everybody is compared with everybody: no closures here.
   for (const other of waiters) {
-    const lead = debt - other.debt;
-    if (other.flow === flow || lead < 0 || (lead === 0 && other.since >= since)) continue;
-    calls += Math.min(other.count, Math.max(1, Math.ceil(lead)));
+    const rounds = lead - other.lead;
+    if (other.flow === flow || rounds < 0 || (rounds === 0 && other.since >= since)) continue;
+    calls += Math.min(other.count, Math.max(1, rounds));
   }
   return calls;
 }

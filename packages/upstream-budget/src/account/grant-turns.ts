@@ -4,18 +4,19 @@ import {
   committedOf,
   type Demand,
   levelOf,
+  limitOf,
   type PromisedTurn,
   type ReplicaState,
   type Turns,
 } from './budget-state.js';
-import { type BucketName, bucketRules, bucketsOf, type CallClass, commonLeft } from './call-class.js';
-import { type Admission, admits, charge, debtOf } from './debt-bucket.js';
+import { type BucketName, bucketsOf, type CallClass, commonLeft } from './call-class.js';
+import { chargeCalls, leadOf, takeTurn } from './fair-order.js';
 import { keptFor, promiseCounts, redeem } from './promises.js';
 
 /**
- * Gives turns while there are calls and requests wait. First come the requests that were promised this turn. Then the
- * flow with the smallest debt is next, of equal ones the one that has waited longest. Debts are repaid evenly, so flows
- * that keep waiting have their turns one after the other, however many requests each has, and at however many replicas.
+ * Gives turns while there are calls and requests wait. First come the requests that were promised this turn. Then flows
+ * that wait have one turn in each round, the one first that has waited longest, however many requests each has, and at
+ * however many replicas.
  *
  * A reserve serves its class while that class has no turn in the common bucket; and before that one, while others use what
  * the reserve holds.
@@ -43,8 +44,8 @@ interface Turn {
 }
 
 interface Candidate extends Turn {
-  /** Of its flow, with what that was promised. */
-  readonly owed: number;
+  /** How many rounds its flow is ahead, with what that was promised. */
+  readonly lead: number;
 }
 
 function chooseTurn(state: BudgetState): Turn | null {
@@ -52,19 +53,19 @@ function chooseTurn(state: BudgetState): Turn | null {
     waiting.map((demand) => ({ replica, demand })),
   );
   if (demands.length === 0) return null;
-  const admissions = admissionsOf(state);
+  const freeFor = freeCallsOf(state);
   const promisesTo = promiseCounts(state);
   const from = (rank: number): Turn | null => {
     let chosen: Candidate | null = null;
     for (const { replica, demand } of demands) {
       const bucket = bucketsOf[demand.class][rank];
       if (bucket === undefined) continue;
-      if (!admits(state.buckets[bucket], demand.flow, admissions(demand.class, bucket))) continue;
+      if (!isOne(freeFor(demand.class, bucket))) continue;
       const turn = {
         replica,
         demand,
         bucket,
-        owed: debtOf(state.buckets[bucket], demand.flow) + promisesTo(demand.flow),
+        lead: leadOf(state.order, demand.flow) + promisesTo(demand.flow),
       };
       if (chosen === null || comesBefore(turn, chosen)) chosen = turn;
     }
@@ -72,7 +73,7 @@ function chooseTurn(state: BudgetState): Turn | null {
   };
   const promised = promisedTurn(state, demands);
   if (promised !== null) return promised;
-  return state.buckets.common.level >= 1 ? (from(0) ?? from(1)) : (from(1) ?? from(0));
+  return state.buckets.common >= 1 ? (from(0) ?? from(1)) : (from(1) ?? from(0));
 }
 
 /** The turn that was promised for the earliest time that has come, to a flow that waits. */
@@ -89,7 +90,7 @@ function promisedTurn(state: BudgetState, demands: readonly Pick<Turn, 'replica'
 }
 
 function comesBefore(one: Candidate, other: Candidate): boolean {
-  const difference = one.owed - other.owed;
+  const difference = one.lead - other.lead;
   return difference === 0 ? one.demand.since < other.demand.since : difference < 0;
 }
 
@@ -100,7 +101,8 @@ function giveTurn(before: BudgetState, { replica, demand, bucket, promise }: Tur
   const after = { ...at, waiting: without(at.waiting, demand, 1), turns: addTurn(at.turns, turn) };
   return {
     ...state,
-    buckets: { ...state.buckets, [bucket]: charge(state.buckets[bucket], demand.flow) },
+    buckets: { ...state.buckets, [bucket]: state.buckets[bucket] - 1 },
+    order: promise === undefined ? takeTurn(state.order, demand.flow) : chargeCalls(state.order, { [demand.flow]: 1 }),
     replicas: { ...state.replicas, [replica]: after },
   };
 }
@@ -124,15 +126,25 @@ function addTurn(turns: readonly Turns[], added: Turns): Turns[] {
   return turns.map((turn) => (isSame(turn) ? { ...turn, count: turn.count + added.count } : turn));
 }
 
+/** Sums of fractions may fall short by a rounding error. */
+const ROUNDING = 1e-6;
+
+export const isOne = (calls: number): boolean => calls >= 1 - ROUNDING;
+
+/** Part of the limit that reserves do not lend: the first calls of their classes need not wait, whatever others do. */
+const notLent = 1 / 360;
+
 /**
- * On what terms a class draws from a bucket now. What is held for promises is not available; what the reserves hold and do
- * not use, they lend to the common bucket.
+ * How many calls of a class a bucket has now. What is held for promises is not available; what the reserves hold and do
+ * not use, they lend to the common bucket but for the last few.
  */
-export function admissionsOf(state: BudgetState): (callClass: CallClass, bucket: BucketName) => Admission {
+export function freeCallsOf(state: BudgetState): (callClass: CallClass, bucket: BucketName) => number {
   const spare = levelOf(state) - keptFor(state);
+  const reserved = levelOf(state) - state.buckets.common;
+  const ofCommon = spare - Math.min(reserved, notLent * limitOf(state));
   return (callClass, bucket) => {
-    const { level } = state.buckets[bucket];
-    const lent = spare - commonLeft[callClass] * capacityOf(state, 'common');
-    return { left: level - (bucket === 'common' ? lent : Math.min(spare, level)), burst: bucketRules[bucket].burst };
+    if (bucket !== 'common') return Math.min(spare, state.buckets[bucket]);
+    const left = commonLeft[callClass] * capacityOf(state, 'common');
+    return left === 0 ? ofCommon : Math.min(ofCommon, state.buckets.common - left);
   };
 }

@@ -1,7 +1,7 @@
-import { type BudgetState, inflowShares, isAmple, rateOf } from './budget-state.js';
-import { debtOf, debtOfAll } from './debt-bucket.js';
+import { type BudgetState, inflowShares, rateOf } from './budget-state.js';
+import { leadOf } from './fair-order.js';
 import { othersBefore, waitersByBucket } from './forecast.js';
-import { admissionsOf } from './grant-turns.js';
+import { freeCallsOf } from './grant-turns.js';
 import { type FairTurn, promisesOf, promiseTurn } from './promises.js';
 
 /** What the account promises to refused requests of one flow, in their order of arrival. */
@@ -14,7 +14,7 @@ export interface Promised {
   readonly usedUp: UsedUp;
 }
 
-/** What a request is refused for: its team's share, while others would be served, or all that there is. */
+/** What a request is refused for: its team's share, since others come before it, or all that there is. */
 export type UsedUp = 'share' | 'budget';
 
 /** Time in which the whole budget flows in. */
@@ -27,7 +27,7 @@ export function promiseTurns(
 ): { state: BudgetState; promised: Promised[] } {
   let state = before;
   const promised = Object.entries(refusing).map(([flow, count]) => {
-    const usedUp = usedUpIn(state);
+    const { usedUp } = fairTurnOf(state, flow);
     const waitsMs: number[] = [];
     let kept = 0;
     while (waitsMs.length < count) {
@@ -43,32 +43,24 @@ export function promiseTurns(
   return { state, promised };
 }
 
-/** Whether a team without debt would be served now: then only the share is used up, else the whole budget. */
-function usedUpIn(state: BudgetState): UsedUp {
-  const { left } = admissionsOf(state)('write', 'common');
-  return state.at >= state.pausedUntil && state.buckets.common.level - left >= 1 ? 'share' : 'budget';
-}
-
 /**
- * The next turn of a flow if all debtors go on asking: each of them then has one call while the refill repays one
- * to each. Unless there is plenty, or for further turns, it has to owe no more than the others do: what is left now is
- * gone by then. However much it owes, it waits for its first turn no longer than an hour, or than a round of all takes.
+ * The next turn of a flow if all who wait or were promised a turn go on asking: one call of each in a round. Flows that had
+ * calls before and do not ask now hold nobody back. The first turn is at most an hour away, or a round of all.
  */
-function fairTurnOf(state: BudgetState, flow: string): FairTurn {
-  const { common } = state.buckets;
+function fairTurnOf(state: BudgetState, flow: string): FairTurn & { usedUp: UsedUp } {
   const waiters = waitersByBucket(state).common;
   const ownWaiting = waiters.reduce((sum, waiter) => sum + (waiter.flow === flow ? waiter.count : 0), 0);
-  const { left, burst } = admissionsOf(state)('write', 'common');
   const promised = promisesOf(state, flow).length;
-  const owed = debtOf(common, flow) + promised + ownWaiting;
-  const asking = new Set([flow, ...Object.keys(common.paidAt), ...waiters.map((waiter) => waiter.flow)]);
-  for (const promise of state.promises) asking.add(promise.flow);
+  const lead = leadOf(state.order, flow) + promised + ownWaiting;
+  const others = new Set([...Object.keys(state.askedAt), ...state.promises.map((each) => each.flow)]);
+  others.delete(flow);
+  const ofOthers = [...others].reduce((sum, each) => sum + Math.max(0, lead - leadOf(state.order, each)), 0);
   // Between two turns of one flow there is room for one of another flow.
-  const roundMs = Math.max(promised > 0 ? 2 : 1, asking.size) / (rateOf(state) * inflowShares(state).common);
-  const aheadOfStock = Math.max(0, owed + 1 - Math.max(1, burst * (common.level - left)));
-  const aheadOfOthers = owed - debtOfAll(common) / asking.size;
-  const ahead = isAmple(state) && promised === 0 ? aheadOfStock : Math.max(aheadOfStock, aheadOfOthers);
-  const longestMs = promised > 0 ? Number.POSITIVE_INFINITY : Math.max(longestWaitMs, roundMs);
-  const fairMs = Math.min(ahead * roundMs, longestMs);
-  return { flow, fairMs, before: othersBefore(waiters, { flow, since: state.at }, owed) };
+  const own = promised * (others.size === 0 ? 2 : 1) + ownWaiting;
+  const free = Math.max(0, freeCallsOf(state)('write', 'common'));
+  const callMs = 1 / (rateOf(state) * inflowShares(state).common);
+  const longestMs = promised > 0 ? Number.POSITIVE_INFINITY : Math.max(longestWaitMs, (others.size + 1) * callMs);
+  const fairMs = Math.min(Math.max(0, own + ofOthers - free) * callMs, longestMs);
+  const usedUp = ofOthers > 0 ? 'share' : 'budget';
+  return { flow, fairMs, usedUp, before: othersBefore(waiters, { flow, since: state.at }, lead) };
 }

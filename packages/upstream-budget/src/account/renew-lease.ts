@@ -14,8 +14,8 @@ import {
   type Turns,
   usualLimit,
 } from './budget-state.js';
-import { type BucketName, bucketRules } from './call-class.js';
-import { credit, flowsBeyond, indebt } from './debt-bucket.js';
+import type { BucketName } from './call-class.js';
+import { chargeCalls, chargeFreeCalls } from './fair-order.js';
 import { type Forecast, forecast } from './forecast.js';
 import { grantTurns, without } from './grant-turns.js';
 import { type Observation, observe, observeRefusal } from './observe.js';
@@ -60,10 +60,8 @@ export interface BudgetGrant {
   readonly ended: number;
   /** How long free calls may be used, from when the report was sent. */
   readonly validMs: number;
-  /** Calls for any flow but the `ahead` ones, without waiting. */
+  /** Calls for any flow, without waiting. */
   readonly free: number;
-  /** Flows that have had much more than others: their requests wait for turns. */
-  readonly ahead: readonly string[];
   readonly turns: readonly Turns[];
   readonly forecasts: readonly Forecast[];
   /** When the requests that the replica is about to refuse may come back. */
@@ -86,8 +84,6 @@ export const replicaMs = 30_000;
 /** One replica holds a hundred-and-twenty-eighth of the common bucket at most, so that what dies with it is little. */
 const freeShare = 1 / 128;
 const freeMax = 100;
-/** A flow whose debt is beyond this part of what it may be is served in turn. */
-const aheadShare = 1 / 2;
 
 /**
  * Accounts for a report and decides what its replica may do next. Pure: the state after it depends on nothing else.
@@ -133,10 +129,12 @@ function takeBack(
   returned: readonly { bucket: BucketName; flow: string | null; count: number }[],
 ): BudgetState {
   const buckets = { ...state.buckets };
+  let { order } = state;
   for (const { bucket, flow, count } of returned) {
-    buckets[bucket] = credit(buckets[bucket], flow, count, capacityOf(state, bucket));
+    buckets[bucket] = Math.min(capacityOf(state, bucket), buckets[bucket] + count);
+    if (flow !== null) order = chargeCalls(order, { [flow]: -count });
   }
-  return { ...state, buckets };
+  return { ...state, buckets, order };
 }
 
 function reckon(state: BudgetState, report: Report): BudgetState {
@@ -151,10 +149,19 @@ function reckon(state: BudgetState, report: Report): BudgetState {
     [report.replica]: { ...before, out, waiting: demandsOf(report, before, state) },
   };
   const settled = takeBack({ ...state, replicas, ended: state.ended + report.ended }, returned);
-  const charged = chargeAlone(chargeUsed(settled, report.used), report.madeAlone);
+  const charged = noteAsking(chargeAlone(chargeUsed(settled, report.used), report.madeAlone), report);
   const seen = takeNote(charged, report);
   if (report.refused !== null) return observeRefusal(seen, report.refused.retryAfterMs);
   return report.answered ? { ...seen, refusals: 0 } : seen;
+}
+
+/** A flow counts as asking for so long after its last request. */
+const activeMs = 300_000;
+
+function noteAsking(state: BudgetState, { waiting, used, refusing }: Report): BudgetState {
+  const asking = [...waiting.map(({ flow }) => flow), ...Object.keys(used), ...Object.keys(refusing)];
+  const recent = Object.entries(state.askedAt).filter(([, at]) => at + activeMs > state.at);
+  return { ...state, askedAt: Object.fromEntries([...recent, ...asking.map((flow) => [flow, state.at] as const)]) };
 }
 
 const newcomer = (now: number): ReplicaState => ({ seenAt: now, leaseUntil: now, out: 0, waiting: [], turns: [] });
@@ -172,14 +179,12 @@ function demandsOf(report: Report, { turns }: ReplicaState, { at }: BudgetState)
 
 /** Free calls were taken out of the common bucket when they were handed out; now it is known for whom. */
 function chargeUsed(state: BudgetState, used: Report['used']): BudgetState {
-  let common = state.buckets.common;
-  for (const [flow, calls] of Object.entries(used)) common = indebt(common, flow, calls);
-  return { ...state, buckets: { ...state.buckets, common } };
+  return { ...state, order: chargeFreeCalls(state.order, used) };
 }
 
 function chargeAlone(state: BudgetState, made: Report['madeAlone']): BudgetState {
   const calls = Object.values(made).reduce((sum, count) => sum + count, 0);
-  return calls === 0 ? state : setLevelOf(chargeUsed(state, made), levelOf(state) - calls);
+  return calls === 0 ? state : setLevelOf({ ...state, order: chargeCalls(state.order, made) }, levelOf(state) - calls);
 }
 
 function takeNote(state: BudgetState, { observed, answered, known }: Report): BudgetState {
@@ -203,7 +208,6 @@ function handOver(
     return { state: left, lease: leaseOf(left, report, { free: 0, turns: [], promised }) };
   }
   const free = freeFor(state, report);
-  const common = { ...state.buckets.common, level: state.buckets.common.level - free };
   const renewed: ReplicaState = {
     seenAt: state.at,
     leaseUntil: state.at + leaseMs,
@@ -213,7 +217,7 @@ function handOver(
   };
   const after = {
     ...state,
-    buckets: { ...state.buckets, common },
+    buckets: { ...state.buckets, common: state.buckets.common - free },
     replicas: { ...others, [report.replica]: renewed },
   };
   return { state: after, lease: leaseOf(after, report, { free, turns, promised }) };
@@ -230,7 +234,6 @@ function leaseOf(
     ended,
     validMs,
     ...given,
-    ahead: flowsAhead(state),
     forecasts: forecast(state, report.replica),
     pauseMs: Math.max(0, pausedUntil - at),
     replicas: Math.max(1, Object.keys(replicas).length),
@@ -242,11 +245,5 @@ function leaseOf(
 /** While there is plenty, calls are handed out ahead of the requests, so that none of them waits. */
 function freeFor(state: BudgetState, { freeUnused }: Report): number {
   if (freeUnused === null || state.limit === null || !isAmple(state)) return 0;
-  return Math.max(0, Math.min(freeMax, Math.floor(state.buckets.common.level * freeShare)) - freeUnused);
-}
-
-function flowsAhead(state: BudgetState): string[] {
-  const { common } = state.buckets;
-  if (!isAmple(state)) return [];
-  return flowsBeyond(common, Math.max(1, aheadShare * bucketRules.common.burst * common.level));
+  return Math.max(0, Math.min(freeMax, Math.floor(state.buckets.common * freeShare)) - freeUnused);
 }

@@ -55,7 +55,6 @@ export function turnKeeper() {
   const leaving = refusals(FORECAST_MS);
   let lease: BudgetGrant | null = null;
   let free = { calls: 0, handedOut: 0, validUntil: 0 };
-  let ahead: ReadonlySet<string> = new Set();
   let forecastsAt = Number.NEGATIVE_INFINITY;
   let gatheringUntil = Number.NEGATIVE_INFINITY;
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -72,7 +71,7 @@ export function turnKeeper() {
 
   const takeFree = ({ class: callClass, flow }: Want, now: number): Turn | null => {
     const isFree = free.calls > 0 && now < free.validUntil && now >= pausedUntil;
-    if (!isFree || callClass === 'sync' || ahead.has(flow) || room.isWaiting(flow)) return null;
+    if (!isFree || callClass === 'sync' || room.isWaiting(flow)) return null;
     free.calls -= 1;
     unreported.used[flow] = (unreported.used[flow] ?? 0) + 1;
     unreported.wantsFree = true;
@@ -194,7 +193,6 @@ export function turnKeeper() {
     takeUp(renewed: BudgetGrant, askedAt: number, now: number): Decided[] {
       if (lease !== null && lease.epoch !== renewed.epoch) gatheringUntil = now + GATHERING_MS;
       lease = renewed;
-      ahead = new Set(renewed.ahead);
       forecastsAt = now;
       pausedUntil = renewed.pauseMs > 0 ? askedAt + renewed.pauseMs : Number.NEGATIVE_INFINITY;
       const calls = free.calls + renewed.free;
