@@ -16,7 +16,7 @@ interface Shown {
       team: string | null;
       name: string;
       waiting: number;
-      owed: number;
+      ahead: number;
       promisedAt: string[];
     }[];
   }[];
@@ -28,7 +28,7 @@ describe('upstream show', () => {
     expect(await admin.json('upstream', 'show')).toEqual({ projects: [] });
   });
 
-  it('shows who waits and since when, what each team owes, and what is promised', async () => {
+  it('shows who waits and since when, how far each team is ahead, and what is promised', async () => {
     const { id: acme } = await admin.json<{ id: string }>('team', 'create', 'acme');
     const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
     const store = connectBudgetStore({
@@ -37,15 +37,16 @@ describe('upstream show', () => {
       onError: () => undefined,
     });
     await store.update('project', (_state, now) => {
-      const empty = { level: 0, repaid: 0, paidAt: {} };
-      const buckets = { cleanup: empty, poll: empty, settle: empty, recheck: empty, sync: empty };
+      const buckets = { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 };
       const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
       const state = {
-        form: 2,
+        form: 3,
         epoch: 'e',
         at: now,
         limit: 3_600,
-        buckets: { ...buckets, common: { level: 0, repaid: 0, paidAt: { [globex]: 500, '~poll': 100 } } },
+        buckets,
+        order: { round: 7, next: { [globex]: 12, '~poll': 8 } },
+        askedAt: {},
         ended: 0,
         pausedUntil: 0,
         refusals: 0,
@@ -63,9 +64,9 @@ describe('upstream show', () => {
       ['globex', 'globex', 0],
       [null, 'poll', 0],
     ]);
-    expect(project?.flows[1]?.owed).toBeGreaterThan(100);
+    expect(project?.flows.map(({ ahead }) => ahead)).toEqual([0, 5, 1]);
     expect(project?.flows.map(({ promisedAt }) => promisedAt.length)).toEqual([0, 1, 0]);
-    expect(out).toMatch(/FOR +WAITING +SINCE +OWES +NEXT PROMISED +PROMISED\nacme +3 +20\S+Z +0 +- +0\nglobex +0 +- /);
+    expect(out).toMatch(/FOR +WAITING +SINCE +AHEAD +NEXT PROMISED +PROMISED\nacme +3 +20\S+Z +0 +- +0\nglobex +0 +- /);
   });
 });
 

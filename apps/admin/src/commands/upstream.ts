@@ -4,7 +4,7 @@ import type { AdminContext, WithContext } from '../admin-context.js';
 import { readByPool } from '../owner-pool.js';
 import { renderTable } from '../table.js';
 
-interface ShownFlow extends Pick<KeptReading['flows'][number], 'waiting' | 'waitingSince' | 'owed' | 'promisedAt'> {
+interface ShownFlow extends Pick<KeptReading['flows'][number], 'waiting' | 'waitingSince' | 'ahead' | 'promisedAt'> {
   /** Slug of a team; null for calls of the service itself. */
   readonly team: string | null;
   /** Slug of the team, or the class of the calls of the service, such as `poll`. */
@@ -21,7 +21,7 @@ export function upstreamCommand(withContext: WithContext): Command {
   const command = new Command('upstream').description('show the budget of calls to the upstream');
   command
     .command('show')
-    .description('show what is left of the budget, who waits for a turn and since when, and what each team owes')
+    .description('show what is left of the budget, who waits for a turn and since when, and how far each team is ahead')
     .action(
       withContext(async (context) => {
         const projects = await readBudgets(context);
@@ -48,9 +48,9 @@ function readBudgets(context: AdminContext): Promise<ShownBudget[]> {
 
 function shown(project: string, reading: KeptReading, slugs: ReadonlyMap<string, string>): ShownBudget {
   const { limit, remaining, resetAt, observedAt, flows } = reading;
-  const named = flows.map(({ flow, owed, ...of }) => {
+  const named = flows.map(({ flow, ...of }) => {
     const team = slugs.get(flow) ?? null;
-    return { team, name: team ?? flow.replace(/^~/, ''), owed: Math.round(owed * 10) / 10, ...of };
+    return { team, name: team ?? flow.replace(/^~/, ''), ...of };
   });
   return { project, limit, remaining, resetAt, observedAt, flows: named };
 }
@@ -59,12 +59,12 @@ function textOf({ project, limit, remaining, observedAt, flows }: ShownBudget): 
   const left =
     limit === null ? 'The upstream has not stated a limit yet' : `${remaining} of ${limit} calls per hour are left`;
   const head = `Project ${project}: ${left}, as of ${observedAt.toISOString()}.\n`;
-  if (flows.length === 0) return `${head}Nobody waits or owes.\n`;
+  if (flows.length === 0) return `${head}Nobody waits or is ahead.\n`;
   const table = renderTable(flows, {
     FOR: ({ team, name }) => (team === null ? `(${name})` : team),
     WAITING: ({ waiting }) => waiting,
     SINCE: ({ waitingSince }) => waitingSince?.toISOString() ?? null,
-    OWES: ({ owed }) => owed,
+    AHEAD: ({ ahead }) => ahead,
     'NEXT PROMISED': ({ promisedAt }) => promisedAt[0]?.toISOString() ?? null,
     PROMISED: ({ promisedAt }) => promisedAt.length,
   });

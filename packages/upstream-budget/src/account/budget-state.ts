@@ -184,7 +184,7 @@ export interface FlowReading {
   /** Since when the oldest of them waits; null if none does. */
   readonly waitingSince: Date | null;
   /** Calls that the flow made since the others that wait had theirs: so many rounds later is its next turn. */
-  readonly owed: number;
+  readonly ahead: number;
   /** When the turns begin that are kept for its refused requests, the earliest first. */
   readonly promisedAt: readonly Date[];
 }
@@ -201,7 +201,7 @@ export function flowsOf({ order, promises, replicas }: BudgetState): FlowReading
         flow,
         waiting: own.reduce((sum, { count }) => sum + count, 0),
         waitingSince: since.length === 0 ? null : new Date(Math.min(...since)),
-        owed: leadOf(order, flow),
+        ahead: leadOf(order, flow),
         promisedAt: promises.filter((promise) => promise.flow === flow).map(({ dueAt }) => new Date(dueAt)),
       };
     })
@@ -209,7 +209,7 @@ export function flowsOf({ order, promises, replicas }: BudgetState): FlowReading
       (a, b) =>
         (a.waitingSince?.getTime() ?? Number.POSITIVE_INFINITY) -
           (b.waitingSince?.getTime() ?? Number.POSITIVE_INFINITY) ||
-        b.owed - a.owed ||
+        b.ahead - a.ahead ||
         (a.flow < b.flow ? -1 : 1),
     );
 }
