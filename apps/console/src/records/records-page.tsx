@@ -131,7 +131,7 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
       isNew={editing.key === null}
       draft={editing.draft}
       onDraft={(draft) => setEditing({ ...editing, draft })}
-      rrsets={rrsets}
+      rrsets={editing.key === null ? rrsets.filter((rrset) => staged[keyOf(rrset)]?.content !== null) : rrsets}
       context={context}
       onSave={(set) => {
         endEditing();

@@ -7,7 +7,6 @@ import {
   type SetContent,
   type WantedSet,
 } from '@corral/record-changes';
-import { Address4, Address6 } from 'ip-address';
 
 /** A record set while it is edited: all fields as typed. */
 export interface SetDraft {
@@ -38,14 +37,14 @@ export const draftOf = (name: string, type: string, { ttl, labels, records }: Se
 
 export interface ReadDraft {
   readonly wanted: WantedSet;
-  /** What the API refuses. */
+  /** What the API or the provider refuses. */
   readonly problems: readonly string[];
-  /** What the provider will probably refuse. */
+  /** What it replaces that somebody else changed. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a draft, with what is wrong about it by the rules of the API.
+ * Reads a draft, with what is wrong about it by the rules of a plan.
  *
  * @param isNew the set must not exist yet
  */
@@ -57,18 +56,16 @@ export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: Pl
   const records = draft.records
     .map(({ value, comment }) => ({ value: value.trim(), comment: comment.trim() === '' ? null : comment.trim() }))
     .filter(({ value, comment }, index, all) => value !== '' || comment !== null || all.length === index + 1);
-  const wanted: WantedSet = { name, type, content: { records, ttl: ttl ?? null, labels: labels ?? {} } };
+  const wanted: WantedSet = { name, type, content: { records, ttl, labels: labels ?? {} } };
   const plan = planChanges(rrsets, [wanted], context);
   const exists = rrsets.some((rrset) => rrset.name === name && rrset.type === type);
   const problems = [
     ...plan.refused.flatMap(({ refusal }) => refusal ?? []),
     ...(isNew && exists ? [`The set ${name} ${type} exists already. Change that one.`] : []),
-    ...(ttl !== null && !(Number.isSafeInteger(ttl) && ttl >= 0) ? ['The TTL is a number of seconds.'] : []),
     ...(labels === null ? ['Labels have the form key=value, separated by commas.'] : []),
     ...(plan.quotaProblem === null ? [] : [plan.quotaProblem]),
   ];
-  const values = records.map(({ value }) => value).filter((value) => value !== '');
-  return { wanted, problems, warnings: [...plan.warnings, ...valueWarnings(type, values)] };
+  return { wanted, problems, warnings: plan.warnings };
 }
 
 function parseLabels(text: string): Readonly<Record<string, string>> | null {
@@ -81,20 +78,6 @@ function parseLabels(text: string): Readonly<Record<string, string>> | null {
     pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const),
   );
 }
-
-/** The provider alone decides what a valid value is; these are the mistakes that it refuses for sure. */
-function valueWarnings(type: string, values: readonly string[]): string[] {
-  return values.flatMap((value) => {
-    if (type === 'A' && !Address4.isValid(value)) return [`${value} is no IPv4 address.`];
-    if (type === 'AAAA' && !Address6.isValid(value)) return [`${value} is no IPv6 address.`];
-    if (type === 'TXT' && !isQuoted(value)) return ['TXT values need double quotes.'];
-    if (type === 'CNAME' && values.length > 1) return ['A CNAME has one value.'];
-    return [];
-  });
-}
-
-export const isQuoted = (value: string): boolean => /^"(?:[^"\\]|\\.)*"(?: "(?:[^"\\]|\\.)*")*$/.test(value);
-export const quote = (value: string): string => `"${value.replace(/["\\]/g, '\\$&')}"`;
 
 /** Where a CNAME leads: values without a final dot are relative to the zone. */
 export const targetOf = (value: string, zoneName: string): string =>

@@ -1,11 +1,11 @@
-import { type Rrset, writableTypes } from '@corral/contracts';
+import { quotedText, type Rrset, writableTypes } from '@corral/contracts';
 import type { PlanContext, WantedSet } from '@corral/record-changes';
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
 import { Plus, X } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { Difference } from '../record-changes/change-list.js';
 import styles from './records.module.css';
-import { existingContent, isQuoted, quote, readDraft, type SetDraft, targetOf } from './set-draft.js';
+import { existingContent, readDraft, type SetDraft, targetOf } from './set-draft.js';
 
 interface SetEditorProps {
   /** Whether the set is created: then its name and type can be chosen. */
@@ -135,8 +135,8 @@ function RecordFields({ draft, onDraft, zoneName, isFirstFocused }: RecordFields
             value={comment}
             onChange={(event) => change(index, { comment: event.currentTarget.value })}
           />
-          {type === 'TXT' && value !== '' && !isQuoted(value) && (
-            <Button onClick={() => change(index, { value: quote(value) })}>Quote it</Button>
+          {type === 'TXT' && value !== '' && !value.startsWith('"') && (
+            <Button onClick={() => change(index, { value: quotedText(value) })}>Quote it</Button>
           )}
           {records.length > 1 && (
             <ActionIcon

@@ -1,4 +1,4 @@
-import { type DnsUsageBody, type ParsedZoneFile, parseZoneFile, type Rrset, zoneFileLimits } from '@corral/contracts';
+import { type DnsUsageBody, decodeZoneFile, type ParsedZoneFile, type Rrset, zoneFileLimits } from '@corral/contracts';
 import {
   asJson,
   asTerraform,
@@ -6,8 +6,8 @@ import {
   type ChangePlan,
   type ExportedZone,
   planChanges,
-  setsMissingIn,
-  setsOfZoneFile,
+  planZoneFile,
+  readZoneFile,
   type WantedSet,
 } from '@corral/record-changes';
 import { Button, Checkbox, FileButton, Textarea } from '@mantine/core';
@@ -19,6 +19,7 @@ import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
 import { useChangeRun } from '../record-changes/use-change-run.js';
 import { useTeam } from '../shell/use-team.js';
+import { DangerDialog } from '../ui/danger-dialog.js';
 import { download } from '../ui/download.js';
 import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
@@ -100,28 +101,44 @@ function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
   const { slug, me } = useTeam();
   const [text, setText] = useDraft(`zone-file.${me.id}.${slug}`, '');
   const [alsoRemoves, setAlsoRemoves] = useState(false);
-  const parsedText = useDeferredValue(text);
-  const parsed = useMemo(
-    () => parseZoneFile(parsedText, { zoneName: zone.name, zoneTtl: zone.ttl }),
-    [parsedText, zone.name, zone.ttl],
-  );
-  const missing = useMemo(() => setsMissingIn(parsed, rrsets), [parsed, rrsets]);
-  const wanted = [...setsOfZoneFile(parsed), ...(alsoRemoves ? missing : [])];
-  const plan = planChanges(rrsets, wanted, { zoneName: zone.name, ownerLabel: slug, records });
+  const [isConfirming, setConfirming] = useState(false);
+  const readText = useDeferredValue(text);
+  const context = useMemo(() => ({ zoneName: zone.name, ownerLabel: slug, records }), [zone.name, slug, records]);
+  const read = useMemo(() => readZoneFile(readText, { zoneTtl: zone.ttl, context }), [readText, zone.ttl, context]);
+  const { plan, notes, removable, removed, removesMost, existing } = planZoneFile(read, rrsets, context, alsoRemoves);
   return (
     <>
-      <Source zoneName={zone.name} text={text} onText={setText} />
+      <Source text={text} onText={setText} />
       {text.trim() !== '' && (
         <Section title="Plan">
-          <Problems parsed={parsed} />
-          {missing.length > 0 && (
+          <Problems parsed={read.parsed} />
+          {notes.map((note) => (
+            <p key={note}>{note}</p>
+          ))}
+          {removable > 0 && (
             <Checkbox
-              label={`Also remove ${plural(missing.length, 'set')} that the file lacks`}
+              label={`Also remove ${plural(removable, 'set')} that the file lacks`}
               checked={alsoRemoves}
               onChange={(event) => setAlsoRemoves(event.currentTarget.checked)}
             />
           )}
-          <PlanReview plan={plan} limit={records.limit} onApply={() => onApply(plan)} />
+          <PlanReview
+            plan={plan}
+            limit={records.limit}
+            onApply={() => (removesMost ? setConfirming(true) : onApply(plan))}
+          />
+          <DangerDialog
+            opened={isConfirming}
+            onClose={() => setConfirming(false)}
+            title="Remove most record sets"
+            confirmation={String(removed)}
+            action="Apply"
+            onConfirm={() => onApply(plan)}
+            isPending={false}
+            error={null}
+          >
+            <p>{`This removes ${removed} of ${plural(existing, 'record set')}.`}</p>
+          </DangerDialog>
         </Section>
       )}
       <Export zone={zone} rrsets={rrsets} />
@@ -130,20 +147,23 @@ function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
 }
 
 interface SourceProps {
-  readonly zoneName: string;
   readonly text: string;
   readonly onText: (text: string) => void;
 }
 
-function Source({ zoneName, text, onText }: SourceProps) {
+function Source({ text, onText }: SourceProps) {
   const [refusal, setRefusal] = useState<string | null>(null);
   const read = async (file: File | null | undefined) => {
     if (file == null) return;
-    if (file.size > zoneFileLimits.characters) setRefusal(`${file.name} is too large for a zone file.`);
-    else {
-      setRefusal(null);
-      onText(await file.text());
+    if (file.size > zoneFileLimits.characters) return setRefusal(`${file.name} is too large for a zone file.`);
+    const decoded = decodeZoneFile(new Uint8Array(await file.arrayBuffer()));
+    if (typeof decoded !== 'string') {
+      return setRefusal(
+        `Line ${decoded.line} of ${file.name} is not UTF-8. Save the file as UTF-8, or paste its text.`,
+      );
     }
+    setRefusal(null);
+    onText(decoded);
   };
   const drop = (event: DragEvent) => {
     if (event.dataTransfer.files.length === 0) return;
@@ -164,7 +184,7 @@ function Source({ zoneName, text, onText }: SourceProps) {
     >
       <Textarea
         label="Zone file"
-        description={`Paste or drop one. Names without a final dot are below ${zoneName}.`}
+        description="Paste or drop one. The plan says what names without a final dot are below, unless $ORIGIN does."
         value={text}
         onChange={(event) => onText(event.currentTarget.value)}
         onDrop={drop}

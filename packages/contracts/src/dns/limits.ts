@@ -10,6 +10,9 @@ export const dnsLimits = {
   recordsPerRrset: 50,
   /** Length of one record value in Unicode code points. */
   valueCharacters: 4096,
+  /** The upstream's own limits. Its answer decides; plans refuse before it has to. */
+  ttlSecondsMin: 60,
+  ttlSecondsMax: 2_147_483_647,
   activeTokensPerTeam: 5,
   /** Lifetime of the token of a signed-in person. */
   sessionTokenSeconds: 900,

@@ -10,15 +10,18 @@ export interface Entry {
   /** From 1. */
   readonly line: number;
   readonly isIndented: boolean;
+  /** Empty for a line that has only a comment. Of a line that cannot be read: those before what is wrong. */
   readonly tokens: readonly Token[];
   readonly comment: string | null;
+  /** Why the line cannot be read. */
+  readonly problem: EntryProblem | null;
 }
 
-export interface EntryListener {
-  /** The entry with this line is skipped. */
-  problem(line: number, message: string): void;
-  /** A comment that belongs to no entry. */
-  looseComment(line: number): void;
+export interface EntryProblem {
+  readonly line: number;
+  readonly message: string;
+  /** A parenthesis is open until the end: other records may be inside. */
+  readonly isOpen: boolean;
 }
 
 const word = /(?:[^\s;()"\\]|\\[^\r\n])+/y;
@@ -28,7 +31,7 @@ const blanks = /[^\S\r\n]+/y;
 const restOfLine = /[^\r\n]*/y;
 
 /** Reads logical lines: parentheses continue them, semicolons begin comments. Takes time linear in the length. */
-export function* readEntries(text: string, found: EntryListener): Generator<Entry> {
+export function* readEntries(text: string): Generator<Entry> {
   let position = text.startsWith('\uFEFF') ? 1 : 0;
   let line = 1;
   const take = (pattern: RegExp): RegExpExecArray | null => {
@@ -44,7 +47,7 @@ export function* readEntries(text: string, found: EntryListener): Generator<Entr
     const comments: string[] = [];
     let open = 0;
     let openedAt = line;
-    let isBroken = false;
+    let problem: EntryProblem | null = null;
     while (position < text.length) {
       if (take(lineEnd) !== null) {
         line += 1;
@@ -64,20 +67,19 @@ export function* readEntries(text: string, found: EntryListener): Generator<Entr
       } else {
         const inQuotes = take(quoted);
         const token = inQuotes?.[1] ?? take(word)?.[0];
-        if (token !== undefined) {
-          tokens.push({ text: token, isQuoted: inQuotes !== null });
-          continue;
-        }
-        const why = character === '"' ? 'A quote is not closed.' : `Unexpected ${character}.`;
-        found.problem(line, character === '\\' ? 'A backslash at the end of the line escapes nothing.' : why);
-        isBroken = true;
-        take(restOfLine);
+        if (token === undefined) {
+          problem ??= { line, message: messageOf(character), isOpen: false };
+          take(restOfLine);
+        } else if (problem === null) tokens.push({ text: token, isQuoted: inQuotes !== null });
       }
     }
-    if (open > 0) found.problem(openedAt, 'A parenthesis is not closed.');
-    else if (!isBroken && tokens.length > 0) {
-      const comment = comments.filter((each) => each !== '').join(' ');
-      yield { line: startsAt, isIndented, tokens, comment: comment === '' ? null : comment };
-    } else if (!isBroken && comments.some((each) => each !== '')) found.looseComment(startsAt);
+    if (open > 0) problem = { line: openedAt, message: 'A parenthesis is not closed.', isOpen: true };
+    const comment = comments.filter((each) => each !== '').join(' ');
+    yield { line: startsAt, isIndented, tokens, comment: comment === '' ? null : comment, problem };
   }
+}
+
+function messageOf(character: string | undefined): string {
+  if (character === '\\') return 'A backslash at the end of the line escapes nothing.';
+  return character === '"' ? 'A quote is not closed.' : `Unexpected ${character}.`;
 }

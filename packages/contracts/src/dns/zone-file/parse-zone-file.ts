@@ -1,3 +1,4 @@
+import { isWritableType } from '../limits.js';
 import { readEntries, type Token } from './entries.js';
 import { absolute, parseTtl, readRecord, relativeTo } from './record-fields.js';
 
@@ -16,7 +17,7 @@ export const zoneFileLimits = {
 
 export interface ZoneFileRecord {
   readonly value: string;
-  /** The text after `;` on the lines of the record. */
+  /** The text after `;` on the lines of the record, without the tags of a provider. */
   readonly comment: string | null;
   /** From 1. */
   readonly line: number;
@@ -47,6 +48,10 @@ export interface ParsedZoneFile {
   readonly notes: readonly ZoneFileProblem[];
   /** Problems and notes beyond those listed. */
   readonly unlisted: number;
+  /** Names of lines that are in no record set, as far as they are in the zone; null if such a line may have any name. */
+  readonly unreadNames: ReadonlySet<string> | null;
+  /** Whether all names are relative to the origin of the context: none is absolute, nor is an `$ORIGIN`. */
+  readonly isRelative: boolean;
 }
 
 export interface ZoneFileContext {
@@ -56,45 +61,84 @@ export interface ZoneFileContext {
   readonly zoneTtl: number;
 }
 
+export interface ZoneFileOrigin {
+  /** What names without a final dot are below, until the file says `$ORIGIN`. With a final dot; the zone by default. */
+  readonly origin?: string;
+}
+
 /** Reads a master file. Takes time linear in its length. */
-export function parseZoneFile(text: string, context: ZoneFileContext): ParsedZoneFile {
-  const found = collector();
+export function parseZoneFile(text: string, context: ZoneFileContext & ZoneFileOrigin): ParsedZoneFile {
+  const found = collector(context.zoneTtl);
   if (text.length > zoneFileLimits.characters) {
-    found.problem(1, `The file is longer than ${zoneFileLimits.characters} characters. Split it.`);
-    return found.result();
+    found.problem(1, `The file is longer than ${zoneFileLimits.characters} characters. Split it.`, null);
+    return found.result(false);
   }
   const zone = context.zoneName.toLowerCase();
-  const state: ReadState = { origin: `${zone}.`, owner: null, fileTtl: null, lastTtl: null };
+  const state: ReadState = {
+    origin: context.origin?.toLowerCase() ?? `${zone}.`,
+    owner: null,
+    fileTtl: null,
+    lastTtl: null,
+    names: 0,
+    hasAbsolute: false,
+  };
   let records = 0;
-  for (const { line, isIndented, tokens, comment } of readEntries(text, found)) {
+  for (const { line, isIndented, tokens, comment, problem } of readEntries(text)) {
     const [first, second] = tokens;
-    if (first === undefined) continue;
-    const isDirective = !isIndented && !first.isQuoted && first.text.startsWith('$');
+    if (first === undefined && problem === null) {
+      if (comment !== null) found.looseComment(line);
+      continue;
+    }
+    const isDirective = !isIndented && first?.isQuoted === false && first.text.startsWith('$');
+    if (!isDirective && !isIndented) setOwner(state, first);
+    const nameHere = problem?.isOpen || isDirective ? null : state.owner;
+    if (problem !== null) {
+      found.problem(problem.line, problem.message, nameInZone(nameHere, zone));
+      continue;
+    }
     const read = isDirective
       ? follow(state, first.text, second?.text ?? '')
       : readLine(state, { tokens, isIndented, zone, zoneTtl: context.zoneTtl });
-    if (typeof read === 'string') found.problem(line, read);
+    if (typeof read === 'string') found.problem(line, read, nameInZone(nameHere, zone));
     if (read === null || typeof read === 'string') continue;
     records += 1;
     if (records > zoneFileLimits.records) {
-      found.problem(line, `The file has more than ${zoneFileLimits.records} records. Split it.`);
+      found.problem(line, `The file has more than ${zoneFileLimits.records} records. Split it.`, null);
       break;
     }
-    const { value, ...rrset } = read;
-    found.record({ ...rrset, record: { value, comment, line } });
+    const { value, note, ...rrset } = read;
+    if (note !== null && isWritableType(rrset.type)) found.note(line, note);
+    found.record({ ...rrset, record: { value, comment: withoutTags(comment), line } });
   }
-  return found.result();
+  return found.result(state.names > 0 && !state.hasAbsolute);
 }
 
 /** What earlier lines say about later ones. */
 interface ReadState {
   /** Absolute. */
   origin: string;
-  /** Absolute. */
+  /** Absolute; null before the first name, and after one that cannot be read. */
   owner: string | null;
   fileTtl: number | null;
   lastTtl: number | null;
+  names: number;
+  /** Whether a name or an origin is absolute. */
+  hasAbsolute: boolean;
 }
+
+function setOwner(state: ReadState, name: Token | undefined): void {
+  state.owner = name === undefined ? null : absolute(name.text, state.origin);
+  state.names += 1;
+  state.hasAbsolute ||= name?.text.endsWith('.') ?? false;
+}
+
+/** @returns null when any name of the zone may be meant; undefined when none is */
+const nameInZone = (owner: string | null, zone: string): string | null | undefined =>
+  owner === null ? null : (relativeTo(zone, owner) ?? undefined);
+
+/** Cloudflare appends what only it understands: `; my comment cf_tags=cf-proxied:true`. */
+const withoutTags = (comment: string | null): string | null =>
+  comment?.replace(/(?:^|\s)cf_tags=.*$/, '').trim() || null;
 
 /** Follows a directive. @returns what is wrong with it, or null */
 function follow(state: ReadState, directive: string, argument: string): string | null {
@@ -102,6 +146,7 @@ function follow(state: ReadState, directive: string, argument: string): string |
     case '$ORIGIN':
       if (argument === '') return '$ORIGIN needs a name.';
       state.origin = absolute(argument, state.origin);
+      state.hasAbsolute ||= argument.endsWith('.');
       return null;
     case '$TTL':
       state.fileTtl = parseTtl(argument);
@@ -120,14 +165,14 @@ interface RecordLine {
 
 /** @returns what is wrong, or the record with its name and the TTL that applies */
 function readLine(state: ReadState, { tokens, isIndented, zone, zoneTtl }: RecordLine) {
-  const { origin } = state;
-  const [first] = tokens;
-  if (!isIndented && first !== undefined) state.owner = absolute(first.text, origin);
+  const { origin, owner } = state;
   const read = readRecord(isIndented ? tokens : tokens.slice(1), origin, zone);
   if (typeof read === 'string') return read;
   if (read.ttl !== null) state.lastTtl = read.ttl;
-  const { owner, fileTtl, lastTtl } = state;
-  if (owner === null) return 'The line begins with a space, so it continues the name above, but there is none.';
+  const { fileTtl, lastTtl } = state;
+  if (owner === null) {
+    return 'The line begins with a space, so it continues the name above, but there is none.';
+  }
   const name = relativeTo(zone, owner);
   if (name === null) {
     return `${owner} is not in the zone ${zone}. Names without a final dot are below ${origin}`;
@@ -137,27 +182,46 @@ function readLine(state: ReadState, { tokens, isIndented, zone, zoneTtl }: Recor
   return { ...read, name, ttl: read.ttl ?? inherited };
 }
 
-function collector() {
+/** Cloudflare exports this for `automatic`. No provider means it. */
+const AUTOMATIC_TTL = 1;
+
+interface FoundRecord {
+  readonly name: string;
+  readonly type: string;
+  readonly ttl: number | null;
+  readonly record: ZoneFileRecord;
+}
+
+function collector(zoneTtl: number) {
   const rrsets = new Map<
     string,
     ZoneFileRrset & { readonly records: ZoneFileRecord[]; readonly values: Set<string> }
   >();
   const problems: ZoneFileProblem[] = [];
   const notes: ZoneFileProblem[] = [];
+  let unreadNames: Set<string> | null = new Set<string>();
   let unlisted = 0;
   const list = (into: ZoneFileProblem[], line: number, message: string): void => {
     if (problems.length + notes.length < zoneFileLimits.problems) into.push({ line, message });
     else unlisted += 1;
   };
-  let looseComments = 0;
-  let firstLooseComment = 0;
+  const note = (line: number, message: string): void => list(notes, line, message);
+  const looseComments: number[] = [];
+  const automaticTtls: number[] = [];
   return {
-    problem: (line: number, message: string) => list(problems, line, message),
-    looseComment(line: number) {
-      if (looseComments === 0) firstLooseComment = line;
-      looseComments += 1;
+    note,
+    /** @param name on the line; null when it may be any name, undefined when it is none of the zone */
+    problem(line: number, message: string, name: string | null | undefined) {
+      list(problems, line, message);
+      if (name === null) unreadNames = null;
+      else if (name !== undefined) unreadNames?.add(name);
     },
-    record({ name, type, ttl, record }: { name: string; type: string; ttl: number | null; record: ZoneFileRecord }) {
+    looseComment: (line: number) => void looseComments.push(line),
+    record({ name, type, ttl: read, record }: FoundRecord) {
+      const ttl = read === AUTOMATIC_TTL ? null : read;
+      // What is not written has nothing to be noted.
+      const noted = isWritableType(type) ? note : () => undefined;
+      if (read === AUTOMATIC_TTL && isWritableType(type)) automaticTtls.push(record.line);
       const key = `${name} ${type}`;
       const known = rrsets.get(key);
       if (known === undefined) {
@@ -165,28 +229,31 @@ function collector() {
         return;
       }
       const shown = (seconds: number | null) => (seconds === null ? 'the default' : seconds);
-      if (ttl !== known.ttl) {
+      if ((ttl ?? zoneTtl) !== (known.ttl ?? zoneTtl)) {
         const first = known.records[0]?.line;
         const message = `TTL ${shown(known.ttl)} of line ${first} is used instead of ${shown(ttl)}: a record set has one TTL.`;
-        list(notes, record.line, message);
+        noted(record.line, message);
       }
-      if (known.values.has(record.value)) list(notes, record.line, `${key} has this value already.`);
+      if (known.values.has(record.value)) noted(record.line, `${key} has this value already.`);
       else {
         known.values.add(record.value);
         known.records.push(record);
       }
     },
-    result(): ParsedZoneFile {
-      if (looseComments > 0) {
-        const many = `${looseComments} comment lines that stand alone are`;
-        list(
-          notes,
-          firstLooseComment,
-          `${looseComments === 1 ? 'A comment line that stands alone is' : many} not kept.`,
-        );
+    result(isRelative: boolean): ParsedZoneFile {
+      const [firstAutomatic] = automaticTtls;
+      if (firstAutomatic !== undefined) {
+        const many = automaticTtls.length === 1 ? 'A record gets' : `${automaticTtls.length} records get`;
+        note(firstAutomatic, `TTL 1 means automatic: ${many} the default of the zone.`);
+      }
+      const [firstLoose] = looseComments;
+      if (firstLoose !== undefined) {
+        const many = `${looseComments.length} comment lines that stand alone are`;
+        const what = looseComments.length === 1 ? 'A comment line that stands alone is' : many;
+        note(firstLoose, `${what} not kept.`);
       }
       const sets = [...rrsets.values()].map(({ values: _, ...rrset }) => rrset);
-      return { rrsets: sets, problems, notes, unlisted };
+      return { rrsets: sets, problems, notes, unlisted, unreadNames, isRelative };
     },
   };
 }

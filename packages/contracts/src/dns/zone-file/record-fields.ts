@@ -1,3 +1,5 @@
+import { dnsLimits } from '../limits.js';
+import { splitString } from '../record-values.js';
 import type { Token } from './entries.js';
 
 /** Types that are registered and not obsolete (IANA, Domain Name System Parameters), and those that zone files hold. */
@@ -15,6 +17,8 @@ export interface RecordFields {
   /** Seconds; null when the line has none. */
   readonly ttl: number | null;
   readonly value: string;
+  /** What was read differently from what the line says. */
+  readonly note: string | null;
 }
 
 /** Reads TTL and class, which are optional and come in any order, then type and value. @returns what is wrong, or the record */
@@ -41,18 +45,24 @@ export function readRecord(tokens: readonly Token[], origin: string, zone: strin
   const data = tokens.slice(at + 1);
   if (data.length === 0) return `The ${typeName} record has no value.`;
   if (data[0]?.text === '\\#') return 'Values in the form of RFC 3597 (\\#) are not supported.';
-  if (typeName === 'TXT') {
-    if (data.some(({ text }) => byteLength(text) > 255)) {
-      return 'A string of the TXT value is longer than 255 bytes. Split it into several quoted strings.';
-    }
-    return { type: typeName, ttl, value: data.map(({ text }) => `"${text}"`).join(' ') };
-  }
+  if (typeName === 'TXT') return { type: typeName, ttl, ...txtValue(data) };
   const hostAt = hostPositions[typeName];
   const values = data.map(({ text, isQuoted }, index) => {
     if (isQuoted) return `"${text}"`;
     return index === hostAt ? hostValue(text, origin, zone) : text;
   });
-  return { type: typeName, ttl, value: values.join(' ') };
+  return { type: typeName, ttl, value: values.join(' '), note: null };
+}
+
+function txtValue(data: readonly Token[]): Pick<RecordFields, 'value' | 'note'> {
+  const strings = data.flatMap(({ text }) => splitString(text));
+  return {
+    value: strings.map((text) => `"${text}"`).join(' '),
+    note:
+      strings.length === data.length
+        ? null
+        : 'A string of more than 255 bytes is split: TXT records hold no longer ones.',
+  };
 }
 
 /** Where the value of a type has a name. */
@@ -65,15 +75,9 @@ function hostValue(text: string, origin: string, zone: string): string {
   return relativeTo(zone, name) ?? name;
 }
 
-const escapes = /\\(?:\d{3}|[^\r\n])/gu;
-const encoder = new TextEncoder();
-const byteLength = (text: string): number =>
-  encoder.encode(text.replace(escapes, (each) => (each.length === 4 ? ' ' : each.slice(1)))).length;
-
 const shortened = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
-const ttlMax = 2_147_483_647;
 
 /** Seconds, or BIND's form with units, such as `1h30m`. */
 export function parseTtl(text: string): number | null {
@@ -82,7 +86,7 @@ export function parseTtl(text: string): number | null {
   for (const [, digits, unit] of text.matchAll(/(\d+)([smhdw]?)/gi)) {
     seconds += Number(digits) * (units[(unit ?? '').toLowerCase()] ?? 1);
   }
-  return seconds <= ttlMax ? seconds : null;
+  return seconds <= dnsLimits.ttlSecondsMax ? seconds : null;
 }
 
 /** @returns the name in lower case with a final dot */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { decodeZoneFile } from './decode-zone-file.js';
 import { parseZoneFile, zoneFileLimits } from './parse-zone-file.js';
 import { writeZoneFile } from './write-zone-file.js';
 
@@ -131,11 +132,6 @@ describe('a zone file', () => {
       'w.notexample.test. A 192.0.2.1',
       '1: w.notexample.test. is not in the zone example.test. Names without a final dot are below example.test.',
     ],
-    [
-      'a TXT string of more than 255 bytes',
-      `w TXT "${'é'.repeat(128)}"`,
-      '1: A string of the TXT value is longer than 255 bytes. Split it into several quoted strings.',
-    ],
   ])('names the line of %s', (_what, text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
@@ -147,9 +143,92 @@ describe('a zone file', () => {
     expect(parse(text).problems.map(({ line }) => line)).toEqual([2, 4]);
   });
 
-  it('counts the bytes of escapes in TXT strings as DNS does', () => {
-    expect(problemsOf(`w TXT "${'\\200'.repeat(255)}"`)).toEqual([]);
-    expect(problemsOf(`w TXT "${'\\200'.repeat(256)}"`)).toHaveLength(1);
+  it('splits TXT strings of more than 255 bytes, counts escapes as DNS does, and says so', () => {
+    const fits = `"${'\\200'.repeat(255)}"`;
+    expect(parse(`w TXT ${fits}`)).toMatchObject({ rrsets: [{ records: [{ value: fits }] }], notes: [] });
+    expect(parse(`w TXT "${'é'.repeat(128)}" "x"`)).toMatchObject({
+      rrsets: [{ records: [{ value: `"${'é'.repeat(127)}" "é" "x"` }] }],
+      problems: [],
+      notes: [{ line: 1, message: 'A string of more than 255 bytes is split: TXT records hold no longer ones.' }],
+    });
+  });
+
+  it('reads the TTL 1 of Cloudflare as the default, and says so once', () => {
+    const { rrsets, notes } = parse(
+      'a.acme 1 IN A 192.0.2.1\nb.acme 60 IN A 192.0.2.2\nc.acme 1 IN TXT "x"\n@ 1 IN MX 10 mx',
+    );
+
+    expect(rrsets.map(({ ttl }) => ttl)).toEqual([null, 60, null, null]);
+    expect(notes).toEqual([{ line: 1, message: 'TTL 1 means automatic: 2 records get the default of the zone.' }]);
+  });
+
+  it.each([
+    ['cf_tags=cf-proxied:true', null],
+    ['the web cf_tags=cf-proxied:false,a:b c', 'the web'],
+    ['about cf_tags', 'about cf_tags'],
+  ])('reads the comment `%s` without the tags of the provider', (comment, kept) => {
+    expect(parse(`w A 192.0.2.1 ; ${comment}`).rrsets[0]?.records).toMatchObject([{ comment: kept }]);
+  });
+
+  it('notes no difference between the TTL of the zone and the same number', () => {
+    const { rrsets, notes } = parse('$TTL 3600\nw A 192.0.2.1\nw 3600 A 192.0.2.2\nw 1 A 192.0.2.3');
+
+    expect(rrsets).toMatchObject([{ ttl: null, records: { length: 3 } }]);
+    expect(notes).toEqual([{ line: 4, message: 'TTL 1 means automatic: A record gets the default of the zone.' }]);
+  });
+
+  it('notes nothing about records that the API does not write', () => {
+    const text = '@ 60 SOA ns h ( 1 2 3 4 5 )\n@ 90 NS ns1\n@ 60 NS ns1\n@ 60 SOA ns h ( 1 2 3 4 5 )';
+
+    expect(parse(text).notes).toEqual([]);
+  });
+
+  it.each<[what: string, text: string, unread: string[] | null]>([
+    ['a quote that is not closed', 'a.acme A 192.0.2.1\nb.acme TXT "x', ['b.acme']],
+    ['the line that continues it', 'a.acme A 192.0.2.1\nb.acme TXT "x\n  NOPE', ['b.acme']],
+    ['a type that is none, by an absolute name', 'B.acme.example.test. NOPE x', ['b.acme']],
+    ['a name in another zone', 'b.org. A 192.0.2.1', []],
+    ['a parenthesis that is not closed', 'a.acme TXT (\nb.acme A 192.0.2.1', null],
+    ['a line without a name that can be read', '"x A 192.0.2.1', null],
+    ['$INCLUDE', '$INCLUDE other.zone', null],
+    ['$GENERATE', '$GENERATE 1-9 w$ A 192.0.2.$', null],
+    ['more characters than are read', 'x'.repeat(zoneFileLimits.characters + 1), null],
+    ['no problem', 'a.acme A 192.0.2.1', []],
+  ])('says which names may be on lines that cannot be read: %s', (_what, text, unread) => {
+    const { unreadNames } = parse(text);
+
+    expect(unreadNames && [...unreadNames]).toEqual(unread);
+  });
+
+  it('does not give the lines below a broken one to the name above it', () => {
+    expect(setsOf('a.acme A 192.0.2.1\nb.acme TXT "x\n  A 192.0.2.2')).toEqual([
+      'a.acme A null 192.0.2.1',
+      'b.acme A null 192.0.2.2',
+    ]);
+    expect(problemsOf('a.acme A 192.0.2.1\n"b.acme TXT x\n  A 192.0.2.2')).toHaveLength(2);
+  });
+
+  it.each<[what: string, text: string, isRelative: boolean]>([
+    ['relative names', '@ A 192.0.2.1\nw A 192.0.2.1', true],
+    ['names below a relative $ORIGIN', '$ORIGIN acme\nw A 192.0.2.1', true],
+    ['an absolute name', 'w A 192.0.2.1\nw.acme.example.test. A 192.0.2.1', false],
+    ['an absolute $ORIGIN', '$ORIGIN example.test.\nw A 192.0.2.1', false],
+    ['no name', '; empty', false],
+  ])('says whether all depends on the origin: %s', (_what, text, isRelative) => {
+    expect(parse(text).isRelative).toBe(isRelative);
+  });
+
+  it('puts names below the origin that is given, until it says another one', () => {
+    const { rrsets } = parseZoneFile('w CNAME x\n@ A 192.0.2.1\n$ORIGIN example.test.\nv A 192.0.2.1', {
+      ...zone,
+      origin: 'Acme.example.test.',
+    });
+
+    expect(rrsets.map(({ name, records }) => [name, records[0]?.value])).toEqual([
+      ['w.acme', 'x.acme'],
+      ['acme', '192.0.2.1'],
+      ['v', '192.0.2.1'],
+    ]);
   });
 
   it('keeps the comments of records, and says that others are lost', () => {
@@ -218,6 +297,25 @@ describe('a zone file', () => {
   });
 });
 
+describe('the bytes of a zone file', () => {
+  const bytes = (text: string, encoding: BufferEncoding) => Buffer.from(text, encoding);
+
+  it('are read as UTF-8, or as the encoding that is named', () => {
+    expect(decodeZoneFile(bytes('\uFEFFw TXT "é"', 'utf8'))).toBe('w TXT "é"');
+    expect(decodeZoneFile(bytes('w TXT "é"', 'latin1'), 'latin1')).toBe('w TXT "é"');
+    expect(decodeZoneFile(bytes('\uFEFFw TXT "é"', 'utf16le'), 'utf-16le')).toBe('w TXT "é"');
+    expect(() => decodeZoneFile(bytes('', 'utf8'), 'nope')).toThrow(RangeError);
+  });
+
+  it.each<[what: string, text: string, encoding: BufferEncoding, line: number]>([
+    ['Latin-1', 'a A 192.0.2.1\r\nb TXT "caf\u00e9"\r\n', 'latin1', 2],
+    ['Latin-1 with old Mac line ends', 'a A 192.0.2.1\rb A 192.0.2.2\rc TXT "\u00fc"', 'latin1', 3],
+    ['UTF-16', '\uFEFFa A 192.0.2.1', 'utf16le', 1],
+  ])('are refused with their line if they are %s', (_what, text, encoding, line) => {
+    expect(decodeZoneFile(bytes(text, encoding))).toEqual({ line });
+  });
+});
+
 describe('a written zone file', () => {
   const label = fc.stringMatching(/^[a-z0-9_-]{1,8}$/);
   const name = fc.oneof(
@@ -239,7 +337,7 @@ describe('a written zone file', () => {
     fc.record({
       name,
       type: fc.constant(type as string),
-      ttl: fc.option(fc.integer({ min: 0, max: 2_147_483_647 })),
+      ttl: fc.option(fc.integer({ min: 2, max: 2_147_483_647 })),
       records: fc.uniqueArray(fc.record({ value: values[type], comment }), {
         minLength: 1,
         maxLength: 4,
