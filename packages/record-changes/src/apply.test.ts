@@ -157,6 +157,76 @@ describe('applying a plan of record sets', () => {
     expect(states).toEqual({ 'a TXT': 'unknown' });
   });
 
+  it.each<[what: string, failure: Failure, states: Record<string, string>]>([
+    ['was refused', { kind: 'refused', detail: 'no' }, { 'a A': 'refused', 'b A': 'done', 'old A': 'skipped' }],
+    ['has no known outcome', { kind: 'unknown', detail: 'lost' }, { 'a A': 'unknown', 'b A': 'done' }],
+    ['still waits', { kind: 'wait', seconds: 1, detail: 'later' }, { 'a A': 'waiting', 'b A': 'done' }],
+  ])(
+    'removes nothing while an addition before it %s, and goes on when it was written',
+    async (_what, failure, expected) => {
+      let fails = true;
+      const { api, calls, sets } = zoneOf([['old A', content('1')]], (when, call) => {
+        if (fails && when === 'before' && call === 'create a A') throw new Fails(failure);
+      });
+      const waves = [
+        [changeOf('a A', null, content('1')), changeOf('b A', null, content('1'))],
+        [changeOf('old A', content('1'), null)],
+      ];
+      const { latest, states } = await apply(waves, api);
+
+      expect([states, calls.includes('remove old A'), sets.has('old A')]).toEqual([expected, false, true]);
+      fails = false;
+      const { states: after } = await apply(waves, api, { outcomes: latest });
+      expect([after, [...sets.keys()]]).toEqual([{ 'a A': 'done', 'b A': 'done', 'old A': 'done' }, ['b A', 'a A']]);
+    },
+  );
+
+  it('removes nothing before every addition and change that comes before is written, whatever happens', async () => {
+    const kinds = fc.constantFrom<Failure['kind'] | 'none'>('none', 'none', 'refused', 'unknown', 'wait', 'stop');
+    const change = fc.constantFrom('add', 'change', 'remove');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uniqueArray(change, { minLength: 1 }), { minLength: 1, maxLength: 4 }),
+        fc.array(kinds, { maxLength: 30 }),
+        async (shape, failures) => {
+          const waves = shape.map((wave, at) =>
+            // A wave has either removals or others.
+            wave
+              .filter((what) => (what === 'remove') === (wave[0] === 'remove'))
+              .map((what) =>
+                changeOf(
+                  `${what}${at} A`,
+                  what === 'add' ? null : content('1'),
+                  what === 'remove' ? null : content('2'),
+                ),
+              ),
+          );
+          const all = waves.flat();
+          const next = failures.values();
+          const { api, sets } = zoneOf(
+            all.flatMap(({ key, from }): [string, SetContent][] => (from === null ? [] : [[key, from]])),
+            (when) => {
+              const kind = when === 'before' ? (next.next().value ?? 'none') : 'none';
+              if (kind === 'wait') throw new Fails({ kind, seconds: 1, detail: '' });
+              if (kind !== 'none') throw new Fails({ kind, detail: '' });
+            },
+          );
+          await apply(waves, api);
+
+          for (const [at, wave] of waves.entries()) {
+            const before = waves
+              .slice(0, at)
+              .flat()
+              .filter(({ to }) => to !== null);
+            const isWritten = before.every(({ key, to }) => isSame(sets.get(key) ?? null, to));
+            const lost = wave.filter(({ key, to }) => to === null && !sets.has(key));
+            expect(lost.length === 0 || isWritten).toBe(true);
+          }
+        },
+      ),
+    );
+  });
+
   it('reaches every target in the end, whatever was interrupted, unless somebody else changed the set', async () => {
     const some = fc.option(fc.record({ value: fc.constantFrom('1', '2'), ttl: fc.constantFrom(null, 60) }));
     const pair = fc.record({ from: some, to: some });

@@ -60,7 +60,15 @@ const UNKNOWN_TRIES = 4;
 const WAITS_MAX = 30;
 const UNKNOWN_PAUSE_MS = 1_500;
 
-/** @returns why the run ended early, or null. Never rejects */
+const KEPT = 'Left as it is, because not everything before it was written.';
+/** States that another run has to end. */
+const isOpen: ReadonlySet<SetState | undefined> = new Set([undefined, 'waiting', 'unknown']);
+
+/**
+ * Nothing is removed unless every addition and change before it was written.
+ *
+ * @returns why the run ended early, or null. Never rejects
+ */
 export async function applyChanges(options: ApplyOptions): Promise<string | null> {
   const { waves, outcomes, signal, onOutcome } = options;
   const outcomeNow = new Map(Object.entries(outcomes));
@@ -70,8 +78,15 @@ export async function applyChanges(options: ApplyOptions): Promise<string | null
   };
   let stopped: string | null = null;
   const pace = pacer(options.sleep);
-  for (const wave of waves) {
-    const left = wave.filter(({ key }) => outcomeNow.get(key)?.state !== 'done').values();
+  const stateOf = ({ key }: SetChange) => outcomeNow.get(key)?.state;
+  let isWritten = true;
+  for (const [at, wave] of waves.entries()) {
+    if (!isWritten && wave.some(({ to }) => to === null)) {
+      const kept = waves.slice(at).flat();
+      for (const change of kept) if (stateOf(change) !== 'done') note(change.key, { state: 'skipped', detail: KEPT });
+      return null;
+    }
+    const left = wave.filter((change) => stateOf(change) !== 'done').values();
     const lane = async (): Promise<void> => {
       for (const change of left) {
         if (signal.aborted || stopped !== null) return;
@@ -86,7 +101,8 @@ export async function applyChanges(options: ApplyOptions): Promise<string | null
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
     if (signal.aborted || stopped !== null) return stopped;
     // A later wave relies on this one: without the removal, a CNAME would be refused.
-    if (wave !== waves.at(-1) && wave.some(({ key }) => outcomeNow.get(key)?.state === 'unknown')) return null;
+    if (wave !== waves.at(-1) && wave.some((change) => isOpen.has(stateOf(change)))) return null;
+    isWritten &&= wave.every((change) => change.to === null || stateOf(change) === 'done');
   }
   return null;
 }

@@ -3,4 +3,4 @@ export * from './export-formats.js';
 export * from './plan.js';
 export * from './record-set-api.js';
 export * from './set-text.js';
-export * from './zone-file-sets.js';
+export * from './zone-file-plan.js';

@@ -61,6 +61,16 @@ describe('a plan of record sets', () => {
     ['a value twice', want('acme', 'A', ['192.0.2.1', '192.0.2.1']), /same value/],
     ['an empty value', want('acme', 'A', ['']), /value is empty/],
     ['a value that is too long', want('acme', 'TXT', ['x'.repeat(4_097)]), /at most 4096 characters/],
+    ['a TTL below the shortest', want('acme', 'A', ['192.0.2.1'], 30), /from 60 to 2147483647/],
+    ['a value that is no address', want('acme', 'A', ['192.0.2.300']), /192\.0\.2\.300 is no IPv4 address/],
+    ['a target with letters that DNS lacks', want('acme', 'CNAME', ['müll.org.']), /müll\.org\. is no name/],
+    ['a text without quotes', want('acme', 'TXT', ['x']), /need double quotes/],
+    ['two targets', want('acme', 'CNAME', ['x.org.', 'y.org.']), /A CNAME has one value/],
+    [
+      'a CNAME beside other sets',
+      want('www.acme', 'CNAME', ['x.org.']),
+      /^A CNAME stands alone, but www\.acme would have A records too\. Remove one of them\.$/,
+    ],
   ])('refuses %s, as the API does', (_what, wanted, refusal) => {
     const plan = planChanges(actual, [wanted], context);
 
@@ -98,9 +108,52 @@ describe('a plan of record sets', () => {
     ]);
   });
 
-  it('warns of a CNAME beside other sets', () => {
-    expect(planChanges(actual, [want('www.acme', 'CNAME', ['x.org.'])], context).warnings).toEqual([
-      'A CNAME stands alone, but www.acme would have A records too. Remove one of them.',
+  it('refuses both of a CNAME and another set that are new at one name', () => {
+    const plan = planChanges(
+      actual,
+      [want('new.acme', 'CNAME', ['x.org.']), want('new.acme', 'A', ['192.0.2.1'])],
+      context,
+    );
+
+    expect([plan.waves, plan.refused.map(({ type }) => type)]).toEqual([[], ['CNAME', 'A']]);
+  });
+
+  it('checks only what a change brings: values and TTLs that a set has already stay possible', () => {
+    const odd = [aSet('odd.acme', 'TXT', ['as it was'], 30)];
+    const plan = planChanges(odd, [want('odd.acme', 'TXT', ['as it was', '"new"'], 30)], context);
+
+    expect([plan.waves.length, plan.refused]).toEqual([1, []]);
+  });
+
+  it('removes nothing at a name where it would lose more than was asked for', () => {
+    const wanted = [
+      want('www.acme', 'A', null),
+      want('www.acme', 'CNAME', ['müll.org.']),
+      want('api.acme', 'TXT', null),
+    ];
+    const plan = planChanges(actual, wanted, context);
+
+    expect(plan.waves.flat().map(({ key }) => key)).toEqual(['api.acme TXT']);
+    expect(plan.refused.map(({ key, refusal }) => [key, refusal])).toEqual([
+      ['www.acme A', 'It stays, because www.acme CNAME is refused.'],
+      ['www.acme CNAME', expect.stringMatching(/is no name/)],
+    ]);
+  });
+
+  it('writes what needs no room before anything is removed', () => {
+    const wanted = [
+      want('api.acme', 'TXT', null),
+      want('api.acme', 'CNAME', ['www.acme']),
+      want('www.acme', 'A', null),
+      want('one.acme', 'A', ['192.0.2.1']),
+    ];
+
+    expect(wavesOf(wanted)).toEqual([['+one.acme A'], ['-api.acme TXT'], ['+api.acme CNAME'], ['-www.acme A']]);
+    const two = [...wanted, want('two.acme', 'A', ['192.0.2.1'])];
+    expect(wavesOf(two, { ...context, records: { used: 3, reserved: 0, limit: 4 } })).toEqual([
+      ['+one.acme A'],
+      ['-api.acme TXT', '-www.acme A'],
+      ['+api.acme CNAME', '+two.acme A'],
     ]);
   });
 
@@ -123,11 +176,24 @@ describe('a plan of record sets', () => {
   });
 
   it('leads from any sets to any others, and back', () => {
-    const name = fc.constantFrom('acme', 'a.acme', 'b.acme');
-    const type = fc.constantFrom('A', 'TXT', 'CNAME');
-    const values = fc.uniqueArray(fc.constantFrom('1', '2', '3', '4'), { minLength: 1, maxLength: 4 });
-    const set = fc.record({ name, type, values, ttl: fc.option(fc.constantFrom(60, 300)) });
-    const sets = fc.uniqueArray(set, { maxLength: 9, selector: (each) => `${each.name} ${each.type}` });
+    const ttl = fc.option(fc.constantFrom(60, 300));
+    const some = (...values: string[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 4 });
+    const set = (type: string, values: fc.Arbitrary<string[]>) =>
+      fc.option(fc.record({ type: fc.constant(type), values, ttl }));
+    const addresses = some('192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4');
+    const others = fc.tuple(set('A', addresses), set('TXT', some('"1"', '"2"', '"3"', '"4"')));
+    const alone = fc.tuple(
+      set(
+        'CNAME',
+        some('@', 'x.org.').map((targets) => targets.slice(0, 1)),
+      ),
+    );
+    const namesOf = fc.tuple(
+      ...['acme', 'a.acme', 'b.acme'].map((name) =>
+        fc.oneof(others, alone).map((here) => here.flatMap((each) => (each === null ? [] : [{ name, ...each }]))),
+      ),
+    );
+    const sets = namesOf.map((each) => each.flat());
     fc.assert(
       fc.property(sets, sets, (before, after) => {
         const zone = before.map((each) => aSet(each.name, each.type, each.values, each.ttl));

@@ -1,4 +1,4 @@
-import { dnsLimits, type Rrset, type TokenCoverage, writeRefusal } from '@corral/contracts';
+import { dnsLimits, type Rrset, type TokenCoverage, ttlRefusal, valueRefusal, writeRefusal } from '@corral/contracts';
 
 /*
  * What has to be done so that record sets become as wanted. Pure: the page shows the plan, and `apply.ts` carries out exactly
@@ -46,8 +46,8 @@ export interface SetChange {
 
 export interface ChangePlan {
   /**
-   * In waves: a wave begins when the one before has ended. Removals come first when they make room for a CNAME or within the
-   * quota, and last otherwise.
+   * In waves: a wave begins when the one before has ended, and removals only when everything before them was written. So
+   * removals come last, except for those that a CNAME or the quota waits for: these come after what needs no room.
    */
   readonly waves: readonly (readonly SetChange[])[];
   readonly refused: readonly SetChange[];
@@ -57,7 +57,7 @@ export interface ChangePlan {
   readonly recordsAfter: number;
   /** Why the plan as a whole does not fit. */
   readonly quotaProblem: string | null;
-  /** What the provider will probably refuse. */
+  /** Where this replaces what somebody else changed meanwhile. */
   readonly warnings: readonly string[];
 }
 
@@ -82,11 +82,8 @@ export const contentOf = ({ records, ttl, labels }: Pick<Rrset, 'records' | 'ttl
 
 export function planChanges(actual: readonly Rrset[], wanted: readonly WantedSet[], context: PlanContext): ChangePlan {
   const existing = new Map(actual.map((rrset) => [keyOf(rrset), contentOf(rrset)]));
-  const { ownerLabel, withinName = null, withinTypes = [] } = context;
-  const coverage = { ownerLabel, withinName, withinTypes };
-  const changes: SetChange[] = [];
-  const refused: SetChange[] = [];
-  let same = 0;
+  const coverage = coverageOf(context);
+  const all: SetChange[] = [];
   const overwritten: string[] = [];
   for (const { name, type, content, seen, source } of wanted) {
     const key = keyOf({ name, type });
@@ -94,25 +91,48 @@ export function planChanges(actual: readonly Rrset[], wanted: readonly WantedSet
     const typed = content === null ? null : { ...content, labels: content.labels ?? from?.labels ?? {} };
     const { to, isOverwriting } = mergeOnto(from, seen === undefined ? from : seen, typed);
     if (isOverwriting) overwritten.push(`${key} was changed after you had begun, and this replaces that change.`);
-    if (isSame(from, to)) {
-      same += 1;
-      continue;
-    }
-    const change: SetChange = { key, name, type, from, to, ...(source === undefined ? {} : { source }) };
-    const refusal = refusalOf(change, coverage, context.zoneName);
-    if (refusal === null) changes.push(change);
-    else refused.push({ ...change, refusal });
+    if (!isSame(from, to)) all.push({ key, name, type, from, to, ...(source === undefined ? {} : { source }) });
   }
-  const { waves, warnings } = inWaves(changes, existing, context);
-  const recordsAfter = context.records.used + sum(changes.map(growthOf));
+  const refusals = refusalsOf(all, existing.keys(), (change) => refusalOf(change, coverage, context.zoneName));
+  const changes = all.filter(({ key }) => !refusals.has(key));
   return {
-    waves,
-    warnings: [...overwritten, ...warnings],
-    refused,
-    same,
-    recordsAfter,
+    waves: inWaves(changes, context),
+    warnings: overwritten,
+    refused: all.flatMap((change) => {
+      const refusal = refusals.get(change.key);
+      return refusal === undefined ? [] : [{ ...change, refusal }];
+    }),
+    same: wanted.length - all.length,
+    recordsAfter: context.records.used + sum(changes.map(growthOf)),
     quotaProblem: quotaProblemOf(changes, context),
   };
+}
+
+/** Why changes are refused, by their key: alone, beside a CNAME, or as removals at a name that would lose more than was asked. */
+function refusalsOf(
+  changes: readonly SetChange[],
+  existing: Iterable<string>,
+  refusalAlone: (change: SetChange) => string | null,
+): ReadonlyMap<string, string> {
+  const refusals = new Map<string, string>();
+  const keepWhereRefused = () => {
+    const refusedAt = new Map(changes.filter(({ key }) => refusals.has(key)).map(({ name, key }) => [name, key]));
+    for (const { key, name, to } of changes) {
+      const refused = refusedAt.get(name);
+      if (to === null && refused !== undefined && !refusals.has(key)) {
+        refusals.set(key, `It stays, because ${refused} is refused.`);
+      }
+    }
+  };
+  for (const change of changes) {
+    const refusal = refusalAlone(change);
+    if (refusal !== null) refusals.set(change.key, refusal);
+  }
+  keepWhereRefused();
+  const left = changes.filter(({ key }) => !refusals.has(key));
+  for (const [key, refusal] of cnameRefusals(left, existing)) refusals.set(key, refusal);
+  keepWhereRefused();
+  return refusals;
 }
 
 /**
@@ -137,22 +157,37 @@ function mergeOnto(now: SetContent | null, seen: SetContent | null, typed: SetCo
   return { to, isOverwriting };
 }
 
+export const coverageOf = ({ ownerLabel, withinName = null, withinTypes = [] }: PlanContext): TokenCoverage => ({
+  ownerLabel,
+  withinName,
+  withinTypes,
+});
+
 /** @returns why the API refuses the change, by the rules of the API; null if it does not */
 export function refusalOf(change: SetChange, coverage: TokenCoverage, zoneName: string): string | null {
   const { name, type, from, to } = change;
   const refusal = writeRefusal(coverage, { zoneName, name, type });
   if (refusal !== null || to === null) return refusal;
+  return (to.ttl === from?.ttl ? null : ttlRefusal(to.ttl)) ?? recordsRefusal(change, to.records);
+}
+
+/** What a set has already was accepted once. */
+function recordsRefusal({ type, from }: SetChange, records: SetContent['records']): string | null {
   const { recordsPerRrset, valueCharacters, commentCharacters } = dnsLimits;
-  if (to.records.length === 0) return 'A record set has at least one record. Remove the set instead.';
-  if (to.records.length > recordsPerRrset && to.records.length > (from?.records.length ?? 0)) {
-    return `${to.records.length} records do not fit: a record set has at most ${recordsPerRrset}.`;
+  if (records.length === 0) return 'A record set has at least one record. Remove the set instead.';
+  if (records.length > recordsPerRrset && records.length > (from?.records.length ?? 0)) {
+    return `${records.length} records do not fit: a record set has at most ${recordsPerRrset}.`;
   }
-  if (new Set(to.records.map(({ value }) => value)).size < to.records.length) return 'Two records have the same value.';
-  for (const { value, comment } of to.records) {
+  if (type === 'CNAME' && records.length > 1) return 'A CNAME has one value.';
+  const known = new Set(from?.records.map(({ value }) => value));
+  if (new Set(records.map(({ value }) => value)).size < records.length) return 'Two records have the same value.';
+  for (const { value, comment } of records) {
     if (value === '') return 'A value is empty.';
     if (charactersOf(value) > valueCharacters) return `A value has at most ${valueCharacters} characters.`;
     if (charactersOf(comment ?? '') > commentCharacters)
       return `A comment has at most ${commentCharacters} characters.`;
+    const refusal = known.has(value) ? null : valueRefusal(type, value);
+    if (refusal !== null) return refusal;
   }
   return null;
 }
@@ -169,27 +204,48 @@ function quotaProblemOf(changes: readonly SetChange[], { records }: PlanContext)
   return `${used + reserved} of ${limit} records are used, and this needs ${growth} more. Remove ${over}, or ask an operator.`;
 }
 
-/** A name with a CNAME has no other set (RFC 1034 section 3.6.2). */
-function inWaves(changes: readonly SetChange[], existing: ReadonlyMap<string, SetContent>, { records }: PlanContext) {
-  const [removals, others] = [changes.filter(({ to }) => to === null), changes.filter(({ to }) => to !== null)];
-  const goes = new Set(removals.map(({ key }) => key));
+/** A name with a CNAME has no other set (RFC 1034 section 3.6.2). @returns why sets cannot be created, by their key */
+function cnameRefusals(changes: readonly SetChange[], existing: Iterable<string>): ReadonlyMap<string, string> {
   const typesAt = new Map<string, Set<string>>();
   const add = (name: string, type: string) => typesAt.set(name, (typesAt.get(name) ?? new Set()).add(type));
-  for (const key of existing.keys()) {
+  const goes = new Set(changes.filter(({ to }) => to === null).map(({ key }) => key));
+  for (const key of existing) {
     const [name, type] = key.split(' ') as [string, string];
     if (!goes.has(key)) add(name, type);
   }
-  for (const { name, type } of others) add(name, type);
-  const warnings = [...typesAt].flatMap(([name, types]) => {
-    if (!types.has('CNAME') || types.size === 1 || !others.some((change) => change.name === name)) return [];
-    const beside = [...types].filter((type) => type !== 'CNAME').join(' and ');
-    return [`A CNAME stands alone, but ${name} would have ${beside} records too. Remove one of them.`];
-  });
-  const needsRoom = records.used + records.reserved + sum(others.map(growthOf)) > records.limit;
-  const makesRoom = ({ name, type }: SetChange): boolean =>
-    needsRoom || others.some((other) => other.name === name && (other.type === 'CNAME' || type === 'CNAME'));
-  const waves = [removals.filter(makesRoom), others, removals.filter((removal) => !makesRoom(removal))];
-  return { waves: waves.filter((wave) => wave.length > 0), warnings };
+  for (const { name, type, to } of changes) if (to !== null) add(name, type);
+  const refusals = new Map<string, string>();
+  for (const { key, name, from, to } of changes) {
+    const types = [...(typesAt.get(name) ?? [])];
+    if (from !== null || to === null || types.length < 2 || !types.includes('CNAME')) continue;
+    const beside = types.filter((type) => type !== 'CNAME').join(' and ');
+    refusals.set(key, `A CNAME stands alone, but ${name} would have ${beside} records too. Remove one of them.`);
+  }
+  return refusals;
+}
+
+function inWaves(changes: readonly SetChange[], { records }: PlanContext): SetChange[][] {
+  const [removals, writes] = [changes.filter(({ to }) => to === null), changes.filter(({ to }) => to !== null)];
+  const namesOf = (some: readonly SetChange[]) => new Set(some.map(({ name }) => name));
+  const [withCname, losing] = [namesOf(changes.filter(({ type }) => type === 'CNAME')), namesOf(removals)];
+  const growing = namesOf(writes.filter(({ from }) => from === null));
+  const isSwapped = ({ name }: SetChange): boolean => withCname.has(name) && losing.has(name) && growing.has(name);
+  let free = records.limit - records.used - records.reserved;
+  const needsAllRoom = sum([...writes, ...removals.filter(isSwapped)].map(growthOf)) > free;
+  const isLate = (write: SetChange): boolean => {
+    const growth = Math.max(0, growthOf(write));
+    if (isSwapped(write) || (growth > 0 && growth > free)) return true;
+    free -= growth;
+    return false;
+  };
+  const late = new Set(writes.filter(isLate));
+  const waves = [
+    writes.filter((write) => !late.has(write)),
+    removals.filter((removal) => needsAllRoom || isSwapped(removal)),
+    [...late],
+    removals.filter((removal) => !needsAllRoom && !isSwapped(removal)),
+  ];
+  return waves.filter((wave) => wave.length > 0);
 }
 
 export function isSame(one: SetContent | null, other: SetContent | null): boolean {

@@ -95,8 +95,7 @@ export function classifyFailure(error: unknown, signedOut: string): Failure {
     };
   }
   if (error.isUnknownOutcome || status >= 500) return { kind: 'unknown', detail };
-  return {
-    kind: 'refused',
-    detail: errors.length > 0 ? `${detail} ${errors.map(({ message }) => message).join(' ')}` : detail,
-  };
+  // The upstream's sentence often has that of the field in it.
+  const more = errors.map(({ message }) => message).filter((message) => !detail.includes(message));
+  return { kind: 'refused', detail: [detail, ...new Set(more)].join(' ') };
 }

@@ -1,3 +1,4 @@
+import { dnsLimits } from '@corral/contracts';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { WithCli } from '../cli.js';
 import { deleteSets, exportSets, listSets, setSet } from './record-sets.js';
@@ -27,12 +28,15 @@ export function dnsCommand(withCli: WithCli): Command {
     .option('-y, --yes', 'do not ask')
     .action(withCli(deleteSets));
   command
-    .command('import <file>')
+    .command('import [file]')
+    .usage('[options] <file>')
     .description('make record sets what a zone file says; `-` reads standard input')
-    .option('--prune', 'also delete the sets that the file does not have')
+    .option('--prune [count]', 'also delete the sets that the file does not have; `--prune=12`: up to 12, even if most')
     .option('--partial', 'although some lines or sets cannot be written')
+    .addOption(originOption())
+    .addOption(encodingOption())
     .option('--dry-run', 'show what would change, and change nothing')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask, except before most sets are deleted')
     .action(withCli(importZoneFile));
   command
     .command('export')
@@ -47,6 +51,8 @@ export function dnsCommand(withCli: WithCli): Command {
     .command('diff <file>')
     .description('compare record sets with a zone file; ends with 1 if they differ, and with 2 after an error')
     .option('--prune', 'count sets that the file does not have as differences')
+    .addOption(originOption())
+    .addOption(encodingOption())
     .action(withCli(diffZoneFile));
   command
     .command('whoami')
@@ -55,12 +61,17 @@ export function dnsCommand(withCli: WithCli): Command {
   return command;
 }
 
-const TTL_MAX = 2_147_483_647;
+const originOption = () =>
+  new Option(
+    '--origin <name>',
+    'what names without a final dot are below, such as acme, or `@` for the zone (without it: what the file says, see the plan)',
+  );
+const encodingOption = () => new Option('--encoding <name>', 'of the file, such as latin1').default('utf-8');
 
 /** @returns null for the default of the zone */
 function ttlOption(text: string): number | null {
   if (text === 'default') return null;
   const seconds = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(seconds <= TTL_MAX)) throw new InvalidArgumentError('Use a number of seconds, or `default`.');
+  if (!(seconds <= dnsLimits.ttlSecondsMax)) throw new InvalidArgumentError('Use a number of seconds, or `default`.');
   return seconds;
 }

@@ -11,14 +11,19 @@ import { printable } from '../output/table.js';
 
 type Style = Printer['style'];
 
-/** A plan for people: a line for each set and each of its differences, and a summary at the end. */
-export function planText(plan: ChangePlan, style: Style): string {
+/**
+ * A plan for people: a line for each set and each of its differences, and a summary at the end.
+ *
+ * @param notes sentences about what is planned, such as the origin of a zone file
+ */
+export function planText(plan: ChangePlan, style: Style, notes: readonly string[] = []): string {
   const changes = plan.waves.flat();
   const lines = [
     ...changes.flatMap((change) => changeLines(change, style)),
     ...plan.refused.map(({ key, source, refusal }) => style('yellow', `! ${key}${placeOf(source)}: ${refusal}`)),
     ...plan.warnings.map((warning) => style('yellow', `! ${warning}`)),
     ...(plan.quotaProblem === null ? [] : [style('yellow', `! ${plan.quotaProblem}`)]),
+    ...notes,
     summaryOf(plan),
   ];
   return `${lines.map(printableLine).join('\n')}\n`;
@@ -70,11 +75,14 @@ function summaryOf({ waves, refused, same, recordsAfter }: ChangePlan): string {
 }
 
 /** The plan as data. */
-export const planBody = ({ waves, refused, same, recordsAfter, quotaProblem, warnings }: ChangePlan) => ({
+export const planBody = (
+  { waves, refused, same, recordsAfter, quotaProblem, warnings }: ChangePlan,
+  notes: readonly string[] = [],
+) => ({
   changes: waves.flat().map(({ name, type, from, to }) => ({ name, type, from, to })),
   refused: refused.map(({ name, type, source, refusal }) => ({ name, type, source: source ?? null, refusal })),
   unchanged: same,
   recordsAfter,
   quotaProblem,
-  warnings,
+  warnings: [...warnings, ...notes],
 });

@@ -56,7 +56,11 @@ export async function runPlan(cli: Cli, zone: DnsZone, { waves }: ChangePlan): P
     io.signal.aborted,
   );
   if (reason === 'ok') return;
-  cli.note('Run the same command again for what is left.');
+  cli.note(
+    reason === 'refused'
+      ? 'Correct what is refused, then run the command again for what is left.'
+      : 'Run the same command again for what is left.',
+  );
   throw new CliExit(reason);
 }
 

@@ -30,6 +30,25 @@ export async function confirmName(io: CliIo, what: string, name: string, yes: bo
   throw new CliExit('refused');
 }
 
+/**
+ * Asks for the number of sets that are removed: an answer by habit is no answer.
+ *
+ * @param sentence says what is removed
+ * @param option what confirms it where nobody can answer
+ * @throws CliError where nobody can answer, CliExit if the answer is another number
+ */
+export async function confirmCount(io: CliIo, sentence: string, count: number, option: string): Promise<void> {
+  if (!isInteractive(io)) {
+    throw usageError(
+      `${sentence} Nobody can be asked here: add ${option} if you mean it, or --dry-run to see the plan.`,
+    );
+  }
+  const answer = await ask(io, `${sentence} Type ${count} to go on: `);
+  if (answer === String(count)) return;
+  io.err.write('That is another number. Nothing was changed.\n');
+  throw new CliExit('refused');
+}
+
 async function ask({ stdin, err, signal }: CliIo, question: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: err, terminal: true });
   const interrupted = new Promise<string>((_resolve, reject) => {
@@ -62,8 +81,11 @@ export async function readSecret(io: CliIo, what: string): Promise<string> {
 
 const TEXT_BYTES_MAX = 8_388_608;
 
+/** Reads all of standard input as UTF-8. @throws CliError when it is longer than 8 MiB */
+export const readAll = async (io: CliIo): Promise<string> => (await readAllBytes(io)).toString('utf8');
+
 /** Reads all of standard input. @throws CliError when it is longer than 8 MiB */
-export async function readAll({ stdin }: CliIo): Promise<string> {
+export async function readAllBytes({ stdin }: CliIo): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stdin) {
@@ -72,5 +94,5 @@ export async function readAll({ stdin }: CliIo): Promise<string> {
     if (bytes > TEXT_BYTES_MAX) throw usageError('Standard input is longer than 8 MiB.');
     chunks.push(buffer);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
