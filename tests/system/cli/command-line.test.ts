@@ -324,12 +324,127 @@ describe('record sets', () => {
       err: expect.stringContaining('Nothing was changed'),
     });
     await writeFile(file, zone);
-    expect(await dns.run('dns', 'import', file, '--yes', '--prune')).toMatchObject({
+    const most = `This removes 30 of ${kept + 30} record sets.`;
+    for (const prune of [['--prune'], ['--prune=29']]) {
+      expect(await dns.run('dns', 'import', file, '--yes', ...prune)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(`${most} Nobody can be asked here: add --prune=30`),
+      });
+    }
+    expect(await dns.run('dns', 'import', file, '--dry-run', '--prune')).toMatchObject({
+      code: 0,
+      err: `${most} It needs --prune=30.\n`,
+    });
+    expect(await dns.run('dns', 'import', file, '--prune=30')).toMatchObject({ code: 2 });
+    expect(await dns.json('dns', 'list')).toHaveLength(kept + 30);
+    expect(await dns.run('dns', 'import', file, '--yes', '--prune=30')).toMatchObject({
       code: 0,
       out: expect.stringContaining('30 to remove'),
     });
     expect(await dns.json('dns', 'list')).toHaveLength(kept);
     await dns.json('dns', 'delete', 'kept.acme', 'A', '--yes');
+  });
+
+  describe('by a zone file that cannot be followed', () => {
+    const names = ['one.acme', 'two.acme', 'three.acme'];
+    beforeAll(async () => {
+      for (const name of names) await dns.json('dns', 'set', name, 'TXT', 'kept');
+    });
+    afterAll(async () => {
+      for (const name of names) await dns.json('dns', 'delete', name, 'TXT', '--yes');
+    });
+    const kept = names.map((name) => `${name}.example.test. TXT "kept"`);
+    const importOf = async (lines: readonly (string | Buffer)[], ...options: string[]) => {
+      const before = await dns.json('dns', 'list');
+      const file = join(dns.folder, 'rude.zone');
+      await writeFile(
+        file,
+        Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')]))),
+      );
+      const ran = await dns.run('dns', 'import', ...options, file, '--yes');
+      return { ...ran, isKept: JSON.stringify(await dns.json('dns', 'list')) === JSON.stringify(before) };
+    };
+
+    it.each<[what: string, lines: (string | Buffer)[], options: string[], code: number, err: RegExp]>([
+      [
+        'all names are of others',
+        ['www.globex.example.test. A 192.0.2.1'],
+        ['--prune', '--partial'],
+        1,
+        /no record set that can/,
+      ],
+      [
+        'no line can be read',
+        ['one.acme TXT "x', 'nonsense'],
+        ['--prune', '--partial'],
+        1,
+        /no record set that can be written/,
+      ],
+      ['it is empty', [], ['--prune'], 2, /This removes \d+ of \d+ record sets\. Nobody can be asked/],
+      ['it is empty and nothing is pruned', [], [], 1, /no record set that can be written/],
+      [
+        'values are refused',
+        ['$TTL 30', 'w.acme A 192.0.2.300', 'm.acme CNAME müll.org.'],
+        [],
+        1,
+        /2 sets cannot be written/,
+      ],
+      [
+        'a line is Latin-1',
+        [kept[0] as string, Buffer.from('w.acme TXT "caf\u00e9"', 'latin1')],
+        [],
+        2,
+        /rude\.zone:2: .*--encoding=latin1/,
+      ],
+      ['its encoding is unknown', [], ['--encoding=klingon'], 2, /klingon is no known encoding/],
+      ['its origin is elsewhere', [], ['--origin=example.org.'], 2, /no name in the zone example\.test/],
+    ])('change nothing if %s', async (_what, lines, options, code, err) => {
+      expect(await importOf(lines, ...options)).toEqual({
+        code,
+        out: expect.any(String),
+        err: expect.stringMatching(err),
+        isKept: true,
+      });
+    });
+
+    it('lose nothing if the upstream refuses what the file adds, and are told once', async () => {
+      const message = 'the zone is being moved';
+      await system.cloud.addFaults({
+        match: { api: 'hcloud', method: 'POST', path: '/rrsets' },
+        effect: { status: 422, code: 'invalid_input', message },
+        times: null,
+      });
+      const { code, err, isKept } = await importOf(
+        [...kept.slice(1), 'new.acme.example.test. A 192.0.2.1'],
+        '--prune=9',
+      );
+      await system.cloud.clearFaults();
+
+      expect({ code, isKept }).toEqual({ code: 1, isKept: true });
+      expect(err.split(message)).toHaveLength(2);
+      expect(err).toContain('one.acme TXT: skipped: Left as it is, because not everything before it was written.');
+      expect(err).toContain('Correct what is refused');
+    });
+
+    it('are written as far as they are the own, with what was left out and where names are', async () => {
+      const latin1 = Buffer.from('mail._domainkey IN TXT ( "v=DKIM1; k=rsa; " "p=\u00e4" )', 'latin1');
+      const lines = ['@ 1 IN SOA ns h ( 1 2 3 4 5 )', '@ NS ns', '@ MX 10 mx', '@ CAA 0 issue "ca.example"', latin1];
+      const { code, out } = await importOf(lines, '--encoding=latin1');
+
+      expect({ code, lines: out.replace(/\d+ records/, 'N records').split('\n') }).toEqual({
+        code: 0,
+        lines: [
+          '+ mail._domainkey.acme TXT',
+          '    + "v=DKIM1; k=rsa; " "p=ä"',
+          'Names without a final dot are read as names below acme.example.test.',
+          'SOA and NS of acme.example.test are left out: the zone has its own.',
+          'Left out, because the API does not write these types: 1 MX, 1 CAA.',
+          '1 to add. N records afterwards.',
+          '',
+        ],
+      });
+      await dns.json('dns', 'delete', 'mail._domainkey.acme', 'TXT', '--yes');
+    });
   });
 
   it('are also reached by the session of a person', async () => {
