@@ -46,6 +46,7 @@ function planOf(text: string, { origin, isPruning = false, within = {} }: Given 
   };
 }
 const all = ['www.acme', 'api.acme', 'db.acme', 'old.acme'];
+const keyOfOne = (name: string) => `${name} ${name === 'api.acme' ? 'TXT' : 'A'}`;
 const line = (name: string) => `${name}.example.test. A 192.0.2.9`;
 
 describe('a zone file of another provider', () => {
@@ -184,12 +185,7 @@ describe('pruning by a zone file', () => {
       false,
     ],
     ['more than half only by its number', line('www.acme'), ['api.acme TXT', 'db.acme A', 'old.acme A'], true],
-    [
-      'everything only by its number: the file is empty',
-      '',
-      all.map((name) => `${name} ${name === 'api.acme' ? 'TXT' : 'A'}`),
-      true,
-    ],
+    ['everything only by its number: the file is empty', '', all.map(keyOfOne), true],
     ['nothing if all names are refused', `${line('www.globex')}\n${line('x.globex')}`, [], false],
     ['nothing if all lines are unreadable', 'www.acme A\nnonsense', [], false],
     ['nothing if all names are in another zone', 'www.acme.org. A 192.0.2.1', [], false],
@@ -217,6 +213,12 @@ describe('pruning by a zone file', () => {
       `${['www.acme', 'db.acme'].map(line).join('\n')}\nold.acme.example.test. CNAME x.org.\napi.acme.example.test. TXT "x"`,
       ['old.acme A'],
       false,
+    ],
+    [
+      'sets that a CNAME replaces, though nothing else is written',
+      'api.acme.example.test. CNAME x.org.',
+      ['api.acme TXT', 'www.acme A', 'db.acme A', 'old.acme A'],
+      true,
     ],
     [
       'no set beside a CNAME that is refused',

@@ -96,12 +96,12 @@ export function planZoneFile(
   const removals = lost.map(({ name, type }): WantedSet => ({ name, type, content: null }));
 
   const bare = planChanges(actual, wanted, context);
-  const isVoid = bare.same + bare.waves.length === 0;
-  const isUnreliable = isVoid && bare.refused.length + parsed.problems.length > 0;
-  const pruning = isUnreliable ? bare : planChanges(actual, [...wanted, ...removals], context);
-  const removable = removalsOf(pruning);
+  const pruning = planChanges(actual, [...wanted, ...removals], context);
+  const isUnreliable = isVoidPlan(pruning) && pruning.refused.length + parsed.problems.length > 0;
+  const plan = isPruning && !isUnreliable ? pruning : bare;
+  const removable = isUnreliable ? 0 : removalsOf(pruning);
   return {
-    plan: isPruning ? pruning : bare,
+    plan,
     notes: [
       ...originNotes(parsed, fullName(origin, zoneName)),
       ...leftOutNotes(parsed.rrsets, zoneName),
@@ -111,9 +111,11 @@ export function planZoneFile(
     removed: isPruning ? removable : 0,
     removesMost: isPruning && removable * 2 > own.length,
     existing: own.length,
-    isVoid,
+    isVoid: isVoidPlan(plan),
   };
 }
+
+const isVoidPlan = ({ same, waves }: ChangePlan): boolean => same === 0 && waves.flat().every(({ to }) => to === null);
 
 const fullName = (name: string, zoneName: string): string => (name === '@' ? zoneName : `${name}.${zoneName}`);
 

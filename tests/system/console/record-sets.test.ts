@@ -199,6 +199,13 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await page.getByLabel('Also remove 3 sets that the file lacks').press('Space');
     await page.getByText('+1 ~0 −3, 0 refused, 0 the same; then 1 of 200 records').waitFor();
     await page.getByRole('button', { name: 'Apply 4 changes' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Remove most record sets' });
+    await dialog.getByText('This removes 3 of 3 record sets.').waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Apply' }).press('Enter');
+    await dialog.getByText('This is not 3.').waitFor();
+    await dialog.getByLabel('Type 3 to confirm').fill('3');
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: '4 of 4 written' }).waitFor();
 
     await page.getByRole('button', { name: 'Plan the way back' }).press('Enter');
@@ -206,6 +213,56 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await page.getByText('+3 ~0 −1, 0 refused, 0 the same; then 3 of 200 records').waitFor();
     await page.getByRole('button', { name: 'Apply 4 changes' }).press('Enter');
     await page.getByRole('heading', { name: '4 of 4 written' }).waitFor();
+    await closePage(page);
+  });
+
+  it('offers to remove nothing that stands on lines which it cannot follow', async () => {
+    await addApi();
+    const page = await running.open('/teams/acme/dns/zone-file');
+    await paste(page, 'new.acme A 192.0.2.7\nother.acme TXT "x"');
+    await page.getByLabel('Also remove 1 set that the file lacks').waitFor();
+
+    for (const text of ['new.acme A 192.0.2.7\napi.acme TXT "open', 'new.acme A 192.0.2.7\napi.acme CNAME müll.org.']) {
+      await paste(page, text);
+      await page.getByText(/A quote is not closed|müll\.org\. is no name/).waitFor();
+      expect(await page.getByLabel(/^Also remove/).count()).toBe(0);
+    }
+    await paste(page, 'www.globex.example.test. A 192.0.2.7');
+    await page.getByText('does not belong to you').waitFor();
+    expect(await page.getByLabel(/^Also remove/).count()).toBe(0);
+    await closePage(page);
+  });
+
+  it('plans the export of another provider, and says what it leaves out', async () => {
+    const page = await running.open('/teams/acme/dns/zone-file');
+    const lines = [
+      '@ 3600 IN SOA ns1 hostmaster ( 1 2 3 4 5 )',
+      '@ 3600 IN NS ns1',
+      '@ 1 IN MX 10 mx',
+      'www 1 IN A 192.0.2.58 ; cf_tags=cf-proxied:true',
+      'mail._domainkey IN TXT ( "v=DKIM1; k=rsa; " "p=AAAA" )',
+    ];
+    const upload = (text: string, encoding: BufferEncoding) =>
+      page.locator('input[type=file]').setInputFiles({
+        name: 'export.txt',
+        mimeType: 'text/plain',
+        buffer: Buffer.from(text, encoding),
+      });
+    await upload(`${lines.join('\r\n')}\r\nx TXT "caf\u00e9"`, 'latin1');
+    await page.getByText('Line 6 of export.txt is not UTF-8. Save the file as UTF-8, or paste its text.').waitFor();
+
+    await upload(lines.join('\r\n'), 'utf8');
+    await page.getByText('+2 ~0 −0, 0 refused, 0 the same; then 2 of 200 records').waitFor();
+    await page.getByText('Names without a final dot are read as names below acme.example.test.').waitFor();
+    await page.getByText('SOA and NS of acme.example.test are left out: the zone has its own.').waitFor();
+    await page.getByText('Left out, because the API does not write these types: 1 MX.').waitFor();
+    await page.getByText('TTL 1 means automatic: 2 records get the default of the zone.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Apply 2 changes' }).press('Enter');
+    await page.getByRole('heading', { name: '2 of 2 written' }).waitFor();
+    expect(await setAt('/www.acme/A')).toMatchObject({
+      rrset: { ttl: null, records: [{ value: '192.0.2.58', comment: '' }] },
+    });
     await closePage(page);
   });
 

@@ -64,7 +64,7 @@ export function dnsCommand(withCli: WithCli): Command {
 const originOption = () =>
   new Option(
     '--origin <name>',
-    'what names without a final dot are below, such as acme, or `@` for the zone (without it: what the file says, see the plan)',
+    'what names without a final dot are below, such as acme, or `@` for the zone (without it: as the plan says)',
   );
 const encodingOption = () => new Option('--encoding <name>', 'of the file, such as latin1').default('utf-8');
 

@@ -84,5 +84,6 @@ export const planBody = (
   unchanged: same,
   recordsAfter,
   quotaProblem,
-  warnings: [...warnings, ...notes],
+  warnings,
+  notes,
 });

@@ -34,10 +34,12 @@ export async function importZoneFile(cli: Cli, givenFile: string | undefined, op
   if (plan.quotaProblem !== null) throw new CliError('refused', plan.quotaProblem);
   const left = parsed.problems.length + plan.refused.length;
   if (left > 0 && !partial) {
-    const what = `${plural(parsed.problems.length, 'line')} cannot be read, ${plural(plan.refused.length, 'set')} cannot be written`;
+    const lines = parsed.problems.length === 0 ? [] : [`${plural(parsed.problems.length, 'line')} cannot be read`];
+    const sets = plan.refused.length === 0 ? [] : [`${plural(plan.refused.length, 'set')} cannot be written`];
+    const what = [...lines, ...sets].join(', ');
     throw new CliError(
       'refused',
-      `Nothing was changed: ${what}. Correct the file, or add --partial to leave them out.`,
+      `Nothing was changed: ${what}. Correct the file, or add --partial to leave this out.`,
     );
   }
   if (isVoid && plan.waves.length === 0) {
@@ -115,7 +117,7 @@ async function textOf(cli: Cli, file: string, encoding: string): Promise<string>
     const decoded = decodeZoneFile(bytes, encoding);
     if (typeof decoded === 'string') return decoded;
     throw usageError(
-      `${file}:${decoded.line}: The file is not ${encoding}. Name its encoding, such as --encoding=latin1, or save it as UTF-8.`,
+      `${file}:${decoded.line}: This line is not ${encoding.toUpperCase()}. Name the encoding of the file, such as --encoding=latin1, or save it as UTF-8.`,
     );
   } catch (error) {
     if (error instanceof RangeError) throw usageError(`${encoding} is no known encoding. Use a name such as latin1.`);

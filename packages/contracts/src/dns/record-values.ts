@@ -39,7 +39,6 @@ const quotedString = /"(?:[^"\\]|\\.)*"/gu;
 const quotedStrings = /^"(?:[^"\\]|\\.)*"(?: "(?:[^"\\]|\\.)*")*$/u;
 
 function txtRefusal(value: string): string | null {
-  if (/\p{Cc}/u.test(value)) return 'A TXT value has a control character. Write it as an escape: a tab is \\009.';
   if (!quotedStrings.test(value)) return 'TXT values need double quotes, and one space between strings.';
   if (charactersOf(value).some((each) => /^\\\d{3}$/.test(each) && Number(each.slice(1)) > 255)) {
     return 'An escape of three digits in a TXT value is at most \\255.';
@@ -61,8 +60,13 @@ function bytesOf(character: string): number {
   return character.length === 4 ? 1 : encoder.encode(character.slice(1)).length;
 }
 
+/** Control characters cannot stand in a value. */
+const asEscapes = (character: string): string =>
+  [...encoder.encode(character)].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('');
+
 /**
- * Splits the text between two quotes into strings that fit into a TXT record, never within a character or an escape.
+ * Splits the text between two quotes into strings that fit into a TXT record, never within a character or an escape. Control
+ * characters become escapes.
  *
  * @returns one string at least, each of at most 255 bytes
  */
@@ -76,7 +80,7 @@ export function splitString(text: string): string[] {
       bytes = 0;
     }
     bytes += size;
-    strings[strings.length - 1] += character;
+    strings[strings.length - 1] += /^\p{Cc}$/u.test(character) ? asEscapes(character) : character;
   }
   return strings;
 }

@@ -253,6 +253,7 @@ function collector(zoneTtl: number) {
         note(firstLoose, `${what} not kept.`);
       }
       const sets = [...rrsets.values()].map(({ values: _, ...rrset }) => rrset);
+      notes.sort((one, other) => one.line - other.line);
       return { rrsets: sets, problems, notes, unlisted, unreadNames, isRelative };
     },
   };

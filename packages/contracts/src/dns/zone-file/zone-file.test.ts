@@ -64,6 +64,7 @@ describe('a zone file', () => {
       ['w.acme TXT null "v=DMARC1; p=none (x" "a\\"b\\;c"'],
     ],
     ['a TXT value without quotes', 'w.acme TXT token', ['w.acme TXT null "token"']],
+    ['a tab in a TXT string', 'w.acme TXT "a\tb"', ['w.acme TXT null "a\\009b"']],
     ['an empty TXT string', 'w.acme TXT ""', ['w.acme TXT null ""']],
     [
       'targets as they stand, below the origin of the zone',
