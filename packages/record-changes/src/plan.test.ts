@@ -140,6 +140,16 @@ describe('a plan of record sets', () => {
     ]);
   });
 
+  it('removes a set beside another one that cannot be removed', () => {
+    const both = [...actual, aSet('www.acme', 'MX', ['10 mx'])];
+    const plan = planChanges(both, [want('www.acme', 'MX', null), want('www.acme', 'A', null)], context);
+
+    expect([plan.waves.flat().map(({ key }) => key), plan.refused.map(({ key }) => key)]).toEqual([
+      ['www.acme A'],
+      ['www.acme MX'],
+    ]);
+  });
+
   it('writes what needs no room before anything is removed', () => {
     const wanted = [
       want('api.acme', 'TXT', null),

@@ -116,7 +116,8 @@ function refusalsOf(
 ): ReadonlyMap<string, string> {
   const refusals = new Map<string, string>();
   const keepWhereRefused = () => {
-    const refusedAt = new Map(changes.filter(({ key }) => refusals.has(key)).map(({ name, key }) => [name, key]));
+    const refusedWrites = changes.filter(({ key, to }) => to !== null && refusals.has(key));
+    const refusedAt = new Map(refusedWrites.map(({ name, key }) => [name, key]));
     for (const { key, name, to } of changes) {
       const refused = refusedAt.get(name);
       if (to === null && refused !== undefined && !refusals.has(key)) {
