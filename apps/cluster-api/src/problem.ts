@@ -1,4 +1,4 @@
-import { type InvalidBody, type ProblemCode, problemCodes, type TokenError } from '@corral/contracts';
+import { type InvalidBody, type ProblemCode, placeOf, problemCodes, type TokenError } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 
 /** An invalid field of a request. `message` continues a sentence after the field's name, without a full stop. */
@@ -69,8 +69,7 @@ export class Problem extends Error {
 export const notFound = (): Problem =>
   new Problem('not_found', 'Not found, or you do not have access. Check the path.');
 
-const sentenceOf = (pointer: string, message: string): string =>
-  `${pointer.slice(1).replaceAll('/', '.') || 'The request'} ${message}.`;
+const sentenceOf = (pointer: string, message: string): string => `${placeOf(pointer) || 'The request'} ${message}.`;
 
 /** One invalid field that the schema cannot detect. */
 export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>

@@ -45,6 +45,8 @@ export * from './dns/zone-file/parse-zone-file.js';
 export { writeZoneFile } from './dns/zone-file/write-zone-file.js';
 export * from './ids.js';
 export { InvalidBody, type InvalidField } from './parser-for.js';
+export { placeOf } from './places.js';
 export * from './retention.js';
 export * from './team-quotas.js';
+export { isShownName, shownNameOf, type TextRule, textRules } from './text-rules.js';
 export { parseTime } from './time.js';

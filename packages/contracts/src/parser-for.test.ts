@@ -31,7 +31,7 @@ describe('parserFor', () => {
   });
 
   it('does not convert strings to numbers', () => {
-    expect(refusal({ a: '1' }).fields).toEqual([{ name: 'a', pointer: '/a', message: 'must be integer' }]);
+    expect(refusal({ a: '1' }).fields).toEqual([{ name: 'a', pointer: '/a', message: 'must be a whole number' }]);
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe('parserFor', () => {
   });
 
   it('says "body" when the body as a whole is wrong', () => {
-    expect(refusal(7).message).toBe('body must be object');
+    expect(refusal(7).message).toBe('body must be an object');
   });
 
   it('never quotes the input', () => {
@@ -70,7 +70,7 @@ describe('parserFor', () => {
   it('reports only the length of a list that is too long', () => {
     const { fields } = refusal({ a: 1, map: 3, few: Array.from({ length: 3_000 }, () => ({})) });
 
-    expect(fields).toEqual([{ name: 'few', pointer: '/few', message: 'must NOT have more than 2 items' }]);
+    expect(fields).toEqual([{ name: 'few', pointer: '/few', message: 'must have at most 2 items' }]);
   });
 
   it('truncates long pointers', () => {
@@ -112,7 +112,11 @@ describe('strictParserFor', () => {
 
   it('names an unknown field by pointer', () => {
     expect(fieldsOf({ spec: { 'a/b~c': 1 } })).toEqual([
-      { name: 'spec.a/b~c', pointer: '/spec/a~1b~0c', message: 'is not a known field' },
+      {
+        name: 'spec.a/b~c',
+        pointer: '/spec/a~1b~0c',
+        message: 'is not a known field: check its spelling, or leave it out',
+      },
     ]);
   });
 

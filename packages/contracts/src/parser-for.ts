@@ -1,4 +1,6 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { messageOf } from './field-messages.js';
+import { placeOf } from './places.js';
 
 /** An invalid location in a body, and why it is invalid. */
 export interface InvalidField {
@@ -17,8 +19,8 @@ export class InvalidBody extends Error {
   }
 }
 
-/** Patterns check what the formats say. Formats are for the readers of the documents. */
-const options = { strict: true, allowUnionTypes: true, validateFormats: false } as const;
+/** Patterns check what the formats say. Formats are for the readers of the documents. `verbose` is for the messages. */
+const options = { strict: true, allowUnionTypes: true, validateFormats: false, verbose: true } as const;
 
 /** No coercion and no defaults: the body passes unchanged. */
 const compilers = compilersFor(options);
@@ -146,36 +148,25 @@ function compiledOnce<T>(compiler: Ajv, schema: object): () => ValidateFunction<
   };
 }
 
+/** One for each place: what is wrong with a field after its first error does not matter until that is corrected. */
 function fieldsOf({ errors }: ValidateFunction): InvalidField[] {
-  // An invalid member name is reported once, for the object that has it.
-  const places = (errors ?? []).filter(({ propertyName }) => propertyName === undefined);
-  return places.slice(0, fieldsMax).map(fieldOf);
+  const fields = new Map<string, InvalidField>();
+  for (const error of errors ?? []) {
+    // An invalid member name is reported once, for the object that has it.
+    if (error.propertyName !== undefined) continue;
+    const field = fieldOf(error);
+    if (!fields.has(field.pointer)) fields.set(field.pointer, field);
+    if (fields.size === fieldsMax) break;
+  }
+  return [...fields.values()];
 }
 
 function fieldOf(error: ErrorObject): InvalidField {
-  const { params, keyword } = error;
+  const { params } = error;
   const member: string | undefined = params.missingProperty ?? params.additionalProperty;
   const path = member === undefined ? error.instancePath : `${error.instancePath}/${escaped(member)}`;
   const pointer = path.slice(0, pointerCharacters);
-  return { name: indexedPath(pointer), pointer, message: messageOf(keyword, params, error.message) };
-}
-
-function messageOf(keyword: string, params: ErrorObject['params'], otherwise = 'is not valid'): string {
-  if (keyword === 'required') return 'is required';
-  if (keyword === 'additionalProperties') return 'is not a known field';
-  if (keyword === 'propertyNames') return 'has a member whose name is too long';
-  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`;
-  return otherwise;
+  return { name: placeOf(pointer), pointer, message: messageOf(error) };
 }
 
 const escaped = (member: string): string => member.replaceAll('~', '~0').replaceAll('/', '~1');
-
-/** Converts `/records/0/value` to `records[0].value`, the upstream's notation. */
-function indexedPath(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .map((part, index) => (/^\d+$/.test(part) ? `[${part}]` : index === 0 ? part : `.${part}`))
-    .join('');
-}

@@ -106,7 +106,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await page.keyboard.press('Control+Enter');
     await waitForFocus(reasons);
     await expectAccessible(page);
-    await reasons.getByRole('button', { name: 'nodePools/0/minimum' }).press('Enter');
+    await reasons.getByRole('button', { name: 'nodePools[0].minimum' }).press('Enter');
 
     const minimum = page.getByLabel('Minimum (nodes)');
     await waitForFocus(minimum);

@@ -1,3 +1,4 @@
+import { placeOf } from '@corral/contracts';
 import type { Printer } from '../output/printer.js';
 import { printable } from '../output/table.js';
 import type { PlannedChange } from './planned-change.js';
@@ -36,7 +37,7 @@ export function clusterPlanText({ document, current, plan }: PlannedChange, styl
 }
 
 const fieldText = ({ pointer, from, to }: ClusterPlan['changes'][number]): string =>
-  `${pointer.replace(/^\//, '').replaceAll('/', '.')}: ${valueText(from)} → ${valueText(to)}`;
+  `${placeOf(pointer)}: ${valueText(from)} → ${valueText(to)}`;
 
 /** A deletion or a change of nodes, in a line. */
 export function effectText(effect: Effect, style: Style): string {

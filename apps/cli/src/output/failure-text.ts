@@ -1,4 +1,5 @@
 import type { CorralError } from '@corral/client';
+import { placeOf } from '@corral/contracts';
 import type { ExitReason } from '../exit-codes.js';
 
 /** How a command ends that an API refused, or that got no answer. */
@@ -15,7 +16,7 @@ const FIELDS_SHOWN = 5;
 
 /** Everything that a person needs to know, in one line. */
 export function failureText({ detail, errors, code, status, requestId, retryAfterMs }: CorralError): string {
-  const sentences = errors.map((error) => error.detail ?? [namesOf(error.pointer), error.message].join(' ').trim());
+  const sentences = errors.map((error) => error.detail ?? [placeOf(error.pointer), error.message].join(' ').trim());
   const news = [...new Set(sentences)].filter((sentence) => !detail.includes(sentence));
   const shown = news.slice(0, FIELDS_SHOWN).map((sentence) => ` ${sentence.replace(/\.?$/, '.')}`);
   const more = news.length > FIELDS_SHOWN ? ` And ${news.length - FIELDS_SHOWN} more.` : '';
@@ -24,6 +25,3 @@ export function failureText({ detail, errors, code, status, requestId, retryAfte
   const marks = [code, ...(requestId === null ? [] : [`request ${requestId}`])].join(', ');
   return `${detail}${shown.join('')}${more}${wait}${what} (${marks})`;
 }
-
-/** `/records/0/value` as people write it. */
-const namesOf = (pointer: string): string => pointer.replace(/^\//, '').replaceAll('/', '.');

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, aCluster, aClusterSpec, aPool, NOW } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
 import { pointersInCluster } from '../node-pools/pool-spec.js';
+import type { Problem } from '../problem.js';
 import { type CatalogueContext, type CurrentCluster, checkCatalogue, needsCatalogue } from './catalogue-rules.js';
 
 const context = (more: Partial<CatalogueContext> = {}): CatalogueContext => ({
@@ -148,5 +149,77 @@ describe('checks against the catalogue', () => {
       '/spec/nodePools',
     ]);
     expect(refused(started(withPool({ maximum: 9 })), withPool({ maximum: 8 }), { catalogue })).toBeNull();
+  });
+});
+
+describe('a refusal', () => {
+  const detailOf = (current: CurrentCluster | null, desired: Partial<ClusterSpec>): string => {
+    try {
+      checkCatalogue(current, aClusterSpec(desired), context());
+      return 'accepted';
+    } catch (error) {
+      return (error as Problem).detail;
+    }
+  };
+  const version = (kubernetesVersion: string) => ({ kubernetesVersion });
+  const runs133 = started({ kubernetesVersion: '1.33.4' });
+
+  it.each<[string, CurrentCluster | null, Partial<ClusterSpec>, string]>([
+    [
+      'of a minor version that has only previews',
+      null,
+      version('1.35'),
+      'spec.kubernetesVersion must be a full version, because there are only previews of 1.35: 1.35.0.',
+    ],
+    [
+      'of an unknown version',
+      null,
+      version('1.30'),
+      'spec.kubernetesVersion must be an available version: 1.34.2, 1.33.10, 1.33.4, 1.32.8; or a preview: 1.35.0, 1.33.11.',
+    ],
+    [
+      'of an unknown version of a cluster',
+      runs133,
+      version('1.34.9'),
+      'spec.kubernetesVersion must be an available version: 1.34.2, 1.33.10, 1.33.4; or a preview: 1.33.11.',
+    ],
+    [
+      'of an unknown machine type',
+      null,
+      withPool({ machineType: 'm5.large' }),
+      'spec.nodePools[0].machineType must be an available machine type: cpx31, cpx51.',
+    ],
+    [
+      'of an image that the machine cannot run',
+      null,
+      withPool({ image: { name: 'flatcar' } }),
+      'spec.nodePools[0].image.name must be an available image that cpx31 can run: ubuntu.',
+    ],
+  ])('%s says what is accepted', (_what, current, desired, detail) => {
+    expect(detailOf(current, desired)).toBe(detail);
+  });
+
+  it.each<[string, CurrentCluster | null, Partial<ClusterSpec>, (value: string) => Partial<ClusterSpec>]>([
+    ['a minor version of previews', null, version('1.35'), version],
+    ['an unknown version', null, version('9.9'), version],
+    ['an unknown version of a cluster', runs133, version('1.33.7'), version],
+    ['a region', null, { region: 'ash' }, (region) => ({ region })],
+    ['a machine type', null, withPool({ machineType: 'x' }), (machineType) => withPool({ machineType })],
+    ['an image', null, withPool({ image: { name: 'x' } }), (name) => withPool({ image: { name } })],
+    [
+      'an image version',
+      null,
+      withPool({ image: { name: 'ubuntu', version: '1' } }),
+      (at) => withPool({ image: { name: 'ubuntu', version: at } }),
+    ],
+  ])('of %s names only values that are accepted', (_what, current, desired, withValue) => {
+    const named = detailOf(current, desired)
+      .replace(/\.$/, '')
+      .replace(/^[^:]*: |^.* must be one of /, '')
+      .split(/, |; or a preview: /);
+
+    expect(named.map((value) => [value, detailOf(current, withValue(value))])).toEqual(
+      named.map((value) => [value, 'accepted']),
+    );
   });
 });

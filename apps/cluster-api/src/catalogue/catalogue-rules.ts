@@ -1,11 +1,18 @@
 import { isManaged } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
-import { type CloudProfile, type GardenFeature, type MachineType, usableVersions } from '@corral/garden';
+import type { CatalogueVersion, CloudProfile, GardenFeature, MachineType } from '@corral/garden';
 import semver from 'semver';
 import type { ClusterRecord } from '../clusters/record.js';
 import { hasWorkers, nodesMaxOf, type PoolPointers } from '../node-pools/pool-spec.js';
 import { checkAll, invalidField, unsupportedByGarden } from '../problem.js';
-import { isAvailableIn, offeredImageVersions, offeredMachines, resolveVersion, runsOn } from './offers.js';
+import {
+  isAvailableIn,
+  offeredImageVersions,
+  offeredMachines,
+  offeredVersions,
+  resolveVersion,
+  runsOn,
+} from './offers.js';
 
 export interface CatalogueContext {
   readonly catalogue: CloudProfile;
@@ -107,14 +114,29 @@ function checkVersion(
 ): void {
   const pointer = '/spec/kubernetesVersion';
   const resolved = resolveVersion(kubernetesVersion, catalogue.kubernetesVersions, now);
+  const obstacleTo = (version: string) =>
+    current?.pinnedVersion ? upgradeObstacle(current.pinnedVersion, version) : null;
   if (resolved === null) {
-    const offered = listed(usableVersions(catalogue.kubernetesVersions, now));
-    throw invalidField('unsupported_version', pointer, `must be an available version: ${offered}`);
+    const offered = offeredVersions(catalogue, now).filter(({ version }) => obstacleTo(version) === null);
+    throw invalidField('unsupported_version', pointer, choiceOfVersions(kubernetesVersion, offered));
   }
-  if (!current?.pinnedVersion) return;
-  const obstacle = upgradeObstacle(current.pinnedVersion, resolved);
+  const obstacle = obstacleTo(resolved);
   if (obstacle !== null) throw invalidField('unsupported_version', pointer, obstacle);
 }
+
+/** @returns the end of an error message that names only versions that would be accepted as they are written there */
+function choiceOfVersions(declared: string, offered: readonly CatalogueVersion[]): string {
+  const previews = offered.filter(isPreview).map(({ version }) => version);
+  const ofMinor = previews.filter((version) => version.startsWith(`${declared}.`));
+  if (ofMinor.length > 0) {
+    return `must be a full version, because there are only previews of ${declared}: ${listed(ofMinor)}`;
+  }
+  const released = offered.filter((each) => !isPreview(each)).map(({ version }) => version);
+  const more = previews.length === 0 ? '' : `; or a preview: ${listed(previews)}`;
+  return `must be an available version: ${listed(released)}${more}`;
+}
+
+const isPreview = ({ classification }: CatalogueVersion): boolean => classification === 'preview';
 
 function checkMachine(pool: NodePoolSpec, place: string, region: string, context: CatalogueContext): void {
   const { catalogue, features } = context;
@@ -122,7 +144,7 @@ function checkMachine(pool: NodePoolSpec, place: string, region: string, context
   const offered = offeredMachines(catalogue, features);
   const machine = catalogue.machineTypes.find(({ name }) => name === pool.machineType);
   if (machine === undefined || !machine.usable) {
-    const names = listed(offered.map(({ name }) => name));
+    const names = listed(offered.filter((each) => isAvailableIn(region, each, catalogue)).map(({ name }) => name));
     throw invalidField('invalid_node_pool', pointer, `must be an available machine type: ${names}`);
   }
   if (!offered.includes(machine)) {
@@ -145,21 +167,21 @@ function checkImage(
   { catalogue, now }: CatalogueContext,
 ): void {
   if (image.name === undefined) return;
-  const offered = catalogue.images.find(({ name }) => name === image.name);
-  if (offered === undefined) {
-    const names = listed(catalogue.images.map(({ name }) => name));
-    throw invalidField('invalid_node_pool', `${place}/image/name`, `must be an available image: ${names}`);
+  const usableOf = (offered: CloudProfile['images'][number] | undefined): string[] =>
+    (offered === undefined ? [] : offeredImageVersions(offered, now))
+      .filter((version) => runsOn(version, machine))
+      .map(({ version }) => version);
+  const usable = usableOf(catalogue.images.find(({ name }) => name === image.name));
+  if (usable.length === 0) {
+    const names = listed(catalogue.images.filter((each) => usableOf(each).length > 0).map(({ name }) => name));
+    const message = `must be an available image that ${machine.name} can run: ${names}`;
+    throw invalidField('invalid_node_pool', `${place}/image/name`, message);
   }
-  const usable = offeredImageVersions(offered, now).filter((version) => runsOn(version, machine));
-  if (usable.some(({ version }) => image.version === undefined || version === image.version)) return;
-  const versions = listed(usable.map(({ version }) => version));
-  if (image.version === undefined) {
-    throw invalidField('invalid_node_pool', `${place}/image/name`, `has no version that ${machine.name} can run`);
-  }
+  if (image.version === undefined || usable.includes(image.version)) return;
   throw invalidField(
     'invalid_node_pool',
     `${place}/image/version`,
-    `must be one that ${machine.name} can run: ${versions}`,
+    `must be one that ${machine.name} can run: ${listed(usable)}`,
   );
 }
 

@@ -21,9 +21,7 @@ export function bodyOf(req: Request, { absent }: { absent?: object } = {}): obje
   });
   const unstorable = findUnstorable(body);
   if (unstorable !== null) {
-    throw new Problem('validation_failed', `${unstorable.pointer || 'The body'} ${unstorable.message}.`, {
-      errors: [unstorable],
-    });
+    throw invalidField('validation_failed', unstorable.pointer, unstorable.message);
   }
   return body;
 }

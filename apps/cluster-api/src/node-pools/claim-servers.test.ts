@@ -173,7 +173,7 @@ describe('claims are refused when too few servers', () => {
         'the cluster shop), 8 (Leaving). Make the pools that use them smaller, or wait until the servers are Ready.',
     );
     expect(messageOf([aServer(7)])).toBe(
-      'spec.nodePools.0.maximum must be at most 1: that is the number of adopted servers of the type cx22 for pooled pools. Adopt more servers, or lower the maximum.',
+      'spec.nodePools[0].maximum must be at most 1: that is the number of adopted servers of the type cx22 for pooled pools. Adopt more servers, or lower the maximum.',
     );
   });
 });

@@ -63,6 +63,6 @@ test('changed fields have their values as text', () => {
   ];
   expect(fieldTextsOf({ ...entry('completed', {}), changes })).toEqual([
     { field: 'region', from: null, to: 'hel1' },
-    { field: 'nodePools/0', from: JSON.stringify({ name: 'a' }, null, 2), to: null },
+    { field: 'nodePools[0]', from: JSON.stringify({ name: 'a' }, null, 2), to: null },
   ]);
 });

@@ -1,4 +1,5 @@
 import type { ClusterSchemas } from '@corral/client';
+import { placeOf } from '@corral/contracts';
 import { contentOf, type SetContent } from '@corral/record-changes';
 import type { Tone } from '../ui/status.js';
 
@@ -48,10 +49,10 @@ export function rrsetChangeOf({ dns, outcome }: AuditEntry): RrsetChange | null 
 const contentOfBody = (body: object | null): SetContent | null =>
   body === null ? null : contentOf({ records: [], ttl: null, labels: {}, ...body });
 
-/** A changed field: `nodePools/0/minimum`, with its values as text; null for an absent value. */
+/** A changed field: `nodePools[0].minimum`, with its values as text; null for an absent value. */
 export function fieldTextsOf({ changes }: AuditEntry): readonly FieldTexts[] {
   return (changes ?? []).map(({ pointer, from, to }) => ({
-    field: pointer.replace(/^\/(spec\/)?/, ''),
+    field: placeOf(pointer).replace(/^spec\./, ''),
     from: from === null ? null : textOf(from),
     to: to === null ? null : textOf(to),
   }));

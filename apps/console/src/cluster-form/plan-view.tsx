@@ -1,4 +1,4 @@
-import type { ChangeEffect, Cost, PoolEffect } from '@corral/contracts';
+import { type ChangeEffect, type Cost, type PoolEffect, placeOf } from '@corral/contracts';
 import type { ReactNode } from 'react';
 import { moneyDifference, moneyRange } from '../ui/money.js';
 import { Status } from '../ui/status.js';
@@ -26,7 +26,7 @@ export function PlanView({ plan, now, former }: PlanViewProps) {
         {changes.map((each) => (
           <li key={each.pointer}>
             {isNew('changes', each) && <strong>New: </strong>}
-            <code>{each.pointer.replace(/^\/spec\//, '')}</code>{' '}
+            <code>{placeOf(each.pointer).replace(/^spec\./, '')}</code>{' '}
             <span className="mono">
               {each.from !== null && each.from !== undefined && <del>{textOf(each.from)}</del>} →{' '}
               {plannedTextOf(each.to, sentAt(plan.spec, each.pointer))}

@@ -1,4 +1,5 @@
 import { type FieldProblem, isCorralError } from '@corral/client';
+import { placeOf } from '@corral/contracts';
 import type { Ref } from 'react';
 import { Failed } from '../ui/states.js';
 import styles from './plan.module.css';
@@ -44,7 +45,7 @@ export function Refusals({ error, onReveal, onRetry, ref }: RefusalsProps) {
 function Refusal({ field, onReveal }: { readonly field: FieldProblem; readonly onReveal?: (pointer: string) => void }) {
   const { pointer, message, detail } = field;
   if (pointer === '') return detail ?? message;
-  const name = pointer.replace(/^\/spec\//, '');
+  const name = placeOf(pointer).replace(/^spec\./, '');
   return (
     <>
       {onReveal === undefined ? (

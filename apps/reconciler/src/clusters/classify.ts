@@ -1,4 +1,4 @@
-import type { ClusterErrorCode } from '@corral/contracts';
+import { type ClusterErrorCode, placeOf } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { fullJitterMs } from '@corral/wire';
 import { VersionUnavailable } from './decide/resolve-version.js';
@@ -52,7 +52,7 @@ const lagTries = 5;
 export function classifyFailure(error: unknown, context: FailureContext): Failure {
   if (error instanceof GardenError) return classifyGardenError(error, context);
   if (error instanceof Unrenderable) {
-    const name = error.pointer.replace(/^\/spec\//, '').replaceAll('/', '.');
+    const name = placeOf(error.pointer).replace(/^spec\./, '');
     return refused([{ pointer: error.pointer, name }], 'refused_by_garden', 'SpecRefused');
   }
   if (error instanceof VersionUnavailable) {

@@ -62,14 +62,14 @@ const cases: Case[] = [
   {
     feature: 'private-nodes',
     declared: { pools: [{ name: 'general', publicIP: false }] },
-    pointer: 'nodePools.0.publicIP',
+    pointer: 'nodePools[0].publicIP',
     written: ({ workers }) => workers[0].providerConfig,
     expected: expect.objectContaining({ kind: 'WorkerConfig', publicIP: false }),
   },
   {
     feature: 'image-options',
     declared: { pools: [{ name: 'general', image: { name: 'ubuntu', hugePages: 2 } }] },
-    pointer: 'nodePools.0.image.hugePages',
+    pointer: 'nodePools[0].image.hugePages',
     written: ({ workers }) => workers[0].machine.image.providerConfig,
     expected: { hugePages: 2 },
   },

@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { parserFor } from '../parser-for.js';
+import { textRules } from '../text-rules.js';
 import { dnsLimits } from './limits.js';
 
 /*
@@ -81,9 +82,7 @@ export const createDemoSchema = {
       type: ['string', 'null'],
       minLength: 1,
       maxLength: dnsLimits.demoNameCharacters,
-      // Excludes control characters, which cannot be stored or could manipulate a terminal. Spelled out, because not
-      // every consumer of the pattern supports named classes.
-      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+      pattern: textRules.shownName.pattern,
       description: 'The label is made from it: lower-case letters, digits and hyphens. If absent, the label is random.',
     },
     ttl: {

@@ -46,7 +46,7 @@ describe('a declared specification', () => {
 
     expect(() => complete({ ...short, nodePools: [aPool({ name: 'a' }), pool] }, null)).toThrow(
       'spec.connectionRef must be set for a new resource; spec.region must be set for a new resource; ' +
-        'spec.nodePools.1.machineType must be set for a new resource',
+        'spec.nodePools[1].machineType must be set for a new resource',
     );
   });
 

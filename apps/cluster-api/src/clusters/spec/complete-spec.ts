@@ -7,6 +7,7 @@ import {
   InvalidBody,
   type NodePoolSpec,
   type NodePoolSpecInput,
+  placeOf,
 } from '@corral/contracts';
 import type { PoolPointers } from '../../node-pools/pool-spec.js';
 import type { ClusterRecord } from '../record.js';
@@ -78,8 +79,5 @@ function completeNetwork(declared: Partial<ClusterNetwork>, present: ClusterNetw
 
 const lacks = (pointers: readonly string[]): InvalidBody =>
   new InvalidBody(
-    pointers.map((pointer) => {
-      const name = pointer.slice(1).replaceAll('/', '.');
-      return { name, pointer, message: 'must be set for a new resource' };
-    }),
+    pointers.map((pointer) => ({ name: placeOf(pointer), pointer, message: 'must be set for a new resource' })),
   );

@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { textRules } from '../../text-rules.js';
 import { asRead, clusterNameSchema, roleSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
 import { exactly, filled, optionalTime, person, time, uuid } from '../schema-parts.js';
@@ -18,7 +19,7 @@ const clusters = {
     type: 'string',
     minLength: 1,
     maxLength: clusterLimits.clusterNameCharacters,
-    pattern: '^\\*?[a-z0-9-]*\\*?$',
+    pattern: textRules.clusterPattern.pattern,
   },
   default: ['*'],
   description:

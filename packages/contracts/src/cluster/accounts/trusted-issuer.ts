@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { textRules } from '../../text-rules.js';
 import { asRead, clusterNameSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
 import { exactly, filled, time, uuid } from '../schema-parts.js';
@@ -16,7 +17,7 @@ const specSchema = {
       type: 'string',
       minLength: 1,
       maxLength: clusterLimits.issuerCharacters,
-      pattern: '^https?://[^\\s?#@]+$',
+      pattern: textRules.issuerUrl.pattern,
       description: 'URL of the issuer, exactly as in the claim `iss`. Its discovery document names its keys.',
     },
     audience: {
@@ -29,7 +30,11 @@ const specSchema = {
       type: 'object',
       required: ['sub'],
       maxProperties: clusterLimits.claimConditions,
-      propertyNames: { type: 'string', maxLength: clusterLimits.claimNameCharacters, pattern: '^[\\w.:/-]+$' },
+      propertyNames: {
+        type: 'string',
+        maxLength: clusterLimits.claimNameCharacters,
+        pattern: textRules.claimName.pattern,
+      },
       properties: { sub: condition },
       additionalProperties: condition,
       description:

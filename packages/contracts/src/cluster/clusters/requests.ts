@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { textRules } from '../../text-rules.js';
 import { clusterLimits, defaultNetwork, nodeCidrs } from '../limits.js';
 import { compared } from '../schema-parts.js';
 import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources, providers, roles } from '../states.js';
@@ -9,27 +10,22 @@ import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources,
  * means absent. A field without a default stays unchanged when absent, because it is fixed or managed elsewhere.
  */
 
-const slug = (characters: number) => ({
-  type: 'string',
-  pattern: `^[a-z0-9]([-a-z0-9]{0,${characters - 2}}[a-z0-9])?$`,
-});
-
 export const clusterNameSchema = {
-  ...slug(clusterLimits.clusterNameCharacters),
   type: 'string',
   maxLength: clusterLimits.clusterNameCharacters,
+  pattern: textRules.name.pattern,
 } as const satisfies JSONSchema;
 
 export const poolNameSchema = {
   type: 'string',
   maxLength: clusterLimits.poolNameCharacters,
-  pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+  pattern: textRules.poolName.pattern,
 } as const satisfies JSONSchema;
 
 export const refSchema = {
-  ...slug(clusterLimits.refCharacters),
   type: 'string',
   maxLength: clusterLimits.refCharacters,
+  pattern: textRules.ref.pattern,
 } as const satisfies JSONSchema;
 
 export const nodePoolSpecSchema = {
@@ -131,7 +127,7 @@ export const clusterSpecSchema = {
     kubernetesVersion: {
       type: 'string',
       maxLength: clusterLimits.kubernetesVersionCharacters,
-      pattern: '^[0-9]+\\.[0-9]+(\\.[0-9]+)?$',
+      pattern: textRules.kubernetesVersion.pattern,
       description: 'A minor or a full version. A minor version is resolved once to a patch version, which then stays.',
     },
     hibernated: { type: 'boolean', description: 'Absent: unchanged; false for a new cluster.' },
@@ -160,6 +156,7 @@ export const connectionSpecSchema = {
       type: 'string',
       minLength: 1,
       maxLength: clusterLimits.connectionNameCharacters,
+      pattern: textRules.shownName.pattern,
       description: 'Display name. Absent: the ref.',
     },
     provider: { enum: providers, description: 'Fixed at creation.' },
@@ -167,7 +164,7 @@ export const connectionSpecSchema = {
       type: 'string',
       minLength: 1,
       maxLength: clusterLimits.tokenCharacters,
-      pattern: '^[\\x21-\\x7e]+$',
+      pattern: textRules.visibleAscii.pattern,
       writeOnly: true,
       description:
         'Token of the cloud project with read and write access. Never returned. Absent: the connection keeps its token.',
@@ -237,13 +234,12 @@ export const kubeconfigRequestSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** Rejects only obvious mistakes. Signing in proves that an address works. */
 export const emailSchema = {
   type: 'string',
   format: 'email',
   minLength: 3,
   maxLength: 254,
-  pattern: '^[^@\\s]+@[^@\\s]+$',
+  pattern: textRules.email.pattern,
 } as const satisfies JSONSchema;
 
 export const devSignInSchema = {

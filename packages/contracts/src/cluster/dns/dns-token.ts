@@ -1,7 +1,8 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { writableTypes } from '../../dns/limits.js';
 import { strictParserFor } from '../../parser-for.js';
-import { timeCharacters, timePattern } from '../../time.js';
+import { textRules } from '../../text-rules.js';
+import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
 import { exactly, filled, optionalTime, person, time, uuid } from '../schema-parts.js';
 
@@ -19,7 +20,7 @@ export const dnsTokenPostSchema = {
     name: {
       type: 'string',
       maxLength: clusterLimits.dnsTokenNameCharacters,
-      pattern: '\\S',
+      pattern: textRules.shownName.pattern,
       description: 'Purpose of the token, shown in lists and the audit log.',
     },
     scopes: {
@@ -49,7 +50,7 @@ export const dnsTokenPostSchema = {
       type: ['string', 'null'],
       format: 'date-time',
       maxLength: timeCharacters,
-      pattern: timePattern,
+      pattern: textRules.time.pattern,
       default: null,
       description: 'When the token expires (RFC 3339). Null: valid until revoked.',
     },

@@ -193,7 +193,7 @@ const requests = {
   MemberChange: memberPutSchema,
   NewInvitation: invitationPostSchema,
   BillingEvent: billingEventSchema,
-  StatedSubscription: billingEventSchema.properties.subscription.anyOf[0],
+  StatedSubscription: billingEventSchema.properties.subscription,
   DevSignIn: devSignInSchema,
 } as const;
 

@@ -1,6 +1,7 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
-import { timeCharacters, timePattern } from '../../time.js';
+import { textRules } from '../../text-rules.js';
+import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
 import { exactly, filled, text, time } from '../schema-parts.js';
 
@@ -40,7 +41,12 @@ export type Subscription = FromSchema<typeof subscriptionSchema>;
 
 const word = { type: 'string', minLength: 1, maxLength: clusterLimits.subscriptionTextCharacters } as const;
 const phrase = { type: 'string', maxLength: clusterLimits.subscriptionTextCharacters } as const;
-const moment = { type: 'string', format: 'date-time', maxLength: timeCharacters, pattern: timePattern } as const;
+const moment = {
+  type: 'string',
+  format: 'date-time',
+  maxLength: timeCharacters,
+  pattern: textRules.time.pattern,
+} as const;
 
 /** Like `exactly`, but accepts unlisted members. */
 function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {
@@ -83,15 +89,17 @@ export const billingEventSchema = {
         'Time of this state by the clock of the billing system. States older than the known one are ignored.',
     },
     team: {
+      type: ['string', 'integer'],
+      minLength: 1,
+      maxLength: 63,
+      minimum: 1,
+      maximum: 2_147_483_647,
       description: 'Slug or number of the team.',
-      anyOf: [
-        { type: 'string', minLength: 1, maxLength: 63 },
-        { type: 'integer', minimum: 1, maximum: 2_147_483_647 },
-      ],
     },
     subscription: {
+      ...statedSubscriptionSchema,
+      type: ['object', 'null'],
       description: 'The current subscription; null when the team no longer has one.',
-      anyOf: [statedSubscriptionSchema, { type: 'null' }],
     },
     active: {
       ...flag,

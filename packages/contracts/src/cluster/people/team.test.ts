@@ -52,7 +52,7 @@ describe('the address of an invitation', () => {
 });
 
 describe('the name of a team', () => {
-  it.each(['Rockets', ' x ', '火箭', '👩‍🚀 crew', 'a'.repeat(100)])('may be %j', (name) => {
+  it.each(['Rockets', ' x ', '火箭', '👩‍🚀 crew', '❤️‍🔥', 'می‌خواهم', 'क्‍ष', 'a'.repeat(100)])('may be %j', (name) => {
     expect(parseTeamPut({ name })).toEqual({ name });
   });
 
@@ -67,6 +67,17 @@ describe('the name of a team', () => {
     'a\u0085b',
     'a\u2028b',
     'a\u2029b',
+    'a\u202eb',
+    'a\u2066b\u2069',
+    'a\u200eb',
+    'a\u200bb',
+    'a\u200db',
+    'aé\u200d',
+    '\u200c火',
+    'a\u2060b',
+    'a\u00adb',
+    '\ufeffa',
+    '\u3164',
     'a'.repeat(101),
     1,
     null,

@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { textRules } from '../../text-rules.js';
 import { roleSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
 import { compared, email, exactly, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
@@ -83,15 +84,6 @@ export const teamSchema = exactly({
   has_active_subscription: { type: 'boolean' },
 });
 
-/**
- * Characters that end a line or cannot be displayed. Spelled out because not every consumer of the pattern supports
- * named classes.
- */
-const unprintable = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
-const blank = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\ufeff';
-/** Text for one line of a mail or list: at least one visible character and no control characters. */
-const line = `^[${blank}]*[^${blank}${unprintable}][^${unprintable}]*$`;
-
 const readOnly = {
   ...compared,
   readOnly: true,
@@ -103,7 +95,7 @@ export const teamPutSchema = {
   additionalProperties: false,
   required: ['name'],
   properties: {
-    name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: line },
+    name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: textRules.shownName.pattern },
     slug: {
       type: 'string',
       maxLength: clusterLimits.teamNameCharacters,
@@ -119,13 +111,12 @@ export const teamPutSchema = {
   },
 } as const;
 
-/** Stricter than `emailSchema`: exactly one address in a domain, which every mail server and address list reads alike. */
+/** Stricter than `emailSchema`. */
 export const mailAddressSchema = {
   type: 'string',
   format: 'email',
   maxLength: 254,
-  pattern:
-    "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$",
+  pattern: textRules.mailAddress.pattern,
 } as const satisfies JSONSchema;
 
 export const invitationPostSchema = {

@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { textRules } from '../../text-rules.js';
 import { clusterBodyLimits } from '../limits.js';
 import { filled } from '../schema-parts.js';
 
@@ -40,8 +41,7 @@ export const tokenPostSchema = {
       type: 'string',
       minLength: 43,
       maxLength: 128,
-      // RFC 7636 section 4.1.
-      pattern: '^[A-Za-z0-9._~-]{43,128}$',
+      pattern: textRules.codeVerifier.pattern,
       description: 'With `authorization_code`: the text whose SHA-256 was `code_challenge`.',
     },
     audience: { ...short, description: 'Of an exchange: `{team}/{service account}`, such as `acme/ci`.' },

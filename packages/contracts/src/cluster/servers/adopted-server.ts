@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { textRules } from '../../text-rules.js';
 import { refSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
 import { compared, exactly, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
@@ -14,7 +15,12 @@ const serverIdSchema = {
     'adopted servers of the team.',
 } as const satisfies JSONSchema;
 
-const name = { type: 'string', minLength: 1, maxLength: clusterLimits.serverWordCharacters } as const;
+const name = {
+  type: 'string',
+  minLength: 1,
+  maxLength: clusterLimits.serverWordCharacters,
+  pattern: textRules.shownName.pattern,
+} as const;
 
 const serverSpec = {
   serverID: serverIdSchema,
