@@ -1,4 +1,11 @@
-import { type InvalidBody, type ProblemCode, placeOf, problemCodes, type TokenError } from '@corral/contracts';
+import {
+  type InvalidBody,
+  type ProblemCode,
+  placeOf,
+  problemCodes,
+  type TextRule,
+  type TokenError,
+} from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 
 /** An invalid field of a request. `message` continues a sentence after the field's name, without a full stop. */
@@ -75,6 +82,10 @@ const sentenceOf = (pointer: string, message: string): string => `${placeOf(poin
 export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>
   new Problem(code, sentenceOf(pointer, message), { errors: [{ pointer, message }] });
 
+/** The path names something to declare that cannot have this name. */
+export const badNameInPath = (what: string, { must }: TextRule): Problem =>
+  invalidField('validation_failed', '', `needs another name of the ${what} in its path, which ${must}`);
+
 /** A body that does not match its schema. */
 export function problemOfBody({ message, fields }: InvalidBody): Problem {
   const errors = fields.map(({ pointer, message: wrong }) => ({ pointer, message: wrong }));
@@ -133,8 +144,12 @@ export function combined(first: Problem, others: readonly Problem[]): Problem {
   });
 }
 
-/** A field that cannot change is only reported as such: whether its new value would be valid does not matter. */
+/**
+ * Each sentence once. A field that cannot change is only reported as such: whether its new value would be valid does not
+ * matter.
+ */
 function withoutRepeats(errors: readonly Required<InvalidPlace>[]): Required<InvalidPlace>[] {
   const fixed = new Set(errors.filter(({ code }) => code === 'immutable_field').map(({ pointer }) => pointer));
-  return errors.filter(({ pointer, code }) => code === 'immutable_field' || !fixed.has(pointer));
+  const left = errors.filter(({ pointer, code }) => code === 'immutable_field' || !fixed.has(pointer));
+  return [...new Map(left.map((error) => [`${error.pointer} ${error.message}`, error])).values()];
 }

@@ -42,7 +42,10 @@ export const textRules = {
   },
   visibleAscii: { pattern: '^[\\x21-\\x7e]+$', must: 'must consist of visible ASCII characters, without spaces' },
   /** Rejects only obvious mistakes. Signing in proves that an address works. */
-  email: { pattern: '^[^@\\s]+@[^@\\s]+$', must: 'must be an e-mail address such as ada@example.com' },
+  email: {
+    pattern: `^[^@\\s${hidden}]+@[^@\\s${hidden}]+$`,
+    must: 'must be an e-mail address such as ada@example.com',
+  },
   /** Exactly one address in a domain, which every mail server and address list reads alike. */
   mailAddress: {
     pattern:

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { isShownName, shownNameOf, textRules } from '@corral/contracts';
 import { OperatorError } from '../operator-error.js';
 
 const CHARACTERS_MAX = 100;
@@ -7,13 +8,13 @@ const CHARACTERS_MAX = 100;
  * Who acts, for the audit log: `--as`, else `CORRAL_OPERATOR`, else the user of the operating system. An image has no user
  * names, so there it is the number of the user.
  *
- * @throws OperatorError when a given name is empty, longer than 100 characters, or has control characters
+ * @throws OperatorError when a given name is empty, longer than 100 characters, or not one that people can read
  */
 export function operatorName(given: string | undefined, env: NodeJS.ProcessEnv): string {
   const name = (given ?? (env.CORRAL_OPERATOR?.trim() || userOfSystem())).trim();
-  if (name === '' || name.length > CHARACTERS_MAX || /\p{Cc}/u.test(name)) {
+  if (name.length > CHARACTERS_MAX || !isShownName(name)) {
     throw new OperatorError(
-      `The name of the operator (--as, CORRAL_OPERATOR) must have 1 to ${CHARACTERS_MAX} characters and no control characters.`,
+      `The name of the operator (--as, CORRAL_OPERATOR) ${textRules.shownName.must}, and at most ${CHARACTERS_MAX} characters.`,
     );
   }
   return name;
@@ -21,11 +22,7 @@ export function operatorName(given: string | undefined, env: NodeJS.ProcessEnv):
 
 function userOfSystem(): string {
   try {
-    return (
-      userInfo()
-        .username.replace(/\p{Cc}/gu, '')
-        .slice(0, CHARACTERS_MAX) || 'unknown'
-    );
+    return shownNameOf(userInfo().username, CHARACTERS_MAX) || 'unknown';
   } catch {
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }

@@ -8,13 +8,14 @@ import {
   parseAccountTokenPost,
   parseServiceAccountPut,
   type ServiceAccountBody,
+  textRules,
 } from '@corral/contracts';
 import type { Request, RequestHandler } from 'express';
 import type { Caller } from '../changes/caller.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { personCallerOf } from '../http/caller.js';
 import { isId } from '../paging.js';
-import { invalidField, notFound } from '../problem.js';
+import { badNameInPath, notFound } from '../problem.js';
 import type { AccountRecord, AccountService, AccountStore, AccountTokenRecord } from './accounts.js';
 import { found } from './accounts.js';
 
@@ -39,7 +40,7 @@ export function accountRoutes({ accounts, store }: AccountRoutesDeps) {
       const caller = personCallerOf(res);
       const name = req.params.account as string;
       const { spec, metadata } = parseServiceAccountPut(bodyOf(req));
-      if (!isClusterName(name)) throw invalidField('validation_failed', '', 'has no valid account name in its path');
+      if (!isClusterName(name)) throw badNameInPath('service account', textRules.name);
       checkNamed('name', metadata?.name, name);
       const { account, isNew } = await accounts.put(caller, name, spec);
       if (isNew) res.location(`/api/v1/teams/${caller.team.slug}/service-accounts/${name}/`);

@@ -4,12 +4,13 @@ import {
   isClusterName,
   parseTrustedIssuerPut,
   type TrustedIssuerBody,
+  textRules,
 } from '@corral/contracts';
 import type { Request, RequestHandler } from 'express';
 import type { Caller } from '../changes/caller.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { personCallerOf } from '../http/caller.js';
-import { invalidField, notFound } from '../problem.js';
+import { badNameInPath, notFound } from '../problem.js';
 import { found } from './accounts.js';
 import type { IssuerService, IssuerStore, TrustedIssuerRecord } from './trusted-issuers.js';
 
@@ -34,7 +35,7 @@ export function trustedIssuerRoutes({ issuers, store }: TrustedIssuerRoutesDeps)
       const caller = personCallerOf(res);
       const name = req.params.issuer as string;
       const { spec, metadata } = parseTrustedIssuerPut(bodyOf(req));
-      if (!isClusterName(name)) throw invalidField('validation_failed', '', 'has no valid issuer name in its path');
+      if (!isClusterName(name)) throw badNameInPath('trusted issuer', textRules.name);
       checkNamed('name', metadata?.name, name);
       const { issuer, isNew } = await issuers.put(caller, name, spec);
       if (isNew) res.location(`/api/v1/teams/${caller.team.slug}/trusted-issuers/${name}/`);

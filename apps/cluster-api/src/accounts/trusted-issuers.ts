@@ -1,4 +1,4 @@
-import { clusterLimits, type TrustedIssuerSpec } from '@corral/contracts';
+import { clusterLimits, type TrustedIssuerSpec, textRules } from '@corral/contracts';
 import type { PersonCaller } from '../changes/caller.js';
 import { invalidField, Problem } from '../problem.js';
 import { type AccountRecord, found } from './accounts.js';
@@ -68,7 +68,7 @@ export const issuerService = ({ store, refusalOfUrl }: IssuerServiceDeps) => ({
 
 /** @throws Problem `validation_failed` */
 function checkSpec({ issuer, claims }: TrustedIssuerSpec, refusalOfUrl: IssuerServiceDeps['refusalOfUrl']): void {
-  const refusal = URL.canParse(issuer) ? refusalOfUrl(new URL(issuer)) : 'is not a URL';
+  const refusal = URL.canParse(issuer) ? refusalOfUrl(new URL(issuer)) : textRules.issuerUrl.must;
   if (refusal !== null) throw invalidField('validation_failed', '/spec/issuer', refusal);
   const fault = faultOfConditions(issuer, claims);
   if (fault !== null) {

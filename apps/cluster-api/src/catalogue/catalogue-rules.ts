@@ -177,7 +177,7 @@ function checkImage(
     const message = `must be an available image that ${machine.name} can run: ${names}`;
     throw invalidField('invalid_node_pool', `${place}/image/name`, message);
   }
-  if (image.version === undefined || usable.includes(image.version)) return;
+  if (image.version === undefined || usable.some((version) => version === image.version)) return;
   throw invalidField(
     'invalid_node_pool',
     `${place}/image/version`,

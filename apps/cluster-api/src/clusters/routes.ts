@@ -1,5 +1,5 @@
 import { costDifferenceOf, costOf } from '@corral/cluster-data';
-import { type ClusterOperationId, type ClusterPhase, isClusterName } from '@corral/contracts';
+import { type ClusterOperationId, type ClusterPhase, isClusterName, textRules } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { clustersOf } from '../changes/caller.js';
@@ -12,7 +12,7 @@ import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging, purposeOf } from '../http/query.js';
 import { operationBody, operationUrl } from '../operations/body.js';
 import { pageOf } from '../paging.js';
-import { notFound, Problem } from '../problem.js';
+import { badNameInPath, notFound } from '../problem.js';
 import { clusterBody } from './body.js';
 import type { SpecChangeOutcome } from './change-spec.js';
 import type { ClusterService } from './clusters.js';
@@ -86,7 +86,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     async putCluster(req, res) {
       const body = bodyOf(req) as { readonly metadata?: { readonly name?: unknown } | null };
       const name = req.params.name as string;
-      if (!isClusterName(name)) throw badName();
+      if (!isClusterName(name)) throw badNameInPath('cluster', textRules.name);
       checkNamed('name', body.metadata?.name, name);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
       sendOutcome(res, await clusters.declare(callerOf(res), name, body, options));
@@ -137,10 +137,3 @@ function hibernationOf(req: Request) {
 }
 
 const keyedOptionsOf = (req: Request) => ({ preconditions: preconditionsOf(req), keyed: idempotencyKeyOf(req) });
-
-const badName = (): Problem =>
-  new Problem(
-    'validation_failed',
-    'The path contains no valid cluster name: 1 to 63 characters of a-z, 0-9 and hyphens, without a hyphen at either end.',
-    { errors: [{ pointer: '', message: 'has no valid cluster name in its path' }] },
-  );

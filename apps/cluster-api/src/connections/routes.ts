@@ -4,6 +4,7 @@ import {
   isConnectionRef,
   parseConnectionPost,
   parseConnectionPut,
+  textRules,
 } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
@@ -13,7 +14,7 @@ import { callerOf } from '../http/caller.js';
 import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { operationBody, operationUrl } from '../operations/body.js';
-import { invalidField, notFound } from '../problem.js';
+import { badNameInPath, notFound } from '../problem.js';
 import type { ConnectionRecord } from './body.js';
 import { connectionBody, connectionTagOf } from './body.js';
 import type { ConnectionService } from './connections.js';
@@ -63,13 +64,7 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const caller = callerOf(res);
       const ref = refOf(req);
       const { spec, metadata } = parseConnectionPut(bodyOf(req));
-      if (!isConnectionRef(ref)) {
-        throw invalidField(
-          'validation_failed',
-          '',
-          'must name a ref of 1 to 40 characters of a-z, 0-9 and hyphens, without a hyphen at either end',
-        );
-      }
+      if (!isConnectionRef(ref)) throw badNameInPath('connection', textRules.ref);
       checkNamed('ref', metadata?.ref, ref);
       const { connection, isNew } = await connections.declare(caller, ref, spec, preconditionsOf(req));
       if (isNew) sendCreated(res, connection);

@@ -28,7 +28,7 @@ export function checkQuery(route: ClusterRoute): RequestHandler {
 const unknownParameter = ({ method }: ClusterRoute, name: string): string =>
   name === 'dryRun' && method !== 'get'
     ? 'is not supported by this request: it has no dry run, and nothing was changed'
-    : 'is not a known parameter';
+    : 'is not a known parameter: check its spelling, or leave it out';
 
 function problemOf(parameter: ClusterQueryParameter, texts: readonly string[]): string | null {
   if (texts.length > 1 && !parameter.isRepeatable) return 'must be given only once';
@@ -41,9 +41,9 @@ function problemOf(parameter: ClusterQueryParameter, texts: readonly string[]): 
 }
 
 function problemOfValue({ type, values }: ClusterQueryParameter, text: string): string | null {
-  if (text.includes('\0')) return 'contains a character that is not allowed';
+  if (text.includes('\0')) return 'must not contain the character NUL';
   if (type === 'boolean' && text !== 'true' && text !== 'false') return 'must be true or false';
-  if (type === 'integer' && !/^\d{1,9}$/.test(text)) return 'must be a whole number';
+  if (type === 'integer' && !/^\d{1,9}$/.test(text)) return 'must be a whole number of at most 9 digits';
   if (type === 'time' && parseTime(text) === null) return 'must be a time such as 2026-11-21T12:00:00Z';
   if (values !== undefined && !values.includes(text)) return `must be one of ${values.join(', ')}`;
   return null;

@@ -15,13 +15,15 @@ export function findUnstorable(body: unknown): UnstorableValue | null {
   for (let place = left.pop(); place !== undefined; place = left.pop()) {
     const { value, pointer } = place;
     if (typeof value === 'string' && !isText(value))
-      return { pointer, message: 'contains a character that is not allowed' };
-    if (typeof value === 'number' && !Number.isFinite(value))
-      return { pointer, message: 'is a number that is too large' };
+      return { pointer, message: 'must not contain the character NUL or half of a surrogate pair' };
+    if (typeof value === 'number' && !Number.isFinite(value)) return { pointer, message: 'must be a smaller number' };
     if (typeof value !== 'object' || value === null) continue;
     for (const [name, member] of Object.entries(value)) {
       if (!isText(name))
-        return { pointer, message: 'has a member whose name contains a character that is not allowed' };
+        return {
+          pointer,
+          message: 'must not have a member whose name contains the character NUL or half of a surrogate pair',
+        };
       left.push({ value: member, pointer: `${pointer}/${escaped(name)}` });
     }
   }

@@ -6,6 +6,7 @@ import {
   type NodePool,
   type NodePoolSpec,
   parseNodePoolPut,
+  textRules,
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
@@ -20,7 +21,7 @@ import { preconditionsOf } from '../http/conditional-requests.js';
 import { parsePaging, purposeOf } from '../http/query.js';
 import { operationUrl } from '../operations/body.js';
 import { pageOf } from '../paging.js';
-import { notFound, Problem } from '../problem.js';
+import { badNameInPath, notFound } from '../problem.js';
 import { nodePoolBody, nodePoolOf } from './body.js';
 import type { NodePoolService } from './node-pools.js';
 import { findPool } from './pool-spec.js';
@@ -69,7 +70,7 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
     async putNodePool(req, res) {
       const { spec } = parseNodePoolPut(bodyOf(req));
       const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
-      if (!isPoolName(name.pool)) throw badName();
+      if (!isPoolName(name.pool)) throw badNameInPath('node pool', textRules.poolName);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
       const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
       if (outcome.kind === 'dryRun') {
@@ -111,10 +112,3 @@ function dryRunBody(
   const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
   return { dryRun: true, resource, cost, costDifference, changes, effects };
 }
-
-const badName = (): Problem =>
-  new Problem(
-    'validation_failed',
-    'The path contains no valid node pool name: 1 to 50 characters of a-z, 0-9 and hyphens, without a hyphen at either end.',
-    { errors: [{ pointer: '', message: 'has no valid pool name in its path' }] },
-  );

@@ -65,7 +65,8 @@ export function parseAuthorizationRequest(query: URLSearchParams): Authorization
     return text;
   };
   const redirectUri = read('redirect_uri');
-  if (!URL.canParse(redirectUri)) throw invalidField('validation_failed', '/query/redirect_uri', 'has no valid port');
+  if (!URL.canParse(redirectUri))
+    throw invalidField('validation_failed', '/query/redirect_uri', 'must have a port from 1 to 65535');
   return {
     redirectUri,
     codeChallenge: read('code_challenge'),

@@ -177,7 +177,11 @@ const absentFromProject = (): Problem =>
   new Problem('not_found', 'The connection’s cloud project has no server with this number. Check the number.');
 
 const notInProject = (): Problem =>
-  invalidField('validation_failed', '/spec/serverID', 'is not a server of the connection’s cloud project');
+  invalidField(
+    'validation_failed',
+    '/spec/serverID',
+    'is not a server of the connection’s cloud project. Check the number and the connection',
+  );
 
 /** A server with an intent always has an operation: both are written together. */
 const underWay = (server: AdoptedServerRecord): ServerOutcome => ({

@@ -65,7 +65,8 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
       if (isDeepStrictEqual({ ...server.spec }, { ...spec })) return { kind: 'under way', server };
       throw underWay(
         server,
-        'The server is being adopted with another specification. Wait until the adoption has finished.',
+        `The server is being adopted with another specification: ${differences(spec, server.spec).join(', ')}. ` +
+          'Wait until the adoption has finished.',
       );
     case 'Ready':
       throw new Problem('server_claimed', 'The server is already adopted. Deregister it before you adopt it again.');
@@ -137,13 +138,29 @@ const claimedByPool = ({ cluster, nodePool }: NonNullable<AdoptedServerRecord['c
  * @throws Problem `validation_failed`
  */
 export function checkMatchesServer(spec: AdoptedServerSpec, found: ServerReading): void {
-  const errors = (['serverType', 'location', 'architecture'] as const)
-    .filter((field) => spec[field] !== found[field])
-    .map((field) => ({ pointer: `/spec/${field}`, message: `is ${found[field]} for this server` }));
-  if (errors.length === 0) return;
-  const detail = `The server ${spec.serverID} does not match the specification. Check that it is the server that you mean.`;
+  const { serverType, location, architecture } = found;
+  const real = { serverType, location, architecture };
+  const wrong = differingFields(spec, real);
+  if (wrong.length === 0) return;
+  const detail =
+    `The server ${spec.serverID} does not match the specification: ${differences(spec, real).join(', ')}. ` +
+    'Check that it is the server that you mean.';
+  const errors = wrong.map((field) => ({ pointer: `/spec/${field}`, message: `is ${real[field]} for this server` }));
   throw new Problem('validation_failed', detail, { errors });
 }
+
+type ServerField = keyof AdoptedServerSpec;
+
+const differingFields = <F extends ServerField>(
+  spec: Readonly<Record<ServerField, unknown>>,
+  real: Readonly<Record<F, unknown>>,
+): F[] => (Object.keys(real) as F[]).filter((field) => spec[field] !== real[field]);
+
+/** Such as `location is fsn1, not hel1`. */
+const differences = <F extends ServerField>(
+  spec: Readonly<Record<ServerField, unknown>>,
+  real: Readonly<Record<F, unknown>>,
+): string[] => differingFields(spec, real).map((field) => `${field} is ${real[field]}, not ${spec[field]}`);
 
 /**
  * Checks that the server's labels show no other owner.

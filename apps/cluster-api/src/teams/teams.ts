@@ -1,5 +1,5 @@
 import type { FormerMemberDnsToken } from '@corral/auth';
-import type { DnsTokenHandling, MemberPut, TeamPut } from '@corral/contracts';
+import { type DnsTokenHandling, type MemberPut, readsAsForeignSlug, type TeamPut } from '@corral/contracts';
 import canonicalize from 'canonicalize';
 import type { PersonCaller } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
@@ -21,7 +21,8 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
   /**
    * Renames the team.
    *
-   * @throws Problem `precondition_failed`, `immutable_field` for any other changed field
+   * @throws Problem `precondition_failed`, `validation_failed` for a name that reads as the slug of another team, `immutable_field`
+   *   for any other changed field
    */
   rename: (caller: PersonCaller, put: TeamPut, preconditions: Preconditions): Promise<TeamRecord> =>
     store.change(caller, async (tx) => {
@@ -38,6 +39,13 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       checkPreconditions(preconditions, teamTagOf(present, { isAdmin: true, urlOf }));
       refuseReadOnlyChanges(put, teamBody(present, { isAdmin: true, urlOf }), ['name', 'slug']);
       if (put.name === name) return present;
+      if (readsAsForeignSlug(put.name, slug)) {
+        throw invalidField(
+          'validation_failed',
+          '/name',
+          `must not look like the slug of another team. Use a capital letter or a second word, or your own slug ${slug}`,
+        );
+      }
       await tx.rename(put.name);
       await tx.audit(
         'team.rename',

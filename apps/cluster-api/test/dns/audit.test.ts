@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { refusedWrites } from '@corral/dns-data';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { givenApiEntry, givenDnsEntry, givenToken, givenZone, ZONE } from '../support/given-audit.js';
+import { givenApiEntry, givenDnsEntry, givenToken, givenZone, ZONE, ZONE_ID } from '../support/given-audit.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let test: TestClusterApi;
@@ -29,6 +30,28 @@ const idsOf = ({ items }: Listed): string[] => items.map(({ id }) => id);
 const minute = (at: number): Date => new Date(Date.UTC(2020, 0, 2, 12, at));
 
 describe('an audit entry', () => {
+  it.each([
+    ['empty texts', '', ''],
+    ['blanks', ' ', ' '],
+    ['characters that no column holds', '\u0000\ud800', '\u0000'],
+    ['long texts', 'x'.repeat(16_384), 'y'.repeat(16_384)],
+    ['marks of text direction', '\u202e', '\u202e'],
+  ])('of a refused write keeps the schema whatever the client called the record set: %s', async (_what, name, type) => {
+    const tokenId = await givenToken(test, team, 'ci');
+    await refusedWrites(test.pool).count({
+      owner: { kind: 'team', id: team.id, teamId: team.id },
+      tokenId,
+      key: { zoneId: ZONE_ID, name, type },
+      operation: 'create',
+      code: 'forbidden',
+      requestId: randomUUID(),
+    });
+
+    const { items } = await list('kind=dns');
+
+    expect(items).toMatchObject([{ kind: 'dns', outcome: 'unsent' }]);
+  });
+
   it('of a DNS write has the token, the request and the upstream’s answer', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     const id = await givenDnsEntry(test, team, {

@@ -49,7 +49,11 @@ describe('a repeated adoption', () => {
     await at.adopt().expect(202);
     at.provider.put(at.token, { id: at.serverID, serverType: 'cx32' });
 
-    expect((await at.adopt({ serverType: 'cx32' }).expect(409)).body.code).toBe('server_claimed');
+    const { body } = await at.adopt({ serverType: 'cx32' }).expect(409);
+    expect(body.code).toBe('server_claimed');
+    expect(body.detail).toBe(
+      'The server is being adopted with another specification: serverType is cx22, not cx32. Wait until the adoption has finished.',
+    );
   });
 
   it.each(['Ready', 'Joining', 'Joined', 'Leaving', 'Missing', 'Deregistering'])(

@@ -145,6 +145,10 @@ describe('POST …/adopted-servers/', () => {
 
     const code = 'validation_failed';
     expect(body.code).toBe(code);
+    expect(body.detail).toBe(
+      `The server ${at.serverID} does not match the specification: serverType is cax11, not cx22, location is fsn1, not hel1, ` +
+        'architecture is arm64, not amd64. Check that it is the server that you mean.',
+    );
     expect(body.errors).toEqual([
       {
         pointer: '/spec/serverType',

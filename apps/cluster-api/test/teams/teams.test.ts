@@ -168,11 +168,26 @@ describe('PUT /teams/api/teams/{id}/', () => {
     ['a name with a carriage return', { name: 'a\rb' }, '/name'],
     ['a name with a line separator', { name: 'a\u2028b' }, '/name'],
     ['a name of 101 characters', { name: 'x'.repeat(101) }, '/name'],
+    ['a name that reverses the text behind it', { name: 'Rockets \u202e' }, '/name'],
+    ['a name with an isolate', { name: 'Rockets \u2066' }, '/name'],
+    ['a name with a character that nobody sees', { name: 'Rock\u200bets' }, '/name'],
+    ['the slug of another team as a name', { name: 'globex' }, '/name'],
+    ['a slug that no team has as a name', { name: 'no-team-of-ours' }, '/name'],
     ['an unknown field', { name: 'Rockets', owner: 1 }, '/owner'],
   ])('refuses %s', async (_what, body, pointer) => {
     const answer = await put(body).expect(422);
 
     expect([answer.body.code, answer.body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
+  });
+
+  it('accepts its own slug as its name, and says so when it refuses another one', async () => {
+    const { body } = await put({ name: 'globex' }).expect(422);
+    await put({ name: team.slug }).expect(200);
+
+    expect(body.detail).toBe(
+      'name must not look like the slug of another team. Use a capital letter or a second word, or your own slug ' +
+        `${team.slug}.`,
+    );
   });
 
   it('is for administrators', async () => {

@@ -1,6 +1,6 @@
 import { actionStatuses, dnsLimits, type Pagination, sortFields, sortPattern } from '@corral/contracts';
 import type { ActionPageLookUp, ActionSortKey, RrsetSelection, SortKey } from '@corral/dns-data';
-import { DnsError, invalidInput } from '../dns-error.js';
+import { invalidInput } from '../dns-error.js';
 import { parseLabelSelector } from './label-selector.js';
 
 export interface Page {
@@ -43,7 +43,7 @@ export function parseRrsetQuery(query: URLSearchParams): RrsetQuery {
 export function parseSelection(query: URLSearchParams): Pick<RrsetQuery, 'labels' | 'sort'> {
   const selector = query.get('label_selector');
   const labels = selector === null || selector === '' ? null : parseLabelSelector(selector);
-  if (labels === undefined) throw invalidInput('label_selector', 'is not a valid selector');
+  if (labels === undefined) throw invalidInput('label_selector', 'must be a selector such as env=prod,tier!=cache');
   return { labels, sort: query.getAll('sort').map(parseSortKey) };
 }
 
@@ -78,7 +78,7 @@ export function parseActionIds(query: URLSearchParams): number[] {
   }
   return texts.map((text) => {
     const id = parseId(text);
-    if (id === null) throw invalidInput('id', 'must be a whole number');
+    if (id === null) throw invalidInput('id', 'must be the whole number of an action');
     return id;
   });
 }
@@ -119,9 +119,7 @@ function positiveInteger(query: URLSearchParams, key: string): number | null {
 function parseSortKey(text: string): SortKey {
   const match = setSort.exec(text);
   if (match === null) {
-    throw new DnsError('invalid_input', 'sort must be id, name or created, optionally followed by :asc or :desc', {
-      details: { fields: [{ name: 'sort', messages: ['unknown field or direction'] }] },
-    });
+    throw invalidInput('sort', 'must be id, name or created, optionally followed by :asc or :desc');
   }
   return { by: match[1] as SortKey['by'], descending: match[2] === 'desc' };
 }

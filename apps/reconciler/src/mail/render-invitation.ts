@@ -1,4 +1,4 @@
-import { type Role, roleNames } from '@corral/contracts';
+import { type Role, roleNames, shownNameOf } from '@corral/contracts';
 
 /** Content of an invitation mail. */
 export interface InvitationMail {
@@ -46,6 +46,7 @@ export function placeOf({ consoleUrl, apiUrl, consoleEnabled }: PlaceOptions): P
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
 const SUBJECT_NAME_CHARACTERS = 60;
+const NAME_CHARACTERS = 500;
 
 /** Renders an invitation mail. Names are user input: they are escaped in HTML, and line breaks are removed from headers. */
 export function renderInvitation(invitation: InvitationMail, place: Place): RenderedMail {
@@ -115,8 +116,8 @@ function callerOf({ inviterName, inviterEmail }: InvitationMail): string {
   return name === inviterEmail ? name : `${name} (${inviterEmail})`;
 }
 
-/** Replaces control characters and line separators with spaces. */
-const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+/** Names may be older than the rule for them. */
+const oneLine = (text: string): string => shownNameOf(text, NAME_CHARACTERS);
 
 const cut = (text: string, characters: number): string => {
   const points = [...text];

@@ -1,6 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { canNarrowTo, isWritableType } from '@corral/contracts';
+import { canNarrowTo, isShownName, isWritableType, textRules } from '@corral/contracts';
 import { type TeamRecord, TeamRuleError } from '../people/team-store.js';
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -61,7 +61,7 @@ export class DnsTokenRefused extends TeamRuleError {
    * @param wrong the rest of the sentence after the field's name, or a whole sentence without a field. No full stop
    */
   constructor(
-    readonly field: 'withinName' | 'withinTypes' | 'expiresAt' | null,
+    readonly field: 'name' | 'withinName' | 'withinTypes' | 'expiresAt' | null,
     readonly wrong: string,
   ) {
     super(`${field === null ? '' : `${field} `}${wrong}.`);
@@ -69,15 +69,16 @@ export class DnsTokenRefused extends TeamRuleError {
 }
 
 /**
- * Checks that a new token's narrowing lies within the team and that its expiry is in the future.
+ * Checks that people can read a new token's name, that its narrowing lies within the team and that its expiry is in the future.
  *
  * @throws DnsTokenRefused
  */
 export function checkNewDnsToken(
   { slug }: Pick<TeamRecord, 'slug'>,
-  { withinName, withinTypes = [], expiresAt }: NewDnsToken,
+  { name, withinName, withinTypes = [], expiresAt }: NewDnsToken,
   now: Date,
 ): void {
+  if (!isShownName(name)) throw new DnsTokenRefused('name', textRules.shownName.must);
   if (withinName != null && !canNarrowTo(withinName, slug)) {
     throw new DnsTokenRefused('withinName', `must be "${slug}" or a name below it`);
   }

@@ -1,4 +1,4 @@
-import { asUserId } from '@corral/contracts';
+import { asUserId, isShownName } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decideIdentity, type Holder, type IdentityClaims, type Person } from './identity-rules.js';
@@ -102,6 +102,7 @@ describe('decideIdentity', () => {
         const name = (decision as { changes: { displayName?: string } }).changes.displayName;
 
         expect(name ?? 'none').toMatch(/^[^\p{Cc}\p{Cs}]{1,200}$/u);
+        expect(isShownName(name ?? 'none')).toBe(true);
       }),
     );
   });

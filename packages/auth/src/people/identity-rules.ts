@@ -1,4 +1,4 @@
-import { clusterLimits, isEmail, normalEmail, type UserId } from '@corral/contracts';
+import { clusterLimits, isEmail, normalEmail, shownNameOf, type UserId } from '@corral/contracts';
 
 /** Verified claims of an identity provider about a person. */
 export interface IdentityClaims {
@@ -48,7 +48,7 @@ export interface Holder {
 /** The verified address; null when there is none that can be stored. */
 export function vouchedEmail({ email, emailVerified }: IdentityClaims): string | null {
   const address = normalEmail(email ?? '');
-  return emailVerified && isEmail(address) && !unstorable.test(address) ? address : null;
+  return emailVerified && isEmail(address) && !/[\p{Cc}\p{Cs}]/u.test(address) ? address : null;
 }
 
 /**
@@ -80,18 +80,10 @@ export function decideIdentity(
 
 function namesOf(claims: IdentityClaims): PersonChanges {
   const fields = ['firstName', 'lastName', 'displayName'] as const;
-  return Object.fromEntries(
-    fields.map((field) => [field, cleanName(claims[field] ?? '')]).filter(([, name]) => name !== ''),
-  );
+  return Object.fromEntries(fields.map((field) => [field, nameOf(claims[field])]).filter(([, name]) => name !== ''));
 }
 
-/** Control characters, and unpaired surrogates, which Postgres rejects. */
-const unstorable = /[\p{Cc}\p{Cs}]/u;
-
-function cleanName(name: string): string {
-  const line = name.replaceAll(new RegExp(unstorable, 'gu'), ' ').replaceAll(/\s+/g, ' ').trim();
-  return [...line].slice(0, clusterLimits.personNameCharacters).join('').trim();
-}
+const nameOf = (claim: string | null): string => shownNameOf(claim ?? '', clusterLimits.personNameCharacters);
 
 function changesOf(person: Person, wanted: PersonChanges): PersonChanges {
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-import { asUserId, isEmail, normalEmail, type Role, type UserId } from '@corral/contracts';
+import { asUserId, isEmail, isShownName, normalEmail, type Role, textRules, type UserId } from '@corral/contracts';
 import type { Transaction } from '@corral/database';
 import { type TeamRecord, TeamRuleError } from './team-store.js';
 
@@ -49,10 +49,12 @@ export const userStore = (prisma: Transaction) => ({
     }));
   },
 
-  /** @throws TeamRuleError when the address is invalid or taken */
+  /** @throws TeamRuleError when the address is invalid or taken, or the name is not one that people can read */
   async createUser({ email, displayName = '' }: { email: string; displayName?: string }): Promise<UserRecord> {
     const address = normalEmail(email);
     if (!isEmail(address)) throw new TeamRuleError(`"${email}" is not an e-mail address.`);
+    if (displayName !== '' && !isShownName(displayName))
+      throw new TeamRuleError(`The name ${textRules.shownName.must}.`);
     const created = await prisma.user.createMany({ data: [{ email: address, displayName }], skipDuplicates: true });
     if (created.count === 0) throw new TeamRuleError(`A user "${address}" already exists.`);
     const row = await prisma.user.findUniqueOrThrow({ where: { email: address }, select: shown });

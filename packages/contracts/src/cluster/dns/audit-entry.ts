@@ -55,8 +55,8 @@ const cut = {
 
 const dnsSchema = exactly({
   zone: filled,
-  name: filled,
-  type: filled,
+  name: { ...text, description: 'With `unsent`: as the client wrote it, so it may be no valid name, and empty.' },
+  type: { ...text, description: 'With `unsent`: as the client wrote it, so it may be no valid type, and empty.' },
   requestBody: { ...body, description: 'What the client sent.' },
   requestBodyCut: cut,
   upstreamStatus: { type: ['integer', 'null'], description: 'HTTP status of the upstream’s answer.' },

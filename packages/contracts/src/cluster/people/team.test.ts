@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidBody } from '../../parser-for.js';
-import { parseInvitationPost, parseTeamPut } from './team.js';
+import { parseInvitationPost, parseTeamPut, readsAsForeignSlug } from './team.js';
 
 function wrongPlaces(parse: (body: unknown) => unknown, body: unknown): string[] {
   try {
@@ -83,5 +83,22 @@ describe('the name of a team', () => {
     null,
   ])('cannot be %j', (name) => {
     expect(wrongPlaces(parseTeamPut, { name })).toContain('/name');
+  });
+});
+
+describe('the name of the team acme reads as a foreign slug', () => {
+  it.each([
+    ['globex', true],
+    ['globex-2', true],
+    [' globex ', true],
+    ['ｇｌｏｂｅｘ', true],
+    ['glo\ufe0fbex', true],
+    ['acme', false],
+    ['Globex', false],
+    ['the globex', false],
+    ['globex.', false],
+    ['глобекс', false],
+  ])('%j: %s', (name, reads) => {
+    expect(readsAsForeignSlug(name, 'acme')).toBe(reads);
   });
 });

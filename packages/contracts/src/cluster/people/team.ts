@@ -164,6 +164,20 @@ export interface InvitationWish {
 export type TeamPut = { readonly name: string; readonly slug?: string } & Readonly<Record<string, unknown>>;
 export type MemberPut = { readonly role: Role } & Readonly<Record<string, unknown>>;
 
+const slugForm = new RegExp(textRules.name.pattern);
+
+/**
+ * Whether a display name reads as a slug that is not the team's own. Only its form decides, so that the answer does not tell which teams
+ * exist, and no team gets a slug later that another one is already called.
+ */
+export function readsAsForeignSlug(name: string, ownSlug: string): boolean {
+  const read = name
+    .normalize('NFKC')
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .trim();
+  return read !== ownSlug && slugForm.test(read);
+}
+
 export const parseTeamPut = strictParserFor<TeamPut>(teamPutSchema);
 export const parseInvitationPost = strictParserFor<InvitationWish>(invitationPostSchema);
 export const parseMemberPut = strictParserFor<MemberPut>(memberPutSchema);
