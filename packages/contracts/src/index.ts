@@ -28,6 +28,12 @@ export * from './cluster/servers/adopted-server.js';
 export * from './cluster/servers/connection-standing.js';
 export * from './cluster/servers/server-error-codes.js';
 export * from './cluster/states.js';
+export type {
+  ClusterWaitReason,
+  ConditionReason,
+  OwnConditionTypeName,
+  ServerWaitReason,
+} from './cluster/status-meanings.js';
 export * from './cluster/team-event.js';
 export * from './cluster/usage.js';
 export * from './dns/answers.js';

@@ -15,7 +15,10 @@ describe('a name from elsewhere', () => {
   });
 
   it('is a name that people can read, or empty, whatever it was', () => {
-    const unit = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), fc.constantFrom('é\u200d', '\u202e', ' '));
+    const unit = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+      fc.constantFrom('é\u200d', '\u202e', ' '),
+    );
     fc.assert(
       fc.property(fc.array(unit, { maxLength: 40 }), fc.integer({ min: 1, max: 30 }), (parts, max) => {
         const name = shownNameOf(parts.join(''), max);

@@ -1,4 +1,4 @@
-import type { ClusterPhase, Condition, ConditionType } from '@corral/contracts';
+import type { ClusterPhase, Condition, ConditionReason, ConditionType } from '@corral/contracts';
 import type { ClusterRecord } from './record.js';
 
 /** The status shown from the moment a change is accepted until the first pass observes the cluster. */
@@ -41,7 +41,12 @@ function phaseOf(
   return phase === 'Hibernating' || phase === 'Resuming' ? phase : 'Updating';
 }
 
-type ConditionDraft = readonly [type: ConditionType, status: Condition['status'], reason: string, message: string];
+type ConditionDraft = readonly [
+  type: ConditionType,
+  status: Condition['status'],
+  reason: ConditionReason,
+  message: string,
+];
 
 const specAccepted: ConditionDraft = ['SpecAccepted', 'True', 'Accepted', 'The specification was checked and stored.'];
 

@@ -1,4 +1,4 @@
-import { type ClusterErrorCode, placeOf } from '@corral/contracts';
+import { type ClusterErrorCode, type ConditionReason, placeOf } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { fullJitterMs } from '@corral/wire';
 import { VersionUnavailable } from './decide/resolve-version.js';
@@ -14,7 +14,7 @@ export type Failure =
   | {
       readonly kind: 'needsUser';
       readonly code: ClusterErrorCode;
-      readonly reason: string;
+      readonly reason: ConditionReason;
       readonly message: string;
       readonly fields: readonly ApiField[];
     }
@@ -25,7 +25,7 @@ export type Failure =
       readonly kind: 'platform';
       readonly afterMs: number;
       readonly code: Extract<ClusterErrorCode, 'platform_quota_exceeded' | 'internal_error'>;
-      readonly reason: string;
+      readonly reason: ConditionReason;
     }
   /** Unexpected: retry slowly and alert an operator. */
   | { readonly kind: 'bug'; readonly afterMs: number };
@@ -102,7 +102,7 @@ function classifyGardenError(error: GardenError, context: FailureContext): Failu
 
 function platform(
   code: Extract<Failure, { kind: 'platform' }>['code'],
-  reason: string,
+  reason: ConditionReason,
   context: FailureContext,
   error: GardenError,
 ): Failure {
@@ -150,7 +150,7 @@ const hibernationBlocked: Failure = {
 };
 
 /** The garden's own wording stays in the log, because it names internals. */
-function refused(fields: readonly ApiField[], code: ClusterErrorCode, reason: string): Failure {
+function refused(fields: readonly ApiField[], code: ClusterErrorCode, reason: ConditionReason): Failure {
   const names = fields.map(({ name }) => name).join(', ');
   const message =
     fields.length === 0 ? 'The specification was refused.' : `The specification was refused: see ${names}.`;

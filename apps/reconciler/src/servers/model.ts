@@ -9,35 +9,14 @@ import type {
   ServerErrorCode,
   ServerKind,
   ServerPhase,
+  ServerWaitReason,
 } from '@corral/contracts';
 import type { Hold } from '@corral/database';
 import type { NodePatch, NodeReading } from '@corral/garden';
 import type { Architecture, ImageReading, ServerAction, ServerReading } from '@corral/hcloud';
 
 /** Why a server's operation makes no progress, for programs. */
-export type WaitReason =
-  /** Another action runs on the server, or the provider postponed the request. */
-  | 'ServerBusy'
-  /** The response to the rebuild request was lost. */
-  | 'OutcomeUnknown'
-  | 'ProviderTokenRejected'
-  /** Corral cannot decrypt the stored token. */
-  | 'TokenUnreadable'
-  | 'ProviderThrottled'
-  | 'ProviderUnavailable'
-  /** A machine that joins by command is not used by a node pool. */
-  | 'NoNodePool'
-  | 'ClusterNotReady'
-  | 'ClusterHibernated'
-  /** The join command was not run. */
-  | 'MachineAwaited'
-  | 'NodeNotReady'
-  | 'NodeLeaving'
-  | 'UpstreamThrottled'
-  | 'ClusterUnavailable'
-  /** The operators have stopped changes. */
-  | 'Held'
-  | 'Retrying';
+export type WaitReason = ServerWaitReason;
 
 /** What an operation waits for, without the start time. */
 export interface Wait {

@@ -3,6 +3,7 @@ import {
   type ClusterId,
   connectionMessages,
   connectionStandings,
+  type ServerWaitReason,
   type TokenVerdict,
 } from '@corral/contracts';
 import type { Log } from '@corral/service';
@@ -86,7 +87,10 @@ function operationOutcomeOf(verdict: TokenVerdict | 'unreadable'): Pick<Verifica
     case 'unknown':
       return {
         operation: { to: 'running', progress: 0 },
-        waiting: { reason: 'ProviderUnavailable', message: 'The provider gave no usable answer. The service retries.' },
+        waiting: {
+          reason: 'ProviderUnavailable' satisfies ServerWaitReason,
+          message: 'The provider gave no usable answer. The service retries.',
+        },
       };
   }
 }

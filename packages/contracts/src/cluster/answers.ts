@@ -57,13 +57,20 @@ import {
   poolSources,
   providers,
 } from './states.js';
+import { conditionReasonMeanings, conditionTypeMeanings, meaningsList, waitReasonMeanings } from './status-meanings.js';
 import { teamEventSchemaOf } from './team-event.js';
 import { usageSchema } from './usage.js';
 
 export const conditionSchema = exactly({
-  type: filled,
+  type: {
+    ...filled,
+    description: `Set by this service, beside the conditions of the garden:\n\n${meaningsList(conditionTypeMeanings)}`,
+  },
   status: { enum: ['True', 'False', 'Unknown'] },
-  reason: filled,
+  reason: {
+    ...filled,
+    description: `One word. Others than these come from the garden, and more may be added:\n\n${meaningsList(conditionReasonMeanings)}`,
+  },
   message: text,
   lastTransitionTime: time,
 });
@@ -136,7 +143,11 @@ export const clusterSchema = exactly({
     phase: { enum: clusterPhases },
     seedName: { type: ['string', 'null'] },
     conditions: { type: 'array', items: conditionSchema },
-    migrationPhase: { anyOf: [{ enum: migrationPhases }, { type: 'null' }] },
+    migrationPhase: {
+      anyOf: [{ enum: migrationPhases }, { type: 'null' }],
+      description:
+        'While the control plane moves to another seed of the garden, which operators start; otherwise null.',
+    },
     cost: costSchema,
     lastOperation: lastOperationSchema,
     ...seenOfCluster,
@@ -167,7 +178,7 @@ export const nodePoolSchema = exactly({
 /** Why an open operation is blocked: a reason in one word and a sentence. */
 const operationWaitingSchema = {
   ...exactly({
-    reason: { ...filled, description: 'One word, such as `GardenUnavailable` or `UpstreamThrottled`.' },
+    reason: { ...filled, description: `One word. More may be added:\n\n${meaningsList(waitReasonMeanings)}` },
     message: filled,
     since: time,
   }),

@@ -79,14 +79,7 @@ export const joinsByCommand = (kind: ServerKind): boolean => kind !== 'cloud';
 export const wipeAcknowledgement = { confirm: 'WIPE' } as const;
 /** The purpose of a rebuild of an adopted server. */
 export type RebuildPurpose = 'adopt' | 'join' | 'leave';
-/**
- * `Adopting`: nothing has been wiped yet. `Rebuilding`: the rebuild has been or is being requested. `Ready`: adopted,
- * but not a node. `Joining`: being rebuilt as a node of a cluster. `Joined`: a node. `Leaving`: being drained, removed
- * from its cluster and rebuilt. `Missing`: adopted, but no longer known to the provider.
- *
- * A server that joins by command is `Adopting` until a node pool claims it, and `Joining` until its machine is a node.
- * It is never `Rebuilding` or `Missing`.
- */
+/** Their meanings: `serverPhaseMeanings`. A server that joins by command is never `Rebuilding` or `Missing`. */
 export const serverPhases = [
   'Adopting',
   'Rebuilding',

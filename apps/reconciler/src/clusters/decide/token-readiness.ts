@@ -1,4 +1,4 @@
-import type { ClusterErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode, ConditionReason } from '@corral/contracts';
 import type { Desired } from '../model.js';
 
 /**
@@ -11,7 +11,10 @@ export function isOnHold({ connection }: Desired): boolean {
 }
 
 /** Why the provider refuses a token, or accepts it for reading only. */
-export function tokenRefusal({ connection }: Desired): { readonly code: ClusterErrorCode; readonly reason: string } {
+export function tokenRefusal({ connection }: Desired): {
+  readonly code: ClusterErrorCode;
+  readonly reason: ConditionReason;
+} {
   return connection.isReadOnly
     ? { code: 'provider_permission_denied', reason: 'ProviderTokenReadOnly' }
     : { code: 'provider_token_rejected', reason: 'ProviderTokenRejected' };

@@ -1,4 +1,4 @@
-import { type Condition, driftConditionType } from '@corral/contracts';
+import { type Condition, type ConditionReason, driftConditionType, type OwnConditionTypeName } from '@corral/contracts';
 import { tokenRefusal } from '../decide/token-readiness.js';
 import { type Drift, driftSentence, isRevertible } from '../drift/drift.js';
 import type { Desired } from '../model.js';
@@ -7,6 +7,14 @@ import { renderedPools } from '../render.js';
 import { poolsText, sentenceFor } from './provider-problems.js';
 
 export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;
+
+/** A condition of this service, in words that the contracts explain. Others repeat the garden's words. */
+export const ownCondition = (
+  type: OwnConditionTypeName,
+  status: Condition['status'],
+  reason: ConditionReason,
+  message: string,
+): ConditionDraft => ({ type, status, reason, message });
 
 /** Sets each condition's time of its last status change. */
 export function stamped(drafts: readonly ConditionDraft[], known: readonly Condition[], now: Date): Condition[] {
@@ -26,11 +34,11 @@ export function specAccepted({ pools }: Desired): ConditionDraft {
   const type = 'SpecAccepted';
   const raised = renderedPools(pools).filter(({ minimum }) => minimum === 0);
   if (raised.length === 0) {
-    return { type, status: 'True', reason: 'Accepted', message: 'The specification is accepted.' };
+    return ownCondition(type, 'True', 'Accepted', 'The specification is accepted.');
   }
   const names = poolsText(raised.map(({ name }) => name));
   const message = `The provider keeps at least one node in each pool with a maximum above zero: ${names}.`;
-  return { type, status: 'True', reason: 'MinimumRaised', message };
+  return ownCondition(type, 'True', 'MinimumRaised', message);
 }
 
 export function connectionReady(desired: Desired, facts: ShootFacts | null): ConditionDraft {
@@ -38,7 +46,7 @@ export function connectionReady(desired: Desired, facts: ShootFacts | null): Con
   const { ref, phase, gardenTokenVersion, tokenVersion } = desired.connection;
   if (phase === 'Rejected') {
     const { code, reason } = tokenRefusal(desired);
-    return { type, status: 'False', reason, message: sentenceFor(code, desired) };
+    return ownCondition(type, 'False', reason, sentenceFor(code, desired));
   }
   const isRolledOut = gardenTokenVersion >= tokenVersion && desired.known.appliedTokenVersion >= gardenTokenVersion;
   const refusal = facts?.problems.find(
@@ -46,41 +54,32 @@ export function connectionReady(desired: Desired, facts: ShootFacts | null): Con
   );
   // The refusal of an earlier token says nothing about the present one.
   if (refusal !== undefined && isRolledOut) {
-    return {
-      type,
-      status: 'False',
-      reason: refusal.reason,
-      message: sentenceFor(refusal.code, desired),
-    };
+    return ownCondition(type, 'False', refusal.reason, sentenceFor(refusal.code, desired));
   }
   if (phase === 'Unverified') {
     const message = `The provider has not confirmed the token of connection ${ref} yet.`;
-    return { type, status: 'Unknown', reason: 'Unverified', message };
+    return ownCondition(type, 'Unknown', 'Unverified', message);
   }
   if (facts !== null && !isRolledOut) {
-    return {
-      type,
-      status: 'True',
-      reason: 'TokenRollingOut',
-      message: 'The cluster is about to switch to a new token.',
-    };
+    return ownCondition(type, 'True', 'TokenRollingOut', 'The cluster is about to switch to a new token.');
   }
-  return { type, status: 'True', reason: 'Verified', message: `The provider accepts connection ${ref}.` };
+  return ownCondition(type, 'True', 'Verified', `The provider accepts connection ${ref}.`);
 }
 
 const asleep = {
   status: 'Unknown',
-  reason: 'Hibernated',
+  reason: 'Hibernated' satisfies ConditionReason,
   message: 'Not checked while the cluster is hibernated.',
 } as const;
 
 export function drifted(drift: readonly Drift[]): ConditionDraft[] {
   if (!drift.some(isRevertible)) return [];
-  return [{ type: driftConditionType, status: 'True', reason: 'ChangedByOthers', message: driftSentence(drift) }];
+  return [ownCondition(driftConditionType, 'True', 'ChangedByOthers', driftSentence(drift))];
 }
 
 /** For conditions that need a cluster to check. */
-export const noCluster = { status: 'False', reason: 'NoCluster', message: 'There is no cluster.' } as const;
+export const noCluster = (type: OwnConditionTypeName): ConditionDraft =>
+  ownCondition(type, 'False', 'NoCluster', 'There is no cluster.');
 
 export function controlPlaneReady(facts: ShootFacts): ConditionDraft {
   const type = 'ControlPlaneReady';
@@ -88,7 +87,10 @@ export function controlPlaneReady(facts: ShootFacts): ConditionDraft {
   const reported = ['APIServerAvailable', 'ControlPlaneHealthy'].map((name) => conditionOf(facts, name));
   const worst =
     reported.find(({ status }) => status === 'False') ?? reported.find(({ status }) => status === 'Unknown');
-  const { status, reason } = worst ?? { status: 'True' as const, reason: 'ControlPlaneHealthy' };
+  const { status, reason } = worst ?? {
+    status: 'True' as const,
+    reason: 'ControlPlaneHealthy' satisfies ConditionReason,
+  };
   return { type, status, reason, message: sayings.ControlPlaneReady[status] };
 }
 
@@ -101,7 +103,7 @@ export function nodesReady(desired: Desired, facts: ShootFacts): ConditionDraft 
   );
   if (shortage !== undefined) {
     const { code, reason, workers } = shortage;
-    return { type, status: 'False', reason, message: sentenceFor(code, desired, workers) };
+    return ownCondition(type, 'False', reason, sentenceFor(code, desired, workers));
   }
   if (isAsleep(facts)) return { type, ...asleep };
   const { status, reason } = conditionOf(facts, 'EveryNodeReady');
@@ -131,8 +133,9 @@ function isAsleep({ hibernation }: ShootFacts): boolean {
 }
 
 function conditionOf({ conditions }: ShootFacts, name: string): Omit<GardenCondition, 'type'> {
-  const found = conditions.find(({ type }) => type === name) ?? { status: 'Unknown' as const, reason: 'NotReported' };
-  return found.reason === 'ConditionNotChecked' ? { status: 'Unknown', reason: 'NotChecked' } : found;
+  const unknown = (reason: ConditionReason) => ({ status: 'Unknown', reason }) as const;
+  const found = conditions.find(({ type }) => type === name) ?? unknown('NotReported');
+  return found.reason === 'ConditionNotChecked' ? unknown('NotChecked') : found;
 }
 
 type Saying = Readonly<Record<Condition['status'], string>>;

@@ -1,8 +1,8 @@
-import type { ClusterErrorCode, ClusterPhase } from '@corral/contracts';
+import type { ClusterErrorCode, ClusterPhase, ConditionReason } from '@corral/contracts';
 import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from '../decide/decide.js';
 import { isOnHold, tokenRefusal } from '../decide/token-readiness.js';
 import type { Desired, OperationVerdict, Verdict } from '../model.js';
-import { type ConditionDraft, connectionReady, noCluster, specAccepted, stamped } from './conditions.js';
+import { type ConditionDraft, connectionReady, noCluster, ownCondition, specAccepted, stamped } from './conditions.js';
 import { nextPassMsFor, progressOf } from './progress.js';
 import { sentenceFor } from './provider-problems.js';
 import { notReconciled } from './reconciled.js';
@@ -39,7 +39,7 @@ function judgeVanished(desired: Desired, now: Date): Verdict {
   const message = sentenceFor('shoot_missing', desired);
   const drafts: ConditionDraft[] = [
     notReconciled('ShootMissing', message),
-    { type: 'ShootMissing', status: 'True', reason: 'RemovedExternally', message },
+    ownCondition('ShootMissing', 'True', 'RemovedExternally', message),
   ];
   return { ...verdict(desired, 'Failed', drafts, now), operation: failed(desired, 'shoot_missing') };
 }
@@ -49,7 +49,7 @@ export function judgeLeaving(desired: Desired, now: Date): Verdict {
   const message = 'No cluster was found. The service is checking that none is still being created.';
   const drafts: ConditionDraft[] = [
     notReconciled('Deleting', 'The cluster is being deleted.'),
-    { type: absenceConditionType, status: 'Unknown', reason: 'Waiting', message },
+    ownCondition(absenceConditionType, 'Unknown', 'Waiting', message),
   ];
   const certainAt = absenceIsCertainAt(desired) ?? new Date(now.getTime() + lateCreationMs);
   return {
@@ -63,8 +63,8 @@ function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly Conditi
   const all: ConditionDraft[] = [
     specAccepted(desired),
     connectionReady(desired, null),
-    { type: 'ControlPlaneReady', ...noCluster },
-    { type: 'NodesReady', ...noCluster },
+    noCluster('ControlPlaneReady'),
+    noCluster('NodesReady'),
     ...drafts,
   ];
   return {
@@ -79,7 +79,7 @@ function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly Conditi
   };
 }
 
-function failing(reason: string, code: ClusterErrorCode, desired: Desired): ConditionDraft {
+function failing(reason: ConditionReason, code: ClusterErrorCode, desired: Desired): ConditionDraft {
   return notReconciled(reason, sentenceFor(code, desired));
 }
 

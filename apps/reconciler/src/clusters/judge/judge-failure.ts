@@ -1,7 +1,7 @@
 import type { ClusterErrorCode } from '@corral/contracts';
 import type { Failure } from '../classify.js';
 import type { Desired, Observed, Verdict } from '../model.js';
-import { type ConditionDraft, stamped } from './conditions.js';
+import { type ConditionDraft, ownCondition, stamped } from './conditions.js';
 import { judge } from './judge.js';
 import { sentenceFor } from './provider-problems.js';
 import { notReconciled } from './reconciled.js';
@@ -40,7 +40,7 @@ interface Obstacle {
 function obstacleOf(failure: Failure, desired: Desired): Obstacle | null {
   if (failure.kind === 'needsUser') {
     const { code, reason, message } = failure;
-    const accepted: ConditionDraft = { type: 'SpecAccepted', status: 'False', reason, message };
+    const accepted = ownCondition('SpecAccepted', 'False', reason, message);
     return { conditions: [accepted, notReconciled(reason, message)], end: { code, message } };
   }
   if (failure.kind === 'platform') {

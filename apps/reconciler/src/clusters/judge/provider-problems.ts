@@ -1,11 +1,11 @@
-import type { ClusterErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode, ConditionReason } from '@corral/contracts';
 import type { Desired } from '../model.js';
 
 /** Why the garden could not do its work, in terms of our API. */
 export interface ProviderProblem {
   readonly code: ClusterErrorCode;
-  /** CamelCase word for conditions. */
-  readonly reason: string;
+  /** For conditions. */
+  readonly reason: ConditionReason;
   /** Retries are useless until the team has acted. */
   readonly needsUser: boolean;
   /** Affected worker pools, by their names in the garden. */

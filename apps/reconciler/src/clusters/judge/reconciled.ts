@@ -1,14 +1,12 @@
-import type { ClusterPhase } from '@corral/contracts';
+import type { ClusterPhase, ConditionReason } from '@corral/contracts';
 import { isApplied } from '../decide/shoot-runs.js';
 import { driftSentence } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { ShootFacts } from '../observe.js';
-import type { ConditionDraft } from './conditions.js';
+import { type ConditionDraft, ownCondition } from './conditions.js';
 import type { ShootFindings } from './phase.js';
 import { migrationOf } from './phase.js';
 import { sentenceFor } from './provider-problems.js';
-
-const type = 'Reconciled';
 
 /** The condition that says whether the cluster matches its declaration, and if not, why. */
 export function reconciled(
@@ -36,18 +34,17 @@ export function reconciled(
   }
   if (findings.drift.length > 0) return notReconciled('Drifted', driftSentence(findings.drift));
   if (findings.isConverged)
-    return { type, status: 'True', reason: 'Reconciled', message: 'The cluster matches its specification.' };
+    return ownCondition('Reconciled', 'True', 'Reconciled', 'The cluster matches its specification.');
   if (findings.isOnHold) {
     return notReconciled('ConnectionNotReady', 'The change waits until the provider accepts the connection.');
   }
   return notReconciled(reasons[phase] ?? 'Updating', 'The cluster is being changed to match its specification.');
 }
 
-export function notReconciled(reason: string, message: string): ConditionDraft {
-  return { type, status: 'False', reason, message };
-}
+export const notReconciled = (reason: ConditionReason, message: string): ConditionDraft =>
+  ownCondition('Reconciled', 'False', reason, message);
 
-const reasons: Partial<Record<ClusterPhase, string>> = {
+const reasons: Partial<Record<ClusterPhase, ConditionReason>> = {
   Pending: 'Pending',
   Provisioning: 'Creating',
   Hibernating: 'Hibernating',

@@ -1,10 +1,9 @@
-import type { Condition, OperationWaiting } from '@corral/contracts';
+import type { ClusterWaitReason, Condition, OperationWaiting } from '@corral/contracts';
 import { gardenReportOf } from '../../garden/gate.js';
 import { heldWait } from '../../hold/held-wait.js';
 import type { Failure } from '../classify.js';
 import type { Desired, Verdict } from '../model.js';
 import { stamped } from './conditions.js';
-import { notReconciled } from './reconciled.js';
 
 /** Reasons of clusters that continue as soon as the garden is available again. */
 export const waitsForGarden = ['GardenUnavailable', 'GardenAccessDenied'] as const;
@@ -33,7 +32,7 @@ export function waitingOf(
   return { reason, message, since };
 }
 
-type Reason = readonly [reason: string, message: string];
+type Reason = readonly [reason: ClusterWaitReason, message: string];
 
 const unavailable: Reason = [
   'GardenUnavailable',
@@ -109,10 +108,8 @@ export function withWaiting(verdict: Verdict, waiting: OperationWaiting | null, 
   const said = verdict.conditions.find(({ type }) => type === 'Reconciled');
   if (waiting === null) return verdict;
   const status: Condition['status'] = said === undefined || said.status === 'False' ? 'False' : 'Unknown';
-  const draft = {
-    ...notReconciled(waiting.reason, `${waiting.message} This has been so since ${waiting.since}.`),
-    status,
-  };
+  const { reason, message, since } = waiting;
+  const draft = { type: 'Reconciled', status, reason, message: `${message} This has been so since ${since}.` };
   const [condition] = stamped([draft], desired.known.conditions, now) as [Condition];
   const conditions =
     said === undefined

@@ -38,6 +38,14 @@ import {
   serverKinds,
   serverPhases,
 } from '../states.js';
+import {
+  clusterPhaseMeanings,
+  connectionPhaseMeanings,
+  meaningsList,
+  migrationPhaseMeanings,
+  operationStateMeanings,
+  serverPhaseMeanings,
+} from '../status-meanings.js';
 import { teamEventChanges, teamEventKinds } from '../team-event.js';
 import { usageSteps } from '../usage.js';
 
@@ -55,18 +63,18 @@ const shared = {
   AuditOutcome: listed(auditOutcomes, grows),
   BillingOutcomeKind: listed(billingOutcomes),
   ClusterEffectKind: listed(Object.keys(clusterEffectKinds), grows),
-  ClusterPhase: listed(clusterPhases),
+  ClusterPhase: listed(clusterPhases, meaningsList(clusterPhaseMeanings)),
   ConditionStatus: clusterAnswerSchemas.cluster.properties.status.properties.conditions.items.properties.status,
-  ConnectionPhase: listed(connectionPhases),
+  ConnectionPhase: listed(connectionPhases, meaningsList(connectionPhaseMeanings)),
   DnsScope: listed(dnsScopes),
   DnsTokenHandling: listed(dnsTokenHandlings),
   DnsTokenState: listed(dnsTokenStates),
   KubeconfigScope: listed(kubeconfigScopes),
-  MigrationPhase: listed(migrationPhases),
+  MigrationPhase: listed(migrationPhases, meaningsList(migrationPhaseMeanings)),
   NodeCidr: listed(nodeCidrs),
   OperationErrorCode: listed(Object.keys(operationErrorCodes), grows),
   OperationKind: listed(operationKinds, grows),
-  OperationState: listed(operationStates),
+  OperationState: listed(operationStates, meaningsList(operationStateMeanings)),
   Plan: listed(plans),
   PoolEffectKind: listed(Object.keys(poolEffectKinds), grows),
   PoolSource: listed(poolSources, grows),
@@ -75,7 +83,7 @@ const shared = {
   Role: listed(roles),
   ServerArchitecture: listed(serverArchitectures),
   ServerKind: listed(serverKinds),
-  ServerPhase: listed(serverPhases),
+  ServerPhase: listed(serverPhases, meaningsList(serverPhaseMeanings)),
   SignInMethod: listed(signInMethods),
   TeamEventChange: listed(teamEventChanges),
   TeamEventKind: listed(teamEventKinds, grows),

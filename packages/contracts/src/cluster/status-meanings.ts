@@ -1,0 +1,215 @@
+import type {
+  ClusterPhase,
+  ConditionType,
+  ConnectionPhase,
+  driftConditionType,
+  MigrationPhase,
+  OperationState,
+  ServerPhase,
+} from './states.js';
+
+/*
+ * What the words of a status mean. The OpenAPI document, docs/status.md and the types of the reconciler are made from these tables, so a
+ * word without a meaning does not compile.
+ */
+
+export const clusterPhaseMeanings: Readonly<Record<ClusterPhase, string>> = {
+  Draft: 'Declared and not started. It starts with its first managed node pool.',
+  Pending: 'Accepted, and about to be created.',
+  Provisioning: 'Being created.',
+  Ready: 'It matches its specification, and its parts work.',
+  Updating: 'A change is being made, or the control plane is being migrated.',
+  Hibernating: 'Control plane and managed nodes are being shut down.',
+  Hibernated: 'Shut down. Volumes and the specification stay.',
+  Resuming: 'Control plane and managed nodes are being created again.',
+  Degraded: 'It runs, but a part does not work, or a change is blocked. The conditions say which.',
+  Failed: 'The last change failed, and is not tried again by itself. `lastOperation.error` says what to do.',
+  Deleting: 'Being deleted.',
+};
+
+/** The control plane moves to another seed of the garden, which operators start. */
+export const migrationPhaseMeanings: Readonly<Record<MigrationPhase, string>> = {
+  Preparing: 'About to begin. Changes are still possible.',
+  Migrating:
+    'The control plane is being saved. Until the end the API server may not answer, and changes wait. Nodes and pods keep running.',
+  Restoring: 'The control plane is being started on the other seed. Changes wait.',
+};
+
+export const connectionPhaseMeanings: Readonly<Record<ConnectionPhase, string>> = {
+  Unverified: 'The provider has not yet given a usable answer about the token. The service asks again.',
+  Ready: 'The provider accepts the token for reading and writing.',
+  Rejected: 'The provider rejects the token, or accepts it for reading only. Replace it.',
+};
+
+export const serverPhaseMeanings: Readonly<Record<ServerPhase, string>> = {
+  Adopting:
+    'Accepted. Nothing has been wiped yet. A machine that joins by command stays here until a node pool claims it.',
+  Rebuilding: 'The rebuild has been or is being requested, which destroys all data.',
+  Ready: 'Adopted, and free for a node pool.',
+  Joining: 'Becoming a node of a cluster. A machine that joins by command waits for its command here.',
+  Joined: 'A node of a cluster.',
+  Leaving: 'Being drained, removed from its cluster and, where possible, rebuilt.',
+  Failed: 'The adoption, or joining or leaving a cluster, failed. `message` says what to do.',
+  Missing: 'Adopted, but the provider no longer knows it. Deregister it.',
+  Deregistering: 'Being given up. The server itself is not changed.',
+};
+
+export const operationStateMeanings: Readonly<Record<OperationState, string>> = {
+  queued: 'Accepted, and not begun.',
+  running: 'In progress. `waiting` says what blocks it, if anything does.',
+  succeeded: 'Done.',
+  failed: 'Ended without success. `error` says why, and what to do.',
+  superseded: 'A later change took its place before it was done.',
+  cancelled: 'Its resource was deleted before it was done.',
+};
+
+/** The garden’s own conditions are passed on in addition. */
+export const conditionTypeMeanings = {
+  SpecAccepted: 'The specification was checked and is accepted.',
+  ConnectionReady: 'The provider accepts the token of the connection.',
+  ControlPlaneReady: 'The control plane works, and the API server answers.',
+  NodesReady: 'Every node is ready.',
+  Reconciled: 'The cluster matches its specification. Otherwise the reason says what happens, or what it waits for.',
+  Drifted:
+    'Present only while a declared field was changed in the garden by others. Declare the specification again to set it back.',
+  ShootMissing: 'Present only when the cluster was removed outside this service. It is not created again.',
+  AbsenceConfirmed: 'Present only during a deletion: whether it is certain that no cluster is left.',
+} as const satisfies Readonly<Record<ConditionType | typeof driftConditionType, string>> &
+  Readonly<Record<string, string>>;
+export type OwnConditionTypeName = keyof typeof conditionTypeMeanings;
+
+/** Why an operation on a cluster waits. Also reasons of its condition `Reconciled`. */
+const clusterWaits = {
+  GardenUnavailable: 'The garden does not answer. Work continues by itself.',
+  GardenAccessDenied: 'The garden denies access to this service. Its operators have to restore it.',
+  UpstreamThrottled: 'The garden limits requests. Work continues by itself.',
+  Retrying: 'The last attempt failed or was interrupted. Another one follows by itself.',
+  PlatformFault: 'The platform has a fault. Its operators are notified, and the service retries.',
+  PlatformQuotaExceeded: 'A limit of the platform is reached. Work continues once there is capacity.',
+  Held: 'The operators have stopped changes for now. Work continues by itself.',
+  KeptAfterRestore: 'The declaration was restored from a backup and differs from the cluster. Declare what you want.',
+} as const;
+
+/** Reasons of the conditions that this service sets. Others are the garden’s. */
+export const conditionReasonMeanings = {
+  Accepted: 'The specification is accepted.',
+  MinimumRaised: 'Accepted. Pools with a minimum of zero keep one node, because the provider does not scale to zero.',
+  SpecRefused: 'The garden refused the specification. The message names the fields to change.',
+  ReferenceUnknown: 'The garden does not know something that the specification needs. Ask the operators.',
+  VersionUnavailable: 'The Kubernetes version is not, or no longer, available. Declare another one.',
+  HibernationBlocked: 'A webhook in the cluster would block waking it up. Fix or remove it.',
+  Verified: 'The provider accepts the token.',
+  Unverified: 'The provider has not confirmed the token yet.',
+  TokenRollingOut: 'The cluster is about to switch to a new token.',
+  ProviderTokenRejected: 'The provider does not accept the token. Replace it.',
+  ProviderTokenReadOnly: 'The token is read-only. Replace it with one with read and write access.',
+  ProviderPermissionDenied: 'The token lacks permissions. Replace it with one with read and write access.',
+  ProviderQuotaExceeded: 'A limit of the cloud project is reached. Raise it, or make node pools smaller.',
+  ProviderRateLimited: 'The cloud project got too many requests. The garden tries again.',
+  ProviderOutOfStock: 'The provider has no capacity for a machine type in the region. Choose another one, or wait.',
+  ProviderResourcesBlock: 'Resources in the cloud project block the change. Remove what is in the way.',
+  CleanupBlocked: 'Objects in the cluster cannot be deleted. Remove their finalizers or webhooks.',
+  WebhookBlocks: 'An admission webhook in the cluster blocks the system. Fix or remove it.',
+  ConfigurationProblem: 'The cluster cannot be created or changed as declared. Change the specification.',
+  NotStarted: 'The cluster is a draft, or waits for its start.',
+  AwaitingNodePools: 'A draft. Add a managed node pool with a maximum above zero to start it.',
+  Queued: 'The change was accepted, and waits for its turn.',
+  Pending: 'The cluster is about to be created.',
+  Creating: 'The cluster is being created.',
+  Updating: 'The cluster is being changed to match its specification.',
+  Hibernating: 'The cluster is being shut down.',
+  Hibernated: 'Not checked while the cluster is hibernated.',
+  Resuming: 'The cluster is being started again.',
+  Deleting: 'The cluster is being deleted.',
+  DeletedExternally: 'The cluster is being deleted, but not by this service.',
+  ControlPlaneMigrating: 'The control plane is being migrated. Changes wait.',
+  ConnectionNotReady: 'The change waits until the provider accepts the connection.',
+  Reconciled: 'The cluster matches its specification.',
+  Drifted: 'Others changed declared fields in the garden.',
+  ChangedByOthers:
+    'Others changed the fields that the message names. Declare the specification again to set them back.',
+  NoCluster: 'There is no cluster to check.',
+  NameCollision: 'The name of the cluster in the garden belongs to another one. Ask the operators.',
+  ShootMissing: 'The cluster no longer exists, and this service did not delete it. Delete it here.',
+  RemovedExternally: 'The cluster was removed outside this service.',
+  Waiting: 'The service checks that no cluster is still being created.',
+  ControlPlaneHealthy: 'The garden reports nothing wrong.',
+  NotReported: 'The garden has not reported it yet.',
+  NotChecked: 'The garden does not check it at the moment.',
+  ...clusterWaits,
+} as const;
+export type ConditionReason = keyof typeof conditionReasonMeanings;
+export type ClusterWaitReason = keyof typeof clusterWaits;
+
+/** Why an operation on a server or connection waits. */
+const serverWaits = {
+  ServerBusy: 'Another action runs on the server, or the provider postponed the request.',
+  OutcomeUnknown: 'The answer to the request for the rebuild was lost. The service finds out what happened.',
+  ProviderTokenRejected: 'The provider refuses the token of the connection. Replace it.',
+  TokenUnreadable: 'The stored token cannot be read. Ask the operators, or replace the token.',
+  ProviderThrottled: 'The request limit of the cloud project is used up. Work continues by itself.',
+  ProviderUnavailable: 'The provider gives no usable answer. The service asks again.',
+  NoNodePool: 'No node pool uses the machine yet.',
+  ClusterNotReady: 'The cluster is not ready for nodes yet.',
+  ClusterHibernated: 'The cluster is hibernated. Resume it.',
+  MachineAwaited: 'The join command has to be run on the machine.',
+  NodeNotReady: 'The node has joined and is not ready yet.',
+  NodeLeaving: 'The node is being drained.',
+  UpstreamThrottled: 'The garden or the cluster limits requests. Work continues by itself.',
+  ClusterUnavailable: 'The cluster does not answer. The service tries again.',
+  Held: 'The operators have stopped changes for now. Work continues by itself.',
+  Retrying: 'The last attempt failed or was interrupted. Another one follows by itself.',
+} as const;
+export type ServerWaitReason = keyof typeof serverWaits;
+
+export const waitReasonMeanings: Readonly<Record<ClusterWaitReason | ServerWaitReason, string>> = {
+  ...clusterWaits,
+  ...serverWaits,
+};
+
+/** Words with their meanings, as a list in Markdown. */
+export const meaningsList = (meanings: Readonly<Record<string, string>>): string =>
+  Object.entries(meanings)
+    .map(([word, meaning]) => `- \`${word}\`: ${meaning}`)
+    .join('\n');
+
+const sections: readonly (readonly [title: string, about: string, meanings: Readonly<Record<string, string>>])[] = [
+  ['Phases of a cluster', '`status.phase` of a cluster.', clusterPhaseMeanings],
+  [
+    'Conditions of a cluster',
+    '`status.conditions[].type`. `status` is `True`, `False` or `Unknown`. These are set by Corral; conditions of the garden, such as ' +
+      '`APIServerAvailable`, are passed on beside them. More may be added.',
+    conditionTypeMeanings,
+  ],
+  [
+    'Reasons of conditions',
+    '`status.conditions[].reason`. Other words come from the garden. More may be added: treat an unknown one by the `status` of its ' +
+      'condition, and show its `message`.',
+    conditionReasonMeanings,
+  ],
+  [
+    'Migration phases',
+    '`status.migrationPhase` of a cluster while its control plane moves to another seed, which operators start. Otherwise null.',
+    migrationPhaseMeanings,
+  ],
+  [
+    'States of an operation',
+    '`state` of an operation. All but `queued` and `running` are final.',
+    operationStateMeanings,
+  ],
+  ['Why an operation waits', '`waiting.reason` of an open operation. More may be added.', waitReasonMeanings],
+  ['Phases of a connection', '`status.phase` of a connection.', connectionPhaseMeanings],
+  ['Phases of an adopted server', '`status.phase` of an adopted server.', serverPhaseMeanings],
+];
+
+/** Renders docs/status.md. */
+export function renderStatusPage(): string {
+  const parts = sections.map(([title, about, meanings]) => `## ${title}\n\n${about}\n\n${meaningsList(meanings)}\n`);
+  return [
+    '# Phases, conditions and reasons\n',
+    'Generated from `packages/contracts` by `CORRAL_WRITE_DOCS=1 npm test -- contracts status`. The same texts are in `/openapi.json`.\n',
+    'Wait for `phase`, or for the operation, and show `message` to people. Codes of failures are in [problems](problems.md) and in the ' +
+      '`error` of an operation.\n',
+    ...parts,
+  ].join('\n');
+}
