@@ -17,8 +17,8 @@ const create = (...values: string[]) =>
   gateway.call('POST', `/zones/${ZONE}/rrsets`, {
     body: { name, type: 'A', records: values.map((value) => ({ value })) },
   });
-const putByHand = (...values: string[]) =>
-  gateway.cloud.admin.putRrset(ZONE, name, 'A', { records: values.map((value) => ({ value })) });
+const putByHand = (value: string, ttl: number | null = null) =>
+  gateway.cloud.admin.putRrset(ZONE, name, 'A', { ttl, records: [{ value }] });
 const seen = async (): Promise<string[] | null> => {
   const { status, json } = await gateway.call('GET', path());
   return status === 404 ? null : json.rrset.records.map(({ value }: { value: string }) => value);
@@ -88,6 +88,49 @@ describe('a set that was changed by hand upstream', () => {
     expect(await seen()).toEqual(['192.0.2.10']);
     expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: true });
     expect(reported('changed')).toHaveLength(1);
+  });
+
+  it.each([
+    ['a value is removed that is gone', 'remove_records', { records: [{ value: '192.0.2.9' }] }],
+    ['a value is added that is there', 'add_records', { records: [{ value: '192.0.2.10' }] }],
+    ['records are added under its old TTL', 'add_records', { records: [{ value: '192.0.2.11' }], ttl: 300 }],
+  ])('is seen immediately when %s', async (_when, action, body) => {
+    putByHand('192.0.2.9', 300);
+    await gateway.syncZone();
+    putByHand('192.0.2.10', 600);
+
+    expect((await gateway.call('POST', `${path()}/actions/${action}`, { body })).status).toBe(422);
+
+    const { rrset } = (await gateway.call('GET', path())).json;
+    expect([rrset.ttl, rrset.records[0].value]).toEqual([600, '192.0.2.10']);
+    expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: true });
+    expect(await isRecheckDue()).toBe(false);
+  });
+
+  it.each([
+    ['protected', 423],
+    ['invalid_input', 422],
+  ])('is seen immediately when a change of its TTL is refused with %s', async (code, status) => {
+    putByHand('192.0.2.9');
+    await gateway.syncZone();
+    putByHand('192.0.2.10');
+    gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { status, code } });
+
+    const change = await gateway.call('POST', `${path()}/actions/change_ttl`, { body: { ttl: 600 } });
+
+    expect([change.status, change.json.error.code]).toEqual([status, code]);
+    expect(await seen()).toEqual(['192.0.2.10']);
+  });
+
+  it('is due to be read when records are added under a TTL that the mirror does not have', async () => {
+    putByHand('192.0.2.9', 300);
+    await gateway.syncZone();
+    putByHand('192.0.2.9', 600);
+
+    const body = { records: [{ value: '192.0.2.11' }], ttl: 600 };
+    expect((await gateway.call('POST', `${path()}/actions/add_records`, { body })).status).toBe(201);
+
+    expect(await isRecheckDue()).toBe(true);
   });
 
   it('is left to the reconciler when it cannot be read', async () => {

@@ -16,7 +16,7 @@ export function assertUsable(body: string): void {
 }
 
 /** Parses the members of a mirrored body that our rules use. */
-export function readRrsetBody(body: string): Pick<Rrset, 'ttl' | 'labels' | 'records'> {
+export function readRrsetBody(body: string): Pick<Rrset, 'ttl' | 'labels' | 'records' | 'protection'> {
   return JSON.parse(body) as Rrset;
 }
 

@@ -21,7 +21,7 @@ export interface Expectation {
 /** @param current the mirrored body before the write */
 export const expectationOf = (key: RrsetKey, write: RrsetWrite, current: string | null): Expectation => ({
   rrset: effectOf(key, current, write, null),
-  fits: fits(write, current),
+  fits: fits(write, setOf(current)),
 });
 
 /**
@@ -69,36 +69,75 @@ export function endOfRefused(
   current: string | null,
   { status, body, code }: UpstreamAnswer & { code: string },
 ): Extract<WriteEnd, { state: 'refused' }> {
-  const contradicts =
-    (code === 'not_found' && current !== null) ||
-    (code === 'uniqueness_error' && current === null) ||
-    (code === 'invalid_input' &&
-      write.operation === 'add_records' &&
-      body.includes('duplicate value') &&
-      fits(write, current));
-  return { state: 'refused', status, body, recheck: contradicts };
+  return { state: 'refused', status, body, recheck: contradicts(write, setOf(current), { code, body }) };
 }
 
-/** Whether the upstream could accept the write if its set matches the mirror. */
-function fits(write: RrsetWrite, current: string | null): boolean {
-  switch (write.operation) {
-    case 'create':
-      return current === null;
-    case 'add_records': {
-      const present = valuesOf(current);
-      return !write.records.some((record) => present.has(record.value));
-    }
-    case 'remove_records': {
-      const present = valuesOf(current);
-      return write.records.every((record) => present.has(record.value));
-    }
+type MirroredSet = ReturnType<typeof readRrsetBody> | null;
+
+const setOf = (body: string | null): MirroredSet => (body === null ? null : readRrsetBody(body));
+
+function contradicts(write: RrsetWrite, set: MirroredSet, { code, body }: { code: string; body: string }): boolean {
+  switch (code) {
+    case 'not_found':
+      return set !== null;
+    case 'uniqueness_error':
+      return set === null;
+    case 'protected':
+      return set?.protection?.change !== true;
+    case 'invalid_input':
+      return isUnexplained(write, set, body);
     default:
-      return current !== null;
+      return false;
   }
 }
 
-function valuesOf(body: string | null): Set<string> {
-  return new Set(body === null ? [] : readRrsetBody(body).records.map((record) => record.value));
+/**
+ * Whether neither the request nor the mirrored set explains `invalid_input`. Only what `add_records` states may be invalid in itself,
+ * so its answer has to name the reason.
+ */
+function isUnexplained(write: RrsetWrite, set: MirroredSet, answer: string): boolean {
+  switch (write.operation) {
+    case 'delete':
+      return true;
+    case 'change_ttl':
+      return isTtl(write.ttl);
+    case 'remove_records':
+      return isDistinct(write.records) && (set === null || countOf(write.records, set) === write.records.length);
+    case 'add_records': {
+      const repeats = answer.includes('duplicate value') && isDistinct(write.records);
+      const differs = /\bTTLs?\b/i.test(answer) && write.ttl !== null && isTtl(write.ttl);
+      return (repeats && countOf(write.records, set) === 0) || (differs && (set === null || set.ttl === write.ttl));
+    }
+    default:
+      return false;
+  }
+}
+
+/** The range of the upstream, which refuses other TTLs. */
+const isTtl = (ttl: number | null): boolean => ttl === null || (ttl >= 60 && ttl <= 2_147_483_647);
+
+type Values = readonly { readonly value: string }[];
+
+const isDistinct = (records: Values): boolean => new Set(records.map(({ value }) => value)).size === records.length;
+
+/** How many of the values are in the set. */
+function countOf(records: Values, set: MirroredSet): number {
+  const present = new Set(set?.records.map(({ value }) => value));
+  return records.filter(({ value }) => present.has(value)).length;
+}
+
+/** Whether the upstream could accept the write if its set matches the mirror. */
+function fits(write: RrsetWrite, set: MirroredSet): boolean {
+  switch (write.operation) {
+    case 'create':
+      return set === null;
+    case 'add_records':
+      return countOf(write.records, set) === 0 && (write.ttl === null || (set?.ttl ?? write.ttl) === write.ttl);
+    case 'remove_records':
+      return countOf(write.records, set) === write.records.length;
+    default:
+      return set !== null;
+  }
 }
 
 function actionOf(text: string | null): { id: number; status: string; body: string } | null {
