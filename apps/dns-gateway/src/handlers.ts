@@ -97,16 +97,19 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
   const { config, pool, ledger, upstream, answered, limits, clock, places, draining, metrics, log } = deps;
   const writes = metrics.counter({
     name: 'corral_dns_writes_total',
-    help: 'Writes sent upstream, by how they ended',
+    help: 'Writes sent upstream, by how they ended; forbidden: answered 403',
     labelNames: ['outcome'],
   });
+  // Counted from zero, so that the first one is seen as an increase.
+  writes.inc({ outcome: 'forbidden' }, 0);
   const mirror = mirrorStore(pool);
   const directoryOf = (zoneName: string) => zoneDirectory({ zoneName, find: mirror.findZone });
   const demoZone = config.demos === null ? null : directoryOf(config.demos.zoneName);
   const zones = zonesOf(directoryOf(config.zoneName), demoZone);
   const send: HcloudClient['write'] = async (write, options) => {
     const outcome = await upstream.write(write, options);
-    writes.inc({ outcome: outcome.kind });
+    const isForbidden = outcome.kind === 'refused' && outcome.status === 403;
+    writes.inc({ outcome: isForbidden ? 'forbidden' : outcome.kind });
     return outcome;
   };
   const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };

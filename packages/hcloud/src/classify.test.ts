@@ -24,6 +24,7 @@ describe('a write', () => {
 
   it.each([
     [400, 'json_error'],
+    [403, 'forbidden'],
     [403, 'maintenance'],
     [403, 'resource_limit_exceeded'],
     [403, 'a_code_of_tomorrow'],
@@ -58,7 +59,6 @@ describe('a write', () => {
     [401, 'unauthorized'],
     [401, 'token_readonly'],
     [401, 'a_code_of_tomorrow'],
-    [403, 'forbidden'],
     [403, 'token_readonly'],
     [403, 'unauthorized'],
   ])('answered %i %s is an error of our own token', (status, code) => {

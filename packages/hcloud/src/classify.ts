@@ -56,15 +56,17 @@ export function classifyRead(exchange: Exchange): ReadCall {
   if (code === null || status < 400)
     return { kind: 'passing', reason: `${status} without a body of the expected shape` };
   if (status === 404 && code === 'not_found') return { kind: 'absent' };
-  if (refusesCredentials(status, code)) return { kind: 'credentials_refused', status, code };
+  // Corral reads its own zones only, so no request is at fault.
+  const isForbidden = status === 403 && code === 'forbidden';
+  if (isForbidden || refusesCredentials(status, code)) return { kind: 'credentials_refused', status, code };
   return { kind: passingStatuses.has(status) ? 'passing' : 'lasting', reason: `${status} ${printable(code)}` };
 }
 
-const credentialCodes = new Set(['unauthorized', 'token_readonly', 'forbidden']);
+const tokenCodes = new Set(['unauthorized', 'token_readonly']);
 
-/** A 403 can also be about the request (`maintenance`, `resource_limit_exceeded`): that one the client shall see. */
+/** Any other 403 (`forbidden`, `maintenance`, `resource_limit_exceeded`) may be about the request, and the client of a write shall see it. */
 function refusesCredentials(status: number, code: string): boolean {
-  return status === 401 || (status === 403 && credentialCodes.has(code));
+  return status === 401 || (status === 403 && tokenCodes.has(code));
 }
 
 /** Reasons go to logs: a code in another shape than the upstream's could hold anything. */

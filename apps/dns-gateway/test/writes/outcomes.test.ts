@@ -156,10 +156,10 @@ describe('an upstream that cannot be reached', () => {
 describe('an upstream that refuses our own token', () => {
   it.each([
     [401, 'unauthorized'],
-    [403, 'forbidden'],
+    [401, 'token_readonly'],
     [403, 'token_readonly'],
   ])('with %i %s: the caller gets 502, as it is not their fault', async (status, code) => {
-    const name = `${code.replace('_', '-')}.acme`;
+    const name = `own${status}-${code.replace('_', '-')}.acme`;
     spoil({ status, code, message: 'your token' });
 
     const answer = await create(name);
@@ -178,6 +178,7 @@ describe('a refusal of the upstream', () => {
     [412, 'precondition_failed'],
     [422, 'invalid_input'],
     [423, 'locked'],
+    [403, 'forbidden'],
     [403, 'resource_limit_exceeded'],
     [400, 'json_error'],
     [403, 'maintenance'],
@@ -194,6 +195,17 @@ describe('a refusal of the upstream', () => {
     expect(await auditOf(gateway, name)).toEqual([
       expect.objectContaining({ state: 'refused', upstream_status: status, upstream_body: body, reserved_records: 0 }),
     ]);
+  });
+
+  it('with 403 is counted apart for operators, because most of its reasons are theirs to remove', async () => {
+    const series = /^corral_dns_writes_total\{.*outcome="forbidden".*\} (\d+)$/m;
+    const counted = async () => Number((series.exec(await gateway.metrics()) as RegExpExecArray)[1]);
+    const before = await counted();
+    spoil({ status: 403, code: 'forbidden' });
+
+    await create('counted.acme');
+
+    expect(await counted()).toBe(before + 1);
   });
 
   it('is passed on unchanged: the refusals of the local cloud itself', async () => {

@@ -42,6 +42,7 @@ export type DnsErrorCode = keyof typeof dnsErrorCodes;
 
 /** Known errors of the upstream for writes. Others pass through as well. */
 export const dnsUpstreamErrors = [
+  { status: 403, code: 'forbidden', meaning: 'The upstream does not allow the write.' },
   { status: 404, code: 'not_found', meaning: 'The record set does not exist.' },
   { status: 409, code: 'uniqueness_error', meaning: 'The record set already exists.' },
   { status: 409, code: 'conflict', meaning: 'The record set was changed in the meantime. Send the request again.' },
