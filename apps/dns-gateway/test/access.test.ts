@@ -73,6 +73,7 @@ const howToCall: Record<DnsOperationId, HowToCall> = {
   listZoneActions: onActions((id) => `/zones/actions?id=${id}`),
   listActionsOfZone: onActions((id) => `/zones/${ZONE}/actions?id=${id}`),
   getZoneAction: onActions((id) => `/zones/actions/${id}`),
+  getActionOfZone: onActions((id) => `/zones/${ZONE}/actions/${id}`),
   getToken: { own: () => ({ path: '/token' }), absent: () => ({ path: '/token' }) },
   createDemo: onDemos({}),
   listDemos: onDemos(),

@@ -27,7 +27,7 @@ const ended = (id: number, path = '/actions', token?: string) =>
     return json.action.status !== 'running' && json.action;
   });
 
-describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
+describe.each(['/actions', '/zones/actions', `/zones/${ZONE}/actions`])('GET %s/{id}', (path) => {
   it('follows a write from running to success', async () => {
     const id = await start();
     const first = await get(`${path}/${id}`);
@@ -68,6 +68,17 @@ describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
 
     expectError(answer, 404, 'not_found');
     expect(answer.text).toBe(absent.text);
+  });
+});
+
+describe('GET /zones/{zone}/actions/{id}', () => {
+  it('takes the zone by its ID, too, and does not know another one', async () => {
+    const id = await start();
+
+    expect((await get(`/zones/${gateway.zoneId}/actions/${id}`)).json.action.id).toBe(id);
+    for (const zone of ['other.test', String(gateway.demoZoneId)]) {
+      expectError(await get(`/zones/${zone}/actions/${id}`), 404, 'not_found');
+    }
   });
 });
 

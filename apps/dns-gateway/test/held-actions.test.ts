@@ -40,6 +40,7 @@ describe('a read of a running action', () => {
   it.each([
     ['/actions/{id}', (id: number) => `/actions/${id}`],
     ['/zones/actions/{id}', (id: number) => `/zones/actions/${id}`],
+    ['/zones/{zone}/actions/{id}', (id: number) => `/zones/${ZONE}/actions/${id}`],
     ['/actions?id=', (id: number) => `/actions?id=${id}`],
     ['/zones/actions?id=', (id: number) => `/zones/actions?id=${id}`],
   ])('waits for its end: %s', async (_what, pathOf) => {

@@ -114,6 +114,11 @@ func walk(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, team st
 	wait("remove", action, err)
 	action, _, err = client.Zone.ChangeRRSetTTL(ctx, rrset, hcloud.ZoneRRSetChangeTTLOpts{TTL: nil})
 	wait("change_ttl", action, err)
+	followed, _, err := client.Zone.Action.GetByID(ctx, action.ID)
+	if err != nil || followed == nil {
+		fail("action", err)
+	}
+	say("action", map[string]any{"status": followed.Status})
 	updated, _, err := client.Zone.UpdateRRSet(ctx, rrset, hcloud.ZoneRRSetUpdateOpts{
 		Labels: map[string]string{"made-by": "somebody"},
 	})

@@ -49,6 +49,7 @@ describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
       set: { id, ttl: 300, values: ['192.0.2.3', '192.0.2.4'] },
       remove: { id, ttl: 300, values: ['192.0.2.4'] },
       change_ttl: { id, ttl: null },
+      action: { status: 'success' },
       update: { id, labels: { 'made-by': 'somebody' } },
       list: { all: 31, texts: 30, labelled: 1 },
       refusals: { foreignIsForbidden: true, foreignIsAbsent: true },

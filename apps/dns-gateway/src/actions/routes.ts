@@ -15,11 +15,21 @@ export interface ActionRoutesDeps {
   readonly giveBack: (res: Response) => void;
 }
 
-type ActionRoute = 'listActions' | 'listZoneActions' | 'listActionsOfZone' | 'getAction' | 'getZoneAction';
+type ActionRoute =
+  | 'listActions'
+  | 'listZoneActions'
+  | 'listActionsOfZone'
+  | 'getAction'
+  | 'getZoneAction'
+  | 'getActionOfZone';
 
 /** Progress of writes to names and types that the token covers. Foreign and unknown actions do not exist for the caller. */
 export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, RequestHandler> {
   const { actions, giveBack } = deps;
+  /** @throws DnsError when the path names a zone that is not the caller's */
+  const checkZone = async ({ params }: Request, res: Response): Promise<void> => {
+    if (params.zone !== undefined) await deps.zones.of(dnsCallerOf(res)).resolve(params.zone as string);
+  };
   const find = async (res: Response, ids: readonly number[]) => {
     const { actions: found, isHeld } = await actions.find(dnsCallerOf(res), ids, {
       gone: clientGone(res),
@@ -37,8 +47,7 @@ export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, Reques
   const listOrPage: RequestHandler = async (req, res) => {
     const caller = dnsCallerOf(res);
     const query = queryOf(req);
-    const zone = deps.zones.of(caller);
-    if (req.params.zone !== undefined) await zone.resolve(req.params.zone as string);
+    await checkZone(req, res);
     if (query.has('id')) {
       await list(req, res);
       return;
@@ -56,6 +65,7 @@ export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, Reques
     sendJsonText(res, 200, `{"actions":[${bodies}],"meta":${JSON.stringify(meta)}}`);
   };
   const get: RequestHandler = async (req, res) => {
+    await checkZone(req, res);
     const id = parseId(req.params.id as string);
     const [action] = id === null ? [] : await find(res, [id]);
     if (action === undefined) throw notFound('action');
@@ -67,5 +77,6 @@ export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, Reques
     listActionsOfZone: listOrPage,
     getAction: get,
     getZoneAction: get,
+    getActionOfZone: get,
   };
 }

@@ -57,8 +57,8 @@ export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): obje
 function tagOf({ path }: DnsRoute): (typeof tags)[number]['name'] {
   if (path.startsWith('/demos')) return 'Demos';
   if (path === '/token') return 'Token';
-  if (/^(\/zones)?\/actions/.test(path)) return 'Actions';
-  return path.includes('/rrsets') ? 'Record sets' : 'Zones';
+  if (path.includes('/rrsets')) return 'Record sets';
+  return path.includes('/actions') ? 'Actions' : 'Zones';
 }
 
 function operationOf(route: DnsRoute, { request }: DocumentSchemas): object {

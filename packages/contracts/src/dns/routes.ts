@@ -221,12 +221,18 @@ export const dnsZoneRoutes = [
     answer: 'actionPage',
     query: [actionId, ...actionFilters, ...paging],
   },
-  ...(['/actions', '/zones/actions'] as const).map(
-    (path) =>
+  ...(
+    [
+      ['getAction', '/actions/{id}'],
+      ['getZoneAction', '/zones/actions/{id}'],
+      ['getActionOfZone', '/zones/{zone}/actions/{id}'],
+    ] as const
+  ).map(
+    ([operationId, path]) =>
       ({
-        operationId: path === '/actions' ? 'getAction' : 'getZoneAction',
+        operationId,
         method: 'get',
-        path: `${path}/{id}`,
+        path,
         summary: 'Get an action; the request is held while the action runs',
         kind: 'read',
         status: 200,

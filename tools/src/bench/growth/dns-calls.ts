@@ -93,6 +93,7 @@ export const dnsCalls: readonly Cycle[] = [
   read('listActionsOfZone', `/zones/${ZONE}/actions`),
   read('getAction', (site) => `/actions/${action(site)}`),
   read('getZoneAction', (site) => `/zones/actions/${action(site)}`),
+  read('getActionOfZone', (site) => `/zones/${ZONE}/actions/${action(site)}`),
   read('getToken', '/token'),
   lifeOfSet,
   lifeOfDemo,
