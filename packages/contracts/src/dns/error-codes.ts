@@ -40,6 +40,16 @@ export const dnsErrorCodes = {
 
 export type DnsErrorCode = keyof typeof dnsErrorCodes;
 
+/** Errors of requests that cannot be read and therefore reach no operation. Only the status tells them apart. */
+export const dnsErrorsBeforeRouting = [
+  {
+    status: 408,
+    code: 'invalid_input',
+    meaning: 'Headers must arrive within 10 s, the whole request within 15 s. The connection is closed.',
+  },
+  { status: 431, code: 'invalid_input', meaning: 'Headers, path and query are limited to 16 KiB together.' },
+] as const satisfies readonly { status: number; code: DnsErrorCode; meaning: string }[];
+
 /** Known errors of the upstream for writes. Others pass through as well. */
 export const dnsUpstreamErrors = [
   { status: 403, code: 'forbidden', meaning: 'The upstream does not allow the write.' },

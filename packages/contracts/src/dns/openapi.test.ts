@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { dnsErrorCodes, dnsUpstreamErrors } from './error-codes.js';
+import { dnsErrorCodes, dnsErrorsBeforeRouting, dnsUpstreamErrors } from './error-codes.js';
 import { dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
 import { dnsOpenApi } from './openapi.js';
 import { type DnsRoute, dnsRoutes, dnsZoneRoutes } from './routes.js';
@@ -11,7 +11,7 @@ interface Operation {
   security?: object[];
   responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
 }
-type Document = { servers: object[]; paths: Record<string, Record<string, Operation>> };
+type Document = { info: { description: string }; servers: object[]; paths: Record<string, Record<string, Operation>> };
 
 const routes: readonly DnsRoute[] = dnsRoutes;
 const document = dnsOpenApi('https://dns.example.test/v1', routes) as Document;
@@ -43,6 +43,11 @@ describe('the OpenAPI document of the DNS API', () => {
     for (const { code, status } of refused) expect(responses[status]?.description).toContain(`\`${code}\``);
     const statuses = new Set([route.status, ...refused.map(({ status }) => status)]);
     expect(Object.keys(responses).sort()).toEqual([...statuses].map(String).sort());
+  });
+
+  it('describes the errors of requests that reach no operation', () => {
+    for (const { status, code, meaning } of dnsErrorsBeforeRouting)
+      expect(document.info.description).toContain(`${status} \`${code}\`: ${meaning}`);
   });
 
   it('mentions every code with an operation', () => {

@@ -1,6 +1,6 @@
 import { answerHeaders, byStatus, headersOf, mayBeAdded, pathParametersOf, refTo } from '../openapi-parts.js';
 import { type DocumentSchemas, documentSchemas } from '../openapi-schemas.js';
-import { type DnsErrorCode, dnsErrorCodes } from './error-codes.js';
+import { type DnsErrorCode, dnsErrorCodes, dnsErrorsBeforeRouting } from './error-codes.js';
 import { dnsErrorExamples, dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
 import { dnsAnswerExamples, dnsRequestExamples } from './examples.js';
 import { dnsLimits } from './limits.js';
@@ -26,6 +26,8 @@ const description = [
     `a read of one record set waits up to ${dnsLimits.readWaitMs / 1_000} s. After that the answer is 429. Other reads that ` +
     'exceed the limit are answered 429 immediately. Reads of actions count against the address limit only. While all requested ' +
     `actions run, the answer comes when the first of them has finished, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
+  `A request that cannot be read gets ${dnsErrorCodes.invalid_input.status} \`invalid_input\` at any path, or: ` +
+    dnsErrorsBeforeRouting.map(({ status, code, meaning }) => `${status} \`${code}\`: ${meaning}`).join(' '),
   'Every GET path also supports HEAD. Request bodies may have fields that are not described here: they are passed on.',
   `${mayBeAdded} Only \`meta.pagination\` always has exactly the members described here, because clients depend on it.`,
 ].join('\n\n');
