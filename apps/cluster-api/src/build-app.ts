@@ -119,11 +119,11 @@ export function buildApp(deps: AppDeps): Express {
   app.use(limits.perAddress);
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
-  app.use(['/auth/login', '/auth/callback', '/auth/authorize'], limits.signInPerAddress);
   app.use('/auth/token', limits.tokensPerAddress);
   app.use(loadCaller({ sessions, onUse: sessionUse.note, accounts, onTokenUse: accountUse.note }));
   app.use(flights.countAs(flightOwnerOf));
-  app.use(limits.forgiveAddress);
+  app.use(limits.settleAddress);
+  app.use(['/auth/login', '/auth/callback', '/auth/authorize'], limits.signInPerAddress);
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
   const routes = clusterRoutes.filter(({ path }) => config.devSignIn || path !== '/auth/dev-login/');

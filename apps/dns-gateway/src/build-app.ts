@@ -74,11 +74,7 @@ export function buildApp(deps: AppDeps): Express {
   const places = keyedSemaphore(dnsLimits.waitingWritesPerToken);
   const readPlaces = keyedSemaphore(dnsLimits.waitingReadsPerToken);
   const token = tokenCheck(deps);
-  const { recognizes } = token;
-  const limits = requestLimits(
-    { buckets, clock, places, readPlaces, recognizes, writeWaitMs, readWaitMs },
-    config.limits,
-  );
+  const limits = requestLimits({ buckets, clock, places, readPlaces, writeWaitMs, readWaitMs }, config.limits);
   const flights = flightBound({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
@@ -100,7 +96,8 @@ export function buildApp(deps: AppDeps): Express {
   // A router of its own, because Express takes a prefix off the URL and puts it back for every handler below it.
   const api = Router({ caseSensitive: true });
   const countAsCaller = flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
-  api.use(inOrder(limits.beforeToken, token.require, countAsCaller, limits.perCaller));
+  const { perAddress, settleAddress, perCaller } = limits;
+  api.use(inOrder(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require));
   mountRoutes(dnsZoneRoutes, zones, { on: api, before: beforeWrites() });
   const before = beforeWrites(refuseWhileHeld(deps.pool));
   if (demos !== null) mountRoutes(dnsDemoRoutes, demos, { on: api, before });

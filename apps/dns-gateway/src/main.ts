@@ -126,6 +126,7 @@ await startOrExit(SERVICE, async () => {
       consoleOrigins: config.CONSOLE_ORIGINS,
       limits: {
         perAddressPerMinute: config.LIMIT_PER_ADDRESS,
+        actionReadsPerTokenPerMinute: dnsLimits.actionReadsPerTokenPerMinute,
         perTokenPerMinute: config.LIMIT_PER_TOKEN,
         perTeamPerMinute: config.LIMIT_PER_TEAM,
       },

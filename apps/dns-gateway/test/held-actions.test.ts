@@ -7,7 +7,12 @@ import { type Answer, startGateway, type TestGateway, ZONE } from './support/sta
 /** Long enough that an action ends only when a test advances the clock of the local cloud. */
 const ACTION_MS = 3_600_000;
 const HOLD_MS = 3_000;
-const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
+const many = {
+  perAddressPerMinute: 100_000,
+  perTokenPerMinute: 100_000,
+  perTeamPerMinute: 100_000,
+  actionReadsPerTokenPerMinute: 100_000,
+};
 
 let base: TestGateway;
 let gateway: TestGateway;
@@ -112,7 +117,7 @@ describe('a read of a running action', () => {
 });
 
 describe('reads of actions', () => {
-  it('do not count for the token or the team', async () => {
+  it('do not count for the other requests of the token or the team', async () => {
     await start({ perTokenPerMinute: 2, perTeamPerMinute: 2 });
     const id = await startAction();
     endActions();
@@ -124,8 +129,8 @@ describe('reads of actions', () => {
     expect([status, headers.get('ratelimit-remaining')]).toEqual([200, '1']);
   });
 
-  it('count for the address when they were not held', async () => {
-    await start({ perAddressPerMinute: 3 });
+  it('count for their token when they were not held, and for nobody else at its address', async () => {
+    await start({ perAddressPerMinute: 1, actionReadsPerTokenPerMinute: 3 });
     const id = await startAction();
     endActions();
     expect(statusOf(await get(id))).toEqual([200, 'success']); // held until the upstream answered
@@ -134,11 +139,25 @@ describe('reads of actions', () => {
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
     expect(answers.map(({ headers }) => headers.get('ratelimit-remaining'))).toEqual(['2', '1', '0', '0']);
-    expect(answers[3]?.json.error.message).toContain('from this address');
+    expect(answers[3]?.json.error.message).toContain('for actions with this token');
+    const { token: other } = await gateway.issueToken(gateway.acme);
+    for (const each of [other, gateway.globex.token]) expect((await get(id, each)).status).not.toBe(429);
+    expect((await get(id, 'wrong')).status).toBe(401);
   });
 
-  it('are refunded to the address when they were held', async () => {
-    await start({ perAddressPerMinute: 1 });
+  it('may be as many as the other requests of a token whose limit an operator has raised', async () => {
+    await start({ actionReadsPerTokenPerMinute: 1 });
+    const team = await gateway.createTeam('polling');
+    await gateway.pool.query('UPDATE team SET dns_token_requests_max = 3 WHERE id = $1', [team.id]);
+
+    const statuses: number[] = [];
+    for (let time = 0; time < 4; time += 1) statuses.push((await get(1, team.token)).status);
+
+    expect(statuses).toEqual([404, 404, 404, 429]);
+  });
+
+  it('are refunded when they were held', async () => {
+    await start({ perAddressPerMinute: 1, actionReadsPerTokenPerMinute: 1 });
     const id = await startAction();
     for (let time = 0; time < 3; time += 1) {
       const held = get(id);

@@ -1,5 +1,6 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import { memoryBuckets } from '@corral/rate-limit';
+import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, type GatewayOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
@@ -133,6 +134,41 @@ describe('the limits count', () => {
     clock.now += 20_000;
     expect((await gateway.call('GET', LIST)).status).toBe(200);
     expect((await gateway.call('GET', LIST)).status).toBe(200);
+  });
+
+  it('no requests of a token that was found good, even if others have used up its address', async () => {
+    await start({ perAddressPerMinute: 2 });
+    expect((await gateway.call('GET', LIST)).status).toBe(200);
+    for (let time = 0; time < 2; time += 1) await gateway.call('GET', LIST, { token: 'wrong' });
+    expectLimited(await gateway.call('GET', LIST, { token: 'wrong' }), 'this address');
+
+    const body = { name: 'behind-nat.acme', type: 'A', records: [{ value: '192.0.2.1' }] };
+    expect((await gateway.call('POST', LIST, { body })).status).toBe(201);
+    expect((await gateway.call('GET', LIST)).status).toBe(200);
+    // Not yet known here.
+    expectLimited(await gateway.call('GET', LIST, { token: gateway.globex.token }), 'this address');
+  });
+
+  it('a token that was found good, and was revoked since, as any other one', async () => {
+    await start({ perAddressPerMinute: 2 });
+    const { token, tokenId } = await gateway.issueToken(gateway.acme);
+    expect((await gateway.call('GET', LIST, { token })).status).toBe(200);
+    await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
+    await waitFor('the revocation to arrive', async () => (await gateway.call('GET', LIST, { token })).status === 401);
+
+    expect((await gateway.call('GET', LIST, { token })).status).toBe(401);
+    expectLimited(await gateway.call('GET', LIST, { token }), 'this address');
+  });
+
+  it('a token without the scope as any other good one, not its address', async () => {
+    await start({ perAddressPerMinute: 1, perTokenPerMinute: 3 });
+    const { token } = await gateway.issueToken(gateway.acme, { scopes: ['clusters'] });
+
+    const statuses: number[] = [];
+    for (let time = 0; time < 4; time += 1) statuses.push((await gateway.call('GET', LIST, { token })).status);
+
+    expect(statuses).toEqual([403, 403, 403, 429]);
+    expect((await gateway.call('GET', LIST, { token: 'wrong' })).status).toBe(401);
   });
 
   it('requests per token: another token of the team is still served', async () => {

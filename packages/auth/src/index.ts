@@ -1,5 +1,12 @@
 export { type AccountVerifier, accountVerifier, type CallingAccount } from './accounts/account-verifier.js';
-export { accountOf, type LoadCallerOptions, loadCaller, sendsBearer, sendsSession } from './accounts/middleware.js';
+export {
+  accountOf,
+  credentialHashOf,
+  type LoadCallerOptions,
+  loadCaller,
+  sendsBearer,
+  sendsSession,
+} from './accounts/middleware.js';
 export { hashAccountToken, mintAccountToken } from './accounts/token.js';
 export { DNS_SCOPE, type DnsCaller } from './dns/caller.js';
 export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';

@@ -1,8 +1,8 @@
-import type { Request } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
 import type { Buckets } from './buckets.js';
-import { type RequestLimiter, requestLimiter } from './request-limiter.js';
+import { requestLimiter } from './request-limiter.js';
 
 /** Prefix length of one IPv6 client: a host or household gets a /64, which has 2^64 addresses. */
 const HOST_BITS = 64;
@@ -13,6 +13,8 @@ export const ADDRESSES_PER_SITE = 4;
 
 /** Parsing an address takes longer than finding it. Bounds memory. */
 const ADDRESSES_KEPT = 10_000;
+/** Good credentials that a process remembers, the most recently used ones. Bounds memory. */
+const CREDENTIALS_KEPT = 10_000;
 
 function prefixOf(bits: number): (address: string) => string {
   const known = new LRUCache<string, string>({ max: ADDRESSES_KEPT });
@@ -38,13 +40,31 @@ export interface AddressLimit {
   readonly prefix: string;
   /** Creates the API's error for an address or its /48. */
   readonly refuse: (retryAfterSeconds: number, whose: 'address' | 'network') => Error;
+  /** The stored form of the credential that a request presents, good or not. Null without one. */
+  readonly credentialOf: (req: Request) => string | null;
+  /** Whether that credential was found good. */
+  readonly isGood: (res: Response) => boolean;
+}
+
+export interface AddressLimiter {
+  /**
+   * Charges a request or refuses it. A credential that this process has found good lately passes, so strangers at its address do not
+   * lock it out. This is no authentication: the credential must still be checked.
+   */
+  readonly beforeCheck: RequestHandler;
+  /** Runs once the credential was checked: a good one costs its address nothing, and one that is good no longer is charged after all. */
+  readonly afterCheck: RequestHandler;
 }
 
 /**
  * Limits requests per address. IPv6 is limited per /64 and also per /48, because the holder of a /48 has practically
- * unlimited addresses. Requests that turn out to be authenticated get their charge back, so only failed attempts count.
+ * unlimited addresses. Only requests without a good credential count.
  */
-export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: AddressLimit): RequestLimiter {
+export function addressLimiter(
+  buckets: Buckets,
+  { prefix, perMinute, refuse, credentialOf, isGood }: AddressLimit,
+): AddressLimiter {
+  const good = new LRUCache<string, true>({ max: CREDENTIALS_KEPT });
   const address = {
     name: `${prefix}address`,
     perMinute,
@@ -57,7 +77,23 @@ export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: 
     keyOf: siteOf,
     refuse: (seconds: number) => refuse(seconds, 'network'),
   };
-  return requestLimiter(buckets, [address, site]);
+  const { check, giveBack } = requestLimiter(buckets, [address, site]);
+  return {
+    beforeCheck(req, res, next) {
+      const credential = credentialOf(req);
+      if (credential !== null && good.get(credential)) next();
+      else check(req, res, next);
+    },
+    afterCheck(req, res, next) {
+      const credential = credentialOf(req);
+      if (isGood(res)) {
+        if (credential !== null) good.set(credential, true);
+        giveBack(res);
+        next();
+      } else if (credential !== null && good.delete(credential)) check(req, res, next);
+      else next();
+    },
+  };
 }
 
 /** The client's /48. An IPv4 address belongs to none. */

@@ -78,11 +78,6 @@ export class BucketStore implements Store {
     return this.#take(this.#read(key), []);
   }
 
-  /** Whether `increment` would get all tokens without waiting. Takes none. */
-  hasAll(key: string): boolean {
-    return this.#read(key).every(({ bucket, rule }) => this.#buckets.has(bucket, rule));
-  }
-
   async decrement(key: string): Promise<void> {
     for (const { bucket, rule } of this.#read(key)) await this.#buckets.giveBack(bucket, rule);
   }

@@ -17,8 +17,6 @@ export interface Buckets {
    * @returns the state afterwards
    */
   giveBack(key: string, rule: BucketRule, tokens?: number): Taken | Promise<Taken>;
-  /** Whether `take` would get a token now without asking another process. */
-  has(key: string, rule: BucketRule): boolean;
 }
 
 /** Bounds memory. Evicts the least recently used bucket, which has refilled by then. */
@@ -34,7 +32,6 @@ export function memoryBuckets(now: () => number): Buckets {
   return {
     take: (key, rule, patienceMs) => keep(key, takeToken(buckets.get(key), rule, now(), patienceMs)),
     giveBack: (key, rule, tokens) => keep(key, returnTokens(buckets.get(key), rule, now(), tokens)),
-    has: (key, rule) => takeToken(buckets.get(key), rule, now()).taken.allowed,
   };
 }
 
@@ -52,6 +49,5 @@ export function partOf(buckets: Buckets, processes: () => number): Buckets {
   return {
     take: (key, rule, patienceMs) => buckets.take(key, part(rule), patienceMs),
     giveBack: (key, rule, tokens) => buckets.giveBack(key, part(rule), tokens),
-    has: (key, rule) => buckets.has(key, part(rule)),
   };
 }

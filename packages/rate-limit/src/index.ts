@@ -1,4 +1,11 @@
-export { ADDRESSES_PER_SITE, type AddressLimit, addressLimiter, addressOf, peerOf } from './address-limiter.js';
+export {
+  ADDRESSES_PER_SITE,
+  type AddressLimit,
+  type AddressLimiter,
+  addressLimiter,
+  addressOf,
+  peerOf,
+} from './address-limiter.js';
 export { type Buckets, memoryBuckets, partOf } from './buckets.js';
 export {
   addBudget,

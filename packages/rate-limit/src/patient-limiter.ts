@@ -26,7 +26,7 @@ export interface PatientLimiterOptions {
  */
 export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
   const { buckets, limits, patienceMs, lines, places } = options;
-  const { check, chargesOf, takeBack, hasRoom } = bucketLimiter(buckets, limits, patienceMs);
+  const { check, chargesOf, takeBack } = bucketLimiter(buckets, limits, patienceMs);
 
   const waitInLine = async (waits: readonly Charge[], res: Response, next: NextFunction): Promise<void> => {
     const leavePlace = places.tryAcquire(options.placeOf(res));
@@ -57,6 +57,5 @@ export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
         else waitInLine(waits, res, next).catch(next);
       }),
     giveBack: (res) => void takeBack(res),
-    hasRoom,
   };
 }

@@ -137,7 +137,6 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
         alone,
       );
     },
-    has: (key, rule) => (now() < downUntil ? fallback.has(key, rule) : (leases.get(key)?.granted ?? 0) >= 1),
     close: async () => {
       clearInterval(timer);
       await endLeases(0);

@@ -21,8 +21,6 @@ export interface RequestLimiter {
   readonly check: RequestHandler;
   /** Gives back a request's charges, as if the request had never been made. */
   giveBack(res: Response): void;
-  /** Whether `check` would let a request pass, if that is known without waiting. Charges nothing. */
-  hasRoom(req: Request, res: Response): boolean;
 }
 
 /** What a request was charged by one limit. */
@@ -43,10 +41,9 @@ const MINUTE_MS = 60_000;
  * refuses it.
  */
 export function requestLimiter(buckets: Buckets, limits: readonly RequestLimit[]): RequestLimiter {
-  const { check, takeBack, hasRoom } = bucketLimiter(buckets, limits);
+  const { check, takeBack } = bucketLimiter(buckets, limits);
   return {
     check,
-    hasRoom,
     giveBack(res) {
       for (const { limit, rule, taken, fullAt } of takeBack(res)) {
         // Does not wait for Redis: the bucket's state can be predicted.
@@ -57,7 +54,7 @@ export function requestLimiter(buckets: Buckets, limits: readonly RequestLimit[]
   };
 }
 
-export interface BucketLimiter extends Pick<RequestLimiter, 'check' | 'hasRoom'> {
+export interface BucketLimiter extends Pick<RequestLimiter, 'check'> {
   /** Without the limit that refused the request. */
   chargesOf(res: Response): readonly Charge[];
   /** Gives back a request's charges, and returns them. */
@@ -121,7 +118,6 @@ export function bucketLimiter(buckets: Buckets, limits: readonly RequestLimit[],
     });
   return {
     check,
-    hasRoom: (req, res) => store.hasAll(keyOf(req, res)),
     chargesOf,
     takeBack(res) {
       const taken = chargesOf(res);

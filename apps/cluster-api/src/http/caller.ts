@@ -1,13 +1,11 @@
-import { hash } from 'node:crypto';
 import {
   accountOf,
-  bearerToken,
   type CallingAccount,
+  credentialHashOf,
   type Membership,
   type Session,
   sendsBearer,
   sendsSession,
-  sessionCookieOf,
   sessionOf,
 } from '@corral/auth';
 import {
@@ -149,8 +147,8 @@ export function refuseCrossSite(publicUrl: () => string): RequestHandler {
 
 /** The sender of a request before it is looked up: the cookie or the token, and the team in the path. */
 export function unverifiedFlightOwnerOf(req: Request): string | null {
-  const cookie = sessionCookieOf(req) ?? bearerToken(req.rawHeaders);
-  return cookie === null ? null : hash('sha256', `${cookie} ${teamIn(req) ?? ''}`, 'base64');
+  const credential = credentialHashOf(req);
+  return credential === null ? null : `${credential} ${teamIn(req) ?? ''}`;
 }
 
 /** The owner of a request once its caller is looked up: the team in the path for its members, otherwise the user. */

@@ -1,6 +1,6 @@
-import { accountOf, sessionOf } from '@corral/auth';
+import { accountOf, credentialHashOf, sessionOf } from '@corral/auth';
 import { addressLimiter, addressOf, type Buckets, requestLimiter } from '@corral/rate-limit';
-import type { RequestHandler, Response } from 'express';
+import type { Request, Response } from 'express';
 import { Problem } from '../problem.js';
 
 export interface RateLimits {
@@ -16,45 +16,47 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     perMinute: limits.perAddressPerMinute,
     refuse: (seconds, whose) =>
       refusal(`Too many requests from this ${whose}. Try again after the time in Retry-After.`)(seconds),
+    credentialOf: credentialHashOf,
+    isGood: (res) => callerIdOf(res) !== null,
   });
   const perSession = requestLimiter(buckets, [
     {
       name: 'cluster-api/session',
       perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perSessionPerMinute,
-      // All tokens of an account share its limit.
-      keyOf: (_req, res) => accountOf(res)?.id ?? sessionOf(res)?.id ?? null,
+      keyOf: (_req, res) => callerIdOf(res),
       refuse: refusal(
         'Too many requests from this session or service account. Try again after the time in Retry-After.',
       ),
     },
   ]);
-  const ofSignIns = (name: string, what: string) =>
+  const ofSignIns = (name: string, what: string, keyOf: (req: Request, res: Response) => string) =>
     requestLimiter(buckets, [
       {
         name: `cluster-api/${name}`,
         perMinute: limits.signInRequestsPerAddressPerMinute,
-        keyOf: addressOf,
+        keyOf,
         refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
       },
     ]);
   return {
-    /** Runs before the session is looked up. Counts the requests without a session. */
-    perAddress: perAddress.check,
-    /** In addition to the first, because each of these requests may call the identity provider. */
-    signInPerAddress: ofSignIns('sign-in', 'sign-ins').check,
+    /** Runs before the session or token is looked up. See `AddressLimiter.beforeCheck`. */
+    perAddress: perAddress.beforeCheck,
+    /**
+     * In addition to the first, because each of these requests may call the identity provider. Runs once the caller is looked up: who is
+     * signed in does not keep others of the address from signing in.
+     */
+    signInPerAddress: ofSignIns('sign-in', 'sign-ins', (req, res) => callerIdOf(res) ?? addressOf(req)).check,
     /** Counted apart, so that a pipeline does not keep the people of its network from signing in. */
-    tokensPerAddress: ofSignIns('token', 'token requests').check,
+    tokensPerAddress: ofSignIns('token', 'token requests', addressOf).check,
     /** Runs once the caller is looked up. A request with a session or a token counts against that only. */
-    forgiveAddress: ((_req, res, next) => {
-      if (isKnown(res)) perAddress.giveBack(res);
-      next();
-    }) satisfies RequestHandler,
+    settleAddress: perAddress.afterCheck,
     /** Of requests that have a session or the token of a service account. */
     perSession: perSession.check,
   };
 }
 
-const isKnown = (res: Response): boolean => sessionOf(res) !== null || accountOf(res) !== null;
+/** All tokens of an account share its limit. */
+const callerIdOf = (res: Response): string | null => accountOf(res)?.id ?? sessionOf(res)?.id ?? null;
 
 const refusal = (sentence: string) => (retryAfterSeconds: number) =>
   new Problem('rate_limit_exceeded', sentence, { retryAfterSeconds });

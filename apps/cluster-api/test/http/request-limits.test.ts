@@ -77,6 +77,41 @@ describe('the limits count', () => {
     await test.api.get('/nowhere/').expect(429);
   });
 
+  it('no requests of a session or token that was found good, even if others have used up its address', async () => {
+    await start({ perAddressPerMinute: 2 });
+    const path = test.acme.path('/clusters/');
+    const member = test.api.as(test.acme.member);
+    const account = test.api.withToken(await test.createAccount(test.acme, 'ci', { role: 'viewer' }));
+    for (const caller of [member, account]) await caller.get(path).expect(200);
+    for (let time = 0; time < 2; time += 1) await test.api.withToken('wrong').get(path).expect(401);
+    await test.api.withToken('wrong').get(path).expect(429);
+
+    for (const caller of [member, account]) {
+      await caller.get(path).expect(200);
+      await caller.get('/openapi.json').expect(200);
+    }
+    // Not yet known here.
+    await test.api.as(test.globex.member).get(path).expect(429);
+  });
+
+  it('a session that was found good, and has ended since, as any other cookie', async () => {
+    await start({ perAddressPerMinute: 2 });
+    const cookie = await test.signIn(test.acme.member);
+    await test.api.as({ cookie }).get(ME).expect(200);
+    await test.db.session.deleteMany();
+
+    for (const status of [401, 401, 429]) await test.api.as({ cookie }).get(ME).expect(status);
+  });
+
+  it('a cookie beside a token of a good session as strangers', async () => {
+    await start({ perAddressPerMinute: 1 });
+    const member = test.api.as(test.acme.member);
+    await member.get(ME).expect(200);
+
+    for (const status of [401, 429]) await member.get(ME).set('Authorization', 'Bearer other').expect(status);
+    await member.get(ME).expect(200);
+  });
+
   it('requests per session, separately for each session of a user', async () => {
     await start({ perSessionPerMinute: 1 });
     const other = await test.signIn(test.acme.member);
@@ -102,6 +137,15 @@ describe('the limits count', () => {
       expect((await test.api.get(path).expect(429)).body.detail).toContain('sign-ins');
     }
     await test.api.as(test.acme.member).get(ME).expect(200);
+  });
+
+  it('sign-ins of a signed-in person for that person, not for the address', async () => {
+    await start({ signInRequestsPerAddressPerMinute: 1 });
+    const member = test.api.as(test.acme.member);
+    await member.get('/auth/callback/?code=guess').expect(404);
+    await member.get('/auth/callback/?code=guess').expect(429);
+
+    await test.api.get('/auth/callback/?code=guess').expect(404);
   });
 
   it('public pages but not health checks', async () => {

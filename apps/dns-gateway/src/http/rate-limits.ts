@@ -1,4 +1,4 @@
-import { dnsCallerOf, findDnsCaller } from '@corral/auth';
+import { dnsCallerOf, dnsTokenHashOf, findDnsCaller } from '@corral/auth';
 import { type DnsRoute, dnsZoneRoutes } from '@corral/contracts';
 import { clientGone, setAside } from '@corral/http-api';
 import {
@@ -15,7 +15,7 @@ import {
 import type { Request, RequestHandler, Response } from 'express';
 import { DnsError } from '../dns-error.js';
 
-/** What the request limits tell apart: writes and reads of one set wait, reads of actions count against the address only. */
+/** What the request limits tell apart: writes and reads of one set wait, and reads of actions have a limit of their own. */
 type RequestKind = 'write' | 'rrset' | 'action' | 'other';
 
 interface Pattern {
@@ -57,6 +57,8 @@ export interface RateLimits {
   /** Of tokens and teams without limits of their own. */
   readonly perTokenPerMinute: number;
   readonly perTeamPerMinute: number;
+  /** Of reads of actions that are not held, of tokens whose limit is not higher anyway. */
+  readonly actionReadsPerTokenPerMinute: number;
 }
 
 interface RequestLimitsDeps {
@@ -66,8 +68,6 @@ interface RequestLimitsDeps {
   readonly places: KeyedSemaphore;
   /** The places of its waiting reads. */
   readonly readPlaces: KeyedSemaphore;
-  /** Whether the token of a request is known to be good, so that its address would get back its charge. */
-  readonly recognizes: (req: Request) => boolean;
   /** For all that a write waits for. */
   readonly writeWaitMs: number;
   /** The same of a read of one record set. */
@@ -75,11 +75,11 @@ interface RequestLimitsDeps {
 }
 
 export interface RequestLimits {
-  /** Of pages, for which no token is asked. */
+  /** Before the token is looked at, and of pages, for which no token is asked. See `AddressLimiter.beforeCheck`. */
   readonly perAddress: RequestHandler;
-  /** The same before the token is looked at: what is left of it counts tokens that are not good. */
-  readonly beforeToken: RequestHandler;
-  /** Token and team, once the token was found good. Beyond them writes and reads of one record set wait, other reads are refused. */
+  /** Once the token was looked at: see `AddressLimiter.afterCheck`. */
+  readonly settleAddress: RequestHandler;
+  /** Token and team of a good token. Beyond them writes and reads of one record set wait, other reads are refused. */
   readonly perCaller: RequestHandler;
   /** The time on the clock until which a write may wait. */
   deadlineOf(res: Response): number;
@@ -93,10 +93,12 @@ export interface RequestLimits {
 export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): RequestLimits {
   const { buckets, clock } = deps;
   const deadlineOf = ({ locals }: Response): number => locals.deadline ?? clock.now();
-  const perAddress = addressLimiter(buckets, {
+  const address = addressLimiter(buckets, {
     prefix: '',
     perMinute: limits.perAddressPerMinute,
     refuse: (seconds, whose) => refusal(`from this ${whose}`)(seconds),
+    credentialOf: dnsTokenHashOf,
+    isGood: (res) => findDnsCaller(res) !== null,
   });
   const tokenLimit = {
     name: 'token',
@@ -112,6 +114,14 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   };
   const ofCaller = [tokenLimit, teamLimit];
   const impatient = requestLimiter(buckets, ofCaller);
+  const actions = requestLimiter(buckets, [
+    {
+      name: 'token-actions',
+      perMinute: (res) => Math.max(limits.actionReadsPerTokenPerMinute, dnsCallerOf(res).tokenRequestsMax ?? 0),
+      keyOf: (_req, res) => dnsCallerOf(res).tokenId,
+      refuse: refusal('for actions with this token'),
+    },
+  ]);
   // One line for both: they wait for the same tokens.
   const lines = waitingLines(clock);
   const patient = (places: KeyedSemaphore, patienceMs: number) =>
@@ -130,19 +140,14 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     rrset: { limiter: patient(deps.readPlaces, deps.readWaitMs), waitMs: deps.readWaitMs },
   };
   return {
-    perAddress: perAddress.check,
-    beforeToken(req, res, next) {
-      const isFree = deps.recognizes(req) && requestKind(req, res) !== 'action' && perAddress.hasRoom(req, res);
-      if (isFree) next();
-      else perAddress.check(req, res, next);
-    },
+    perAddress: address.beforeCheck,
+    settleAddress: address.afterCheck,
     perCaller(req, res, next) {
-      // A request without a token has only its address to be counted by.
+      // A request without a good token has only its address to be counted by.
       if (findDnsCaller(res) === null) return next();
       const kind = requestKind(req, res);
-      // What is held for an answer gives its charge back by itself: asking without an end is bounded by the address.
-      if (kind === 'action') return next();
-      perAddress.giveBack(res);
+      // A read that is held gives its charge back.
+      if (kind === 'action') return actions.check(req, res, next);
       if (kind !== 'other') {
         const { limiter, waitMs } = patience[kind];
         res.locals.deadline = clock.now() + waitMs;
@@ -152,8 +157,7 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     },
     deadlineOf,
     giveBack(res) {
-      for (const limiter of [perAddress, impatient, patience.write.limiter, patience.rrset.limiter])
-        limiter.giveBack(res);
+      for (const limiter of [actions, impatient, patience.write.limiter, patience.rrset.limiter]) limiter.giveBack(res);
     },
     leftOf: (res) => ({ token: chargedTo(res, tokenLimit.name), team: chargedTo(res, teamLimit.name) }),
   };

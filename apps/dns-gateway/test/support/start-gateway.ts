@@ -19,6 +19,7 @@ import { createTestDatabase, patientPool } from '@corral/testing';
 import { connectBudgetStore } from '@corral/upstream-budget';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { dnsErrors } from '../../src/http/error-shape.js';
+import type { RateLimits } from '../../src/http/rate-limits.js';
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demo.example.test';
@@ -71,7 +72,7 @@ export interface Answer {
 }
 
 export interface GatewayOptions {
-  readonly config?: Partial<AppConfig>;
+  readonly config?: Partial<Omit<AppConfig, 'limits'>> & { readonly limits?: Partial<RateLimits> };
   readonly actionMs?: number;
   readonly buckets?: Buckets;
   readonly clock?: Clock;
@@ -146,7 +147,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       publicUrl: null,
       trustProxy: false,
       consoleOrigins: [],
-      limits: { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 },
       requestsInFlightMax: 1_000,
       databaseConnections: 1_000,
       writeWaitMs: 60_000,
@@ -158,6 +158,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       actionHoldMs: 100,
       actionRunningMsMax: 60_000,
       ...options.config,
+      limits: {
+        perAddressPerMinute: 100_000,
+        perTokenPerMinute: 100_000,
+        perTeamPerMinute: 100_000,
+        actionReadsPerTokenPerMinute: 100_000,
+        ...options.config?.limits,
+      },
     },
     pool,
     ledger,

@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { bearerToken } from '../dns/token-middleware.js';
 import { SESSION_COOKIE } from '../sessions/cookie.js';
-import { type LoadSessionOptions, loadSession } from '../sessions/middleware.js';
+import { type LoadSessionOptions, loadSession, sessionCookieOf } from '../sessions/middleware.js';
 import type { AccountVerifier, CallingAccount } from './account-verifier.js';
 
 export interface LoadCallerOptions extends LoadSessionOptions {
@@ -30,6 +31,17 @@ export function loadCaller(options: LoadCallerOptions): RequestHandler {
     next();
   };
 }
+
+/**
+ * The stored form of what `loadCaller` looks up for a request, whether it exists or not. Null for a request with no credential, or
+ * with two.
+ */
+export function credentialHashOf(req: Request): string | null {
+  if (!sendsBearer(req)) return hashOf(sessionCookieOf(req));
+  return sendsSession(req) ? null : hashOf(bearerToken(req.rawHeaders));
+}
+
+const hashOf = (text: string | null): string | null => (text === null ? null : hash('sha256', text, 'base64'));
 
 /** Whether the request has a bearer token in any Authorization header. Other schemes belong to proxies in front. */
 export function sendsBearer({ rawHeaders }: Pick<Request, 'rawHeaders'>): boolean {

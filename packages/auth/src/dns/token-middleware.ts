@@ -60,44 +60,43 @@ export interface RequireDnsTokenOptions {
 }
 
 export interface DnsTokenCheck {
-  /** Requires a valid DNS token, in general with the scope `dns`, and stores its caller for `dnsCallerOf`. */
+  /** Finds the caller of the request's token for `findDnsCaller`. Refuses nothing, so that limits can tell callers from strangers. */
+  readonly load: RequestHandler;
+  /** Requires a valid DNS token, in general with the scope `dns`. Runs after `load`. */
   readonly require: RequestHandler;
-  /** Whether `require` would let a request with a token pass now, as far as that is known without a look-up. */
-  recognizes(req: Request): boolean;
 }
 
 export function dnsTokenCheck(options: RequireDnsTokenOptions): DnsTokenCheck {
   const { verifier, onUse, refuse, isPublic = () => false, isForAnyScope = () => false } = options;
   const suits = ({ scopes }: DnsCaller, req: Request): boolean => scopes.includes(DNS_SCOPE) || isForAnyScope(req);
   return {
-    async require(req, res, next) {
-      if (req.headers.authorization === undefined && isPublic(req)) return next();
+    async load(req, res, next) {
       const token = presentedDnsToken(req);
-      if (token === null) throw refuse('missing');
-      const caller = verifier.recall(token.hash) ?? (await verifier.verify(token.text, token.hash));
-      if (caller === null) throw refuse('unknown');
-      if (!suits(caller, req)) throw refuse('scope');
+      const caller =
+        token === null ? null : (verifier.recall(token.hash) ?? (await verifier.verify(token.text, token.hash)));
       res.locals.caller = caller;
-      if (caller.kind === 'team') res.locals.team = caller.ownerLabel;
-      onUse(caller);
+      if (caller?.kind === 'team') res.locals.team = caller.ownerLabel;
+      if (caller !== null) onUse(caller);
       next();
     },
-    recognizes(req) {
-      const hash = dnsTokenHashOf(req);
-      const caller = hash === null ? null : verifier.recall(hash);
-      return caller !== null && suits(caller, req);
+    require(req, res, next) {
+      if (req.headers.authorization === undefined && isPublic(req)) return next();
+      const caller = findDnsCaller(res);
+      if (caller === null) throw refuse(presentedDnsToken(req) === null ? 'missing' : 'unknown');
+      if (!suits(caller, req)) throw refuse('scope');
+      next();
     },
   };
 }
 
-/** The caller stored by `requireDnsToken`. Throws on a route that does not require a token. */
+/** The caller of a request with a valid token. Throws on a route that does not require one. */
 export function dnsCallerOf(res: Response): DnsCaller {
   const caller = findDnsCaller(res);
   if (caller === null) throw new Error('The route requires no DNS token, but asks for its caller');
   return caller;
 }
 
-/** Null for a public request without a token. */
+/** Null without a valid token. */
 export function findDnsCaller(res: Response): DnsCaller | null {
   return (res.locals.caller as DnsCaller | undefined) ?? null;
 }

@@ -20,7 +20,9 @@ export const dnsLimits = {
   activeTokensPerSession: 10,
   requestsPerTokenPerMinute: 120,
   requestsPerTeamPerMinute: 600,
-  /** Charged before the token is checked, and given back for a valid token. */
+  /** Reads of actions that are not held: polls of actions that have ended. */
+  actionReadsPerTokenPerMinute: 300,
+  /** Of requests without a valid token, charged before it is checked. */
   requestsPerAddressPerMinute: 300,
   /** Maximum wait of a write for its rate limits, its record set and the upstream budget. */
   writeWaitMs: 10_000,

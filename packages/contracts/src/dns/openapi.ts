@@ -24,7 +24,7 @@ const description = [
     'and the names below it. Errors of the upstream provider pass through with their own status and code.',
   `A write that exceeds the rate limit of its token or team waits up to ${dnsLimits.writeWaitMs / 1_000} s for its turn; ` +
     `a read of one record set waits up to ${dnsLimits.readWaitMs / 1_000} s. After that the answer is 429. Other reads that ` +
-    'exceed the limit are answered 429 immediately. Reads of actions count against the address limit only. While all requested ' +
+    'exceed the limit are answered 429 immediately. Reads of actions have a limit of their own. While all requested ' +
     `actions run, the answer comes when the first of them has finished, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
   `A request that cannot be read gets ${dnsErrorCodes.invalid_input.status} \`invalid_input\` at any path, or: ` +
     dnsErrorsBeforeRouting.map(({ status, code, meaning }) => `${status} \`${code}\`: ${meaning}`).join(' '),
