@@ -130,7 +130,7 @@ describe('reads of actions', () => {
   });
 
   it('count for their token when they were not held, and for nobody else at its address', async () => {
-    await start({ perAddressPerMinute: 1, actionReadsPerTokenPerMinute: 3 });
+    await start({ perAddressPerMinute: 1, perTokenPerMinute: 1, actionReadsPerTokenPerMinute: 3 });
     const id = await startAction();
     endActions();
     expect(statusOf(await get(id))).toEqual([200, 'success']); // held until the upstream answered
@@ -146,7 +146,7 @@ describe('reads of actions', () => {
   });
 
   it('may be as many as the other requests of a token whose limit an operator has raised', async () => {
-    await start({ actionReadsPerTokenPerMinute: 1 });
+    await start({ perTokenPerMinute: 1, actionReadsPerTokenPerMinute: 1 });
     const team = await gateway.createTeam('polling');
     await gateway.pool.query('UPDATE team SET dns_token_requests_max = 3 WHERE id = $1', [team.id]);
 
@@ -157,7 +157,7 @@ describe('reads of actions', () => {
   });
 
   it('are refunded when they were held', async () => {
-    await start({ perAddressPerMinute: 1, actionReadsPerTokenPerMinute: 1 });
+    await start({ perAddressPerMinute: 1, perTokenPerMinute: 1, actionReadsPerTokenPerMinute: 1 });
     const id = await startAction();
     for (let time = 0; time < 3; time += 1) {
       const held = get(id);

@@ -100,9 +100,10 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     credentialOf: dnsTokenHashOf,
     isGood: (res) => findDnsCaller(res) !== null,
   });
+  const perToken = (res: Response) => dnsCallerOf(res).tokenRequestsMax ?? limits.perTokenPerMinute;
   const tokenLimit = {
     name: 'token',
-    perMinute: (res: Response) => dnsCallerOf(res).tokenRequestsMax ?? limits.perTokenPerMinute,
+    perMinute: perToken,
     keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).tokenId,
     refuse: refusal('with this token'),
   };
@@ -117,7 +118,7 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
   const actions = requestLimiter(buckets, [
     {
       name: 'token-actions',
-      perMinute: (res) => Math.max(limits.actionReadsPerTokenPerMinute, dnsCallerOf(res).tokenRequestsMax ?? 0),
+      perMinute: (res) => Math.max(limits.actionReadsPerTokenPerMinute, perToken(res)),
       keyOf: (_req, res) => dnsCallerOf(res).tokenId,
       refuse: refusal('for actions with this token'),
     },
