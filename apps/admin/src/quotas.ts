@@ -83,7 +83,7 @@ export const quotaDefaults = (dnsRecords: number): Readonly<Record<TeamQuota, nu
 export const limitDefaults: Readonly<Record<TeamLimit, number>> = {
   dnsRequests: dnsLimits.requestsPerTeamPerMinute,
   dnsTokenRequests: dnsLimits.requestsPerTokenPerMinute,
-  accountRequests: clusterLimits.requestsPerSessionPerMinute,
+  accountRequests: clusterLimits.requestsPerPersonPerMinute,
 };
 
 /** What a team has of each quota. Pools and nodes are those of its largest cluster; nodes are counted by the maximums. */

@@ -79,7 +79,7 @@ export interface AppDeps
     Pick<DnsHandlerDeps, 'budgets'>,
     Pick<EventHandlerDeps, 'eventNotifications'>,
     Pick<AccountHandlerDeps, 'issuerCalls'>,
-    Pick<TokenHandlerDeps, 'issuerKeys'> {
+    Pick<TokenHandlerDeps, 'issuerKeys' | 'refusals'> {
   readonly config: AppConfig;
   /** For reads and single short statements. Its transactions use the connections for changes. */
   readonly prisma: Prisma;
@@ -125,11 +125,11 @@ export function buildApp(deps: AppDeps): Express {
   app.use(limits.settleAddress);
   app.use(['/auth/login', '/auth/callback', '/auth/authorize'], limits.signInPerAddress);
   app.use(refuseCrossSite(config.publicUrl));
-  app.use(limits.perSession);
+  app.use(limits.perPerson);
   const routes = clusterRoutes.filter(({ path }) => config.devSignIn || path !== '/auth/dev-login/');
   app.use(
     noStore,
-    mountRoutes<ClusterRoute>(routes, buildHandlers(deps), {
+    mountRoutes<ClusterRoute>(routes, buildHandlers({ ...deps, forgiveSender: limits.forgiveTokenRequest }), {
       endInSlash: true,
       before: before(refuseWhileHeld(deps.prisma)),
     }),
@@ -189,7 +189,9 @@ function buildChanges({
   return { turns, ...teamChanges({ prisma, pool: changes.pool }, turns) };
 }
 
-function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, RequestHandler>> {
+function buildHandlers(
+  app: AppDeps & Pick<TokenHandlerDeps, 'forgiveSender'>,
+): Readonly<Record<ClusterOperationId, RequestHandler>> {
   const { secrets, projects } = app;
   const deps = { ...app, ...buildChanges(app) };
   // A token whose key is no longer in the ring counts as absent. The team replaces it with a new token.

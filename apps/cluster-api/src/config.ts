@@ -128,15 +128,15 @@ export const clusterApiConfig = {
     min: 1,
     desc: 'Requests per address and minute, counted before the session is looked up.',
   }),
-  LIMIT_PER_SESSION: integer({
-    default: clusterLimits.requestsPerSessionPerMinute,
+  LIMIT_PER_PERSON: integer({
+    default: clusterLimits.requestsPerPersonPerMinute,
     min: 1,
-    desc: 'Requests per session, or per service account, and minute.',
+    desc: 'Requests per person, or per service account, and minute.',
   }),
   LIMIT_SIGN_IN: integer({
     default: clusterLimits.signInRequestsPerAddressPerMinute,
     min: 2,
-    desc: 'Sign-in requests per address and minute; one sign-in takes two. Token requests have a limit of the same size.',
+    desc: 'Sign-in requests per address and minute; one sign-in takes two. Refused token requests have a limit of the same size.',
   }),
   EVENT_HEARTBEAT_MS: durationMs({
     default: eventDefaults.heartbeatMs,
@@ -144,10 +144,10 @@ export const clusterApiConfig = {
     max: 60_000,
     desc: 'Interval at which an open event stream sends a heartbeat and checks that its session is still valid.',
   }),
-  EVENT_STREAMS_PER_SESSION: integer({
-    default: eventDefaults.limits.perSession,
+  EVENT_STREAMS_PER_PERSON: integer({
+    default: eventDefaults.limits.perPerson,
     min: 1,
-    desc: 'Maximum number of open event streams per session and replica.',
+    desc: 'Maximum number of open event streams per person and replica.',
   }),
   EVENT_STREAMS_PER_TEAM: integer({
     default: eventDefaults.limits.perTeam,

@@ -10,7 +10,7 @@ import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectProjects, verifyToken } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
-import { connectBuckets } from '@corral/rate-limit';
+import { connectBuckets, systemClock } from '@corral/rate-limit';
 import {
   type Config,
   createHealth,
@@ -32,8 +32,10 @@ import { problemShape } from './http/error-shape.js';
 import { operationWaitLimits } from './operations/operation-waits.js';
 import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
+import { recordRefusals } from './tokens/exchange-store.js';
 import { issuerCalls } from './tokens/issuer-calls.js';
 import { issuerKeys } from './tokens/issuer-keys.js';
+import { refusalLog } from './tokens/refusal-log.js';
 
 const SERVICE = 'cluster-api';
 /** Short because a request waits for the provider's answer. */
@@ -70,6 +72,11 @@ await startOrExit(SERVICE, async () => {
   const times = { idleMs: config.SESSION_IDLE_MS, absoluteMs: config.SESSION_MAX_MS };
   const sessionUse = sessionUseRecorder(pool, times, report('use of sessions not recorded'));
   const accountUse = accountTokenUseRecorder(pool, report('use of tokens not recorded'));
+  const refusals = refusalLog({
+    write: recordRefusals(prisma),
+    after: systemClock.after,
+    onError: report('refused token exchanges not recorded'),
+  });
   const queue = connectQueue({ redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL, log });
   const garden = connectGarden({
     kubeconfigPath: config.GARDEN_KUBECONFIG,
@@ -121,7 +128,7 @@ await startOrExit(SERVICE, async () => {
       devSignIn: config.DEV_SIGN_IN,
       limits: {
         perAddressPerMinute: config.LIMIT_PER_ADDRESS,
-        perSessionPerMinute: config.LIMIT_PER_SESSION,
+        perPersonPerMinute: config.LIMIT_PER_PERSON,
         signInRequestsPerAddressPerMinute: config.LIMIT_SIGN_IN,
       },
       requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
@@ -135,7 +142,7 @@ await startOrExit(SERVICE, async () => {
         ...eventDefaults,
         heartbeatMs: config.EVENT_HEARTBEAT_MS,
         limits: {
-          perSession: config.EVENT_STREAMS_PER_SESSION,
+          perPerson: config.EVENT_STREAMS_PER_PERSON,
           perTeam: config.EVENT_STREAMS_PER_TEAM,
           perProcess: config.EVENT_STREAMS_MAX,
         },
@@ -172,6 +179,7 @@ await startOrExit(SERVICE, async () => {
     oidc: oidc === null ? null : oidcClient(oidc),
     issuerCalls: calls,
     issuerKeys: issuerKeys({ calls }),
+    refusals,
     now: Date.now,
     verifyToken: (token) => verifyToken({ baseUrl: config.HCLOUD_API_URL, token }),
     projects: connectProjects({ baseUrl: config.HCLOUD_API_URL, timeoutMs: PROVIDER_MS_MAX }),
@@ -191,6 +199,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'notifications of live changes', close: eventNotifications.close },
     { name: 'use of sessions', close: sessionUse.close },
     { name: 'use of tokens', close: accountUse.close },
+    { name: 'refused token exchanges', close: refusals.close },
     { name: 'request limits', close: buckets.close },
     { name: 'upstream budget', close: budgets.close },
     { name: 'queue', close: queue.close },

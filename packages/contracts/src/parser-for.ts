@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { cutText } from './cut-text.js';
 import { messageOf } from './field-messages.js';
 import { placeOf } from './places.js';
 
@@ -165,7 +166,7 @@ function fieldOf(error: ErrorObject): InvalidField {
   const { params } = error;
   const member: string | undefined = params.missingProperty ?? params.additionalProperty;
   const path = member === undefined ? error.instancePath : `${error.instancePath}/${escaped(member)}`;
-  const pointer = path.slice(0, pointerCharacters);
+  const pointer = cutText(path, pointerCharacters);
   return { name: placeOf(pointer), pointer, message: messageOf(error) };
 }
 

@@ -1,4 +1,5 @@
 import { clusterLimits } from './cluster/limits.js';
+import { cutText } from './cut-text.js';
 import { timePattern } from './time.js';
 
 /** What texts of one kind must look like. */
@@ -86,7 +87,7 @@ const withoutInk = new RegExp(`[${hidden}]`, 'gu');
  */
 export function shownNameOf(text: string, charactersMax: number): string {
   const line = text.replaceAll(endsOfWords, ' ').replaceAll(/\s+/g, ' ').trim();
-  const cut = [...(isShownName(line) ? line : line.replaceAll(withoutInk, ''))].slice(0, charactersMax).join('').trim();
+  const cut = cutText(isShownName(line) ? line : line.replaceAll(withoutInk, ''), charactersMax).trim();
   // The cut may have left a joiner at the end.
   return isShownName(cut) ? cut : cut.replaceAll(withoutInk, '').trim();
 }

@@ -54,6 +54,8 @@ export interface AddressLimiter {
   readonly beforeCheck: RequestHandler;
   /** Runs once the credential was checked: a good one costs its address nothing, and one that is good no longer is charged after all. */
   readonly afterCheck: RequestHandler;
+  /** A request without a credential costs its address nothing after all. */
+  giveBack(res: Response): void;
 }
 
 /**
@@ -79,6 +81,7 @@ export function addressLimiter(
   };
   const { check, giveBack } = requestLimiter(buckets, [address, site]);
   return {
+    giveBack,
     beforeCheck(req, res, next) {
       const credential = credentialOf(req);
       if (credential !== null && good.get(credential)) next();

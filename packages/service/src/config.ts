@@ -67,7 +67,7 @@ function problemOf(
   const example = spec.example === undefined ? '' : `, for example ${spec.example}`;
   const expected = `${spec.meta.expected}${example} (${(spec.desc ?? '').replace(/\.$/, '')})`;
   if (value === undefined) return { variable, problem: 'is missing', expected };
-  const shown = spec.meta.hidden ? '' : ` (it is ${JSON.stringify(value.slice(0, 80))})`;
+  const shown = spec.meta.hidden ? '' : ` (it is ${JSON.stringify(value.slice(0, 80).toWellFormed())})`;
   return { variable, problem: `${error?.message ?? 'is wrong'}${shown}`, expected };
 }
 

@@ -222,7 +222,7 @@ function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env' | 'envAtS
     env: {
       DEV_SIGN_IN: 'true',
       LIMIT_PER_ADDRESS: UNLIMITED,
-      LIMIT_PER_SESSION: UNLIMITED,
+      LIMIT_PER_PERSON: UNLIMITED,
       GARDEN_FEATURES: 'control-plane-ha,adopted-nodes',
       ...env,
     },

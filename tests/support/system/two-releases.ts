@@ -175,7 +175,8 @@ async function makeServices({ databaseUrl, rolePrefix, cloud, release }: Surroun
           ...databaseOf('cluster-api'),
           DEV_SIGN_IN: 'true',
           LIMIT_PER_ADDRESS: UNLIMITED,
-          LIMIT_PER_SESSION: UNLIMITED,
+          LIMIT_PER_PERSON: UNLIMITED,
+          LIMIT_PER_SESSION: UNLIMITED, // its name in earlier releases
           GARDEN_KUBECONFIG: clusterApi,
         },
       }),

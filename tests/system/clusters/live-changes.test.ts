@@ -18,7 +18,7 @@ const apiEnv = {
   LOG_LEVEL: 'info',
   NODE_OPTIONS: '--max-semi-space-size=4 --v8-pool-size=1',
   // One session of one team opens all of them.
-  EVENT_STREAMS_PER_SESSION: '1000',
+  EVENT_STREAMS_PER_PERSON: '1000',
   EVENT_STREAMS_PER_TEAM: '1000',
   EVENT_STREAMS_MAX: '4000',
 };

@@ -27,7 +27,7 @@ export const eventDefaults = {
   heartbeatMs: 15_000,
   retryMs: 1_000,
   limits: {
-    perSession: clusterLimits.eventStreamsPerSession,
+    perPerson: clusterLimits.eventStreamsPerPerson,
     perTeam: clusterLimits.eventStreamsPerTeam,
     perProcess: clusterLimits.eventStreamsPerProcess,
   },

@@ -10,7 +10,7 @@ import type { LiveChanges } from './live-changes.js';
 import type { StreamSink } from './live-stream.js';
 
 export interface StreamLimits extends ConcurrencyLimits {
-  readonly perSession: number;
+  readonly perPerson: number;
 }
 
 interface EventRoutesDeps {
@@ -20,7 +20,7 @@ interface EventRoutesDeps {
 
 export function eventRoutes({ live, limits }: EventRoutesDeps) {
   const ofTeam = teamConcurrencyLimit(limits, 'Streams of events');
-  const ofSession = concurrencyLimit(limits.perSession, 'Streams of events of this session');
+  const ofPerson = concurrencyLimit(limits.perPerson, 'Streams of events of this person');
   return {
     async streamTeamEvents(req, res) {
       const { team, userId, role } = personCallerOf(res);
@@ -39,7 +39,7 @@ export function eventRoutes({ live, limits }: EventRoutesDeps) {
         await untilClosed(res);
         open.close();
       };
-      await ofSession(sessionId, () => ofTeam(team.id, stream));
+      await ofPerson(userId, () => ofTeam(team.id, stream));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

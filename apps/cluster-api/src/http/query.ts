@@ -1,4 +1,4 @@
-import { type ClusterQueryParameter, type ClusterRoute, clusterLimits, parseTime } from '@corral/contracts';
+import { type ClusterQueryParameter, type ClusterRoute, clusterLimits, cutText, parseTime } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
 import { type Cursor, parseCursor } from '../paging.js';
@@ -19,7 +19,7 @@ export function checkQuery(route: ClusterRoute): RequestHandler {
     for (const name of new Set(query.keys())) {
       const parameter = known.get(name);
       const wrong = parameter === undefined ? unknownParameter(route, name) : problemOf(parameter, query.getAll(name));
-      if (wrong !== null) throw invalidField('validation_failed', `/query/${name.slice(0, 64)}`, wrong);
+      if (wrong !== null) throw invalidField('validation_failed', `/query/${cutText(name, 64)}`, wrong);
     }
     next();
   };

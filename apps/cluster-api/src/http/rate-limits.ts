@@ -5,7 +5,7 @@ import { Problem } from '../problem.js';
 
 export interface RateLimits {
   readonly perAddressPerMinute: number;
-  readonly perSessionPerMinute: number;
+  readonly perPersonPerMinute: number;
   readonly signInRequestsPerAddressPerMinute: number;
 }
 
@@ -19,14 +19,13 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     credentialOf: credentialHashOf,
     isGood: (res) => callerIdOf(res) !== null,
   });
-  const perSession = requestLimiter(buckets, [
+  const perPerson = requestLimiter(buckets, [
     {
-      name: 'cluster-api/session',
-      perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perSessionPerMinute,
-      keyOf: (_req, res) => callerIdOf(res),
-      refuse: refusal(
-        'Too many requests from this session or service account. Try again after the time in Retry-After.',
-      ),
+      name: 'cluster-api/person',
+      perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perPersonPerMinute,
+      // All sessions of a person share it, as do all tokens of an account.
+      keyOf: (_req, res) => accountOf(res)?.id ?? sessionOf(res)?.userId ?? null,
+      refuse: refusal('Too many requests of this person or service account. Try again after the time in Retry-After.'),
     },
   ]);
   const ofSignIns = (name: string, what: string, keyOf: (req: Request, res: Response) => string) =>
@@ -38,6 +37,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
         refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
       },
     ]);
+  const tokens = ofSignIns('token', 'token requests', addressOf);
   return {
     /** Runs before the session or token is looked up. See `AddressLimiter.beforeCheck`. */
     perAddress: perAddress.beforeCheck,
@@ -47,11 +47,16 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
      */
     signInPerAddress: ofSignIns('sign-in', 'sign-ins', (req, res) => callerIdOf(res) ?? addressOf(req)).check,
     /** Counted apart, so that a pipeline does not keep the people of its network from signing in. */
-    tokensPerAddress: ofSignIns('token', 'token requests', addressOf).check,
+    tokensPerAddress: tokens.check,
+    /** A token request that succeeded counts against what it got a token of. */
+    forgiveTokenRequest(res: Response): void {
+      perAddress.giveBack(res);
+      tokens.giveBack(res);
+    },
     /** Runs once the caller is looked up. A request with a session or a token counts against that only. */
     settleAddress: perAddress.afterCheck,
     /** Of requests that have a session or the token of a service account. */
-    perSession: perSession.check,
+    perPerson: perPerson.check,
   };
 }
 

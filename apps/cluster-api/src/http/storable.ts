@@ -1,3 +1,5 @@
+import { cutText } from '@corral/contracts';
+
 export interface UnstorableValue {
   /** JSON pointer (RFC 6901). */
   readonly pointer: string;
@@ -32,4 +34,4 @@ export function findUnstorable(body: unknown): UnstorableValue | null {
 
 /** Postgres texts contain no NUL, and half a surrogate pair is not valid Unicode. */
 export const isText = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
-const escaped = (name: string): string => name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1');
+const escaped = (name: string): string => cutText(name, 64).replaceAll('~', '~0').replaceAll('/', '~1');

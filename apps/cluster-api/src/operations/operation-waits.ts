@@ -21,7 +21,7 @@ export interface WaitedOperation {
 }
 
 export interface OperationWaitLimits {
-  /** Of one session or service account. */
+  /** Of one person or service account. */
   readonly perCaller: number;
   readonly perTeam: number;
   readonly perProcess: number;
@@ -37,7 +37,7 @@ export const operationWaitLimits: OperationWaitLimits = {
 const SHARE_OF_TEAM = 1 / 4;
 
 export interface OperationWait extends WaitedOperation {
-  /** The session or the service account. */
+  /** The id of the person or the service account. */
   readonly caller: string;
   readonly seconds: number;
   /** Aborted when the client has gone. */

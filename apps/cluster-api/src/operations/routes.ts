@@ -1,4 +1,3 @@
-import { sessionOf } from '@corral/auth';
 import { isOpen, type OperationRecord } from '@corral/cluster-data';
 import {
   type ClusterOperationId,
@@ -45,9 +44,8 @@ export function operationRoutes({ store, waits, admitAgain, publicUrl }: Operati
   /** @returns null where there is no room to wait */
   const wait = async (res: Response, id: OperationRecord['id'], seconds: number): Promise<WaitEnd | null> => {
     const caller = callerOf(res);
-    const { team, account, gone } = caller;
-    const key = account?.id ?? sessionOf(res)?.id ?? '';
-    const begun = waits.begin({ teamId: team.id, id, caller: key, seconds, gone });
+    const { team, userId, account, gone } = caller;
+    const begun = waits.begin({ teamId: team.id, id, caller: account?.id ?? userId ?? '', seconds, gone });
     return begun && whileSetAside(caller, () => begun);
   };
 

@@ -1,39 +1,29 @@
 import { hashAccountToken, mintAccountToken } from '@corral/auth';
-import { asTeamId, type ClaimConditions, clusterLimits } from '@corral/contracts';
+import { clusterLimits, storableText, type TeamId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import type { ExchangeStore, ExchangeTarget } from './exchange.js';
+import type { CandidateIssuer, ExchangeStore, ExchangeTarget } from './exchange.js';
+import type { RefusalEntry } from './refusal-log.js';
 
 const SECOND_MS = 1_000;
 
 /** Trusted issuers as the exchange reads them, and the tokens that it issues. */
 export const exchangeStore = (prisma: Prisma, changeTeam: ChangeTeam): ExchangeStore => ({
-  async findTarget(slug, name) {
-    const team = await prisma.team.findUnique({
-      where: { slug },
-      select: {
-        id: true,
-        serviceAccounts: {
-          where: { name },
-          select: {
-            id: true,
-            name: true,
-            trustedIssuers: {
-              select: { id: true, issuer: true, audience: true, claims: true, updatedAt: true },
-              orderBy: { name: 'asc' },
-            },
-          },
-        },
-      },
-    });
-    if (team === null) return null;
-    const [account = null] = team.serviceAccounts;
-    return {
-      team: { id: asTeamId(team.id), slug },
-      account: account && { id: account.id, name: account.name },
-      issuers: (account?.trustedIssuers ?? []).map((row) => ({ ...row, claims: row.claims as ClaimConditions })),
-    };
+  async find({ team, account, issuer }) {
+    const rows = await prisma.$queryRaw<FoundRow[]>`
+      SELECT EXISTS (SELECT FROM trusted_issuer WHERE issuer = ${issuer}) AS "isTrustedByAny", team.id AS "teamId",
+             account.id AS "accountId", trusted.id, trusted.audience, trusted.claims, trusted.updated_at AS "updatedAt"
+      FROM (VALUES (1)) AS one
+      LEFT JOIN team ON team.slug = ${team}
+      LEFT JOIN service_account AS account ON account.team_id = team.id AND account.name = ${account}
+      LEFT JOIN trusted_issuer AS trusted ON trusted.account_id = account.id AND trusted.issuer = ${issuer}
+      ORDER BY trusted.name`;
+    const { isTrustedByAny, teamId, accountId } = rows[0] as FoundRow;
+    if (teamId === null) return { target: null, isTrustedByAny };
+    const issuers = rows.flatMap((row) => (row.id === null ? [] : [candidateOf(row, issuer)]));
+    const found = accountId === null ? null : { id: accountId, name: account };
+    return { target: { team: { id: teamId, slug: team }, account: found, issuers }, isTrustedByAny };
   },
 
   async issue({ team, account }: ExchangeTarget, issuer, subject, context) {
@@ -65,23 +55,40 @@ export const exchangeStore = (prisma: Prisma, changeTeam: ChangeTeam): ExchangeS
       return token;
     });
   },
+});
 
-  async recordRefusal({ team, account }, { account: name, reason, issuer, subject }, { requestId }) {
+interface Found {
+  readonly isTrustedByAny: boolean;
+  /** Null when there is no such team. */
+  readonly teamId: TeamId | null;
+  readonly accountId: string | null;
+}
+type CandidateRow = Omit<CandidateIssuer, 'issuer'>;
+type FoundRow = Found & (CandidateRow | { readonly id: null });
+
+const candidateOf = ({ id, audience, claims, updatedAt }: CandidateRow, issuer: string): CandidateIssuer => {
+  return { id, issuer, audience, claims, updatedAt };
+};
+
+/** Writes an entry of refused exchanges. */
+export const recordRefusals =
+  (prisma: Prisma) =>
+  async ({ target, account, reason, issuer, subject, count, requestId }: RefusalEntry): Promise<void> => {
+    const { team } = target;
     await recordAudit(
       prisma,
       { userId: null, team, requestId },
       {
         action: 'service_account.refuse_exchange',
         target:
-          account === null
+          target.account === null
             ? { kind: 'Team', id: team.id, name: team.slug }
-            : { kind: 'ServiceAccount', id: account.id, name: account.name },
-        detail: { account: name, reason, issuer: storable(issuer), subject: storable(subject) },
+            : { kind: 'ServiceAccount', id: target.account.id, name: target.account.name },
+        detail: { account, count, reason, issuer: storable(issuer), subject: storable(subject) },
       },
     );
-  },
-});
+  };
 
-/** A text of an unverified token in a form that can be stored. */
+/** A text of an unverified token. */
 const storable = (text: string | null): string | null =>
-  text?.replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ').slice(0, clusterLimits.claimValueCharacters) ?? null;
+  text === null ? null : storableText(text, clusterLimits.claimValueCharacters);

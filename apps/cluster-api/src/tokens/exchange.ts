@@ -1,4 +1,4 @@
-import { type ClaimConditions, clusterLimits, type TeamId } from '@corral/contracts';
+import type { ClaimConditions, TeamId } from '@corral/contracts';
 import { conditionsHold } from '../accounts/claim-conditions.js';
 import { type RequestContext, whileSetAside } from '../changes/caller.js';
 import { Problem } from '../problem.js';
@@ -7,12 +7,11 @@ import {
   type ExchangeRefusal,
   readUnverified,
   SubjectTokenRefused,
-  type UnverifiedToken,
   type VerifiedToken,
   verifySubjectToken,
 } from './subject-token.js';
 
-/** The service account that a caller names, and the issuers that it trusts. */
+/** The service account that a caller names, and the issuers of the token's `iss` that it trusts. */
 export interface ExchangeTarget {
   readonly team: { readonly id: TeamId; readonly slug: string };
   /** Null when the team has no such account. */
@@ -29,8 +28,13 @@ export interface CandidateIssuer {
 }
 
 export interface ExchangeStore {
-  /** @returns null when there is no such team */
-  findTarget(team: string, account: string): Promise<ExchangeTarget | null>;
+  /** Reads the same, in one statement, whether or not team and account exist. */
+  find(named: { readonly team: string; readonly account: string; readonly issuer: string }): Promise<{
+    /** Null when there is no such team. */
+    readonly target: ExchangeTarget | null;
+    /** Whether any team trusts the issuer. */
+    readonly isTrustedByAny: boolean;
+  }>;
   /**
    * Issues a token for 15 minutes, with an audit entry.
    *
@@ -42,11 +46,10 @@ export interface ExchangeStore {
     subject: string,
     context: RequestContext,
   ): Promise<string | null>;
-  /** Writes an audit entry. */
-  recordRefusal(target: ExchangeTarget, refusal: LoggedRefusal, context: RequestContext): Promise<void>;
 }
 
 export interface LoggedRefusal {
+  /** As the request says. */
   readonly account: string;
   readonly reason: ExchangeRefusal;
   /** As the token says, which may be wrong. */
@@ -54,11 +57,17 @@ export interface LoggedRefusal {
   readonly subject: string | null;
 }
 
+export interface Refusals {
+  /** Adds a refusal to the audit log. Never waits, so that the answer takes as long as for a team that does not exist. */
+  note(target: ExchangeTarget, refusal: LoggedRefusal, context: Pick<RequestContext, 'requestId'>): void;
+}
+
 export interface ExchangeDeps {
   readonly store: ExchangeStore;
   readonly keysOf: KeysOf;
-  /** Takes one of `perMinute` that a key has. @returns seconds until there is one again; 0 when it was taken */
-  readonly take: (key: string, perMinute: number) => Promise<number>;
+  /** Takes one of the exchanges of an account. @returns seconds until there is one again; 0 when it was taken */
+  readonly take: (accountId: string) => Promise<number>;
+  readonly refusals: Refusals;
   /** Counts an exchange. */
   readonly count: (outcome: 'issued' | ExchangeRefusal) => void;
   /** Unix time in ms. */
@@ -85,31 +94,35 @@ const NAMES = /^([a-z0-9-]{1,63})\/([a-z0-9-]{1,63})$/;
 export type Exchange = (request: ExchangeRequest, context: RequestContext) => Promise<string>;
 
 /**
- * Exchanges a token of a trusted issuer for one of a service account (RFC 8693).
+ * Exchanges a token of a trusted issuer for one of a service account (RFC 8693). Up to the refusal the work is the same whether or not the
+ * named team and account exist, so that its duration does not tell which do.
  *
  * @returns the token, valid for 15 minutes
  * @throws Problem `invalid_grant`, `rate_limit_exceeded`
  */
 export const tokenExchange =
-  ({ store, keysOf, take, count, now }: ExchangeDeps): Exchange =>
+  ({ store, keysOf, take, refusals, count, now }: ExchangeDeps): Exchange =>
   async ({ audience, subjectToken }, context) => {
     const [, team = '', account = ''] = NAMES.exec(audience) ?? [];
-    // By what the caller names, whether or not it exists, and before anything that costs.
-    const waitSeconds = await take(`account ${team}/${account}`, clusterLimits.exchangesPerAccountPerMinute);
-    if (waitSeconds > 0) {
-      const detail = 'Too many token requests for this service account. Try again after the time in Retry-After.';
-      throw new Problem('rate_limit_exceeded', detail, { retryAfterSeconds: waitSeconds });
-    }
-    const target = team === '' ? null : await store.findTarget(team, account);
-    let unverified: UnverifiedToken | null = null;
+    const said = await outcomeOf(() => readUnverified(subjectToken));
+    const { issuer, subject } = said instanceof SubjectTokenRefused ? { issuer: null, subject: null } : said;
+    const { target, isTrustedByAny } = await store.find({ team, account, issuer: issuer ?? '' });
+    const verified = await outcomeOf(() => {
+      if (said instanceof SubjectTokenRefused) throw said;
+      // Nobody but an issuer that a team chose is called.
+      if (!isTrustedByAny) throw new SubjectTokenRefused('unknown_issuer');
+      return whileSetAside(context, () => verifySubjectToken(subjectToken, said.issuer, keysOf, now()));
+    });
     try {
-      unverified = readUnverified(subjectToken);
+      if (said instanceof SubjectTokenRefused) throw said;
       if (target === null || target.account === null) throw new SubjectTokenRefused('unknown_target');
-      const { issuer } = unverified;
-      const candidates = target.issuers.filter((trusted) => trusted.issuer === issuer);
-      if (candidates.length === 0) throw new SubjectTokenRefused('unknown_issuer');
-      const token = await whileSetAside(context, () => verifySubjectToken(subjectToken, issuer, keysOf, now()));
-      const issued = await store.issue(target, fitting(candidates, token), token.subject, context);
+      if (target.issuers.length === 0) throw new SubjectTokenRefused('unknown_issuer');
+      if (verified instanceof SubjectTokenRefused) throw verified;
+      const trusted = fitting(target.issuers, verified);
+      // Only what fits is charged to the account: a limit that strangers can use up would lock its pipelines out.
+      const waitSeconds = await take(target.account.id);
+      if (waitSeconds > 0) throw tooMany(waitSeconds);
+      const issued = await store.issue(target, trusted, verified.subject, context);
       if (issued === null) throw new SubjectTokenRefused('claims');
       count('issued');
       return issued;
@@ -117,15 +130,27 @@ export const tokenExchange =
       if (!(error instanceof SubjectTokenRefused)) throw error;
       const { reason } = error;
       count(reason);
-      const isLogged =
-        target !== null && (await take(`log ${target.team.id}`, clusterLimits.exchangeRefusalsLoggedPerMinute)) === 0;
-      if (isLogged) {
-        const { issuer, subject } = unverified ?? { issuer: null, subject: null };
-        await store.recordRefusal(target, { account, reason, issuer, subject }, context);
-      }
+      if (target !== null) refusals.note(target, { account, reason, issuer, subject }, context);
       throw refused(error);
     }
   };
+
+const tooMany = (retryAfterSeconds: number): Problem =>
+  new Problem(
+    'rate_limit_exceeded',
+    'Too many token requests for this service account. Try again after the time in Retry-After.',
+    { retryAfterSeconds },
+  );
+
+/** A refusal as a value, because the work goes on after it. */
+async function outcomeOf<T>(work: () => T | Promise<T>): Promise<T | SubjectTokenRefused> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof SubjectTokenRefused) return error;
+    throw error;
+  }
+}
 
 /** @throws SubjectTokenRefused `audience`, `claims` */
 function fitting(candidates: readonly CandidateIssuer[], { audiences, claims }: VerifiedToken): CandidateIssuer {

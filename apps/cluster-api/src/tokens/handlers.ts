@@ -1,9 +1,11 @@
 import type { SignInCodeStore } from '@corral/auth';
+import { clusterLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { Buckets } from '@corral/rate-limit';
 import type { Metrics } from '@corral/service';
+import type { Response } from 'express';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import { tokenExchange } from './exchange.js';
+import { type Refusals, tokenExchange } from './exchange.js';
 import { exchangeStore } from './exchange-store.js';
 import type { KeysOf } from './issuer-keys.js';
 import { tokenRoutes } from './routes.js';
@@ -14,16 +16,19 @@ export interface TokenHandlerDeps {
   readonly changeTeam: ChangeTeam;
   readonly issuerKeys: KeysOf;
   readonly buckets: Buckets;
+  /** Gives back what a token request was charged to its address. */
+  readonly forgiveSender: (res: Response) => void;
+  readonly refusals: Refusals;
   readonly metrics: Metrics;
   /** Unix time in ms. */
   readonly now: () => number;
 }
 
-const MINUTE_MS = 60_000;
+const perAccount = { capacity: clusterLimits.exchangesPerAccountPerMinute, periodMs: 60_000 };
 
 /** Builds the handler of the token endpoint. */
 export function buildTokenHandlers(deps: TokenHandlerDeps) {
-  const { codes, prisma, changeTeam, issuerKeys, buckets, metrics, now } = deps;
+  const { codes, prisma, changeTeam, issuerKeys, buckets, refusals, forgiveSender, metrics, now } = deps;
   const exchanges = metrics.counter({
     name: 'corral_token_exchanges_total',
     help: 'Exchanges of tokens of trusted issuers: issued, or why they were refused',
@@ -32,13 +37,13 @@ export function buildTokenHandlers(deps: TokenHandlerDeps) {
   const exchange = tokenExchange({
     store: exchangeStore(prisma, changeTeam),
     keysOf: issuerKeys,
-    async take(key, perMinute) {
-      const rule = { capacity: perMinute, periodMs: MINUTE_MS };
-      const { allowed, retryInMs } = await buckets.take(`cluster-api/exchange:${key}`, rule);
+    async take(accountId) {
+      const { allowed, retryInMs } = await buckets.take(`cluster-api/exchange:${accountId}`, perAccount);
       return allowed ? 0 : Math.max(1, Math.ceil(retryInMs / 1_000));
     },
+    refusals,
     count: (outcome) => exchanges.inc({ outcome }),
     now,
   });
-  return tokenRoutes({ codes, exchange });
+  return tokenRoutes({ codes, exchange, forgiveSender });
 }

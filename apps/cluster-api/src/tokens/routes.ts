@@ -24,12 +24,14 @@ import type { Exchange } from './exchange.js';
 export interface TokenRoutesDeps {
   readonly codes: Pick<SignInCodeStore, 'redeem'>;
   readonly exchange: Exchange;
+  /** Gives back what the request was charged to its address. */
+  readonly forgiveSender: (res: Response) => void;
 }
 
 type Grant = (form: TokenPost, req: Request, res: Response) => Promise<IssuedTokenBody>;
 
 /** The token endpoint of OAuth 2.0: exchanges what the caller has for a credential of this API. */
-export function tokenRoutes({ codes, exchange }: TokenRoutesDeps) {
+export function tokenRoutes({ codes, exchange, forgiveSender }: TokenRoutesDeps) {
   const grants: Readonly<Record<TokenGrant, Grant>> = {
     async authorization_code(form, req) {
       const { client_id: client, code, redirect_uri: redirectUri, code_verifier: verifier } = form;
@@ -70,7 +72,9 @@ export function tokenRoutes({ codes, exchange }: TokenRoutesDeps) {
         const detail = `grant_type must be one of ${tokenGrants.join(', ')}.`;
         throw invalidRequest(detail, 'unsupported_grant_type');
       }
-      res.json(await grants[grant](form, req, res));
+      const issued = await grants[grant](form, req, res);
+      forgiveSender(res);
+      res.json(issued);
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

@@ -5,13 +5,16 @@ import { type KeysOf, KeysUnavailable } from './issuer-keys.js';
 
 /* The token that a pipeline exchanges. */
 
-/** Why an exchange is refused: for the metric and for the audit log of the team, never for the caller. */
+/**
+ * Why an exchange is refused, in the order of the checks: for the metric and for the audit log of the team, never for the
+ * caller.
+ */
 export const exchangeRefusals = [
   'too_long',
   'malformed',
+  'algorithm',
   'unknown_target',
   'unknown_issuer',
-  'algorithm',
   'keys_unavailable',
   'signature',
   'expired',
@@ -58,10 +61,13 @@ export interface UnverifiedToken {
 export function readUnverified(token: string): UnverifiedToken {
   if (token.length > clusterLimits.subjectTokenCharacters) throw new SubjectTokenRefused('too_long');
   const { alg, iss, sub } = decoded(token);
-  if (typeof iss !== 'string') throw new SubjectTokenRefused('malformed');
+  if (typeof iss !== 'string' || !isStorable(iss)) throw new SubjectTokenRefused('malformed');
   if (typeof alg !== 'string' || !algorithms.includes(alg)) throw new SubjectTokenRefused('algorithm');
   return { issuer: iss, subject: typeof sub === 'string' ? sub : null };
 }
+
+/** Postgres stores no NUL and no half of a surrogate pair. */
+const isStorable = (text: string): boolean => !/[\p{Cc}\p{Surrogate}]/u.test(text);
 
 function decoded(token: string): { alg?: unknown; iss?: unknown; sub?: unknown } {
   try {
@@ -95,7 +101,7 @@ export async function verifySubjectToken(
   const payload = await verified(token, issuer, keysOf, now);
   const { sub, iat, exp, aud = [] } = payload;
   if (typeof sub !== 'string' || iat === undefined || exp === undefined) throw new SubjectTokenRefused('malformed');
-  if (/[\p{Cc}\p{Cs}]/u.test(sub)) throw new SubjectTokenRefused('malformed');
+  if (!isStorable(sub)) throw new SubjectTokenRefused('malformed');
   if (iat > now / 1_000 + clusterLimits.subjectTokenLeewaySeconds) throw new SubjectTokenRefused('not_yet_valid');
   if (exp - iat > clusterLimits.subjectTokenHoursMax * 3_600) throw new SubjectTokenRefused('lifetime');
   return { subject: sub, audiences: [aud].flat(), claims: payload };
@@ -119,7 +125,9 @@ async function verified(token: string, issuer: string, keysOf: KeysOf, now: numb
 function reasonOf(error: unknown): ExchangeRefusal {
   if (error instanceof KeysUnavailable) return 'keys_unavailable';
   if (error instanceof errors.JWTExpired) return 'expired';
-  if (error instanceof errors.JWTClaimValidationFailed) return error.claim === 'nbf' ? 'not_yet_valid' : 'malformed';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return error.claim === 'nbf' && error.reason === 'check_failed' ? 'not_yet_valid' : 'malformed';
+  }
   if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
   // What the issuer answered to a read of its keys.
   if (error instanceof errors.JWKSInvalid || error instanceof errors.JWKSTimeout) return 'keys_unavailable';

@@ -302,7 +302,7 @@ describe('what a service account does', () => {
 it('limits the requests of an account over all its tokens, and not those of others, as operators allow its team', async () => {
   const limited = await startClusterApi({
     config: {
-      limits: { perAddressPerMinute: 1_000, perSessionPerMinute: 2, signInRequestsPerAddressPerMinute: 1_000 },
+      limits: { perAddressPerMinute: 1_000, perPersonPerMinute: 2, signInRequestsPerAddressPerMinute: 1_000 },
     },
     deps: { buckets: memoryBuckets(() => 1_000_000) },
   });

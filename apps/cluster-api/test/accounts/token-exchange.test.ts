@@ -1,13 +1,19 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { hashAccountToken } from '@corral/auth';
 import { memoryBuckets } from '@corral/rate-limit';
+import { createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { startTokenIssuer, type TokenIssuer } from '@corral/testing/token-issuer';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { exportSPKI, importJWK, UnsecuredJWT } from 'jose';
+import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
+import { recordRefusals } from '../../src/tokens/exchange-store.js';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys, type KeysOf } from '../../src/tokens/issuer-keys.js';
+import { refusalLog } from '../../src/tokens/refusal-log.js';
+import { checkedClient } from '../support/checked-client.js';
 import { addConnection } from '../support/clusters.js';
+import { hearStatements } from '../support/hear-statements.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 /* Exchange of tokens of a real issuer, over real sockets: docs/service-accounts.md. */
@@ -65,6 +71,12 @@ const tokenOf = async (): Promise<string> => (await exchange(await sign()).expec
 const clusters = (token: string) => test.api.withToken(token).get(team.path('/clusters/'));
 const audit = async (action: string) =>
   (await test.api.as(team.admin).get(team.path(`/audit/?action=${action}`))).body.items as Record<string, unknown>[];
+/** Refused exchanges in the audit log of the team. No answer waits for them. */
+const logged = (entries: number) =>
+  waitFor(`${entries} entries`, async () => {
+    const found = await audit('service_account.refuse_exchange');
+    return found.length === entries && found;
+  });
 const countOf = async (outcome: string): Promise<number> => {
   const text = await test.deps.metrics.registry.metrics();
   return Number(new RegExp(`corral_token_exchanges_total{[^}]*outcome="${outcome}"[^}]*} (\\d+)`).exec(text)?.[1] ?? 0);
@@ -222,6 +234,8 @@ describe('a token that does not fit', () => {
     ['no end', 'malformed', () => sign({ exp: null })],
     ['no time of issue', 'malformed', () => sign({ iat: null })],
     ['no subject', 'malformed', () => sign({ sub: null })],
+    ['a beginning that is no time', 'malformed', () => sign({ nbf: 'soon' })],
+    ['a time of issue that is no time', 'malformed', () => sign({ iat: 'now' })],
     ['a subject that cannot be stored', 'malformed', () => sign({ sub: 'repo:acme/infra:\0' })],
     ['two days to live', 'lifetime', () => sign({ exp: now() + 172_800 })],
     ['too many characters', 'too_long', () => sign({ more: 'x'.repeat(9_000) })],
@@ -233,7 +247,7 @@ describe('a token that does not fit', () => {
 
     expect(answerOf(body)).toEqual(refusal);
     expect(await countOf(reason)).toBe(before + 1);
-    const [entry] = await audit('service_account.refuse_exchange');
+    const [entry] = await logged(1);
     expect(entry).toMatchObject({ outcome: 'refused', actor: { kind: 'service' }, target: { name: 'ci' } });
     expect(entry?.detail).toMatchObject({ reason });
     expect(await test.db.serviceAccountToken.count({ where: { teamId: team.id } })).toBe(0);
@@ -291,23 +305,120 @@ describe('a request of an exchange', () => {
 
     expect([body.code, body.error]).toEqual(['invalid_token_request', error]);
   });
+});
 
-  it('is limited for each named account, whether or not it exists', async () => {
-    const limited = await startClusterApi({ deps: { buckets: memoryBuckets(() => 1_000_000) } });
-    const audience = 'no-such-team/ci';
-    for (let time = 0; time < 60; time += 1) await exchange('a.b', { audience }, limited.api).expect(400);
+describe('strangers', () => {
+  /** A replica whose buckets do not fill up. */
+  const withLimits = (limits: Partial<AppConfig['limits']> = {}) =>
+    startReplica({
+      buckets: memoryBuckets(() => 1_000_000),
+      config: { ...test.deps.config, limits: { ...test.deps.config.limits, ...limits } },
+    });
 
-    const { body, headers } = await exchange('a.b', { audience }, limited.api).expect(429);
+  it('do not use up the exchanges of an account, whose own are limited', async () => {
+    const api = withLimits();
+    for (let time = 0; time < 70; time += 1) await exchange('a.b', {}, api).expect(400);
+    const token = await sign();
+    for (let time = 0; time < 60; time += 1) await exchange(token, {}, api).expect(200);
+
+    const { body, headers } = await exchange(token, {}, api).expect(429);
 
     expect([body.error, headers['retry-after']]).toEqual(['temporarily_unavailable', '1']);
-    await exchange('a.b', { audience: 'no-such-team/cd' }, limited.api).expect(400);
-    await limited.close();
+    await exchange('a.b', {}, api).expect(400);
   });
 
-  it('leaves at most 20 entries of refusals in the audit log within a minute', async () => {
-    for (let time = 0; time < 25; time += 1) await exchange('a.b').expect(400);
+  it('are limited per address, where exchanges that succeed do not count', async () => {
+    const api = withLimits({ signInRequestsPerAddressPerMinute: 2, perAddressPerMinute: 3 });
+    for (let time = 0; time < 5; time += 1) await exchange(await sign(), {}, api).expect(200);
+    for (let time = 0; time < 2; time += 1) await exchange('a.b', {}, api).expect(400);
 
-    expect((await audit('service_account.refuse_exchange')).length).toBeLessThanOrEqual(21);
+    const { body } = await exchange('a.b', {}, api).expect(429);
+
+    expect(body.detail).toContain('this address');
+  });
+
+  it('cause the same work whether or not team, account and trust exist', async () => {
+    const asked: string[] = [];
+    const api = startReplica({
+      issuerKeys: (url) => {
+        asked.push(url);
+        return test.deps.issuerKeys(url);
+      },
+    });
+    const trustless = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+    await test.api
+      .as(trustless.admin)
+      .put(trustless.path('/service-accounts/ci/'))
+      .send({ spec: { role: 'viewer' } })
+      .expect(201);
+    const audiences = [`${team.slug}/ci`, `${team.slug}/none`, `${trustless.slug}/ci`, 'no-such-team/ci'];
+    const work = async (token: string): Promise<unknown[]> => {
+      const done: unknown[] = [];
+      for (const audience of audiences) {
+        asked.length = 0;
+        const statements: string[] = [];
+        const stop = hearStatements((text) => statements.push(text));
+        await exchange(token, { audience }, api).expect(400);
+        stop();
+        // The entry of an earlier one may be written meanwhile.
+        done.push({ statements: statements.filter((text) => !text.includes('INTO audit_entry')), asked: [...asked] });
+      }
+      return done;
+    };
+
+    for (const token of [
+      await sign({ aud: 'elsewhere' }),
+      await sign({}, { kid: 'x' }),
+      await sign({ iss: 'x' }),
+      'a',
+    ]) {
+      const [first, ...others] = await work(token);
+      expect(first).toMatchObject({ statements: [expect.stringContaining('trusted_issuer')] });
+      for (const other of others) expect(other).toEqual(first);
+    }
+  });
+
+  it.each([
+    ['ends within a surrogate pair', `${'x'.repeat(254)}\u{1f600}`],
+    ['has a half of a surrogate pair', 'https://id.test/\ud83d'],
+    ['has a NUL', 'https://id.test/\0'],
+  ])('get the same answer for an issuer that %s', async (_what, iss) => {
+    const { body: known } = await exchange(await sign({ iss })).expect(400);
+    const { body: unknown } = await exchange(await sign({ iss }), { audience: 'no-such-team/ci' }).expect(400);
+
+    expect({ ...known, instance: null }).toEqual({ ...unknown, instance: null });
+    await logged(1);
+  });
+
+  it('leave one entry per minute and account in the audit log, with their number', async () => {
+    const ends: (() => void)[] = [];
+    const api = startReplica({
+      refusals: refusalLog({
+        write: recordRefusals(test.db),
+        after(_ms, run) {
+          ends.push(run);
+          return () => undefined;
+        },
+        onError: () => undefined,
+      }),
+    });
+    const endMinute = () => ends.splice(0).forEach((end) => void end());
+    await exchange('a.b', {}, api).expect(400);
+    endMinute();
+    await logged(1);
+    for (let time = 0; time < 9; time += 1) await exchange('a.b', {}, api).expect(400);
+    await exchange(await sign({ ref: 'refs/heads/other' }), {}, api).expect(400);
+    await exchange('a.b', {}, api).expect(400);
+    endMinute();
+
+    const [second, first] = await logged(2);
+
+    expect(first?.detail).toMatchObject({ reason: 'malformed', count: 1 });
+    expect(second?.detail).toMatchObject({
+      reason: 'claims',
+      count: 11,
+      subject: 'repo:acme/infra:ref:refs/heads/main',
+    });
   });
 });
 
@@ -344,8 +455,9 @@ describe('a token by exchange', () => {
       goOn = () => res.end(JSON.stringify({ keys: [issuer.publicKey()] }));
       return true;
     };
-    const fresh = await startReplicaKeys();
-    const waiting = exchange(await sign(), {}, fresh.api);
+    const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
+    const api = startReplica({ issuerKeys: issuerKeys({ calls }) }); // knows no keys yet
+    const waiting = exchange(await sign(), {}, api);
     const answered = waiting.then((answer) => answer);
     await waitFor('the keys to be asked for', () => goOn !== undefined);
     await putIssuer({ claims: { sub: 'repo:acme/other:*' } }).expect(200);
@@ -365,16 +477,17 @@ describe('a token by exchange', () => {
   });
 });
 
-/** A second replica on the same database, which knows no keys yet. */
-async function startReplicaKeys() {
-  const { buildApp } = await import('../../src/build-app.js');
-  const { createMetrics } = await import('@corral/service');
-  const { checkedClient } = await import('../support/checked-client.js');
-  const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
-  const metrics = createMetrics({ service: 'test' });
-  const app = buildApp({ ...test.deps, metrics, issuerKeys: issuerKeys({ calls }) });
-  return { api: checkedClient(app, 'http://corral.test') };
-}
+/** A second replica on the same database. */
+const startReplica = (deps: Partial<AppDeps>) =>
+  checkedClient(
+    buildApp({
+      ...test.deps,
+      health: { ...test.deps.health, draining: new AbortController().signal },
+      metrics: createMetrics({ service: 'test' }),
+      ...deps,
+    }),
+    'http://corral.test',
+  );
 
 describe('the keys of an issuer', () => {
   const calls = issuerCalls({ privateHosts: [], allowLoopback: true });

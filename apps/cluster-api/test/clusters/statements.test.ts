@@ -3,13 +3,13 @@ import { asServerId, type ClusterSpec } from '@corral/contracts';
 import { connectQueue, type Queue } from '@corral/queue';
 import { createMetrics, silentLog } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { buildApp } from '../../src/build-app.js';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { type ApiClient, checkedClient } from '../support/checked-client.js';
 import { addConnection } from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
 import { givenServers } from '../support/given-servers.js';
+import { hearStatements } from '../support/hear-statements.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
 /**
@@ -41,20 +41,7 @@ let names = 0;
 /** The name of an existing cluster. */
 let name: string;
 
-const unheard = pg.Client.prototype.query;
-
-/** Records all statements that this process sends to Postgres, over any connection. */
-function hearAll(): void {
-  // biome-ignore lint/suspicious/noExplicitAny: the overloads of `pg`, passed through
-  pg.Client.prototype.query = function heard(this: pg.Client, ...given: any[]): any {
-    const [statement] = given;
-    // Those of a batch, or one.
-    const texts: string[] = statement?.statements ?? [typeof statement === 'string' ? statement : statement?.text];
-    // Written at intervals for all sessions, independent of this request.
-    statements.push(...texts.filter((text) => text !== undefined && !text.includes('SET last_seen_at')));
-    return unheard.apply(this, given as never);
-  };
-}
+let stopHearing: () => void;
 
 beforeAll(async () => {
   t = await startClusterApi({ garden: fakeGarden(), config: { gardenFeatures: new Set(['adopted-nodes'] as const) } });
@@ -71,10 +58,10 @@ beforeAll(async () => {
   await addConnection(t, t.acme);
   await queue.send('reconcile-server', { serverId: asServerId(randomUUID()) });
   statements = [];
-  hearAll();
+  stopHearing = hearStatements((text) => statements.push(text));
 });
 afterAll(async () => {
-  pg.Client.prototype.query = unheard;
+  stopHearing();
   await queue.close();
   await t.close();
 });

@@ -98,9 +98,9 @@ describe('limits of open streams', () => {
   };
 
   it.each([
-    ['session', { perSession: 2, perTeam: 9, perProcess: 99 }],
-    ['team', { perSession: 9, perTeam: 2, perProcess: 99 }],
-    ['team', { perSession: 9, perTeam: 9, perProcess: 8 }], // a team may use a quarter of these
+    ['person', { perPerson: 2, perTeam: 9, perProcess: 99 }],
+    ['team', { perPerson: 9, perTeam: 2, perProcess: 99 }],
+    ['team', { perPerson: 9, perTeam: 9, perProcess: 8 }], // a team may use a quarter of these
   ])('apply per %s and allow a new stream when one ends', async (of, limits) => {
     const at = await live.startReplica({ limits });
     const [one] = [await live.begin(at), await live.begin(at)];
@@ -114,7 +114,7 @@ describe('limits of open streams', () => {
 
   it('apply per replica, whose last place is open to every team', async () => {
     const { acme, globex, createTeam } = live.api;
-    const at = await live.startReplica({ limits: { perSession: 9, perTeam: 9, perProcess: 2 } });
+    const at = await live.startReplica({ limits: { perPerson: 9, perTeam: 9, perProcess: 2 } });
     const one = await live.begin(at);
     await live.begin(at, { team: globex, user: globex.member });
 

@@ -5,7 +5,7 @@ import { startClusterApi, type TestClusterApi } from '../support/start-cluster-a
 const ME = '/api/v1/me/';
 const many = {
   perAddressPerMinute: 100_000,
-  perSessionPerMinute: 100_000,
+  perPersonPerMinute: 100_000,
   signInRequestsPerAddressPerMinute: 100_000,
 };
 
@@ -22,7 +22,7 @@ async function start(limits: Partial<typeof many>): Promise<{ now: number }> {
 
 describe('a request above a limit', () => {
   it('is answered 429 with the time to wait and succeeds after that', async () => {
-    const clock = await start({ perSessionPerMinute: 2 });
+    const clock = await start({ perPersonPerMinute: 2 });
     const get = () => test.api.as(test.acme.member).get(ME);
     await get().expect(200);
     await get().expect(200);
@@ -36,7 +36,7 @@ describe('a request above a limit', () => {
   });
 
   it('changes nothing', async () => {
-    await start({ perSessionPerMinute: 1 });
+    await start({ perPersonPerMinute: 1 });
     const admin = test.api.as(test.acme.admin);
     await admin.get(ME).expect(200);
 
@@ -67,7 +67,7 @@ describe('the limits count', () => {
     const member = test.api.as(test.acme.member);
     for (let time = 0; time < 3; time += 1) {
       const { headers } = await member.get(ME).expect(200);
-      expect(headers['ratelimit-limit']).toBe(String(many.perSessionPerMinute));
+      expect(headers['ratelimit-limit']).toBe(String(many.perPersonPerMinute));
       await member.get('/nowhere/').expect(404);
       // Any web page can make its visitors send this request. It must not use up the limit of the address.
       await member.post('/auth/logout/').set('Origin', 'https://elsewhere.example').expect(403);
@@ -113,7 +113,7 @@ describe('the limits count', () => {
   });
 
   it('requests per session, separately for each session of a user', async () => {
-    await start({ perSessionPerMinute: 1 });
+    await start({ perPersonPerMinute: 1 });
     const other = await test.signIn(test.acme.member);
     await test.api.as(test.acme.member).get(ME).expect(200);
 

@@ -13,7 +13,7 @@ import type { AccountNarrowing, Role } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import { connectProjects } from '@corral/hcloud';
 import type { JobName } from '@corral/queue';
-import { memoryBuckets } from '@corral/rate-limit';
+import { memoryBuckets, systemClock } from '@corral/rate-limit';
 import { KeyRing } from '@corral/secrets';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
@@ -24,8 +24,10 @@ import { type ChangeLimits, changeDefaults } from '../../src/changes/change-turn
 import { connectDatabase, type ServiceDatabase } from '../../src/connect-database.js';
 import { eventDefaults } from '../../src/events/handlers.js';
 import { operationWaitLimits } from '../../src/operations/operation-waits.js';
+import { recordRefusals } from '../../src/tokens/exchange-store.js';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys } from '../../src/tokens/issuer-keys.js';
+import { refusalLog } from '../../src/tokens/refusal-log.js';
 import { quotas } from './a-cluster.js';
 import { type ApiClient, checkedClient, type TestUser } from './checked-client.js';
 import { fakeGarden } from './fake-garden.js';
@@ -108,6 +110,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
   const accountUse = accountTokenUseRecorder(pool, () => undefined);
   const wakeups: Wakeup[] = [];
   const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
+  const refusals = refusalLog({ write: recordRefusals(db), after: systemClock.after, onError: () => undefined });
   const secrets = new KeyRing([{ id: 'test', bytes: randomBytes(32) }]);
   const deps: AppDeps = {
     config: {
@@ -132,7 +135,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       subscriptionRequired: false,
       limits: {
         perAddressPerMinute: 100_000,
-        perSessionPerMinute: 100_000,
+        perPersonPerMinute: 100_000,
         signInRequestsPerAddressPerMinute: 100_000,
       },
       ...options.config,
@@ -149,6 +152,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     oidc: null,
     issuerCalls: calls,
     issuerKeys: issuerKeys({ calls, coolDownMs: 0 }),
+    refusals,
     now: Date.now,
     buckets: memoryBuckets(Date.now),
     budgets: { readAll: async () => ({}) },
@@ -209,6 +213,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     async close() {
       await sessionUse.close();
       await accountUse.close();
+      await refusals.close();
       await connected.close();
       await database.drop();
     },

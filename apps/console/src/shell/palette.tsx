@@ -1,4 +1,5 @@
 import '@mantine/spotlight/styles.layer.css';
+import { cutText } from '@corral/contracts';
 import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -59,7 +60,7 @@ export function Palette({ team, onClose }: { readonly team: string; readonly onC
     ...(rrsets.data ?? []).map(({ name, type, records }) => ({
       id: `rrset ${name} ${type}`,
       label: `${name} ${type}`,
-      description: `Record set, ${records.map(({ value }) => value).join(', ')}`.slice(0, 120),
+      description: cutText(`Record set, ${records.map(({ value }) => value).join(', ')}`, 120, '…'),
       onClick: go(`${base}/dns/records/${encodeURIComponent(name)}/${type}`),
     })),
     ...(tokens.data ?? []).map(({ id, name, state }) => ({

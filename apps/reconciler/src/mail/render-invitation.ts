@@ -1,4 +1,4 @@
-import { type Role, roleNames, shownNameOf } from '@corral/contracts';
+import { cutText, type Role, roleNames, shownNameOf } from '@corral/contracts';
 
 /** Content of an invitation mail. */
 export interface InvitationMail {
@@ -59,7 +59,7 @@ export function renderInvitation(invitation: InvitationMail, place: Place): Rend
   const why = `You received this mail because someone entered the address ${email}. If you did not expect it, ignore it.`;
   return {
     to: email,
-    subject: `Invitation to the team ${cut(teamName, SUBJECT_NAME_CHARACTERS)}`,
+    subject: `Invitation to the team ${cutText(teamName, SUBJECT_NAME_CHARACTERS, '…')}`,
     text: [
       `${inviter} invites you to join as ${role} of the team “${teamName}”.`,
       '',
@@ -118,11 +118,6 @@ function callerOf({ inviterName, inviterEmail }: InvitationMail): string {
 
 /** Names may be older than the rule for them. */
 const oneLine = (text: string): string => shownNameOf(text, NAME_CHARACTERS);
-
-const cut = (text: string, characters: number): string => {
-  const points = [...text];
-  return points.length <= characters ? text : `${points.slice(0, characters - 1).join('')}…`;
-};
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

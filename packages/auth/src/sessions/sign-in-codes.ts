@@ -1,4 +1,4 @@
-import { clusterLimits } from '@corral/contracts';
+import { clusterLimits, cutText } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './cookie.js';
 import { isActiveSession, type SessionTimes } from './store.js';
@@ -85,7 +85,7 @@ export function signInCodeStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes
 
     async redeem(code, { codeChallenge, redirectUri }, userAgent) {
       const secret = mintSessionSecret();
-      const browser = userAgent.slice(0, clusterLimits.userAgentCharacters);
+      const browser = cutText(userAgent, clusterLimits.userAgentCharacters);
       const values = [
         hashSessionSecret(code),
         codeChallenge,

@@ -1,4 +1,4 @@
-import { clusterLimits, type Role, type SignInMethod, type TeamId, type UserId } from '@corral/contracts';
+import { clusterLimits, cutText, type Role, type SignInMethod, type TeamId, type UserId } from '@corral/contracts';
 import { isHeldNow, type Pool, rowClock, type Transaction } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './cookie.js';
 
@@ -150,7 +150,7 @@ export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): 
     async start(userId, replaced, { method, userAgent } = { method: 'development', userAgent: '' }) {
       const secret = mintSessionSecret();
       const old = replaced === null ? null : hashSessionSecret(replaced);
-      const browser = userAgent.slice(0, clusterLimits.userAgentCharacters);
+      const browser = cutText(userAgent, clusterLimits.userAgentCharacters);
       const values = [userId, hashSessionSecret(secret), idleMs, old, absoluteMs, method, browser];
       const { rows } = await pool.query<{ expiresAt: Date }>({ ...startSession, values });
       return { secret, expiresAt: (rows[0] as { expiresAt: Date }).expiresAt };

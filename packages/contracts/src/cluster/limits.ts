@@ -13,7 +13,7 @@ export const clusterLimits = {
   /** The list of connections is not paginated. */
   connectionsPerTeam: 50,
   requestsPerAddressPerMinute: 300,
-  requestsPerSessionPerMinute: 600,
+  requestsPerPersonPerMinute: 600,
   kubeconfigsPerClusterPerHour: 20,
   joinCommandsPerServerPerHour: 20,
   /** Requests that start or finish a sign-in; each sign-in needs two. */
@@ -79,9 +79,8 @@ export const clusterLimits = {
   subjectTokenCharacters: 8_192,
   subjectTokenHoursMax: 24,
   subjectTokenLeewaySeconds: 30,
+  /** That succeed. Refused ones count against the address. */
   exchangesPerAccountPerMinute: 60,
-  /** Refused exchanges of a team in its audit log. Further ones are only counted. */
-  exchangeRefusalsLoggedPerMinute: 20,
 
   invitationDays: 14,
   /** Maximum age of a billing event's signature, or lead over our clock. */
@@ -104,6 +103,8 @@ export const clusterLimits = {
   /** Parameters of a form. */
   formParameters: 20,
   userAgentCharacters: 200,
+  /** Active sessions of a person. A further sign-in ends the oldest. */
+  sessionsPerPerson: 20,
   personNameCharacters: 200,
   /** Concurrent exports per process, since an export may take minutes. A team gets at most a quarter. */
   auditExportsPerTeam: 2,
@@ -123,13 +124,13 @@ export const clusterLimits = {
    * Open streams per process. A browser needs one per window; 1,000 streams take less than 300 MB. A team gets at most
    * a quarter.
    */
-  eventStreamsPerSession: 10,
+  eventStreamsPerPerson: 20,
   eventStreamsPerTeam: 100,
   eventStreamsPerProcess: 2_000,
 
   /** Longest wait of a read of an operation that asks to wait for its end. */
   operationWaitSecondsMax: 60,
-  /** Such waits at the same time, of a session or service account. */
+  /** Such waits at the same time, of a person or service account. */
   operationWaitsPerCaller: 50,
   operationWaitsPerTeam: 100,
   /** A team gets at most a quarter. */

@@ -1,4 +1,4 @@
-import type { DnsErrorCode } from '@corral/contracts';
+import { type DnsErrorCode, storableText } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { RrsetOwner, RrsetWriteKind } from './rrset-write.js';
 
@@ -41,8 +41,8 @@ const countRefused = {
 export const refusedWrites = (pool: Pick<Pool, 'query'>) => ({
   async count({ owner, tokenId, key, operation, code, requestId }: RefusedWrite): Promise<void> {
     const demoId = owner.kind === 'demo' ? owner.id : null;
-    const name = keptText(key.name, NAME_CHARACTERS);
-    const type = keptText(key.type, TYPE_CHARACTERS);
+    const name = storableText(key.name, NAME_CHARACTERS, '\ufffd');
+    const type = storableText(key.type, TYPE_CHARACTERS, '\ufffd');
     await pool.query({
       ...countRefused,
       values: [owner.teamId, demoId, tokenId, key.zoneId, name, type, operation, code, requestId],
@@ -50,10 +50,3 @@ export const refusedWrites = (pool: Pick<Pool, 'query'>) => ({
   },
 });
 export type RefusedWrites = ReturnType<typeof refusedWrites>;
-
-/** Truncates the text to whole characters, and replaces what is unprintable or not storable in a column. */
-export function keptText(text: string, charactersMax: number): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not get into the log
-  const readable = text.slice(0, 2 * charactersMax).replace(/[\u0000-\u001f\u007f]|\p{Surrogate}/gu, '\ufffd');
-  return [...readable].slice(0, charactersMax).join('');
-}

@@ -281,6 +281,16 @@ describe('error details', () => {
     expect(JSON.stringify(details).length).toBeLessThan(30_000);
   });
 
+  it('can be stored when the bound is within a character', () => {
+    const causes = [{ reason: 'R', field: 'spec.x', message: `${'x'.repeat(494)}${'\u{1f600}'.repeat(9)}` }];
+
+    const { details } = classify(422, aStatus(422, 'Invalid', 'no', { causes }), {}, 'write');
+
+    // A half of a pair is escaped.
+    expect(JSON.stringify(details)).toContain('\u{1f600}…');
+    expect(JSON.stringify(details)).not.toContain('\\ud83d');
+  });
+
   it('name the owner of each field for a conflict of an apply', () => {
     const causes = [
       {

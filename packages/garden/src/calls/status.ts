@@ -1,3 +1,4 @@
+import { cutText } from '@corral/contracts';
 import { isObject, type JsonObject } from '@corral/wire';
 import type { FieldConflict, FieldProblem } from './garden-error.js';
 import { objectIn, objectsIn, textIn, wholeIn } from './json.js';
@@ -109,6 +110,4 @@ function fieldProblemIn(sentence: string): FieldProblem[] {
   return field === undefined || message === undefined ? [] : [{ field, message }];
 }
 
-function bounded(words: string): string {
-  return words.length <= charsMax ? words : `${words.slice(0, charsMax - 1)}…`;
-}
+const bounded = (words: string): string => cutText(words, charsMax, '…');

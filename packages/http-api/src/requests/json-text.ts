@@ -1,3 +1,5 @@
+import { cutText } from '@corral/contracts';
+
 /** Bounds of a JSON text. */
 export interface JsonBounds {
   /** Nesting depth. */
@@ -63,7 +65,7 @@ export function findJsonFault(
       const end = endOfString(text, at);
       const name = decoded(text.slice(at, end + 1));
       if (inside.names.has(name) || isRespelled(name, open.length === 1 ? null : top)) {
-        return { kind: 'ambiguous', member: name.slice(0, NAME_CHARACTERS) };
+        return { kind: 'ambiguous', member: cutText(name, NAME_CHARACTERS) };
       }
       inside.names.add(name);
       if (open.length === 1) top = name;

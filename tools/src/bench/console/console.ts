@@ -23,7 +23,7 @@ export async function benchConsole({ rounds }: ConsoleBenchOptions): Promise<voi
     DNS_RECORDS_PER_TEAM: String(2 * ROWS),
     LIMIT_PER_TOKEN: UNLIMITED,
     LIMIT_PER_TEAM: UNLIMITED,
-    LIMIT_PER_SESSION: UNLIMITED,
+    LIMIT_PER_PERSON: UNLIMITED,
     LIMIT_PER_ADDRESS: UNLIMITED,
   });
   try {

@@ -195,7 +195,7 @@ async function startApi({ run }: Rig, shared: Record<string, string>): Promise<S
     ...openLimits,
     NODE_ENV: 'development',
     DEV_SIGN_IN: 'true',
-    LIMIT_PER_SESSION: UNLIMITED,
+    LIMIT_PER_PERSON: UNLIMITED,
     LIMIT_SIGN_IN: UNLIMITED,
     CLUSTERS_PER_TEAM: UNLIMITED,
     BILLING_WEBHOOK_SECRETS: BILLING_SECRET,

@@ -1,3 +1,4 @@
+import { cutText } from '@corral/contracts';
 import { type FieldManager, otherManagersOf } from '@corral/garden';
 import semver from 'semver';
 import { isApplied } from '../decide/shoot-runs.js';
@@ -94,8 +95,7 @@ function namesOf(drift: readonly Drift[]): string {
 
 /** Managers choose these names freely, and teams read them. */
 export function shownName(name: string): string {
-  const shown = name.replace(/[^\x21-\x7e]/g, '?');
-  return shown.length <= 64 ? shown : `${shown.slice(0, 63)}…`;
+  return cutText(name.replace(/[^\x21-\x7e]/g, '?'), 64, '…');
 }
 
 function differences(desired: Desired, facts: ShootFacts): Difference[] {

@@ -1,3 +1,4 @@
+import { cutText } from '../../cut-text.js';
 import { dnsLimits } from '../limits.js';
 import { splitString } from '../record-values.js';
 import type { Token } from './entries.js';
@@ -75,7 +76,7 @@ function hostValue(text: string, origin: string, zone: string): string {
   return relativeTo(zone, name) ?? name;
 }
 
-const shortened = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+const shortened = (text: string): string => cutText(text, 41, '…');
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
