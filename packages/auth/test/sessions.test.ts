@@ -4,6 +4,7 @@ import {
   hashSessionSecret,
   mintSessionSecret,
   type SessionStore,
+  signInCodeStore,
   sessionStore,
   sessionUseRecorder,
   type UserRecord,
@@ -159,6 +160,62 @@ async function use(secret: string): Promise<void> {
   recorder.note((await rowOf(secret)).id);
   await recorder.close();
 }
+
+describe('a person with 20 sessions', () => {
+  const active = (userId: UserRecord['id']) => sessions.list(userId, { limit: 100, after: null });
+
+  it('keeps the newest 20 when another starts, and other people keep theirs', async () => {
+    const [eve, bob] = [await users.createUser({ email: 'eve@acme.test' }), await users.createUser({ email: 'b@acme.test' })];
+    const ofBob = await sessions.start(bob.id, null);
+    await age(ofBob.secret, HOUR_MS);
+    const started = [];
+    for (let time = 0; time < 21; time += 1) started.push((await sessions.start(eve.id, null)).secret);
+    const [oldest, ...others] = started;
+
+    expect(await sessions.find(oldest as string)).toBeNull();
+    for (const secret of [...others, ofBob.secret]) expect(await sessions.find(secret)).not.toBeNull();
+    expect(await active(eve.id)).toHaveLength(20);
+  });
+
+  it('loses none by a sign-in that replaces one, or when some have ended', async () => {
+    const fay = await users.createUser({ email: 'fay@acme.test' });
+    const started = [];
+    for (let time = 0; time < 20; time += 1) started.push((await sessions.start(fay.id, null)).secret);
+    const [oldest, second, third] = started as [string, string, string];
+
+    await sessions.start(fay.id, third);
+    await sessions.revoke(second);
+    await sessions.start(fay.id, null);
+
+    expect(await sessions.find(oldest)).not.toBeNull();
+    expect(await active(fay.id)).toHaveLength(20);
+  });
+
+  it('has about 20 after many concurrent sign-ins, and 20 after the next', async () => {
+    const gus = await users.createUser({ email: 'gus@acme.test' });
+    await Promise.all(Array.from({ length: 60 }, () => sessions.start(gus.id, null)));
+
+    await sessions.start(gus.id, null);
+
+    expect(await active(gus.id)).toHaveLength(20);
+  });
+
+  it('loses the oldest to a session of the command line', async () => {
+    const hal = await users.createUser({ email: 'hal@acme.test' });
+    const started = [];
+    for (let time = 0; time < 20; time += 1) started.push((await sessions.start(hal.id, null)).secret);
+    const newest = await sessions.find(started.at(-1) as string);
+    const codes = signInCodeStore(database.pool, times);
+    const request = { codeChallenge: 'c'.repeat(43), redirectUri: 'http://127.0.0.1:1/' };
+    const all = await Promise.all([1, 2].map(() => codes.issue(newest?.id as string, { ...request, name: 'CLI' })));
+
+    const redeemed = await Promise.all(all.map((code) => codes.redeem(code as string, request, '')));
+
+    for (const session of redeemed) expect(await sessions.find(session?.secret as string)).not.toBeNull();
+    expect(await sessions.find(started[0] as string)).toBeNull();
+    expect((await active(hal.id)).length).toBeLessThanOrEqual(21);
+  });
+});
 
 describe('the use of a session', () => {
   it('extends its idle expiry and its last-seen time', async () => {

@@ -112,6 +112,15 @@ describe('limits of open streams', () => {
     await live.begin(at);
   });
 
+  it('apply to all sessions of a person together', async () => {
+    const { acme, signIn } = live.api;
+    const at = await live.startReplica({ limits: { perPerson: 1, perTeam: 9, perProcess: 99 } });
+    await live.begin(at);
+    const cookie = await signIn(acme.member);
+
+    await expectRefused(await ask(at, { ...acme, member: { ...acme.member, cookie } }), 'person');
+  });
+
   it('apply per replica, whose last place is open to every team', async () => {
     const { acme, globex, createTeam } = live.api;
     const at = await live.startReplica({ limits: { perPerson: 9, perTeam: 9, perProcess: 2 } });

@@ -1,7 +1,7 @@
 import { clusterLimits, cutText } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './cookie.js';
-import { isActiveSession, type SessionTimes } from './store.js';
+import { endOldest, isActiveSession, type SessionTimes } from './store.js';
 
 /** What a person allows in their browser. */
 export interface SignInRequest {
@@ -24,7 +24,7 @@ export interface SignInCodeStore {
   /** @returns the code; null when the session has ended */
   issue(sessionId: string, request: SignInRequest): Promise<string | null>;
   /**
-   * Starts the session that a code is for. Whatever the outcome, the code is used up. A second use ends the session:
+   * Starts the session that a code is for, as `SessionStore.start` does. Whatever the outcome, the code is used up. A second use ends the session:
    * somebody else has the code.
    *
    * @returns null for a code that is unknown, expired, used, of an ended session, or of another request
@@ -58,8 +58,9 @@ const redeemCode = {
            FROM code JOIN session ON session.id = code.allowed_by
            WHERE code.code_challenge = $2 AND code.redirect_uri = $3 AND code.expires_at > clock_timestamp()
              AND ${isActiveSession}
-           FOR SHARE OF session
-         )
+           -- The same lock as that of its end below, which a shared one of another code would block.
+           FOR NO KEY UPDATE OF session
+         ), ${endOldest('SELECT user_id FROM allowed', 'SELECT NULL::uuid AS id WHERE false')}
          INSERT INTO session (id, user_id, hash, idle_expires_at, expires_at, method, name, user_agent)
          SELECT starts_session, user_id, $4, now() + least($5::bigint, $6::bigint) * interval '1 ms',
                 now() + $6::bigint * interval '1 ms', 'command_line', name, $7

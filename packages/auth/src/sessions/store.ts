@@ -65,7 +65,10 @@ export interface StartedSession {
 }
 
 export interface SessionStore {
-  /** Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. */
+  /**
+   * Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. When the person has
+   * too many active ones, the oldest end.
+   */
   start(userId: UserId, replaced: string | null, origin?: SessionOrigin): Promise<StartedSession>;
   /** @returns null for a session that is unknown, revoked or expired */
   find(secret: string): Promise<Session | null>;
@@ -84,9 +87,30 @@ export interface SessionPage {
   readonly after: { readonly createdAt: Date; readonly id: string } | null;
 }
 
+/**
+ * Parts of a statement that starts a session. They end the oldest sessions of its person beyond the bound, and others. Concurrent
+ * sign-ins do not see each other, so there may be more until the next one.
+ *
+ * @param person SQL: a query for the `user_id`
+ * @param also SQL: a query for the ids of the others
+ */
+export const endOldest = (person: string, also: string): string => `
+  also AS MATERIALIZED (${also}),
+  ending AS MATERIALIZED (
+    SELECT id FROM session
+    WHERE revoked_at IS NULL AND id IN (
+      SELECT id FROM also
+      UNION ALL (SELECT id FROM session WHERE user_id = (${person}) AND ${isActiveSession} AND id NOT IN (SELECT id FROM also)
+                 ORDER BY created_at DESC, id OFFSET ${clusterLimits.sessionsPerPerson - 1}))
+    -- Fixed lock order, to avoid deadlocks.
+    ORDER BY id FOR NO KEY UPDATE
+  ), ended AS (
+    UPDATE session SET revoked_at = now() FROM ending WHERE session.id = ending.id
+  )`;
+
 const startSession = {
   name: 'session-start',
-  text: `WITH replaced AS (UPDATE session SET revoked_at = now() WHERE hash = $4 AND revoked_at IS NULL)
+  text: `WITH ${endOldest('SELECT $1::uuid', 'SELECT id FROM session WHERE hash = $4')}
          INSERT INTO session (user_id, hash, idle_expires_at, expires_at, method, user_agent)
          VALUES ($1, $2, now() + least($3::bigint, $5::bigint) * interval '1 ms', now() + $5::bigint * interval '1 ms',
                  $6, $7)
