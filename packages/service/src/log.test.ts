@@ -72,6 +72,16 @@ describe('createLog', () => {
     });
   });
 
+  it('writes no cause that is no error, because clients put requests and answers there', async () => {
+    const { log, line } = capture();
+    const cause = { body: { code: 'of-a-sign-in' }, parameters: new URLSearchParams({ code: 'of-a-sign-in' }) };
+
+    log.error('failed', { error: new Error('refused', { cause }) });
+
+    expect(await line()).toMatchObject({ error: { message: 'refused' } });
+    expect(JSON.stringify(await line())).not.toContain('of-a-sign-in');
+  });
+
   it('writes errors with message, stack and the whole chain of causes', async () => {
     const { log, line } = capture();
     const root = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });

@@ -132,6 +132,7 @@ function errorFieldsOf(error: Error, walk: Walk): Record<string, unknown> {
   }
   if (error.stack !== undefined) clean.stack = redactText(error.stack);
   if (error instanceof AggregateError) clean.errors = redactValue(error.errors, walk);
-  if (error.cause !== undefined) clean.cause = redactValue(error.cause, walk);
+  // Clients of other services put the request or its answer there, with codes and tokens by names of their own.
+  if (error.cause instanceof Error) clean.cause = redactValue(error.cause, walk);
   return clean;
 }

@@ -19,6 +19,8 @@ export interface IdentityProvider {
   clockOffsetMs: number;
   /** Changes the claims of an ID token without signing them again. */
   forge: ((claims: object) => object) | null;
+  /** Replaces the answer to the exchange of a code. */
+  answerCode: ((code: string) => { readonly status: number; readonly body: string }) | null;
   /** Requested paths, oldest first. */
   readonly asked: string[];
   /** Adds a redirect URI of the client. */
@@ -48,6 +50,7 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
     person: null,
     clockOffsetMs: 0,
     forge: null,
+    answerCode: null,
     asked: [],
     redirectTo(uri) {
       others.push(uri);
@@ -102,7 +105,7 @@ function configurationOf(idp: IdentityProvider, redirectUris: string[]): Configu
     pkce: { required: () => true },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'given_name', 'family_name'] },
     cookies: { keys: ['key-of-the-cookies'] },
-    ttl: { IdToken: 60, AccessToken: 600, Session: 600, Interaction: 600, Grant: 600, AuthorizationCode: 60 },
+    ttl: { IdToken: 60, AccessToken: 600, Session: 600, Interaction: 600, Grant: 600, AuthorizationCode: 600 },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     findAccount: (_ctx, id) => ({ accountId: id, claims: async () => ({ ...idp.accounts.get(id), sub: id }) }),
@@ -130,7 +133,14 @@ async function signIn(provider: Provider, idp: IdentityProvider, req: IncomingMe
 function forgeTokens(provider: Provider, idp: IdentityProvider): Provider {
   provider.use(async (ctx, next) => {
     await next();
-    if (idp.forge === null || ctx.path !== '/token') return;
+    if (ctx.path !== '/token') return;
+    if (idp.answerCode !== null) {
+      const { status, body } = idp.answerCode(String(ctx.oidc.params?.code));
+      ctx.status = status;
+      ctx.set('Content-Type', 'application/json');
+      ctx.body = body;
+    }
+    if (idp.forge === null) return;
     const body = ctx.body as { id_token: string };
     const [header, claims, signature] = body.id_token.split('.') as [string, string, string];
     const forged = idp.forge(JSON.parse(Buffer.from(claims, 'base64url').toString()));

@@ -1,7 +1,7 @@
 import type { IdentityClaims } from '@corral/auth';
 import { LRUCache } from 'lru-cache';
 import * as oidc from 'openid-client';
-import { identityProviderAway, signInProblemOf } from './oidc-errors.js';
+import { identityProviderAway, refusedClock, signInProblemOf } from './oidc-errors.js';
 
 export interface OidcSettings {
   readonly issuer: string;
@@ -94,6 +94,8 @@ async function identify(config: oidc.Configuration, callback: URL, { state, nonc
     idTokenExpected: true,
   });
   const idToken = tokens.claims() as oidc.IDToken;
+  // The library checks `exp` and `nbf` only. An early `iat` is common: some providers tolerate clocks that are behind.
+  if (idToken.iat > Date.now() / 1_000 + CLOCK_SECONDS_MAX) throw refusedClock();
   const more = config.serverMetadata().userinfo_endpoint !== undefined && lacksPerson(idToken);
   return claimsOf(idToken, more ? await oidc.fetchUserInfo(config, tokens.access_token, idToken.sub) : null);
 }

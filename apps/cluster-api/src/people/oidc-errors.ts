@@ -11,7 +11,6 @@ interface ProviderError {
   readonly code?: unknown;
   /** The provider's error code, such as `access_denied`. */
   readonly error?: unknown;
-  readonly error_description?: unknown;
   readonly cause?: unknown;
 }
 
@@ -44,10 +43,14 @@ export function signInProblemOf(thrown: unknown): Problem {
   if (name === 'ResponseBodyError' && word === 'invalid_grant') {
     return refused('did not accept the code of this attempt. The code may be expired or already used', error);
   }
-  if (code === CLOCK_SKEW) return refused('has a clock that differs too much from that of this service', error);
+  if (code === CLOCK_SKEW) return refusedClock(error);
   if (unacceptable.has(code)) return refused('gave an answer that failed validation', error);
   return identityProviderAway(error);
 }
+
+/** The times of an ID token do not fit the clock of this service. */
+export const refusedClock = (error: ProviderError = { name: 'IdToken', message: 'issued in the future' }): Problem =>
+  refused('has a clock that differs too much from that of this service', error);
 
 /** The provider is unavailable. Existing sessions keep working. */
 export function identityProviderAway(error: unknown): Problem {
@@ -63,17 +66,21 @@ const refused = (what: string, error: ProviderError): Problem =>
     cause: new Error(described(error)),
   });
 
-/** The code is repeated in the response, so only harmless characters are allowed. */
+/** The code is repeated in the response and in the log, so only harmless characters are allowed. */
 function wordOf({ error }: ProviderError): string {
   return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : 'for an unknown reason';
 }
 
-/** For the log. Leaves out the tokens, claims and responses that these errors contain. */
+/**
+ * For the log. Leaves out all that the provider wrote but its error code: its answers, tokens and claims, its description, which may
+ * repeat the authorization code or an address, and what a parser cites of an answer that it cannot read.
+ */
 function described(thrown: ProviderError): string {
-  const { name, message, code, error, error_description: description } = thrown;
-  const words = [code, error, description].filter((word) => typeof word === 'string');
-  const here = [`${name}: ${message}`, ...words.map((word) => (word as string).slice(0, 200))].join('; ');
-  return isErrorLike(thrown.cause) ? `${here}, for ${described(thrown.cause)}` : here;
+  const { name, code, error, cause } = thrown;
+  const message = name === 'SyntaxError' ? 'not JSON' : thrown.message;
+  const words = [`${name}: ${message}`, ...(typeof code === 'string' ? [code] : []), ...(error === undefined ? [] : [wordOf(thrown)])];
+  const here = words.join('; ');
+  return isErrorLike(cause) ? `${here}, for ${described(cause)}` : here;
 }
 
 const isErrorLike = (value: unknown): value is ProviderError =>

@@ -235,4 +235,35 @@ describe('the log', () => {
     expect(text).not.toContain('ann@acme.test');
     expect(text).not.toMatch(/eyJ[\w-]+\./);
   });
+
+  it.each<[string, number, (code: string) => string, number, string]>([
+    [
+      'repeats the code and the address',
+      400,
+      (code) =>
+        JSON.stringify({ error: 'invalid_grant', error_description: `code ${code} of ann@acme.test was not found` }),
+      403,
+      'invalid_grant',
+    ],
+    ['gives the code as its error', 400, (code) => JSON.stringify({ error: `${code} is unknown` }), 502, 'unknown reason'],
+    ['answers with the code alone', 200, (code) => code, 502, 'not JSON'],
+    ['answers with a token in another form', 200, (code) => `{"access_token":${code}}`, 502, 'not JSON'],
+  ])('has no code when the provider %s', async (_what, status, answer, answered, why) => {
+    let code = '';
+    site.idp.answerCode = (given) => {
+      code = given;
+      return { status, body: answer(given) };
+    };
+    const logged = (await written.text()).length;
+
+    const page = await site.open().visit(login());
+
+    site.idp.answerCode = null;
+    expect([page.status, code.length > 8]).toEqual([answered, true]);
+    const text = (await written.text()).slice(logged);
+    expect(text).toContain(why);
+    // A parser cites a few characters.
+    for (let at = 0; at + 8 <= code.length; at += 1) expect(text).not.toContain(code.slice(at, at + 8));
+    expect(text).not.toContain('ann@acme.test');
+  });
 });

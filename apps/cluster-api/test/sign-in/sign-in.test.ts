@@ -216,6 +216,8 @@ describe('a provider’s clock', () => {
   it.each([
     ['a little behind is tolerated', -90_000, 200],
     ['far behind is reported', -300_000, 403],
+    ['a little ahead is tolerated', 30_000, 200],
+    ['far ahead is reported', 120_000, 403],
   ])('that is %s', async (_how, offsetMs, status) => {
     site.idp.person = 'ann';
     site.idp.clockOffsetMs = offsetMs;
