@@ -17,8 +17,10 @@ export const retentionLimits = {
   sessionDays: 30,
   /** After acceptance, revocation or expiry. */
   invitationDays: 30,
-  /** After the last operation of a deleted cluster, server or connection. */
+  /** After the end of an operation, or of the last one of a deleted cluster, server or connection. */
   operationDays: 90,
+  /** The newest of each kind that an existing cluster, server or connection keeps at any age. */
+  operationsOfKindKept: 20,
   /** After the end of a DNS token of a session, unless the audit log refers to it. */
   sessionTokenDays: 1,
   syncRunDays: 30,

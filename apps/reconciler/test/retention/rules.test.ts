@@ -204,6 +204,21 @@ describe('operations', () => {
     expect(await sweep(at.pool)).toEqual({});
   });
 
+  it('of an existing cluster stay while they are open, or among the newest 20 of their kind', async () => {
+    const team = await at.addTeam();
+    const cluster = await at.declare(team, await at.addConnection(team));
+    const open = await given.operation(team.id, cluster.id, null);
+    const ended: string[] = [];
+    for (let age = 130; age > 100; age -= 1) ended.push(await given.operation(team.id, cluster.id, `${age} days`));
+    const young = await given.operation(team.id, cluster.id, '89 days');
+
+    expect(await sweep(at.pool)).toEqual({ operations: 11 });
+
+    const { rows } = await at.pool.query('SELECT id FROM operation WHERE kind = $1', ['cluster.update']);
+    expect(new Set(rows.map(({ id }) => id))).toEqual(new Set([open, ...ended.slice(11), young]));
+    expect(await count('operation')).toBeGreaterThan(rows.length);
+  });
+
   it('stay until 90 days after the last one for the same target', async () => {
     const targetId = randomUUID();
     for (const age of ['5 years', '4 years', '91 days']) await given.operation(teamId, targetId, age);

@@ -113,11 +113,18 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     since: 'finished_at',
     days: retentionLimits.operationDays,
     limit: 500,
-    when: `${none('cluster WHERE id = operation.target_id')}
-           AND ${none('adopted_server WHERE id = operation.target_id')}
-           AND ${none('connection WHERE id = operation.target_id')}
-           AND ${none(`operation AS later WHERE later.target_id = operation.target_id
-                         AND (later.finished_at IS NULL OR later.finished_at >= $cutoff)`)}`,
+    // Passes read the newest of each kind.
+    when: `(${none('cluster WHERE id = operation.target_id')}
+            AND ${none('adopted_server WHERE id = operation.target_id')}
+            AND ${none('connection WHERE id = operation.target_id')}
+            AND ${none(`operation AS later WHERE later.target_id = operation.target_id
+                          AND (later.finished_at IS NULL OR later.finished_at >= $cutoff)`)}
+            OR ${retentionLimits.operationsOfKindKept} = (
+                 SELECT count(*) FROM (
+                   SELECT FROM operation AS later
+                   WHERE later.target_id = operation.target_id AND later.kind = operation.kind
+                     AND (later.created_at, later.id) > (operation.created_at, operation.id)
+                   LIMIT ${retentionLimits.operationsOfKindKept}) AS newer))`,
   },
   {
     name: 'audit_entries',
