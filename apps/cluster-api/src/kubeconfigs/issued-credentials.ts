@@ -26,7 +26,7 @@ const HOUR_MS = 3_600_000;
 /** Access to the credentials that were issued recently. */
 export interface Issues {
   readonly now: Date;
-  /** When credentials that count towards the limit were issued, newest first. */
+  /** When credentials of the caller, who shares the limit with nobody, were issued, newest first. */
   listIssued(since: Date, limit: number): Promise<Date[]>;
 }
 

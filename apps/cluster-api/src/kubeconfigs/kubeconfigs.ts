@@ -55,6 +55,7 @@ interface KubeconfigDeps {
     scope: KubeconfigScope,
     shoot: ShootAddress & { expirationSeconds: number },
   ) => Promise<IssuedKubeconfig>;
+  /** Of a cluster, for each person and service account. */
   readonly perHour: number;
 }
 
@@ -95,7 +96,7 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
         await checkPerHour(
           tx,
           perHour,
-          `The limit is ${perHour} kubeconfigs per cluster and hour. Use one that is still valid, or wait.`,
+          `The limit is ${perHour} kubeconfigs for one cluster within an hour. Use one that is still valid, or wait.`,
         );
         return { entryId: await tx.recordIssue(wish), shoot: address };
       });

@@ -30,15 +30,16 @@ interface IssuesOf {
   readonly limit: number;
 }
 
-/** When credentials were issued or may have been issued, newest first. */
+/** When credentials were issued to the caller or may have been issued, newest first. */
 export async function issuedSince(
   tx: Transaction,
-  { team }: Pick<Caller, 'team'>,
+  { team, userId, account }: Pick<Caller, 'team' | 'userId' | 'account'>,
   { action, targetId, since, limit }: IssuesOf,
 ): Promise<Date[]> {
   const issued = await tx.$queryRaw<{ created_at: Date }[]>`
     SELECT created_at FROM audit_entry
     WHERE team_id = ${team.id}::uuid AND target_id = ${targetId}::uuid AND action = ${action}
+      AND user_id IS NOT DISTINCT FROM ${userId}::uuid AND account->>'id' IS NOT DISTINCT FROM ${account?.id ?? null}
       AND created_at > ${since} AND detail->'issued' IS DISTINCT FROM 'false'::jsonb
     ORDER BY created_at DESC LIMIT ${limit}`;
   return issued.map((entry) => entry.created_at);

@@ -80,7 +80,7 @@ export function joinCommandService({ store, nodes, render, features, wake, now }
         await checkPerHour(
           tx,
           perHour,
-          `The limit is ${perHour} join commands per server and hour. Run a command that you have, or wait.`,
+          `The limit is ${perHour} join commands for one server within an hour. Run a command that you have, or wait.`,
         );
         return { entryId: await tx.recordIssue(joining), machine: joining };
       });

@@ -327,9 +327,10 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     const fill = async (minutesAgo: number, count: number, detail: object = { issued: true }) => {
       const { id } = await t.db.cluster.findFirstOrThrow({ where: { name } });
       await t.pool.query(
-        `INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail, created_at)
-         SELECT $1, 'kubeconfig.issue', 'Cluster', $2, $3, $4, now() - make_interval(mins => $5) FROM generate_series(1, $6)`,
-        [t.acme.id, id, name, JSON.stringify(detail), minutesAgo, count],
+        `INSERT INTO audit_entry (team_id, user_id, action, target_kind, target_id, target_name, detail, created_at)
+         SELECT $1, $2, 'kubeconfig.issue', 'Cluster', $3, $4, $5, now() - make_interval(mins => $6)
+         FROM generate_series(1, $7)`,
+        [t.acme.id, t.acme.member.id, id, name, JSON.stringify(detail), minutesAgo, count],
       );
     };
 
@@ -355,14 +356,17 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       await issue().expect(200);
     });
 
-    it('is counted per cluster, for all members together', async () => {
+    it('is counted per cluster, for each person and service account alone', async () => {
       await t.clusters.running(name);
       await fill(1, 20);
+      const path = t.acme.path(`/clusters/${name}/kubeconfig/`);
+      const [one, other] = [await t.createAccount(t.acme, 'one', { role: 'member' }), await t.createAccount(t.acme, 'two', { role: 'member' })];
+      for (let times = 0; times < 20; times += 1) await t.api.withToken(one).post(path).expect(200);
 
-      await t.api
-        .as(t.acme.admin)
-        .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
-        .expect(429);
+      await issue().expect(429);
+      await t.api.withToken(one).post(path).expect(429);
+      await t.api.withToken(other).post(path).expect(200);
+      await t.api.as(t.acme.admin).post(path).expect(200);
       name = `${name}-other`;
       await t.clusters.running(name);
       await issue().expect(200);

@@ -28,7 +28,7 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
     <Section title="Kubeconfig">
       <p>
         It gives full access to this cluster. It cannot be revoked before it ends, so choose a short lifetime. At most{' '}
-        {clusterLimits.kubeconfigsPerClusterPerHour} are issued per hour.
+        {clusterLimits.kubeconfigsPerClusterPerHour} are issued to you within an hour.
       </p>
       <Group align="end">
         <NumberInput

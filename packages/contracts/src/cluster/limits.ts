@@ -14,7 +14,9 @@ export const clusterLimits = {
   connectionsPerTeam: 50,
   requestsPerAddressPerMinute: 300,
   requestsPerPersonPerMinute: 600,
+  /** To each person and service account, so that nobody keeps others from access to a cluster. */
   kubeconfigsPerClusterPerHour: 20,
+  /** The same. */
   joinCommandsPerServerPerHour: 20,
   /** Requests that start or finish a sign-in; each sign-in needs two. */
   signInRequestsPerAddressPerMinute: 60,
