@@ -12,6 +12,7 @@ import {
 import { pebble } from '../support/clients/client-programs.js';
 import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
 import { describeClient, provide, type Surroundings } from '../support/clients/matrix/describe-clients.js';
+import { describeDnscontrol } from '../support/clients/matrix/dnscontrol.js';
 import { describeExternalDns } from '../support/clients/matrix/external-dns.js';
 import { clientRows } from '../support/clients/matrix/rows.js';
 import { type Pebble, startPebble } from '../support/clients/pebble.js';
@@ -59,4 +60,5 @@ const surroundings = (): Surroundings => ({
 for (const each of provided) {
   describeClient(each, surroundings);
   if (each.row.name === 'external-dns') describeExternalDns(each, surroundings);
+  if (each.row.name === 'dnscontrol') describeDnscontrol(each, surroundings);
 }

@@ -11,6 +11,16 @@ import {
 } from '../support/clients/built-in-name.js';
 import { hcloudGo, legoChallenge, missingOf, walk } from '../support/clients/client-programs.js';
 import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
+import {
+  byDefault,
+  failuresOf,
+  type Phase,
+  type Phases,
+  PLAY_MS,
+  playTerraform,
+  SETS,
+  setsOf,
+} from '../support/clients/terraform.js';
 import type { UpstreamRrset } from '../support/system/local-cloud.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
@@ -20,57 +30,32 @@ import { type System, startSystem, type Team, ZONE } from '../support/system/sta
  * issues challenges with the same token and cleans them up, until Terraform has ended.
  */
 
-const SETS = Number(process.env.CORRAL_TERRAFORM_SETS ?? 200);
 const CHANGES = ['apply', 'refresh before ttl', 'ttl', 'refresh before records', 'records'];
 const ENDS = ['refresh', 'refresh before destroy', 'destroy'];
-const PLAY_MS = 3_600_000;
 
 const [go, challenger] = [await hcloudGo(), await legoChallenge()];
 
-/** The default limits of a gateway. The record quota is not a rate: the challenges come in addition to its sets. */
-const byDefault = {
-  LIMIT_PER_ADDRESS: undefined,
-  LIMIT_PER_TOKEN: undefined,
-  LIMIT_PER_TEAM: undefined,
-  WRITE_WAIT_MS: undefined,
-  READ_WAIT_MS: undefined,
-  ACTION_POLL_MS: undefined,
-  UPSTREAM_TIMEOUT_MS: undefined,
-  UPSTREAM_WAIT_MS: undefined,
-  SETTLE_AFTER_MS: undefined,
-  DNS_RECORDS_PER_TEAM: '1000',
-};
+/** The record quota is not a rate: the challenges come in addition to the sets. */
+const RECORDS_PER_TEAM = '1000';
 
 let folder: string;
 let system: System;
 let proxy: ForwardProxy;
 
-/** The outcome of one phase. */
-interface Phase {
-  readonly errors: readonly string[];
-  readonly made: number;
-  /** The number of sets that were created but not seen afterwards: the next run would delete and create them again. */
-  readonly tainted: number;
-}
 interface Play {
-  readonly phases: Readonly<Record<string, Phase>>;
+  readonly phases: Phases;
   /** The sets of the team in the zone before they were destroyed. */
   readonly held: readonly UpstreamRrset[];
   readonly challenges: { readonly done: number; readonly errors: readonly string[] };
 }
 
-async function play({ slug, token }: Team, parallelism: number): Promise<Play> {
+async function play(team: Team, parallelism: number): Promise<Play> {
   const stopped = new AbortController();
-  const challenges = keepChallenging({ slug, token }, stopped.signal);
-  const run = async (phases: string) => {
-    const args = ['terraform', ZONE, slug, String(SETS), String(parallelism), phases];
-    const settings = { HCLOUD_ENDPOINT: system.url, HCLOUD_TOKEN: token };
-    return (await walk(go, args, settings, { timeoutMs: PLAY_MS })) as unknown as Record<string, Phase>;
-  };
+  const challenges = keepChallenging(team, stopped.signal);
   try {
-    const changed = await run('apply,ttl,records');
-    const held = await setsOf(slug);
-    const ended = await run('import,refresh,destroy');
+    const changed = await playTerraform(system.url, team, { parallelism, phases: 'apply,ttl,records' });
+    const held = await setsOf(system, team.slug);
+    const ended = await playTerraform(system.url, team, { parallelism, phases: 'import,refresh,destroy' });
     stopped.abort();
     return { phases: { ...changed, ...ended }, held, challenges: await challenges };
   } finally {
@@ -78,12 +63,7 @@ async function play({ slug, token }: Team, parallelism: number): Promise<Play> {
   }
 }
 
-async function setsOf(slug: string): Promise<UpstreamRrset[]> {
-  const stated = [...(await system.cloud.stated()).values()].map((text) => JSON.parse(text) as UpstreamRrset);
-  return stated.filter(({ name, type }) => type === 'A' && name.endsWith(`.${slug}`));
-}
-
-async function keepChallenging({ slug, token }: Pick<Team, 'slug' | 'token'>, signal: AbortSignal) {
+async function keepChallenging({ slug, token }: Team, signal: AbortSignal) {
   const subject = [`shop.${slug}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
   const env = builtInAddress(folder, { proxyUrl: proxy.url, token });
   const errors: string[] = [];
@@ -107,7 +87,8 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
     folder = await mkdtemp(join(tmpdir(), 'corral-terraform-'));
     await certifyUpstreamName(folder);
     const tlsPort = await freePort();
-    const gatewayEnv = { ...byDefault, ...tlsOfUpstreamName(folder, tlsPort) };
+    const limits = { ...byDefault, DNS_RECORDS_PER_TEAM: RECORDS_PER_TEAM };
+    const gatewayEnv = { ...limits, ...tlsOfUpstreamName(folder, tlsPort) };
     system = await startSystem({ teams: ['ten', 'thirty'], gatewayEnv });
     proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
     // Two teams share one address. They run at the same time, as both wait for most of it.
@@ -125,13 +106,11 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
     async () => {
       const { phases, held, challenges } = (await ten) as Play;
 
-      expect(
-        Object.entries(phases).flatMap(([name, { errors = [] }]) => errors.map((error) => `${name}: ${error}`)),
-      ).toEqual([]);
+      expect(failuresOf(phases)).toEqual([]);
       expect([...CHANGES, ...ENDS].filter((name) => phases[name] === undefined)).toEqual([]);
       expect(held.map(stateOf)).toEqual(Array.from({ length: SETS }, () => last));
       expect((phases.import as Phase).made).toBe(SETS);
-      expect(await setsOf('ten')).toEqual([]);
+      expect(await setsOf(system, 'ten')).toEqual([]);
       expect(challenges.errors).toEqual([]);
       expect(challenges.done).toBeGreaterThan(0);
     },

@@ -1,6 +1,8 @@
-// Keeps the record sets of a team as ExternalDNS does: with its flags, its TXT registry and its plan. The provider is ours, over
-// hcloud-go, because the webhook of the upstream is not a library. The flags are those that the chart makes of values.yaml.
-// See tests/clients/README.md.
+// Keeps the record sets of a team as ExternalDNS does: with its flags, its TXT registry and its plan. The flags are those that the
+// chart makes of values.yaml. See tests/clients/README.md.
+//
+//	apply|held          with a provider of ours, over hcloud-go
+//	webhook apply|held  with the webhook as the provider, which is started as the chart starts it
 package main
 
 import (
@@ -14,51 +16,76 @@ import (
 	"sigs.k8s.io/external-dns/endpoint"
 	"sigs.k8s.io/external-dns/pkg/apis/externaldns"
 	"sigs.k8s.io/external-dns/plan"
+	"sigs.k8s.io/external-dns/provider"
 	"sigs.k8s.io/external-dns/registry"
 	"sigs.k8s.io/external-dns/registry/txt"
 	"sigs.k8s.io/yaml"
 )
 
 func main() {
-	config := externaldns.NewConfig()
-	if err := config.ParseFlags(flags(filepath.Join(os.Getenv("CORRAL_FOLDER"), "values.yaml"))); err != nil {
+	ctx, config, values := context.Background(), externaldns.NewConfig(), readValues()
+	if err := config.ParseFlags(flags(values)); err != nil {
 		fail("flags", err)
 	}
-	ctx, provider := context.Background(), connect()
-	owned, err := txt.New(config, provider)
-	if err != nil {
-		fail("registry", err)
-	}
-	switch os.Args[len(os.Args)-1] {
-	case "apply":
-		err = apply(ctx, config, owned)
-	case "held":
-		err = held(ctx, config, owned, provider)
-	default:
-		err = fmt.Errorf("usage: external-dns apply|held")
-	}
-	if err != nil {
+	if err := run(ctx, config, values); err != nil {
 		fail("external-dns", err)
 	}
 }
 
-// What the chart's template makes of its values.
-func flags(file string) []string {
-	values := struct {
-		Policy             string
-		TxtOwnerID         string `json:"txtOwnerId"`
-		TxtPrefix          string
-		DomainFilters      []string
-		ManagedRecordTypes []string
-		ExtraArgs          []string
-	}{}
+func run(ctx context.Context, config *externaldns.Config, values values) error {
+	zone := connect()
+	var dns provider.Provider = zone
+	if os.Args[1] == "webhook" {
+		started, err := startWebhook(ctx, config, values)
+		if err != nil {
+			return fmt.Errorf("webhook: %w", err)
+		}
+		defer started.stop()
+		dns = started
+	}
+	owned, err := txt.New(config, dns)
+	if err != nil {
+		return err
+	}
+	switch os.Args[len(os.Args)-1] {
+	case "apply":
+		return apply(ctx, config, owned)
+	case "held":
+		return held(ctx, config, owned, zone)
+	default:
+		return fmt.Errorf("usage: external-dns [webhook] apply|held")
+	}
+}
+
+// The values of the chart.
+type values struct {
+	Provider struct {
+		Webhook struct {
+			Env []struct{ Name, Value string }
+		}
+	}
+	Policy             string
+	TxtOwnerID         string `json:"txtOwnerId"`
+	TxtPrefix          string
+	DomainFilters      []string
+	ManagedRecordTypes []string
+	ExtraArgs          []string
+}
+
+func readValues() values {
+	read, file := values{}, filepath.Join(os.Getenv("CORRAL_FOLDER"), "values.yaml")
 	text, err := os.ReadFile(file)
 	if err == nil {
-		err = yaml.Unmarshal(text, &values)
+		err = yaml.Unmarshal(text, &read)
 	}
 	if err != nil {
 		fail(file, err)
 	}
+	return read
+}
+
+// What the chart's template makes of its values.
+func flags(values values) []string {
 	args := []string{
 		"--provider=webhook", "--source=service", "--registry=txt", "--policy=" + cmp.Or(values.Policy, "upsert-only"),
 		"--txt-owner-id=" + values.TxtOwnerID, "--txt-prefix=" + values.TxtPrefix,
@@ -86,7 +113,7 @@ func apply(ctx context.Context, config *externaldns.Config, owned registry.Regis
 		Policies:       []plan.Policy{plan.Policies[config.Policy]},
 		Current:        current,
 		Desired:        desired,
-		DomainFilter:   endpoint.MatchAllDomainFilters{endpoint.NewDomainFilter(config.DomainFilter)},
+		DomainFilter:   endpoint.MatchAllDomainFilters{endpoint.NewDomainFilter(config.DomainFilter), owned.GetDomainFilter()},
 		ManagedRecords: config.ManagedDNSRecordTypes,
 		OwnerID:        owned.OwnerID(),
 	}).Calculate().Changes
@@ -98,7 +125,7 @@ func apply(ctx context.Context, config *externaldns.Config, owned registry.Regis
 }
 
 // Everything in the zone, and which of it does not belong to this owner.
-func held(ctx context.Context, config *externaldns.Config, owned registry.Registry, provider *zoneProvider) error {
+func held(ctx context.Context, config *externaldns.Config, owned registry.Registry, zone *zoneProvider) error {
 	records, err := owned.Records(ctx)
 	if err != nil {
 		return err
@@ -109,7 +136,7 @@ func held(ctx context.Context, config *externaldns.Config, owned registry.Regist
 			unowned = append(unowned, each.DNSName+" "+each.RecordType)
 		}
 	}
-	sets, err := provider.sets(ctx)
+	sets, err := zone.sets(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,13 +33,13 @@ type zoneProvider struct {
 	zone   *hcloud.Zone
 }
 
+// Without HCLOUD_ENDPOINT it asks the address that is built in.
 func connect() *zoneProvider {
-	return &zoneProvider{
-		client: hcloud.NewClient(
-			hcloud.WithEndpoint(os.Getenv("HCLOUD_ENDPOINT")), hcloud.WithToken(os.Getenv("HCLOUD_TOKEN")),
-		),
-		zone: &hcloud.Zone{Name: os.Getenv("CORRAL_ZONE")},
+	options := []hcloud.ClientOption{hcloud.WithToken(os.Getenv("HCLOUD_TOKEN"))}
+	if endpoint := os.Getenv("HCLOUD_ENDPOINT"); endpoint != "" {
+		options = append(options, hcloud.WithEndpoint(endpoint))
 	}
+	return &zoneProvider{client: hcloud.NewClient(options...), zone: &hcloud.Zone{Name: os.Getenv("CORRAL_ZONE")}}
 }
 
 func (p *zoneProvider) sets(ctx context.Context) ([]set, error) {

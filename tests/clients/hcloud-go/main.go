@@ -4,7 +4,7 @@
 //
 //	walk <zone> <team>              everything that hcloud-go does with record sets, a line for each step
 //	calls <zone> <count>            as many calls in a row
-//	terraform <zone> <team> <sets> <parallelism> [import,][apply,][ttl,][records,][refresh,][destroy]
+//	terraform <zone> <team> <sets> <parallelism> [import,][apply,][ttl,][records,][everything,][everything again,][refresh,][destroy]
 //	<parallelism> apply|held        see tests/clients/README.md
 package main
 

@@ -62,6 +62,9 @@ func playTerraform(ctx context.Context, s *stack, phases []string) {
 			s.each(ctx, phase, s.changeRecords)
 		case "refresh":
 			s.each(ctx, phase, s.read)
+		case "everything", "everything again":
+			s.each(ctx, "refresh before "+phase, s.read)
+			s.each(ctx, phase, s.changeEverything(phase))
 		case "destroy":
 			s.each(ctx, "refresh before destroy", s.read)
 			s.each(ctx, phase, s.remove)
@@ -199,6 +202,38 @@ func (s *stack) change(ctx context.Context, at int, write func(*hcloud.ZoneRRSet
 	return nil
 }
 
+// TTL, records and labels in one apply. The provider sends both writes before it waits for either.
+func (s *stack) changeEverything(phase string) func(context.Context, int) error {
+	ttl, value := 600, "192.0.2.2"
+	if phase == "everything again" {
+		ttl, value = 900, "192.0.2.3"
+	}
+	return func(ctx context.Context, at int) error {
+		if s.states[at] != made {
+			return nil
+		}
+		rrset := s.set(at)
+		ttlAction, _, err := s.client.Zone.ChangeRRSetTTL(ctx, rrset, hcloud.ZoneRRSetChangeTTLOpts{TTL: hcloud.Ptr(ttl)})
+		if err != nil {
+			return fmt.Errorf("change the TTL: %w", err)
+		}
+		action, _, err := s.client.Zone.SetRRSetRecords(ctx, rrset, hcloud.ZoneRRSetSetRecordsOpts{
+			Records: []hcloud.ZoneRRSetRecord{{Value: value}},
+		})
+		if err != nil {
+			return fmt.Errorf("change the records: %w", err)
+		}
+		if err := s.client.Action.WaitFor(ctx, ttlAction, action); err != nil {
+			return fmt.Errorf("wait for the changes: %w", err)
+		}
+		labels := map[string]string{"ttl": fmt.Sprint(ttl)}
+		if _, _, err := s.client.Zone.UpdateRRSet(ctx, rrset, hcloud.ZoneRRSetUpdateOpts{Labels: labels}); err != nil {
+			return fmt.Errorf("change the labels: %w", err)
+		}
+		return nil
+	}
+}
+
 func (s *stack) remove(ctx context.Context, at int) error {
 	if s.states[at] == untouched {
 		return nil
@@ -214,11 +249,19 @@ func (s *stack) remove(ctx context.Context, at int) error {
 	return nil
 }
 
+// How the provider asks for actions. Its retries are those of hcloud-go: five, after 1 to 16 s with jitter.
+var providerPolls = hcloud.PollOpts{
+	BackoffFunc: hcloud.ExponentialBackoffWithOpts(hcloud.ExponentialBackoffOpts{
+		Base: 500 * time.Millisecond, Multiplier: 2, Cap: 10 * time.Second,
+	}),
+}
+
 func newStack(zone, team string, sets, parallelism int, options []hcloud.ClientOption) *stack {
 	refused := &refusalCounter{transport: http.DefaultTransport}
 	s := &stack{
 		client: hcloud.NewClient(slices.Concat(options, []hcloud.ClientOption{
 			hcloud.WithHTTPClient(&http.Client{Transport: refused}),
+			hcloud.WithPollOpts(providerPolls),
 		})...),
 		zone: &hcloud.Zone{Name: zone}, team: team, parallelism: parallelism,
 		states: make([]int, sets), refusals: refused,

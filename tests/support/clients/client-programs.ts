@@ -74,6 +74,38 @@ export async function goProgram(
 /** The program of `clients/external-dns`. */
 export const externalDns = (): Promise<Client> => goProgram('external-dns');
 
+/** The same, if the webhook that it then starts is installed. */
+export async function externalDnsWebhook(): Promise<Client> {
+  const webhook = await installed('external-dns-hetzner-webhook', { folder: 'external-dns' });
+  return webhook.kind === 'missing' ? webhook : externalDns();
+}
+
+/** The program of `clients/dnscontrol`, which runs the command of that name. */
+export const dnscontrol = (): Promise<Client> => installedClient('dnscontrol');
+
+/** The program of `clients/ddns-updater`, which runs the command of that name. */
+export const ddnsUpdater = (): Promise<Client> => installedClient('ddns-updater');
+
+async function installedClient(name: string): Promise<Client> {
+  const command = await installed(name, { folder: name, ask: ['version'] });
+  return command.kind === 'missing' ? command : found(process.execPath, builtFile(`tests/clients/${name}/client.mjs`));
+}
+
+/**
+ * Finds a program that no package registry has: on PATH, in the version that `programs.txt` of the folder pins.
+ *
+ * @param ask the arguments with which it says its version, also if it then fails
+ */
+async function installed(name: string, { folder, ask = [] }: { folder: string; ask?: string[] }): Promise<Client> {
+  const pins = await readFile(builtFile(`tests/clients/${folder}/programs.txt`), 'utf8');
+  const version = new RegExp(`^${name} v(\\S+)`, 'm').exec(pins)?.[1] ?? '';
+  const { stdout, stderr } = await runCommand([name, ...ask], {
+    env: { METRICS_HOST: '127.0.0.1', METRICS_PORT: '0' },
+  });
+  const isPinned = `${stdout}${stderr}`.includes(version);
+  return isPinned ? found(name) : missing({ what: name, how: `put ${name} ${version} on PATH`, isRare: true });
+}
+
 /** The program of `clients/hcloud-rust`. */
 export async function hcloudRust(): Promise<Client> {
   const needed = { what: 'hcloud-rust', how: 'install Rust 1.85 or newer, and let cargo reach crates.io' };

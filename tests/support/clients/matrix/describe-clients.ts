@@ -104,10 +104,14 @@ type Story = (stage: Stage, trouble?: Trouble) => Promise<Outcome>;
 
 function playsOf(row: ClientRow): [Story, Play] {
   if (row.story === 'certificates') return [playCertificates, playCertificatesNearQuota];
+  const { deletes = true, keeps, remedy } = row;
+  const statesOf = row.states ?? ((team: string) => wantedStates(team, { zone: ZONE, many: row.many ?? MANY }));
   const play = (stage: Stage) => ({
     stage,
-    states: wantedStates(stage.team.slug, { zone: ZONE, many: row.many ?? MANY }),
-    ...(row.additions && { additions: row.additions }),
+    states: statesOf(stage.team.slug),
+    deletes,
+    ...(keeps && { keeps }),
+    ...(remedy && { remedy }),
   });
   return [(stage, trouble) => playRecords(play(stage), trouble), (stage) => playRecordsNearQuota(play(stage))];
 }

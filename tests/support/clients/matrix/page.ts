@@ -5,6 +5,7 @@ import { repository } from '../../system/program.js';
 import { partNames } from './parts.js';
 import { pinnedVersion, recordedResult } from './results.js';
 import { type ClientRow, clientRows } from './rows.js';
+import type { Runs } from './stories.js';
 
 const clients = join(repository, 'tests', 'clients');
 
@@ -38,8 +39,13 @@ function resultsTable(rows: readonly ClientRow[]): string {
   return markdownTable(['client', 'version', ...partNames, 'shown by', 'which needs', 'in particular'], cells);
 }
 
-const cellOf = (runs: 'first' | 'again' | undefined): string =>
-  runs === undefined ? 'not tried' : runs === 'first' ? 'yes' : 'in a second run';
+const cells: Readonly<Record<Runs, string>> = {
+  first: 'yes',
+  again: 'in a second run',
+  'by hand': 'with work by hand',
+};
+
+const cellOf = (runs: Runs | undefined): string => (runs === undefined ? 'not tried' : cells[runs]);
 
 const LANGUAGES: Readonly<Record<string, string>> = {
   '.go': 'go',
@@ -50,6 +56,8 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   '.yml': 'yaml',
   '.tf': 'hcl',
   '.ini': 'ini',
+  '.js': 'js',
+  '.json': 'json',
 };
 
 function snippet(source: string): string {

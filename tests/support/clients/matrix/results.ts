@@ -28,6 +28,7 @@ export function pinnedVersion({ folder, pin }: Pick<ClientRow, 'folder' | 'pin'>
     'requirements.txt': new RegExp(`^${name}==([^\\s;]+)`, 'm'),
     'collections.txt': new RegExp(`^${name}==(\\S+)`, 'm'),
     'Cargo.lock': new RegExp(`name = "${name}"\\nversion = "([^"]+)"`),
+    'programs.txt': new RegExp(`^${name} v(\\S+)`, 'm'),
     'package.json': new RegExp(`"${name}": "(\\d[^"]*)"`),
   };
   const version = patterns[pin.file]?.exec(text)?.[1];

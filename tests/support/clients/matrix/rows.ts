@@ -1,7 +1,18 @@
 import type { Env } from '../../system/system-parts.js';
-import { type Client, externalDns, hcloudGo, hcloudRust, lego, pythonProgram } from '../client-programs.js';
-import { registryOf } from './registry.js';
-import type { Additions } from './stories.js';
+import {
+  type Client,
+  ddnsUpdater,
+  dnscontrol,
+  externalDns,
+  externalDnsWebhook,
+  hcloudGo,
+  hcloudRust,
+  lego,
+  pythonProgram,
+} from '../client-programs.js';
+import { deleteOrphans, registryOf, relativeAliases, ZONE_TTL } from './registry.js';
+import type { Kept, Remedy } from './stories.js';
+import { type WantedStates, wantedAddresses } from './wanted.js';
 
 /**
  * A client of other people, unchanged, in the folder `tests/clients/<folder>`. `tests/clients/README.md` says what the folder has
@@ -15,7 +26,7 @@ export interface ClientRow {
   readonly folder: string;
   /** The file of the folder that pins the version, and the package whose version it is. */
   readonly pin: {
-    readonly file: 'go.mod' | 'requirements.txt' | 'collections.txt' | 'Cargo.lock' | 'package.json';
+    readonly file: 'go.mod' | 'requirements.txt' | 'collections.txt' | 'Cargo.lock' | 'package.json' | 'programs.txt';
     readonly of: string;
   };
   /** Finds or builds its command. */
@@ -34,7 +45,14 @@ export interface ClientRow {
   readonly isInGate: boolean;
   /** The number of further record sets: the default is 30, in `npm test` 3. */
   readonly many?: number;
-  readonly additions?: Additions;
+  /** What it is told to keep. The default is every kind of record set and of change. */
+  readonly states?: (team: string) => WantedStates;
+  /** False for a client that never deletes a set, so that the test does. */
+  readonly deletes?: boolean;
+  /** What the zone then holds. The default is what it is told to keep. */
+  readonly keeps?: Kept;
+  /** What people do by hand when a run was cut off, before the client runs again. */
+  readonly remedy?: Remedy;
   /** What its run shows in particular, as the page says it: a sentence. */
   readonly proves: string;
   readonly timeoutMs?: number;
@@ -106,11 +124,55 @@ export const clientRows: readonly ClientRow[] = [
     address: 'endpoint',
     story: 'records',
     snippets: ['values.yaml'],
-    additions: registryOf,
+    keeps: registryOf,
     isInGate: false,
     many: 9,
-    proves:
-      'Owners and wildcards in the TXT registry. The provider is ours: the webhook of Hetzner cannot be had as a library.',
+    proves: 'Owners and wildcards in the TXT registry, with a provider of ours.',
+  },
+  {
+    name: 'external-dns-webhook',
+    title: 'ExternalDNS with the Hetzner webhook',
+    folder: 'external-dns',
+    pin: { file: 'programs.txt', of: 'external-dns-hetzner-webhook' },
+    provide: externalDnsWebhook,
+    needs: 'Go, and the webhook on PATH',
+    args: ['webhook'],
+    address: 'built-in',
+    story: 'records',
+    snippets: ['values.yaml'],
+    keeps: (wanted, stage) => registryOf(wanted, stage, { ttl: ZONE_TTL }).map(relativeAliases),
+    remedy: deleteOrphans,
+    isInGate: false,
+    many: 9,
+    proves: 'The same, with the webhook as a process of its own.',
+  },
+  {
+    name: 'dnscontrol',
+    title: 'DNSControl',
+    folder: 'dnscontrol',
+    pin: { file: 'programs.txt', of: 'dnscontrol' },
+    provide: dnscontrol,
+    needs: '`dnscontrol` on PATH',
+    address: 'built-in',
+    story: 'records',
+    snippets: ['creds.json', 'dnsconfig.js', 'records.js'],
+    isInGate: false,
+    proves: '`dnscontrol push`, which deletes what its files do not have, and `dnscontrol get-zones`.',
+  },
+  {
+    name: 'ddns-updater',
+    title: 'ddns-updater',
+    folder: 'ddns-updater',
+    pin: { file: 'programs.txt', of: 'ddns-updater' },
+    provide: ddnsUpdater,
+    needs: '`ddns-updater` on PATH',
+    address: 'built-in',
+    story: 'records',
+    states: wantedAddresses,
+    deletes: false,
+    snippets: ['config.json'],
+    isInGate: false,
+    proves: 'Names follow an address, for IPv4 and IPv6. It never deletes.',
   },
   {
     name: 'hcloud-python',

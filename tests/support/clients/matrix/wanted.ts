@@ -58,6 +58,17 @@ export function wantedStates(team: string, { zone, many }: { zone: string; many:
   };
 }
 
+/** Names that have the address of one machine, which changes. */
+export function wantedAddresses(team: string): WantedStates {
+  const sets = (ipv4: string, ipv6: string): WantedSet[] => [
+    { name: `home.${team}`, type: 'A', ttl: 300, values: [ipv4] },
+    { name: `home.${team}`, type: 'AAAA', ttl: 300, values: [ipv6] },
+    { name: `files.home.${team}`, type: 'A', ttl: 600, values: [ipv4] },
+    { name: team, type: 'A', ttl: 600, values: [ipv4] },
+  ];
+  return { created: sets('198.51.100.1', '2001:db8::1'), changed: sets('203.0.113.2', '2001:db8::2') };
+}
+
 export const countRecords = (sets: readonly WantedSet[]): number =>
   sets.reduce((sum, { values }) => sum + values.length, 0);
 
