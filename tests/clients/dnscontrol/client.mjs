@@ -16,7 +16,7 @@ const declared = ({ name, type, ttl, values }) =>
   });
 
 function held() {
-  const listed = execFileSync('dnscontrol', ['get-zones', '--format=tsv', 'corral', '-', CORRAL_ZONE], {
+  const listed = execFileSync('dnscontrol', ['get-zones', '--format=tsv', 'corral', CORRAL_ZONE], {
     env,
     encoding: 'utf8',
   });
@@ -24,7 +24,7 @@ function held() {
   for (const line of listed.split('\n').filter((each) => each.split('\t').length > 5)) {
     const [, name, ttl, , type, value] = line.split('\t');
     const set = sets.get(`${name} ${type}`) ?? { name, type, ttl: Number(ttl), values: [] };
-    set.values.push(value);
+    set.values.push(type === 'TXT' ? `"${value}"` : value);
     sets.set(`${name} ${type}`, set);
   }
   console.log(JSON.stringify({ sets: [...sets.values()] }));
