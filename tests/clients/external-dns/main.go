@@ -23,20 +23,20 @@ import (
 )
 
 func main() {
-	ctx, config, values := context.Background(), externaldns.NewConfig(), readValues()
-	if err := config.ParseFlags(flags(values)); err != nil {
+	ctx, config, chart := context.Background(), externaldns.NewConfig(), readValues()
+	if err := config.ParseFlags(flags(chart)); err != nil {
 		fail("flags", err)
 	}
-	if err := run(ctx, config, values); err != nil {
+	if err := run(ctx, config, chart); err != nil {
 		fail("external-dns", err)
 	}
 }
 
-func run(ctx context.Context, config *externaldns.Config, values values) error {
+func run(ctx context.Context, config *externaldns.Config, chart chartValues) error {
 	zone := connect()
 	var dns provider.Provider = zone
 	if os.Args[1] == "webhook" {
-		started, err := startWebhook(ctx, config, values)
+		started, err := startWebhook(ctx, config, chart)
 		if err != nil {
 			return fmt.Errorf("webhook: %w", err)
 		}
@@ -58,7 +58,7 @@ func run(ctx context.Context, config *externaldns.Config, values values) error {
 }
 
 // The values of the chart.
-type values struct {
+type chartValues struct {
 	Provider struct {
 		Webhook struct {
 			Env []struct{ Name, Value string }
@@ -72,8 +72,8 @@ type values struct {
 	ExtraArgs          []string
 }
 
-func readValues() values {
-	read, file := values{}, filepath.Join(os.Getenv("CORRAL_FOLDER"), "values.yaml")
+func readValues() chartValues {
+	read, file := chartValues{}, filepath.Join(os.Getenv("CORRAL_FOLDER"), "values.yaml")
 	text, err := os.ReadFile(file)
 	if err == nil {
 		err = yaml.Unmarshal(text, &read)
@@ -85,7 +85,7 @@ func readValues() values {
 }
 
 // What the chart's template makes of its values.
-func flags(values values) []string {
+func flags(values chartValues) []string {
 	args := []string{
 		"--provider=webhook", "--source=service", "--registry=txt", "--policy=" + cmp.Or(values.Policy, "upsert-only"),
 		"--txt-owner-id=" + values.TxtOwnerID, "--txt-prefix=" + values.TxtPrefix,

@@ -21,7 +21,7 @@ type webhookProvider struct {
 }
 
 // Starts the webhook with the variables of the chart's values, except the ones that name a Secret or a file in the pod.
-func startWebhook(ctx context.Context, config *externaldns.Config, values values) (*webhookProvider, error) {
+func startWebhook(ctx context.Context, config *externaldns.Config, values chartValues) (*webhookProvider, error) {
 	port, healthPort := freePort(), freePort()
 	command := exec.Command("external-dns-hetzner-webhook")
 	command.Env = os.Environ()
