@@ -8,6 +8,7 @@ import {
   type Phases,
   PLAY_MS,
   playTerraform,
+  REQUESTS_PER_HOUR,
   SETS,
   setsOf,
 } from '../support/clients/terraform.js';
@@ -19,8 +20,6 @@ import { type System, startSystem, type Team, ZONE } from '../support/system/sta
  * calls are made with the library of its provider, which tries a refused call five times more within 5 to 31 s. The clock is real.
  */
 
-/** What the upstream grants to a project. */
-const REQUESTS_PER_HOUR = 3_600;
 const QUIET_TEAMS = 9;
 /** What a quiet team has written before it became quiet. */
 const SETS_OF_A_QUIET_TEAM = 10;

@@ -28,7 +28,11 @@ function configure(wanted) {
 async function startEcho(wanted) {
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
   const authority = await makeAuthority('echo', validity);
-  const { certificate, key } = await issueServerCertificate(authority, { dns: ['localhost'], ip: ['127.0.0.1'] }, validity);
+  const { certificate, key } = await issueServerCertificate(
+    authority,
+    { dns: ['localhost'], ip: ['127.0.0.1'] },
+    validity,
+  );
   copyFileSync(SSL_CERT_FILE, 'bundle.pem');
   appendFileSync('bundle.pem', authority.certificate);
   const addresses = Object.fromEntries(wanted.map(({ type, values }) => [`/${versions[type]}`, values[0]]));

@@ -4,6 +4,8 @@ import { hcloudGo, walk } from './client-programs.js';
 
 /** The number of record sets of a configuration. */
 export const SETS = Number(process.env.CORRAL_TERRAFORM_SETS ?? 200);
+/** What the upstream grants to a project. */
+export const REQUESTS_PER_HOUR = 3_600;
 /** Longer than all phases take under the default limits. */
 export const PLAY_MS = 3_600_000;
 

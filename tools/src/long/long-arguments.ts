@@ -78,8 +78,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
   stalls [--times ${TIMES.stalls}]
           sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
   terraform [--times ${TIMES.terraform}]
-          creates, changes and destroys 200 record sets as Terraform does, 10 and 30 at a time, under the default limits, with lego on
-          the same token. It takes 20 minutes, mostly waiting.
+          creates, changes and destroys 200 record sets as Terraform does, 10 and 30 at a time, under the default limits: with lego on
+          the same token, and with the budget of the upstream, alone and beside quiet teams. It takes 30 minutes, mostly waiting.
 
 Each run has its own seed, which is printed. Set CORRAL_CRASH_SEED to repeat the random choices of a crash, soak or pipeline run.`;
 

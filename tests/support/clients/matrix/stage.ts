@@ -64,7 +64,7 @@ export async function setStage(stage: Stage, row: { folder: string; snippets?: r
 export const delegatedName = ({ slug }: Team): string => `shop-${slug}.${DEMO_ZONE}`;
 
 /** Puts the names of the test in the place of those of the documentation. */
-const withNames = (text: string, { system, team }: Stage): string =>
+export const withNames = (text: string, { system, team }: Pick<Stage, 'system' | 'team'>): string =>
   text
     .replaceAll('https://dns.example.org/v1', system.url)
     .replaceAll('shop.example.com', delegatedName(team))
