@@ -66,6 +66,14 @@ describe('the configuration of clients', () => {
     ]);
   });
 
+  test('the webhooks of cert-manager and ExternalDNS wait for writes that wait for their turn', () => {
+    expect(configOf('cert-manager').text).toContain('httpTimeout: 30s');
+    const { text } = configOf('external-dns');
+    for (const limit of ['--webhook-provider-write-timeout', 'READ_TIMEOUT', 'WRITE_TIMEOUT']) {
+      expect(text).toContain(limit);
+    }
+  });
+
   test('manifests and values are valid YAML', () => {
     for (const id of ['cert-manager', 'external-dns']) {
       for (const document of parseAllDocuments(configOf(id).text)) {

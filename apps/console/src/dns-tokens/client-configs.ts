@@ -169,6 +169,7 @@ spec:
             solverName: hetzner
             config:
               hcloudEndpoint: ${endpoint}
+              httpTimeout: 30s
               tokenSecretKeyRef: { name: corral-dns, key: token }`;
 }
 
@@ -185,6 +186,8 @@ provider:
     env:
       - { name: HETZNER_API_KEY, valueFrom: { secretKeyRef: { name: corral-dns, key: token } } }
       - { name: SSL_CERT_FILE, value: /corral/ca.pem }
+      - { name: READ_TIMEOUT, value: "600000" }
+      - { name: WRITE_TIMEOUT, value: "600000" }
     extraVolumeMounts:
       - { name: corral-ca, mountPath: /corral, readOnly: true }
 extraVolumes:
@@ -193,7 +196,7 @@ hostAliases:
   - { ip: ${JSON.stringify(ip)}, hostnames: [api.hetzner.cloud] }
 domainFilters: [${root}.${zone}]
 managedRecordTypes: [${managedTypes(coverage).join(', ')}]
-extraArgs: ["--txt-prefix=reg-%{record_type}.", "--txt-wildcard-replacement=any"]`;
+extraArgs: ["--txt-prefix=reg-%{record_type}.", "--txt-wildcard-replacement=any", "--webhook-provider-write-timeout=10m"]`;
 }
 
 function acmeSh({ endpoint, zone, coverage, token }: TokenUse): string {
