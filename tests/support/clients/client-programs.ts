@@ -5,6 +5,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Missing, unlessInstalled } from '@corral/testing';
 import { builtFile } from '../system/program.js';
+import type { Env } from '../system/system-parts.js';
 import { type Command, runCommand } from './run-command.js';
 
 /** The command of a client, or why this machine has none. */
@@ -76,7 +77,9 @@ export const externalDns = (): Promise<Client> => goProgram('external-dns');
 
 /** The same, if the webhook that it then starts is installed. */
 export async function externalDnsWebhook(): Promise<Client> {
-  const webhook = await installed('external-dns-hetzner-webhook', { folder: 'external-dns' });
+  // It says its version when it starts, and ends because it has no key.
+  const env = { HETZNER_API_KEY: undefined, METRICS_HOST: '127.0.0.1', METRICS_PORT: '0' };
+  const webhook = await installed('external-dns-hetzner-webhook', { folder: 'external-dns', env });
   return webhook.kind === 'missing' ? webhook : externalDns();
 }
 
@@ -94,14 +97,15 @@ async function installedClient(name: string): Promise<Client> {
 /**
  * Finds a program that no package registry has: on PATH, in the version that `programs.txt` of the folder pins.
  *
- * @param ask the arguments with which it says its version, also if it then fails
+ * @param options `ask`, `env`: the arguments and variables with which it says its version, also if it then fails
  */
-async function installed(name: string, { folder, ask = [] }: { folder: string; ask?: string[] }): Promise<Client> {
+async function installed(
+  name: string,
+  { folder, ask = [], env = {} }: { folder: string; ask?: readonly string[]; env?: Env },
+): Promise<Client> {
   const pins = await readFile(builtFile(`tests/clients/${folder}/programs.txt`), 'utf8');
   const version = new RegExp(`^${name} v(\\S+)`, 'm').exec(pins)?.[1] ?? '';
-  const { stdout, stderr } = await runCommand([name, ...ask], {
-    env: { METRICS_HOST: '127.0.0.1', METRICS_PORT: '0' },
-  });
+  const { stdout, stderr } = await runCommand([name, ...ask], { env });
   const isPinned = `${stdout}${stderr}`.includes(version);
   return isPinned ? found(name) : missing({ what: name, how: `put ${name} ${version} on PATH`, isRare: true });
 }
