@@ -7,6 +7,7 @@ import { RequestFault } from './errors.js';
 import type { FlightBound } from './flights/flight-bound.js';
 import { inOrder } from './in-order.js';
 import { requestId, requestLog } from './request-log.js';
+import { ON_CONNECTION } from './server/http-server.js';
 
 export interface ServiceAppOptions {
   /** Proxies whose `X-Forwarded-*` headers are trusted. */
@@ -14,7 +15,7 @@ export interface ServiceAppOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Its refusals are neither logged nor timed: a log line would cost more than the refusal. */
-  readonly flights: Pick<FlightBound, 'check'>;
+  readonly flights: Pick<FlightBound, 'check' | 'accepted'>;
   /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
   readonly crossOrigin?: RequestHandler;
 }
@@ -30,6 +31,7 @@ export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: S
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('trust proxy', trustProxy);
+  app.set(ON_CONNECTION, flights.accepted);
   writeWithHead(app, securityHeaders());
   rememberAddress(app);
   const first = crossOrigin === undefined ? [requestId()] : [requestId(), crossOrigin];

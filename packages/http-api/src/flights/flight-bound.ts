@@ -36,6 +36,8 @@ export interface FlightBound {
    * @param ownerOf null for a request without a known owner
    */
   countAs(ownerOf: (req: Request, res: Response) => string | null): RequestHandler;
+  /** Call for each new connection. While more arrive, they are accepted before crowds of requests are worked on. */
+  readonly accepted: () => void;
 }
 
 /** Size of a burst, as a multiple of `max`. */
@@ -84,6 +86,7 @@ export function flightBound<E extends ApiError>(options: FlightBoundOptions<E>):
   };
 
   return {
+    accepted: work.accepted,
     check(req, res, next) {
       if (isOfHealth.test(req.path)) return next();
       const hint = hintOf(req);

@@ -170,7 +170,7 @@ describe('the start of work', () => {
     fc.assert(
       fc.property(shops, ({ own, others, owners, ownOfTurn }) => {
         const isBelowPart = own < bounds.concurrency / owners;
-        expect(starts({ working: own + others, own, owners, ownOfTurn }, bounds)).toBe(
+        expect(starts({ working: own + others, own, owners, ownOfTurn, isAccepting: false }, bounds)).toBe(
           isBelowPart || own + others < bounds.concurrency,
         );
       }),

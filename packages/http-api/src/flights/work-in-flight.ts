@@ -44,6 +44,8 @@ export interface Shop {
   readonly owners: number;
   /** Requests of the same owner that started in this turn of the event loop. */
   readonly ownOfTurn: number;
+  /** Whether new connections are accepted first. */
+  readonly isAccepting: boolean;
 }
 
 /**
@@ -54,10 +56,19 @@ export const PER_TURN = 4;
 
 /**
  * Whether work on a request starts, or waits for others to end or for the next turn of the event loop. An owner with less than
- * an equal share of `concurrency` only waits for its own earlier requests.
+ * an equal share of `concurrency` only waits for its own earlier requests, and for the acceptance of new connections.
  */
-export const starts = ({ working, own, owners, ownOfTurn }: Shop, { concurrency }: FlightBounds): boolean =>
-  ownOfTurn < PER_TURN && (working < concurrency || own < concurrency / owners);
+export const starts = (
+  { working, own, owners, ownOfTurn, isAccepting }: Shop,
+  { concurrency }: FlightBounds,
+): boolean =>
+  ownOfTurn < PER_TURN && (own === 0 || !isAccepting) && (working < concurrency || own < concurrency / owners);
+
+/**
+ * Node.js accepts one connection per turn of the event loop. While connections arrive in one turn after the other, only one of
+ * this number of turns starts further work of owners that have work in progress.
+ */
+export const ACCEPTING_TURNS = 64;
 
 /**
  * Burst credit as a multiple of `max`, until there was room again. Counts requests instead of time, so that slow and fast
@@ -116,6 +127,8 @@ export interface WorkInFlight {
   count(): number;
   /** Identifies the owner. Equal texts mean the same owner. */
   owners(): number;
+  /** A connection was accepted, so others may wait. */
+  accepted(): void;
 }
 
 /** Counts by owner. */
@@ -186,6 +199,9 @@ export function workInFlight(
   const waiting = turnsOf<() => void>();
   const ofTurn = tally();
   let isTurnEnding = false;
+  let hasAccepted = false;
+  /** Number of turns in a row, up to the last one, in which a connection was accepted. */
+  let acceptingTurns = 0;
   let busyAt = Number.NEGATIVE_INFINITY;
   const full = bounds.max * BURST_REQUESTS;
   let patience: Patience = { left: full, at: now() };
@@ -208,9 +224,11 @@ export function workInFlight(
     return how;
   };
 
+  const isAccepting = (): boolean =>
+    (hasAccepted || acceptingTurns > 0) && acceptingTurns % ACCEPTING_TURNS !== ACCEPTING_TURNS - 1;
   const mayStart = (owner: string): boolean => {
     const [own, ownOfTurn, owners] = [working.of(owner), ofTurn.of(owner), Math.max(1, taken.owners())];
-    return starts({ working: working.total(), own, owners, ownOfTurn }, bounds);
+    return starts({ working: working.total(), own, owners, ownOfTurn, isAccepting: isAccepting() }, bounds);
   };
   const endTurn = (): void => {
     if (isTurnEnding) return;
@@ -218,6 +236,10 @@ export function workInFlight(
     atEndOfTurn(() => {
       isTurnEnding = false;
       ofTurn.clear();
+      acceptingTurns = hasAccepted ? acceptingTurns + 1 : 0;
+      hasAccepted = false;
+      // More may wait, or what was held back starts.
+      if (acceptingTurns > 0) endTurn();
       let next = waiting.take(mayStart);
       for (let begun = 1; next !== undefined; begun += 1) {
         next();
@@ -297,5 +319,9 @@ export function workInFlight(
     },
     count: taken.total,
     owners: taken.owners,
+    accepted() {
+      hasAccepted = true;
+      endTurn();
+    },
   };
 }

@@ -7,6 +7,9 @@ import { boundConnections, type ConnectionBounds } from './connection-bounds.js'
 /** Answers a malformed request: writes the whole answer and ends the socket. */
 export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket) => void;
 
+/** The setting of an app that its servers call for each new connection. */
+export const ON_CONNECTION = 'on connection';
+
 const REQUEST_MS = 15_000;
 
 export interface HttpTimeouts {
@@ -129,6 +132,8 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     });
   });
   server.on('request', app);
+  const onConnection: (() => void) | undefined = app.get(ON_CONNECTION);
+  if (onConnection !== undefined) server.on('connection', onConnection);
   if (onClientError !== undefined) {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const answered = [...inFlight].some((res) => res.socket === socket && res.headersSent);

@@ -7,6 +7,7 @@ import express, { type Express } from 'express';
 import { healthRoutes } from '../pages/health-routes.js';
 import type { ConnectionBounds } from './connection-bounds.js';
 import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
+import { probeConnections } from './probe-connections.js';
 import { buildTlsServer, type TlsOptions } from './tls-server.js';
 
 export interface ServeOptions {
@@ -27,7 +28,7 @@ export interface ServeOptions {
   /** Maximum time for requests in flight to finish after the drain delay. */
   shutdownGraceMs: number;
   timeouts?: HttpTimeouts;
-  /** Maximum numbers of connections per port. Default: unlimited. */
+  /** Maximum numbers of connections per port. With them, `probeConnections` measures their wait. Default: unlimited. */
   connections?: ConnectionBounds;
   /** Answers malformed requests. Default: the status line of Node.js. */
   onClientError?: ClientErrorRenderer;
@@ -74,6 +75,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
     metricsUrl: watch && urlOf(watch.server),
     metricsPort: watch && portOf(watch.server),
   };
+  const mains = [plain?.server, secure?.server].filter((server) => server !== undefined);
+  const stopProbes = options.connections === undefined ? () => undefined : probeConnections(mains, metrics);
   log.info('listening', { url: served.url, tlsUrl: served.tlsUrl, metricsUrl: served.metricsUrl });
   let closing: Promise<void> | undefined;
   const serveOn = new AbortController();
@@ -83,6 +86,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     secure?.announceEnd();
     await pause(drainDelayMs, null, { signal: serveOn.signal }).catch(() => undefined);
     health.drain();
+    stopProbes();
     const [cut = 0, cutSecure = 0] = await Promise.all([plain?.drain(shutdownGraceMs), secure?.drain(shutdownGraceMs)]);
     const requests = cut + cutSecure;
     if (requests > 0) log.warn('requests cut at shutdown', { requests, graceMs: shutdownGraceMs });
