@@ -18,23 +18,30 @@ export async function listenForCode(state: string, signal: AbortSignal): Promise
   const { promise: code, resolve, reject } = withResolvers<string>();
   // It may be closed before anybody waits.
   code.catch(() => undefined);
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-    if (request.method !== 'GET' || url.pathname !== PATH) return answer(response, 404, 'There is nothing here.');
-    if (url.searchParams.get('state') !== state) return answer(response, 400, 'This is another sign-in. Use its page.');
-    const found = url.searchParams.get('code');
+  const server = createServer(({ method, url = '' }, response) => {
+    // Not parsed as a URL, which `//` is not: whatever is sent here must not end the command.
+    const [path, query = ''] = url.split(/\?(.*)/s);
+    if (path !== PATH) return answer(response, 404, 'There is nothing here.');
+    if (method !== 'GET') {
+      response.setHeader('Allow', 'GET');
+      return answer(response, 405, 'This page only takes the answer of a sign-in.');
+    }
+    const parameters = new URLSearchParams(query);
+    const only = (name: string): string | null => {
+      const [value, ...others] = parameters.getAll(name);
+      return value && others.length === 0 ? value : null;
+    };
+    const [found, error] = [only('code'), only('error')];
+    if (only('state') !== state || (found === null) === (error === null)) {
+      return answer(response, 400, 'This is another sign-in. Use its page.');
+    }
     // First the browser gets its page: whoever waits for the code may end the process.
     response.once('close', () => {
       if (found === null) reject(new CliError('refused', 'The sign-in was not allowed in the browser.'));
       else resolve(found);
     });
-    answer(
-      response,
-      200,
-      found === null
-        ? 'Nothing was signed in. You can close this page.'
-        : 'You are signed in. You can close this page.',
-    );
+    const what = found === null ? 'Nothing was signed in.' : 'You are signed in.';
+    answer(response, 200, `${what} You can close this page.`);
   });
   server.requestTimeout = 10_000;
   server.maxConnections = 10;
