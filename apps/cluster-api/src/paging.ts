@@ -8,9 +8,13 @@ export interface Position {
   readonly id: string;
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Postgres accepts no other text as an id. */
-export const isId = (text: string): boolean => uuid.test(text);
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/**
+ * Reads the id of a resource, whose letters may be capitals (RFC 9562 section 4).
+ *
+ * @returns the id as answers have it; null for other texts, which Postgres does not accept as an id
+ */
+export const parseId = (text: string): string | null => (uuid.test(text) ? text.toLowerCase() : null);
 
 /** The sort key of an item. The next page starts after it. */
 export type Cursor = readonly string[];
@@ -52,10 +56,10 @@ export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => 
 /** Reads the cursor of a list that is sorted newest first. @throws Problem `validation_failed` for an invalid one */
 export function positionOf([time, id]: Cursor): Position {
   const createdAt = parseTime(time as string);
-  if (createdAt === null || !isId(id as string)) {
+  if (createdAt === null || parseId(id as string) !== id) {
     throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
   }
-  return { createdAt, id: id as string };
+  return { createdAt, id };
 }
 
 /** The cursor of an item in a list that is sorted newest first. */

@@ -14,7 +14,7 @@ import type { Request, RequestHandler } from 'express';
 import type { Caller } from '../changes/caller.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { personCallerOf } from '../http/caller.js';
-import { isId } from '../paging.js';
+import { parseId } from '../paging.js';
 import { badNameInPath, notFound } from '../problem.js';
 import type { AccountRecord, AccountService, AccountStore, AccountTokenRecord } from './accounts.js';
 import { found } from './accounts.js';
@@ -66,8 +66,8 @@ export function accountRoutes({ accounts, store }: AccountRoutesDeps) {
     },
 
     async revokeAccountToken(req, res) {
-      const id = req.params.id as string;
-      if (!isId(id)) throw notFound();
+      const id = parseId(req.params.id as string);
+      if (id === null) throw notFound();
       await accounts.revokeToken(personCallerOf(res), accountNameOf(req), id);
       res.status(204).end();
     },

@@ -1,6 +1,6 @@
 import { type AuditActorKind, type AuditOutcome, normalEmail } from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
-import { isId } from '../paging.js';
+import { parseId } from '../paging.js';
 import type { AuditFilters, AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from './log.js';
 import { combinationsOf, newestEntries, newestOfGroups } from './newest-entries.js';
 
@@ -96,7 +96,8 @@ const columnsOfFew = ['operation', 'state', 'type', 'actor'];
 
 function tokensNamed({ teamId }: AuditQuery, token: string): Sql {
   const named = sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND name = ${token}`;
-  return isId(token) ? sql`(${named} UNION SELECT ${token}::uuid)` : named;
+  const id = parseId(token);
+  return id === null ? named : sql`(${named} UNION SELECT ${id}::uuid)`;
 }
 
 const tokensOf = (query: AuditQuery, email: string): Sql =>

@@ -5,7 +5,7 @@ import { bodyOf } from '../http/body.js';
 import { personCallerOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import type { DnsTokenService, DnsTokenStore } from './tokens.js';
 import { dnsTokenBody } from './tokens.js';
@@ -52,7 +52,7 @@ export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
 
 /** @throws Problem `not_found` for an invalid id: no token can have it */
 function tokenIdOf(req: Request): string {
-  const id = req.params.id as string;
-  if (!isId(id)) throw notFound();
+  const id = parseId(req.params.id as string);
+  if (id === null) throw notFound();
   return id;
 }

@@ -12,7 +12,7 @@ import { type Caller, clustersOf, whileSetAside } from '../changes/caller.js';
 import { callerOf } from '../http/caller.js';
 import { preferredWaitSeconds } from '../http/prefer.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import { operationBody } from './body.js';
 import type { OperationWaits, WaitEnd } from './operation-waits.js';
@@ -36,8 +36,8 @@ export interface OperationRoutesDeps {
 export function operationRoutes({ store, waits, admitAgain, publicUrl }: OperationRoutesDeps) {
   const operationIn = async (req: Request, res: Response): Promise<OperationRecord> => {
     const caller = callerOf(res);
-    const id = req.params.id as string;
-    const operation = isId(id) ? await store.find(caller.team.id, id) : null;
+    const id = parseId(req.params.id as string);
+    const operation = id === null ? null : await store.find(caller.team.id, id);
     if (operation === null || !isVisible(operation, caller)) throw notFound();
     return operation;
   };

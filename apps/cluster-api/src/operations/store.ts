@@ -12,7 +12,7 @@ import type { OperationId, OperationKind, OperationState, TeamId } from '@corral
 import { type Prisma, type RawStatements, sqlText } from '@corral/database';
 import { currentTraceparent } from '@corral/tracing';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
-import { isBehind, isId, newestFirst, type Position } from '../paging.js';
+import { isBehind, parseId, newestFirst, type Position } from '../paging.js';
 import type { WaitedOperation } from './operation-waits.js';
 
 interface OperationQuery {
@@ -70,7 +70,8 @@ export const operationStore = (prisma: Prisma) => ({
 
 function targetIs(target: string | null) {
   if (target === null) return {};
-  return { OR: [{ targetName: target }, ...(isId(target) ? [{ targetId: target }] : [])] };
+  const id = parseId(target);
+  return { OR: [{ targetName: target }, ...(id === null ? [] : [{ targetId: id }])] };
 }
 
 function targetWithin(clusters: readonly string[] | null) {

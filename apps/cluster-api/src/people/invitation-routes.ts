@@ -4,7 +4,7 @@ import { bodyOf } from '../http/body.js';
 import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import { invitationBody, receivedInvitationBody, sentInvitationBody } from '../teams/body.js';
 import type { TeamStore } from '../teams/transaction.js';
@@ -74,7 +74,7 @@ function personOf(res: Response): Person {
 
 /** @throws Problem `not_found` for an invalid id: no invitation can have it */
 function invitationIdOf(req: Request): string {
-  const id = req.params.id as string;
-  if (!isId(id)) throw notFound();
+  const id = parseId(req.params.id as string);
+  if (id === null) throw notFound();
   return id;
 }

@@ -13,7 +13,7 @@ import { bodyOf } from '../http/body.js';
 import { requestContextOf, signedInOf } from '../http/caller.js';
 import { formOf, isForm } from '../http/form.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, isId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
 import { notFound, Problem } from '../problem.js';
 import type { SessionCookies } from './cookies.js';
 import type { AdmitInvited } from './invitations.js';
@@ -123,8 +123,8 @@ export function ownSessionRoutes({ sessions, cookies }: OwnSessionsDeps) {
 
     async revokeSession(req, res) {
       const { id: current, userId } = signedInOf(res);
-      const id = req.params.id as string;
-      if (!isId(id) || !(await sessions.revokeOne(userId, id))) throw notFound();
+      const id = parseId(req.params.id as string);
+      if (id === null || !(await sessions.revokeOne(userId, id))) throw notFound();
       if (id === current) cookies.clear(res);
       res.status(204).end();
     },

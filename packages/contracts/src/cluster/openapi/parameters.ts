@@ -30,7 +30,8 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
   ref: { description: 'Ref of a connection of the team.', schema: refSchema, example: 'main' },
   id: {
     description: 'Id, as in lists and answers.',
-    schema: { ...uuid, format: 'uuid' },
+    // Answers have small letters only.
+    schema: { ...uuid, pattern: uuid.pattern.replaceAll('a-f', 'A-Fa-f') },
     example: '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34',
   },
   server_id: {
