@@ -34,6 +34,20 @@ const uuidOf = (traceId: string): string => traceId.replace(/^(.{8})(.{4})(.{4})
 export const spanOf = ({ locals }: Pick<Response, 'locals'>): OpenSpan | null =>
   (locals.span as OpenSpan | null | undefined) ?? null;
 
+/** Others are `_OTHER`. @see https://opentelemetry.io/docs/specs/semconv/registry/attributes/http/ */
+const methods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'CONNECT',
+]);
+const methodOf = ({ method }: Request): string => (methods.has(method) ? method : '_OTHER');
+
 const ROUTES_MAX = 300;
 const PATH_MAX = 512;
 const UNMATCHED = 'unmatched';
@@ -45,7 +59,8 @@ const UNMATCHED = 'unmatched';
  * for one of those, so ids are removed from its path.
  *
  * The route label is `res.locals.route` if a router set it, else the pattern that Express matched; requests without a route are
- * `unmatched`. After 300 different routes the label is `other`, so that clients cannot grow the metrics.
+ * `unmatched`. After 300 different routes the label is `other`, so that clients cannot grow the metrics. For the same reason unknown
+ * methods are `_OTHER`, and answers 405 are not observed.
  */
 export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
   const routes = new Set<string>();
@@ -63,7 +78,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
     res.on('close', () => {
       const seconds = (performance.now() - startedAt) / 1000;
       const route = bounded(routeOf(req, res));
-      observe?.({ route, method: req.method, status: res.statusCode }, seconds);
+      if (res.statusCode !== 405) observe?.({ route, method: methodOf(req), status: res.statusCode }, seconds);
       const line: Record<string, unknown> = {
         requestId: res.locals.requestId,
         traceId: res.locals.traceId,
@@ -76,7 +91,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
         team: res.locals.team,
       };
       if (!res.writableFinished) line.aborted = true;
-      endSpan(spanOf(res), line);
+      endSpan(spanOf(res), methodOf(req), line);
       if (res.statusCode >= 500) log.warn('request', line);
       else log.info('request', line);
     });
@@ -85,12 +100,12 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
 }
 
 /** @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/ */
-function endSpan(span: OpenSpan | null, line: Readonly<Record<string, unknown>>): void {
+function endSpan(span: OpenSpan | null, method: string, line: Readonly<Record<string, unknown>>): void {
   if (span === null) return;
-  const { method, route, path, status, team, requestId, aborted } = line;
+  const { route, path, status, team, requestId, aborted } = line;
   span.rename(`${method} ${route}`);
   span.set({
-    'http.request.method': String(method),
+    'http.request.method': method,
     'http.route': String(route),
     'url.path': String(path),
     'http.response.status_code': Number(status),
