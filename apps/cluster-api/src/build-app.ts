@@ -13,7 +13,6 @@ import {
   flightBound,
   healthRoutes,
   mountRoutes,
-  rawBody,
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
@@ -132,6 +131,7 @@ export function buildApp(deps: AppDeps): Express {
     mountRoutes<ClusterRoute>(routes, buildHandlers({ ...deps, forgiveSender: limits.forgiveTokenRequest }), {
       endInSlash: true,
       before: before(refuseWhileHeld(deps.prisma)),
+      bodyOf: () => clusterBodyLimits,
     }),
   );
   app.use(unknownPath);
@@ -159,7 +159,7 @@ const noStore: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** Runs before each handler: checks the caller and the query, and reads the body. */
+/** Runs before each handler: checks the caller and the query. */
 const before =
   (refuseHeld: RequestHandler) =>
   (row: ClusterRoute): RequestHandler[] => [
@@ -167,7 +167,6 @@ const before =
     checkQuery(row),
     ...(isRefusedWhileHeld(row) ? [refuseHeld] : []),
     ...(row.idempotent ? [] : [refuseIdempotencyKey]),
-    ...(row.body === undefined ? [] : [rawBody(clusterBodyLimits)]),
   ];
 
 type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'> & Pick<ClusterHandlerDeps, 'changeTeamDirectly'>;

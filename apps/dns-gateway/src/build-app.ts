@@ -25,13 +25,12 @@ import {
   healthRoutes,
   inOrder,
   mountRoutes,
-  rawBody,
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
 import { type Buckets, type Clock, keyedSemaphore, systemClock } from '@corral/rate-limit';
 import type { Health, Metrics, TrustProxy } from '@corral/service';
-import { type Express, type Request, type RequestHandler, Router } from 'express';
+import { type Express, type Request, Router } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { DnsError, tokenUnknown } from './dns-error.js';
 import { buildHandlers, type HandlerConfig, type HandlerDeps } from './handlers.js';
@@ -98,9 +97,12 @@ export function buildApp(deps: AppDeps): Express {
   const countAsCaller = flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
   const { perAddress, settleAddress, perCaller } = limits;
   api.use(inOrder(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require));
-  mountRoutes(dnsZoneRoutes, zones, { on: api, before: beforeWrites() });
-  const before = beforeWrites(refuseWhileHeld(deps.pool));
-  if (demos !== null) mountRoutes(dnsDemoRoutes, demos, { on: api, before });
+  mountRoutes<DnsRoute>(dnsZoneRoutes, zones, { on: api, bodyOf: dnsBodyLimitsOf });
+  if (demos !== null) {
+    const refuseHeld = refuseWhileHeld(deps.pool);
+    const before = ({ kind }: DnsRoute) => (kind === 'write' ? [refuseHeld] : []);
+    mountRoutes<DnsRoute>(dnsDemoRoutes, demos, { on: api, before, bodyOf: dnsBodyLimitsOf });
+  }
   app.use('/v1', api);
   app.use(['/openapi.json', '/docs'], limits.perAddress);
   app.use(healthRoutes(health));
@@ -118,11 +120,6 @@ const readableHeaders = [
   'Retry-After',
   'X-Correlation-Id',
 ];
-
-const beforeWrites =
-  (...checks: readonly RequestHandler[]) =>
-  (row: DnsRoute): RequestHandler[] =>
-    row.kind === 'write' ? [...checks, rawBody(dnsBodyLimitsOf(row))] : [];
 
 function tokenCheck({ verifier, lastUsed, requests }: Pick<AppDeps, 'verifier' | 'lastUsed' | 'requests'>) {
   const onUse = ({ tokenId, teamId }: DnsCaller): void => {

@@ -65,6 +65,13 @@ describe('the Authorization header', () => {
     expect((await zonesWith(value(gateway.acme.token))).status).toBe(200);
   });
 
+  it('is asked for by a challenge, which says what is wrong of a token that was sent', async () => {
+    expect((await zonesWith()).headers['www-authenticate']).toBe('Bearer realm="Corral"');
+    expect((await zonesWith('Bearer x')).headers['www-authenticate']).toBe(
+      'Bearer realm="Corral", error="invalid_token"',
+    );
+  });
+
   it('is the only place for a token', async () => {
     const { token } = gateway.acme;
 
@@ -109,6 +116,15 @@ describe('a raw body', () => {
 
     expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 413, 'payload_too_large');
   });
+
+  it.each(['{"force":true}', '{broken', '[]', 'x'.repeat(300_000)])(
+    'of a DELETE is refused, because it has no effect: %.20s',
+    async (body) => {
+      const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
+
+      expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 400, 'invalid_input');
+    },
+  );
 
   it('of a GET is ignored', async () => {
     const answer = await sendRaw(gateway.url, create({ method: 'GET', path: '/v1/zones', body: '{broken' }));
@@ -167,6 +183,10 @@ describe('invalid HTTP', () => {
     ['a header with a space before its colon', 'GET /v1/zones HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['two Host headers', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n'],
     ['the same Host twice', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
+    ['no Host', 'GET /v1/zones HTTP/1.1\r\n\r\n'],
+    ['an invalid Host', 'GET /v1/zones HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['an unknown expectation', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n'],
+    ['a target that is no URL', 'GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a folded header line', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n Authorization: Bearer y\r\n\r\n'],
   ])('such as %s gets an error in the format of this API', async (_what, request) => {
     const answer = await bytes(request);
@@ -189,6 +209,13 @@ describe('invalid HTTP', () => {
 
   it('a request for * is not found', async () => {
     expectError(await bytes('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), 404, 'not_found');
+  });
+
+  it('CONNECT is no method of any path', async () => {
+    const answer = await bytes('CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.allow).toBe('GET, HEAD, POST, PUT, DELETE');
   });
 
   it('HTTP/1.0 is served', async () => {

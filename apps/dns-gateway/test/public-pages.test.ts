@@ -73,10 +73,14 @@ describe('without a token', () => {
     expectError(await send(path), 404, 'not_found');
   });
 
-  it.each(['POST', 'PUT', 'DELETE'])('%s of a page is not served', async (method) => {
-    for (const path of ['/openapi.json', '/docs/', '/healthz', '/readyz']) {
-      expectError(await send(path, method), 404, 'not_found');
+  it.each(['POST', 'PUT', 'DELETE'])('%s is no method of a page', async (method) => {
+    for (const path of ['/openapi.json', '/docs', '/docs/', '/docs/swagger-ui.css', '/healthz', '/readyz']) {
+      const answer = await send(path, method);
+
+      expectError(answer, 405, 'method_not_allowed');
+      expect(answer.headers.allow).toBe('GET, HEAD');
     }
+    expectError(await send('/docs/none', method), 404, 'not_found');
   });
 
   it.each(['/openapi.json', '/healthz', '/readyz'])('OPTIONS %s names its methods', async (path) => {

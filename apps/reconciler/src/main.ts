@@ -96,7 +96,7 @@ await startOrExit('reconciler', async () => {
     log,
   });
   const served = await serve({
-    app: buildMetricsApp(metrics, health),
+    app: buildMetricsApp(metrics, health, log),
     host: config.HOST,
     port: config.METRICS_PORT,
     shutdownGraceMs: 1_000,

@@ -29,6 +29,10 @@ export const answerHeaders = {
       'at it may show something new.',
     schema: count,
   },
+  'WWW-Authenticate': {
+    description: '`Bearer`, with `error="invalid_token"` if a token was sent (RFC 6750).',
+    schema: { type: 'string' },
+  },
   Allow: { description: 'The methods that the path supports.', schema: { type: 'string' } },
 } as const satisfies Record<string, AnswerHeader>;
 
@@ -36,6 +40,10 @@ export const answerHeaders = {
 export const mayBeAdded =
   'Later releases may add members to answers, optional members and parameters to requests, headers, routes, error codes, and ' +
   'values to the enumerations that say so. Clients must ignore what they do not know.';
+
+/** Of requests to operations without a body. */
+export const bodyNotTaken =
+  'An operation without a request body, other than a GET, takes none or an empty one (`{}` or `null`), and refuses any other.';
 
 const always = ['X-Correlation-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
@@ -48,6 +56,7 @@ export function headersOf(status: number, more: readonly string[] = []): object 
   const names = [
     ...always,
     ...([429, 502, 503].includes(status) ? ['Retry-After'] : []),
+    ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(status === 405 ? ['Allow'] : []),
     ...more,
   ];

@@ -9,6 +9,7 @@ export type BodyFault =
   | 'encoded'
   | 'incomplete'
   | 'in_pieces'
+  | 'unexpected'
   | 'not_utf8'
   | 'not_json'
   | 'not_an_object'
@@ -21,7 +22,6 @@ export type RequestFaultKind =
   | 'invalid_http'
   | 'request_timeout'
   | 'headers_too_large'
-  | 'many_hosts'
   | 'overloaded'
   | 'unknown_path'
   | 'method_not_allowed'
@@ -99,9 +99,14 @@ const pathFault = (): RequestFault => new RequestFault('unknown_path', 'The path
 /** Answers with the API's own error. */
 export function sendError<E extends ApiError>(res: Response, error: E, shape: ErrorShape<E>): void {
   if (error.retryAfterSeconds !== null) res.setHeader('Retry-After', error.retryAfterSeconds);
+  if (error.status === 401) res.setHeader('WWW-Authenticate', challengeTo(res.req));
   shape.setHeaders?.(res, error);
   sendText(res, error.status, shape.contentType, shape.bodyOf(error, res.locals.requestId));
 }
+
+/** RFC 6750 section 3: what is wrong is only said of a token that was sent. */
+const challengeTo = ({ headers }: Pick<Response['req'], 'headers'>): string =>
+  `Bearer realm="Corral"${/^bearer +\S/i.test(headers.authorization ?? '') ? ', error="invalid_token"' : ''}`;
 
 /** The client disconnected before it got an answer. */
 export class ClientGone extends Error {

@@ -12,7 +12,7 @@ export {
 } from './errors.js';
 export { type FlightBound, type FlightBoundOptions, flightBound, setAside } from './flights/flight-bound.js';
 export { inOrder } from './in-order.js';
-export { type HandlersOf, type MountOptions, mountRoutes, type RouteRow } from './mount-routes.js';
+export { type HandlersOf, type MountOptions, mountRoutes, page, type RouteRow } from './mount-routes.js';
 export { type DocsOptions, docsRouter } from './pages/docs-router.js';
 export { type HealthRoutesOptions, healthRoutes } from './pages/health-routes.js';
 export { type StaticPage, staticPage } from './pages/static-page.js';
@@ -22,7 +22,6 @@ export {
   bytesOf,
   type JsonBodyOptions,
   jsonObjectOf,
-  rawBody,
   UnreadableBody,
 } from './requests/json-body.js';
 export { findJsonFault, type IsRespelled, type JsonBounds, type JsonFault } from './requests/json-text.js';

@@ -2,6 +2,7 @@ import { type RequestHandler, Router } from 'express';
 import { RequestFault } from './errors.js';
 import { inOrder } from './in-order.js';
 import { spanOf } from './request-log.js';
+import { type BodyBounds, rawBody, refuseBody } from './requests/json-body.js';
 
 /** Method and path of a row of a route table. */
 export interface RouteRow {
@@ -11,14 +12,18 @@ export interface RouteRow {
   readonly path: string;
   /** Logs show only the pattern of the path. */
   readonly privatePath?: boolean;
+  /** The schema of its body. Without it, the route takes none. */
+  readonly body?: object;
 }
 
 /** One handler for each row of a table. */
 export type HandlersOf<R extends RouteRow> = Readonly<Record<R['operationId'], RequestHandler>>;
 
 export interface MountOptions<R extends RouteRow> {
-  /** Handlers that run before that of a row: access, query and body. */
+  /** Handlers that run before that of a row and before its body is read: access and query. */
   readonly before?: (row: R) => readonly RequestHandler[];
+  /** Limits of the body of a row, which is then read as by `rawBody`. */
+  readonly bodyOf: (row: R) => Pick<BodyBounds, 'bytes'>;
   /** Redirects GET requests to the path with a trailing slash. Default: both paths are served. */
   readonly endInSlash?: boolean;
   /** Where to mount them. Default: a router of their own. */
@@ -32,7 +37,7 @@ export interface MountOptions<R extends RouteRow> {
 export function mountRoutes<R extends RouteRow>(
   routes: readonly R[],
   handlers: HandlersOf<R>,
-  { before = () => [], endInSlash = false, on: router = Router({ caseSensitive: true }) }: MountOptions<R> = {},
+  { before = () => [], bodyOf, endInSlash = false, on: router = Router({ caseSensitive: true }) }: MountOptions<R>,
 ): Router {
   for (const [path, rows] of groupByPath(routes)) {
     const mounted = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
@@ -40,7 +45,7 @@ export function mountRoutes<R extends RouteRow>(
     if (endInSlash) mounted.get(inOrder(name, redirectToSlash));
     for (const row of rows) {
       const handler = inItsSpan(handlers[row.operationId as R['operationId']]);
-      mounted[row.method](inOrder(name, ...before(row), handler));
+      mounted[row.method](inOrder(name, ...before(row), ...bodyReaders(row, bodyOf(row)), handler));
     }
     mounted.all(inOrder(name, refuseMethod(rows)));
   }
@@ -54,6 +59,15 @@ const inItsSpan =
     const span = spanOf(res);
     return span === null ? handler(req, res, next) : span.run(() => handler(req, res, next));
   };
+
+/**
+ * The body of a `GET` means nothing (RFC 9110 section 9.3.1) and is not read: it can change nothing, and clients send it. Everywhere else
+ * a body that a route does not take is refused, because its sender expects that it has an effect.
+ */
+function bodyReaders(row: RouteRow, bounds: Pick<BodyBounds, 'bytes'>): RequestHandler[] {
+  if (row.method === 'get') return [];
+  return row.body === undefined ? [rawBody(bounds), refuseBody] : [rawBody(bounds)];
+}
 
 /** Literal segments come before parameters, so that `/zones/actions` is not read as a zone. */
 function groupByPath<R extends RouteRow>(routes: readonly R[]): [string, R[]][] {
@@ -83,11 +97,21 @@ const redirectToSlash: RequestHandler = (req, res, next) => {
   res.status(308).setHeader('Location', `${req.path}/${query}`).end();
 };
 
-function refuseMethod(rows: readonly RouteRow[]): RequestHandler {
+function refuseMethod(rows: readonly Pick<RouteRow, 'method'>[]): RequestHandler {
   const methods = rows.flatMap((row) => (row.method === 'get' ? ['GET', 'HEAD'] : [row.method.toUpperCase()]));
   const allow = methods.join(', ');
   return (req, res) => {
     res.setHeader('Allow', allow);
     throw new RequestFault('method_not_allowed', `${req.method} is not supported here. Supported: ${allow}.`);
+  };
+}
+
+/** For a path outside of a route table, to mount with `all`: other methods than GET, HEAD and OPTIONS are answered 405. */
+export function page(handler: RequestHandler): RequestHandler {
+  const refuse = refuseMethod([{ method: 'get' }]);
+  return (req, res, next) => {
+    if (req.method === 'GET' || req.method === 'HEAD') return handler(req, res, next);
+    if (req.method !== 'OPTIONS') return refuse(req, res, next);
+    return void res.setHeader('Allow', 'GET, HEAD').end();
   };
 }

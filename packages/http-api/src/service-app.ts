@@ -35,23 +35,36 @@ export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: S
   writeWithHead(app, securityHeaders());
   rememberAddress(app);
   const first = crossOrigin === undefined ? [requestId()] : [requestId(), crossOrigin];
-  app.use(inOrder(...first, flights.check, requestLog(log, metrics), oneHost, canonicalUrl()));
+  app.use(inOrder(...first, flights.check, requestLog(log, metrics), checkHead, canonicalUrl()));
   return app;
 }
 
+/** A registered name, an address in brackets or not, and a port (RFC 9110 section 7.2); empty for a target without an authority. */
+const validHost = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
+
 /**
- * Refuses a request with more than one `Host` (RFC 9112 section 3.2): a proxy in front may have used another one than Node.js,
- * which takes the first.
+ * Refuses a request that a proxy in front may have read differently (RFC 9112 sections 3.2 and 6.3): with more than one `Host`,
+ * of which Node.js takes the first, with none or an invalid one, or with a body in an encoding whose end is unknown.
  */
-const oneHost: RequestHandler = ({ rawHeaders }, res, next) => {
+const checkHead: RequestHandler = ({ rawHeaders, headers, httpVersion }, res, next) => {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  if (hosts < 2) return next();
+  const wrong =
+    hosts > 1
+      ? 'The request has more than one Host header. Send one.'
+      : hosts === 0 && httpVersion === '1.1'
+        ? 'The request has no Host header. Send one.'
+        : !validHost.test(headers.host ?? '')
+          ? 'The Host header is not valid.'
+          : (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked'
+            ? 'The only supported Transfer-Encoding is chunked.'
+            : null;
+  if (wrong === null) return next();
   res.setHeader('Connection', 'close');
-  next(new RequestFault('many_hosts', 'The request has more than one Host header. Send one.'));
+  next(new RequestFault('invalid_http', wrong));
 };
 
 /**

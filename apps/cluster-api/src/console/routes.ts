@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { page } from '@corral/http-api';
 import { type RequestHandler, Router } from 'express';
 import expressStaticGzip from 'express-static-gzip';
 import { notFound } from '../problem.js';
@@ -24,13 +25,20 @@ const indexFile = (): string => createRequire(import.meta.url).resolve('@corral/
  */
 export function consoleRouter({ settings, dnsEndpoint }: ConsoleOptions): Router {
   const file = indexFile();
-  const page = readFileSync(file, 'utf8').replaceAll('{{settings}}', escaped(JSON.stringify(settings)));
+  const html = readFileSync(file, 'utf8').replaceAll('{{settings}}', escaped(JSON.stringify(settings)));
   const connectSources = ["'self'", ...(dnsEndpoint === null ? [] : [new URL(dnsEndpoint).origin])];
   const router = Router({ caseSensitive: true, strict: true });
-  router.get('/', (_req, res) => res.redirect(302, '/console/'));
-  router.get('/console', (_req, res) => res.redirect(301, '/console/'));
+  router.all(
+    '/',
+    page((_req, res) => res.redirect(302, '/console/')),
+  );
+  router.all(
+    '/console',
+    page((_req, res) => res.redirect(301, '/console/')),
+  );
   router.use(
     '/console',
+    page((_req, _res, next) => next()),
     expressStaticGzip(dirname(file), {
       enableBrotli: true,
       orderPreference: ['br', 'gz'],
@@ -46,19 +54,19 @@ export function consoleRouter({ settings, dnsEndpoint }: ConsoleOptions): Router
   router.get('/console/assets/{*path}', () => {
     throw notFound();
   });
-  router.get('/console/{*path}', showPage(page, connectSources));
+  router.get('/console/{*path}', showPage(html, connectSources));
   return router;
 }
 
 const cacheControlOf = (path: string): string =>
   /[/\\]assets[/\\]/.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
 
-function showPage(page: string, connectSources: readonly string[]): RequestHandler {
+function showPage(html: string, connectSources: readonly string[]): RequestHandler {
   return (_req, res) => {
     const nonce = randomBytes(NONCE_BYTES).toString('base64');
     res.setHeader('Cache-Control', 'no-store');
     res.setHeader('Content-Security-Policy', policyWith(nonce, connectSources));
-    res.type('html').send(page.replaceAll('{{nonce}}', nonce));
+    res.type('html').send(html.replaceAll('{{nonce}}', nonce));
   };
 }
 

@@ -9,13 +9,13 @@ const codes: Readonly<Record<Exclude<RequestFaultKind, 'unknown_path'>, ProblemC
   invalid_http: 'invalid_http',
   request_timeout: 'request_timeout',
   headers_too_large: 'headers_too_large',
-  many_hosts: 'invalid_http',
   overloaded: 'service_unavailable',
   method_not_allowed: 'method_not_allowed',
   too_large: 'payload_too_large',
   encoded: 'unsupported_media_type',
   incomplete: 'invalid_json',
   in_pieces: 'invalid_json',
+  unexpected: 'validation_failed',
   not_utf8: 'invalid_json',
   not_json: 'invalid_json',
   not_an_object: 'invalid_json',
@@ -25,7 +25,8 @@ const codes: Readonly<Record<Exclude<RequestFaultKind, 'unknown_path'>, ProblemC
 };
 
 /** Faults of the body as a whole. */
-const wrongSize: Readonly<Partial<Record<RequestFaultKind, string>>> = {
+const wrongBody: Readonly<Partial<Record<RequestFaultKind, string>>> = {
+  unexpected: 'must be absent or empty',
   too_deep: 'is nested too deep',
   too_many: 'has too many members and elements',
 };
@@ -54,7 +55,7 @@ export const problemShape = (publicUrl: () => string): ErrorShape<Problem> => ({
 function ofFault({ kind, message, retryAfterSeconds }: RequestFault): Problem {
   // An unknown path is answered as a missing resource.
   if (kind === 'unknown_path') return notFound();
-  const wrong = wrongSize[kind];
+  const wrong = wrongBody[kind];
   return new Problem(codes[kind], message, {
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     ...(wrong === undefined ? {} : { errors: [{ pointer: '', message: wrong }] }),

@@ -1,23 +1,26 @@
 import { type ProblemCode, problemCodes } from '@corral/contracts';
-import { staticPage } from '@corral/http-api';
+import { page, staticPage } from '@corral/http-api';
 import { type RequestHandler, Router } from 'express';
 import { notFound } from '../problem.js';
 
 /** Pages for people: `/problems/{code}`, the target of each problem's `type`, and the list `/problems/`. */
 export function problemPages(): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.get('/problems', (_req, res) => res.redirect(308, '/problems/'));
-  router.get('/problems/', html(listPage));
+  router.all(
+    '/problems',
+    page((_req, res) => res.redirect(308, '/problems/')),
+  );
+  router.all('/problems/', html(listPage));
   const pages = new Map(
     Object.keys(problemCodes).map((code): [string, RequestHandler] => [
       code,
       html(() => codePage(code as ProblemCode)),
     ]),
   );
-  router.get('/problems/:code', (req, res, next) => {
-    const page = pages.get(req.params.code);
-    if (page === undefined) throw notFound();
-    return page(req, res, next);
+  router.all('/problems/:code', (req, res, next) => {
+    const ofCode = pages.get(req.params.code);
+    if (ofCode === undefined) throw notFound();
+    return ofCode(req, res, next);
   });
   return router;
 }
@@ -27,7 +30,7 @@ const html = (content: () => string): RequestHandler =>
 
 function codePage(code: ProblemCode): string {
   const { status, title, meaning } = problemCodes[code];
-  return page(
+  return document(
     code,
     `<h1>${escaped(title)}</h1>
 <p><code>${code}</code>, HTTP status ${status}</p>
@@ -41,7 +44,7 @@ function listPage(): string {
     ([code, { status, title }]) =>
       `<dt><a href="${code}"><code>${code}</code></a> (${status})</dt><dd>${escaped(title)}</dd>`,
   );
-  return page(
+  return document(
     'Problems',
     `<h1>Problems</h1>
 <p>Every error is an <code>application/problem+json</code> document (RFC 9457). Switch on its <code>code</code>.</p>
@@ -53,7 +56,7 @@ ${rows.join('\n')}
 
 const style = 'body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem}';
 
-const page = (title: string, content: string): string => `<!doctype html>
+const document = (title: string, content: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width">

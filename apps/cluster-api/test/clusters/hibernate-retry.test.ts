@@ -38,6 +38,17 @@ describe.each([
     });
   });
 
+  it('refuses a body, of which its sender expects something, and writes nothing', async () => {
+    await t.clusters.running(name, { hibernated: before });
+    const written = await t.clusters.everything();
+
+    const { body } = await post(what).send({ dryRun: true }).expect(422);
+
+    expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', '']);
+    expect(await t.clusters.everything()).toEqual(written);
+    await post(what).send({}).expect(202);
+  });
+
   it('answers 200 and writes nothing when nothing changes', async () => {
     await t.clusters.running(name, { hibernated: !before });
     const written = await t.clusters.everything();

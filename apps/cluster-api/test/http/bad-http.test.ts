@@ -93,10 +93,18 @@ describe('a body on the wire', () => {
     expect((await sendBytes(server.url, request, { end: true })).status).toBe(400);
   });
 
-  it('is ignored by routes without a body', async () => {
+  it('is refused by routes without a body, and ignored with GET', async () => {
     const path = test.acme.path('/clusters/web/hibernate/');
+    const send = (method: string, body: string) => sendRaw(server.url, put({ method, path, body }));
 
-    expectProblem(await sendRaw(server.url, put({ method: 'POST', path, body: '{broken' })), 'not_found');
+    for (const body of ['{broken', '{"dryRun":true}', '[]', 'x'.repeat(200_000)]) {
+      const answer = await send('POST', body);
+      expectProblem(answer, 'validation_failed');
+      expect(answer.json.detail).toBe('This request takes no body, and nothing was changed. Leave it out.');
+    }
+    for (const body of ['', '{}', ' { }\n', 'null']) expectProblem(await send('POST', body), 'not_found');
+    const read = await sendRaw(server.url, put({ method: 'GET', path: '/api/v1/me/', body: '{broken' }));
+    expect(read.status).toBe(200);
   });
 });
 
@@ -111,6 +119,10 @@ describe('invalid HTTP', () => {
     ['a header with a space before its colon', 'GET /api/v1/me/ HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['two Host headers', 'GET /api/v1/me/ HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n'],
     ['the same Host twice', 'GET /api/v1/me/ HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
+    ['no Host', 'GET /api/v1/me/ HTTP/1.1\r\n\r\n'],
+    ['an invalid Host', 'GET /api/v1/me/ HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['an unknown expectation', 'POST /auth/logout/ HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n'],
+    ['a target that is no URL', 'GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a folded header line', 'GET /api/v1/me/ HTTP/1.1\r\nHost: x\r\n Cookie: y\r\n\r\n'],
   ])('such as %s gets a problem', async (_what, request) => {
     expectProblem(await bytes(request), 'invalid_http');
@@ -121,6 +133,13 @@ describe('invalid HTTP', () => {
     ['2,000 headers', Array.from({ length: 2_000 }, (_, index) => `X-${index}: ${'x'.repeat(20)}`).join('\r\n')],
   ])('with %s is too large', async (_what, headers) => {
     expectProblem(await bytes(`GET /api/v1/me/ HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`), 'headers_too_large');
+  });
+
+  it('such as CONNECT is not a method of any path', async () => {
+    const answer = await bytes('CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+
+    expectProblem(answer, 'method_not_allowed');
+    expect(answer.headers.allow).toBe('GET, HEAD, POST, PUT, DELETE');
   });
 
   it('such as OPTIONS * is not found', async () => {

@@ -79,6 +79,30 @@ describe('without a session', () => {
   });
 });
 
+describe('a page', () => {
+  it.each([
+    '/',
+    '/openapi.json',
+    '/docs',
+    '/docs/',
+    '/docs/swagger-ui.css',
+    '/healthz',
+    '/readyz',
+    '/problems',
+    '/problems/',
+    '/problems/not_found',
+    '/console',
+    '/console/',
+    '/console/clusters',
+  ])('%s answers other methods 405 with Allow', async (path) => {
+    for (const method of ['post', 'put', 'delete', 'patch'] as const) {
+      const answer = await test.api[method](path).expect(405);
+
+      expect([answer.body.code, answer.headers.allow]).toEqual(['method_not_allowed', 'GET, HEAD']);
+    }
+  });
+});
+
 describe('every answer', () => {
   it.each(['/api/v1/me/', '/healthz', '/docs/', '/problems/', '/none/'])('to %s has security headers', async (path) => {
     const { headers } = await test.api.get(path);

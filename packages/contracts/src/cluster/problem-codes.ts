@@ -223,7 +223,9 @@ export const problemCodes = {
   invalid_http: {
     status: 400,
     title: 'The request is not valid HTTP',
-    meaning: 'The service could not parse an HTTP/1.1 request. The connection is closed.',
+    meaning:
+      'The service could not parse an HTTP/1.1 request, its `Host` is missing or not valid, or it expects something other than ' +
+      '`100-continue`. The connection is closed.',
   },
   request_timeout: {
     status: 408,

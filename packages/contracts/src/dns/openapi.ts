@@ -1,4 +1,4 @@
-import { answerHeaders, byStatus, headersOf, mayBeAdded, pathParametersOf, refTo } from '../openapi-parts.js';
+import { answerHeaders, bodyNotTaken, byStatus, headersOf, mayBeAdded, pathParametersOf, refTo } from '../openapi-parts.js';
 import { type DocumentSchemas, documentSchemas } from '../openapi-schemas.js';
 import { type DnsErrorCode, dnsErrorCodes, dnsErrorsBeforeRouting } from './error-codes.js';
 import { dnsErrorExamples, dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
@@ -28,7 +28,7 @@ const description = [
     `actions run, the answer comes when the first of them has finished, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
   `A request that cannot be read gets ${dnsErrorCodes.invalid_input.status} \`invalid_input\` at any path, or: ` +
     dnsErrorsBeforeRouting.map(({ status, code, meaning }) => `${status} \`${code}\`: ${meaning}`).join(' '),
-  'Every GET path also supports HEAD. Request bodies may have fields that are not described here: they are passed on.',
+  `Every GET path also supports HEAD. ${bodyNotTaken} Request bodies may have fields that are not described here: they are passed on.`,
   `${mayBeAdded} Only \`meta.pagination\` always has exactly the members described here, because clients depend on it.`,
 ].join('\n\n');
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { type RequestHandler, Router } from 'express';
+import { page } from '../mount-routes.js';
 import { staticPage } from './static-page.js';
 
 export interface DocsOptions {
@@ -37,19 +38,22 @@ const types: Readonly<Record<string, string>> = {
 export function docsRouter({ document, assetsDir }: DocsOptions): Router {
   const pages = assetPages(assetsDir);
   const router = Router({ caseSensitive: true, strict: true });
-  router.get(
+  router.all(
     '/openapi.json',
     staticPage(() => ({ type: 'application/json; charset=utf-8', content: JSON.stringify(document()) })),
   );
-  router.get('/docs', (_req, res) => res.redirect(301, '/docs/'));
-  router.get('/docs/', pages.get('index.html') as RequestHandler);
-  router.get(
+  router.all(
+    '/docs',
+    page((_req, res) => res.redirect(301, '/docs/')),
+  );
+  router.all('/docs/', pages.get('index.html') as RequestHandler);
+  router.all(
     '/docs/swagger-initializer.js',
     staticPage(() => ({ type: script, content: initializer })),
   );
-  router.get('/docs/:file', (req, res, next) => {
-    const page = pages.get(req.params.file);
-    return page === undefined ? next() : page(req, res, next);
+  router.all('/docs/:file', (req, res, next) => {
+    const asset = pages.get(req.params.file);
+    return asset === undefined ? next() : asset(req, res, next);
   });
   return router;
 }

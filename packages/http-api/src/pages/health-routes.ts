@@ -1,5 +1,6 @@
 import type { Health } from '@corral/service';
 import { Router, type RouterOptions } from 'express';
+import { page } from '../mount-routes.js';
 
 export interface HealthRoutesOptions extends RouterOptions {
   /** The API's own error, with status 503. Default: 503 with the names of the failing checks. */
@@ -10,14 +11,18 @@ export interface HealthRoutesOptions extends RouterOptions {
 export function healthRoutes(health: Pick<Health, 'readiness'>, options: HealthRoutesOptions = {}): Router {
   const { notReady, ...paths } = options;
   const router = Router(paths);
-  router.get('/healthz', (_req, res) => {
-    res.set('Cache-Control', 'no-store').json({ status: 'ok' });
-  });
-  router.get('/readyz', async (_req, res) => {
-    const { ready, failing } = await health.readiness();
-    if (!ready && notReady !== undefined) throw notReady(failing);
-    res.set('Cache-Control', 'no-store').status(ready ? 200 : 503);
-    res.json(ready ? { status: 'ok' } : { status: 'unavailable', failing });
-  });
+  router.all(
+    '/healthz',
+    page((_req, res) => void res.set('Cache-Control', 'no-store').json({ status: 'ok' })),
+  );
+  router.all(
+    '/readyz',
+    page(async (_req, res) => {
+      const { ready, failing } = await health.readiness();
+      if (!ready && notReady !== undefined) throw notReady(failing);
+      res.set('Cache-Control', 'no-store').status(ready ? 200 : 503);
+      res.json(ready ? { status: 'ok' } : { status: 'unavailable', failing });
+    }),
+  );
   return router;
 }

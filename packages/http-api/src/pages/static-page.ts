@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { RequestHandler } from 'express';
+import { page } from '../mount-routes.js';
 
 export interface StaticPage {
   /** The whole `Content-Type`. */
@@ -21,7 +22,7 @@ interface Packed {
 const CACHE_CONTROL = 'public, max-age=300';
 
 /**
- * Serves content that never changes: compressed once, and not sent again to clients that have it.
+ * Serves content that never changes: compressed once, and not sent again to clients that have it. Mount it with `all`.
  *
  * @param read called once, on first use: most processes end without serving it
  */
@@ -31,7 +32,7 @@ export function staticPage(read: () => StaticPage | Promise<StaticPage>): Reques
     packed ??= pack(read);
     return packed;
   };
-  return async (req, res) => {
+  return page(async (req, res) => {
     const { type, plain, gzipped, tag } = await packedOnce();
     res.set({ 'Content-Type': type, 'Cache-Control': CACHE_CONTROL, ETag: tag, Vary: 'Accept-Encoding' });
     if (req.fresh) {
@@ -42,7 +43,7 @@ export function staticPage(read: () => StaticPage | Promise<StaticPage>): Reques
     if (compressed) res.set('Content-Encoding', 'gzip');
     const body = compressed ? gzipped : plain;
     res.set('Content-Length', String(body.length)).end(body);
-  };
+  });
 }
 
 async function pack(read: () => StaticPage | Promise<StaticPage>): Promise<Packed> {

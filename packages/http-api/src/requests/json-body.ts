@@ -68,6 +68,15 @@ function cutPieces(req: Request, res: Response, refuse: () => void): void {
 /** The bytes that `rawBody` read; empty without a body. */
 export const bytesOf = (req: Request): Buffer => (Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0));
 
+/** Refuses what `rawBody` read, unless it says nothing: some clients send `{}` or `null` with every request. */
+export const refuseBody: RequestHandler = (req, _res, next) => {
+  if (['', '{}', 'null'].includes(bytesOf(req).toString('latin1').replace(/\s/g, ''))) {
+    req.body = undefined;
+    return next();
+  }
+  next(new UnreadableBody('unexpected', 'This request takes no body, and nothing was changed. Leave it out.'));
+};
+
 /** Errors of the body reader carry a `type`, see the body-parser documentation. */
 function unreadable(error: unknown, bytes: number): unknown {
   switch (error instanceof Error ? (error as { type?: unknown }).type : undefined) {

@@ -11,7 +11,7 @@ export function clientErrorRenderer<E extends ApiError>({
 }: Pick<ErrorShape<E>, 'contentType' | 'ofFault' | 'bodyOf'>): ClientErrorRenderer {
   return (error, socket) => {
     const requestId = randomUUID();
-    const { status, fault } = explain(error);
+    const { status, fault, headers = [] } = explain(error);
     const body = bodyOf(ofFault(fault), requestId);
     socket.end(
       [
@@ -21,6 +21,7 @@ export function clientErrorRenderer<E extends ApiError>({
         `X-Correlation-Id: ${requestId}`,
         'Cache-Control: no-store',
         'Connection: close',
+        ...headers,
         '',
         body,
       ].join('\r\n'),
@@ -28,12 +29,26 @@ export function clientErrorRenderer<E extends ApiError>({
   };
 }
 
-function explain(error: NodeJS.ErrnoException): { status: 400 | 408 | 431; fault: RequestFault } {
+interface Explained {
+  readonly status: 400 | 405 | 408 | 431;
+  readonly fault: RequestFault;
+  readonly headers?: readonly string[];
+}
+
+function explain(error: NodeJS.ErrnoException): Explained {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return { status: 431, fault: new RequestFault('headers_too_large', 'The headers are too large.') };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { status: 408, fault: new RequestFault('request_timeout', 'The request took too long to arrive.') };
+    case 'CONNECT':
+      return {
+        status: 405,
+        fault: new RequestFault('method_not_allowed', 'CONNECT is not supported: this service is no proxy.'),
+        headers: ['Allow: GET, HEAD, POST, PUT, DELETE'],
+      };
+    case 'EXPECTATION':
+      return { status: 400, fault: new RequestFault('invalid_http', 'The only supported Expect is 100-continue.') };
     default:
       return { status: 400, fault: new RequestFault('invalid_http', 'The request is not valid HTTP.') };
   }

@@ -98,6 +98,8 @@ export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions
   const { headersMs = 10_000, requestMs = REQUEST_MS, keepAliveMs = 65_000 } = timeouts;
   return {
     ...constructorsOf(app),
+    // The app refuses requests without a host, in its own words.
+    requireHostHeader: false,
     headersTimeout: Math.min(headersMs, requestMs),
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
@@ -131,18 +133,24 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
       if (draining) setImmediate(() => server.closeIdleConnections());
     });
   });
-  server.on('request', app);
+  const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => {
+    onClientError?.(error, socket);
+    linger(socket, lingering);
+  };
+  // Express gives a request back whose target it cannot parse. Its own answer would be a page.
+  const unparsed = ({ socket }: IncomingMessage) => onClientError && (() => refuse(faultOf('TARGET'), socket));
+  const handle = app as unknown as (req: IncomingMessage, res: ServerResponse, giveBack?: () => void) => void;
+  server.on('request', (req, res) => handle(req, res, unparsed(req)));
   const onConnection: (() => void) | undefined = app.get(ON_CONNECTION);
   if (onConnection !== undefined) server.on('connection', onConnection);
   if (onClientError !== undefined) {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const answered = [...inFlight].some((res) => res.socket === socket && res.headersSent);
       if (error.code === 'ECONNRESET' || !socket.writable || answered) socket.destroy();
-      else {
-        onClientError(error, socket as Socket);
-        linger(socket as Socket, lingering);
-      }
+      else refuse(error, socket as Socket);
     });
+    server.on('checkExpectation', ({ socket }) => refuse(faultOf('EXPECTATION'), socket));
+    server.on('connect', (_req, socket) => refuse(faultOf('CONNECT'), socket as Socket));
   }
 
   const announceEnd = (): void => {
@@ -180,6 +188,10 @@ function keepWhatIsBeingSent(server: Server, inFlight: ReadonlySet<ServerRespons
     if (!isSending) closeIdle();
   };
 }
+
+/** What Node.js does not report as an error of the client. */
+const faultOf = (code: 'TARGET' | 'EXPECTATION' | 'CONNECT'): NodeJS.ErrnoException =>
+  Object.assign(new Error(`The request was refused: ${code}`), { code });
 
 function closeAfter(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close');

@@ -3,7 +3,9 @@ import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Health, Log, Metrics } from '@corral/service';
-import express, { type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express } from 'express';
+import { RequestFault, unknownPath } from '../errors.js';
+import { page } from '../mount-routes.js';
 import { healthRoutes } from '../pages/health-routes.js';
 import type { ConnectionBounds } from './connection-bounds.js';
 import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
@@ -60,7 +62,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const { app, host = '::', port, tls, metricsPort, metrics, health, log, shutdownGraceMs, drainDelayMs = 0 } = options;
   const secure = tls === undefined ? undefined : await buildTlsServer(app, tls, options);
   const plain = tls === undefined || tls.port !== undefined ? buildHttpServer(app, options) : undefined;
-  const watch = metricsPort === undefined ? undefined : buildHttpServer(buildMetricsApp(metrics, health));
+  const watch = metricsPort === undefined ? undefined : buildHttpServer(buildMetricsApp(metrics, health, log));
   await listenAll(host, [
     [plain?.server, port],
     [secure?.server, tls?.port ?? port],
@@ -102,14 +104,30 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
 }
 
+/** For people and probes, who read no error of an API. */
+const inWords =
+  (log: Log): ErrorRequestHandler =>
+  (error, _req, res, _next) => {
+    const isFault = error instanceof RequestFault;
+    if (!isFault) log.error('unexpected error', { error });
+    const status = isFault ? (error.kind === 'method_not_allowed' ? 405 : 404) : 500;
+    res
+      .status(status)
+      .type('text/plain')
+      .send(isFault ? `${error.message}\n` : 'The service failed.\n');
+  };
+
 /** `/metrics`, `/healthz`, `/readyz`: on a separate port beside an app, or everything that a worker serves. */
-export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health: Health): Express {
+export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health: Health, log: Log): Express {
   const app = express();
   app.disable('x-powered-by');
-  app.get('/metrics', async (_req, res) => {
-    res.set('Content-Type', registry.contentType).end(await registry.metrics());
-  });
+  app.all(
+    '/metrics',
+    page(async (_req, res) => void res.set('Content-Type', registry.contentType).end(await registry.metrics())),
+  );
   app.use(healthRoutes(health));
+  app.use(unknownPath);
+  app.use(inWords(log));
   return app;
 }
 

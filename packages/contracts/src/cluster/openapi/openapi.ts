@@ -1,5 +1,6 @@
 import {
   answerHeaders,
+  bodyNotTaken,
   byStatus,
   type Examples,
   headersOf,
@@ -41,6 +42,7 @@ const description = [
     'changed then: repeat the request after the time in `Retry-After`.',
   'Paths end in a slash. A GET without it is redirected (308) to the path with it; other methods are served either ' +
     'way. Every GET route also supports HEAD.',
+  `${bodyNotTaken} It is answered 422 with \`validation_failed\`.`,
   'Every error is a problem document (RFC 9457) whose `type` links to a page that explains its `code`. In addition to those of ' +
     `each operation: ${problemsBeforeRouting.map((code) => `\`${code}\` (${problemCodes[code].status})`).join(', ')}, ` +
     'for requests that cannot be parsed.',
