@@ -68,6 +68,30 @@ it('a symptom for which somebody is woken has an alert for absent series', () =>
   expect([...(present ?? [])].filter((name) => !isOfLevel(name) && !absent?.has(name))).toEqual([]);
 });
 
+const STRANGER = 'stranger7f3';
+
+/** Sends a text of its own in every place that a client without a token can choose. */
+async function beStrange(bases: readonly (string | undefined)[]): Promise<void> {
+  const paths = [
+    `/${STRANGER}`,
+    `/zones/${STRANGER}`,
+    `/zones/${ZONE}/rrsets/${STRANGER}/A`,
+    `/api/v1/teams/${STRANGER}/clusters/${STRANGER}/`,
+    `/problems/${STRANGER}`,
+    '/auth/token/',
+  ];
+  const headers = { authorization: `Bearer ${STRANGER}`, 'user-agent': STRANGER, origin: `https://${STRANGER}.test` };
+  for (const base of bases) {
+    for (const path of paths) {
+      for (const method of ['GET', 'DELETE', 'PURGE', 'MKCOL']) {
+        await fetch(`${base}${path}?${STRANGER}=${STRANGER}`, { method, headers });
+      }
+      const body = new URLSearchParams({ grant_type: STRANGER, subject_token: STRANGER, account: STRANGER });
+      await fetch(`${base}${path}`, { method: 'POST', headers, body });
+    }
+  }
+}
+
 describe('a running system', () => {
   const ends: Ends = [];
   let scraped = '';
@@ -86,6 +110,7 @@ describe('a running system', () => {
       const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
       await fetch(`${system.gateways[0]?.url}/zones/${ZONE}/rrsets`, { method: 'POST', body: '{}', headers });
     }
+    await beStrange([system.gateways[0]?.url, system.apis[0]?.base]);
     const scrape = async (url = '') => (await fetch(url)).text();
     byService = {
       'dns-gateway': await scrape(`http://127.0.0.1:${port}/metrics`),
@@ -102,6 +127,13 @@ describe('a running system', () => {
     if (process.env.CORRAL_WRITE_DOCS) writeFileSync(page, text);
 
     expect(readFileSync(page, 'utf8')).toBe(text);
+  });
+
+  it('has no label with a text of a client', () => {
+    const methods = new Set([...scraped.matchAll(/[{,]method="([^"]*)"/g)].map(([, method]) => method));
+
+    expect(scraped).not.toContain(STRANGER);
+    expect([...methods].sort()).toEqual(['DELETE', 'GET', 'POST', 'PUT', '_OTHER']);
   });
 
   it('has every metric that the alerts and dashboards use', () => {
