@@ -65,7 +65,9 @@ describe('a sign-in that waits for its browser', () => {
   });
 
   it('ends when the person has not allowed it', async () => {
-    const code = expect(loopback.code).rejects.toMatchObject({ message: 'The sign-in was not allowed in the browser.' });
+    const code = expect(loopback.code).rejects.toMatchObject({
+      message: 'The sign-in was not allowed in the browser.',
+    });
 
     await send(`GET /callback?state=${STATE}&error=access_denied HTTP/1.1`);
     await code;

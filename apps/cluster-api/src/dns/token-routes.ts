@@ -5,7 +5,7 @@ import { bodyOf } from '../http/body.js';
 import { personCallerOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import type { DnsTokenService, DnsTokenStore } from './tokens.js';
 import { dnsTokenBody } from './tokens.js';

@@ -12,7 +12,7 @@ import { type Caller, clustersOf, whileSetAside } from '../changes/caller.js';
 import { callerOf } from '../http/caller.js';
 import { preferredWaitSeconds } from '../http/prefer.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import { operationBody } from './body.js';
 import type { OperationWaits, WaitEnd } from './operation-waits.js';

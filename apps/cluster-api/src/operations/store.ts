@@ -12,7 +12,7 @@ import type { OperationId, OperationKind, OperationState, TeamId } from '@corral
 import { type Prisma, type RawStatements, sqlText } from '@corral/database';
 import { currentTraceparent } from '@corral/tracing';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
-import { isBehind, parseId, newestFirst, type Position } from '../paging.js';
+import { isBehind, newestFirst, type Position, parseId } from '../paging.js';
 import type { WaitedOperation } from './operation-waits.js';
 
 interface OperationQuery {

@@ -4,7 +4,7 @@ import { bodyOf } from '../http/body.js';
 import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import { invitationBody, receivedInvitationBody, sentInvitationBody } from '../teams/body.js';
 import type { TeamStore } from '../teams/transaction.js';

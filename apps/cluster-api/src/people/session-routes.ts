@@ -13,7 +13,7 @@ import { bodyOf } from '../http/body.js';
 import { requestContextOf, signedInOf } from '../http/caller.js';
 import { formOf, isForm } from '../http/form.js';
 import { parsePaging } from '../http/query.js';
-import { cursorAt, parseId, pageOf, positionOf } from '../paging.js';
+import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
 import { notFound, Problem } from '../problem.js';
 import type { SessionCookies } from './cookies.js';
 import type { AdmitInvited } from './invitations.js';

@@ -1,4 +1,12 @@
-import { answerHeaders, bodyNotTaken, byStatus, headersOf, mayBeAdded, pathParametersOf, refTo } from '../openapi-parts.js';
+import {
+  answerHeaders,
+  bodyNotTaken,
+  byStatus,
+  headersOf,
+  mayBeAdded,
+  pathParametersOf,
+  refTo,
+} from '../openapi-parts.js';
 import { type DocumentSchemas, documentSchemas } from '../openapi-schemas.js';
 import { type DnsErrorCode, dnsErrorCodes, dnsErrorsBeforeRouting } from './error-codes.js';
 import { dnsErrorExamples, dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
