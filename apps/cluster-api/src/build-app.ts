@@ -131,7 +131,7 @@ export function buildApp(deps: AppDeps): Express {
     mountRoutes<ClusterRoute>(routes, buildHandlers({ ...deps, forgiveSender: limits.forgiveTokenRequest }), {
       endInSlash: true,
       before: before(refuseWhileHeld(deps.prisma)),
-      bodyOf: () => clusterBodyLimits,
+      bodyBounds: () => clusterBodyLimits,
     }),
   );
   app.use(unknownPath);

@@ -97,11 +97,11 @@ export function buildApp(deps: AppDeps): Express {
   const countAsCaller = flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
   const { perAddress, settleAddress, perCaller } = limits;
   api.use(inOrder(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require));
-  mountRoutes<DnsRoute>(dnsZoneRoutes, zones, { on: api, bodyOf: dnsBodyLimitsOf });
+  mountRoutes<DnsRoute>(dnsZoneRoutes, zones, { on: api, bodyBounds: dnsBodyLimitsOf });
   if (demos !== null) {
     const refuseHeld = refuseWhileHeld(deps.pool);
     const before = ({ kind }: DnsRoute) => (kind === 'write' ? [refuseHeld] : []);
-    mountRoutes<DnsRoute>(dnsDemoRoutes, demos, { on: api, before, bodyOf: dnsBodyLimitsOf });
+    mountRoutes<DnsRoute>(dnsDemoRoutes, demos, { on: api, before, bodyBounds: dnsBodyLimitsOf });
   }
   app.use('/v1', api);
   app.use(['/openapi.json', '/docs'], limits.perAddress);

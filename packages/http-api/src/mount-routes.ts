@@ -23,7 +23,7 @@ export interface MountOptions<R extends RouteRow> {
   /** Handlers that run before that of a row and before its body is read: access and query. */
   readonly before?: (row: R) => readonly RequestHandler[];
   /** Limits of the body of a row, which is then read as by `rawBody`. */
-  readonly bodyOf: (row: R) => Pick<BodyBounds, 'bytes'>;
+  readonly bodyBounds: (row: R) => Pick<BodyBounds, 'bytes'>;
   /** Redirects GET requests to the path with a trailing slash. Default: both paths are served. */
   readonly endInSlash?: boolean;
   /** Where to mount them. Default: a router of their own. */
@@ -37,7 +37,7 @@ export interface MountOptions<R extends RouteRow> {
 export function mountRoutes<R extends RouteRow>(
   routes: readonly R[],
   handlers: HandlersOf<R>,
-  { before = () => [], bodyOf, endInSlash = false, on: router = Router({ caseSensitive: true }) }: MountOptions<R>,
+  { before = () => [], bodyBounds, endInSlash = false, on: router = Router({ caseSensitive: true }) }: MountOptions<R>,
 ): Router {
   for (const [path, rows] of groupByPath(routes)) {
     const mounted = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
@@ -45,7 +45,7 @@ export function mountRoutes<R extends RouteRow>(
     if (endInSlash) mounted.get(inOrder(name, redirectToSlash));
     for (const row of rows) {
       const handler = inItsSpan(handlers[row.operationId as R['operationId']]);
-      mounted[row.method](inOrder(name, ...before(row), ...bodyReaders(row, bodyOf(row)), handler));
+      mounted[row.method](inOrder(name, ...before(row), ...bodyReaders(row, bodyBounds(row)), handler));
     }
     mounted.all(inOrder(name, refuseMethod(rows)));
   }

@@ -44,28 +44,30 @@ const validHost = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
 
 /**
  * Refuses a request that a proxy in front may have read differently (RFC 9112 sections 3.2 and 6.3): with more than one `Host`,
- * of which Node.js takes the first, with none or an invalid one, or with a body in an encoding whose end is unknown.
+ * of which Node.js takes the first, with none or an invalid one, or with a body in an encoding whose end is unknown. And one that expects
+ * what it will not get (RFC 9110 section 10.1.1).
  */
-const checkHead: RequestHandler = ({ rawHeaders, headers, httpVersion }, res, next) => {
+const checkHead: RequestHandler = (req, res, next) => {
+  const wrong = wrongInHead(req);
+  if (wrong === null) return next();
+  res.setHeader('Connection', 'close');
+  next(new RequestFault('invalid_http', wrong));
+};
+
+function wrongInHead({ rawHeaders, headers, httpVersion }: Request): string | null {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  const wrong =
-    hosts > 1
-      ? 'The request has more than one Host header. Send one.'
-      : hosts === 0 && httpVersion === '1.1'
-        ? 'The request has no Host header. Send one.'
-        : !validHost.test(headers.host ?? '')
-          ? 'The Host header is not valid.'
-          : (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked'
-            ? 'The only supported Transfer-Encoding is chunked.'
-            : null;
-  if (wrong === null) return next();
-  res.setHeader('Connection', 'close');
-  next(new RequestFault('invalid_http', wrong));
-};
+  const { host = '', expect = '100-continue', 'transfer-encoding': encoding = 'chunked' } = headers;
+  if (hosts > 1) return 'The request has more than one Host header. Send one.';
+  if (hosts === 0 && httpVersion === '1.1') return 'The request has no Host header. Send one.';
+  if (!validHost.test(host)) return 'The Host header is not valid.';
+  if (expect.toLowerCase() !== '100-continue') return 'The only supported Expect is 100-continue.';
+  if (encoding.toLowerCase() !== 'chunked') return 'The only supported Transfer-Encoding is chunked.';
+  return null;
+}
 
 /**
  * Browsers use these services, some with a session: pages run only their own scripts and cannot be framed. Helmet's headers are

@@ -51,7 +51,7 @@ beforeEach(async () => {
   ] as const;
   const done: RequestHandler = (_req, res) => void res.end('done');
   const handlers = { read: (_req: Request, res: Response) => void res.end('read'), stop: done, remove: done };
-  app.use(mountRoutes(table, handlers, { bodyOf: () => ({ bytes: 400_000 }) }));
+  app.use(mountRoutes(table, handlers, { bodyBounds: () => ({ bytes: 400_000 }) }));
   app.get('/closed', () => {
     throw 'no token';
   });

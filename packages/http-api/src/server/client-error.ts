@@ -47,8 +47,6 @@ function explain(error: NodeJS.ErrnoException): Explained {
         fault: new RequestFault('method_not_allowed', 'CONNECT is not supported: this service is no proxy.'),
         headers: ['Allow: GET, HEAD, POST, PUT, DELETE'],
       };
-    case 'EXPECTATION':
-      return { status: 400, fault: new RequestFault('invalid_http', 'The only supported Expect is 100-continue.') };
     default:
       return { status: 400, fault: new RequestFault('invalid_http', 'The request is not valid HTTP.') };
   }

@@ -133,25 +133,28 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
       if (draining) setImmediate(() => server.closeIdleConnections());
     });
   });
+  const handle = app as unknown as (req: IncomingMessage, res: ServerResponse, giveBack?: () => void) => void;
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => {
-    onClientError?.(error, socket);
-    linger(socket, lingering);
+    const answered = [...inFlight].some((res) => res.socket === socket && res.headersSent);
+    if (error.code === 'ECONNRESET' || !socket.writable || answered) socket.destroy();
+    else {
+      onClientError?.(error, socket);
+      linger(socket, lingering);
+    }
   };
   // Express gives a request back whose target it cannot parse. Its own answer would be a page.
-  const unparsed = ({ socket }: IncomingMessage) => onClientError && (() => refuse(faultOf('TARGET'), socket));
-  const handle = app as unknown as (req: IncomingMessage, res: ServerResponse, giveBack?: () => void) => void;
+  const unparsed = ({ socket }: IncomingMessage) => onClientError && (() => refuse(new Error('No URL'), socket));
   server.on('request', (req, res) => handle(req, res, unparsed(req)));
+  // The app refuses what it does not know, in its own words.
+  server.on('checkExpectation', (req, res) => void server.emit('request', req, res));
+  if (onClientError !== undefined) {
+    server.on('clientError', (error, socket) => refuse(error, socket as Socket));
+    server.on('connect', (_req, socket) =>
+      refuse(Object.assign(new Error('No proxy'), { code: 'CONNECT' }), socket as Socket),
+    );
+  }
   const onConnection: (() => void) | undefined = app.get(ON_CONNECTION);
   if (onConnection !== undefined) server.on('connection', onConnection);
-  if (onClientError !== undefined) {
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      const answered = [...inFlight].some((res) => res.socket === socket && res.headersSent);
-      if (error.code === 'ECONNRESET' || !socket.writable || answered) socket.destroy();
-      else refuse(error, socket as Socket);
-    });
-    server.on('checkExpectation', ({ socket }) => refuse(faultOf('EXPECTATION'), socket));
-    server.on('connect', (_req, socket) => refuse(faultOf('CONNECT'), socket as Socket));
-  }
 
   const announceEnd = (): void => {
     isEnding = true;
@@ -188,10 +191,6 @@ function keepWhatIsBeingSent(server: Server, inFlight: ReadonlySet<ServerRespons
     if (!isSending) closeIdle();
   };
 }
-
-/** What Node.js does not report as an error of the client. */
-const faultOf = (code: 'TARGET' | 'EXPECTATION' | 'CONNECT'): NodeJS.ErrnoException =>
-  Object.assign(new Error(`The request was refused: ${code}`), { code });
 
 function closeAfter(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close');
