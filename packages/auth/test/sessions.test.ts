@@ -4,9 +4,9 @@ import {
   hashSessionSecret,
   mintSessionSecret,
   type SessionStore,
-  signInCodeStore,
   sessionStore,
   sessionUseRecorder,
+  signInCodeStore,
   type UserRecord,
   type UserStore,
   userStore,
@@ -165,7 +165,10 @@ describe('a person with 20 sessions', () => {
   const active = (userId: UserRecord['id']) => sessions.list(userId, { limit: 100, after: null });
 
   it('keeps the newest 20 when another starts, and other people keep theirs', async () => {
-    const [eve, bob] = [await users.createUser({ email: 'eve@acme.test' }), await users.createUser({ email: 'b@acme.test' })];
+    const [eve, bob] = [
+      await users.createUser({ email: 'eve@acme.test' }),
+      await users.createUser({ email: 'b@acme.test' }),
+    ];
     const ofBob = await sessions.start(bob.id, null);
     await age(ofBob.secret, HOUR_MS);
     const started = [];

@@ -143,6 +143,5 @@ function askedBuckets(): Buckets {
   return {
     take: async (...question) => buckets.take(...question),
     giveBack: async (...question) => buckets.giveBack(...question),
-    has: () => false,
   };
 }

@@ -53,7 +53,8 @@ const longToken = /(?<![A-Za-z0-9])(?<!sha256:)[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
 /** Removes bearer tokens, 64-character tokens and passwords in URLs from a text, and truncates long texts. */
 export function redactText(text: string): string {
   if (text.length < 12) return text;
-  let clean = text.length > STRING_MAX ? `${text.slice(0, STRING_MAX).toWellFormed()}… (${text.length} characters)` : text;
+  let clean =
+    text.length > STRING_MAX ? `${text.slice(0, STRING_MAX).toWellFormed()}… (${text.length} characters)` : text;
   if (clean.includes(' ')) clean = clean.replace(bearer, `$1 ${REDACTED}`);
   if (clean.includes('@')) clean = clean.replace(urlPassword, `$1:${REDACTED}@`);
   return clean.length < 64 ? clean : clean.replace(longToken, REDACTED);

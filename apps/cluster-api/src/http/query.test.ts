@@ -19,7 +19,12 @@ function refusalOf(route: ClusterRoute, query: URLSearchParams): Problem | null 
 }
 
 function wrongValuesOf({ type, values }: ClusterQueryParameter): string[] {
-  const byType = { boolean: ['1'], integer: ['x', '-1', '1'.repeat(20)], time: ['today', '2026-02-30T00:00:00Z'], string: [] };
+  const byType = {
+    boolean: ['1'],
+    integer: ['x', '-1', '1'.repeat(20)],
+    time: ['today', '2026-02-30T00:00:00Z'],
+    string: [],
+  };
   return ['\0', ...byType[type], ...(values === undefined ? [] : ['none of them'])];
 }
 

@@ -78,7 +78,11 @@ function wordOf({ error }: ProviderError): string {
 function described(thrown: ProviderError): string {
   const { name, code, error, cause } = thrown;
   const message = name === 'SyntaxError' ? 'not JSON' : thrown.message;
-  const words = [`${name}: ${message}`, ...(typeof code === 'string' ? [code] : []), ...(error === undefined ? [] : [wordOf(thrown)])];
+  const words = [
+    `${name}: ${message}`,
+    ...(typeof code === 'string' ? [code] : []),
+    ...(error === undefined ? [] : [wordOf(thrown)]),
+  ];
   const here = words.join('; ');
   return isErrorLike(cause) ? `${here}, for ${described(cause)}` : here;
 }

@@ -360,7 +360,10 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       await t.clusters.running(name);
       await fill(1, 20);
       const path = t.acme.path(`/clusters/${name}/kubeconfig/`);
-      const [one, other] = [await t.createAccount(t.acme, 'one', { role: 'member' }), await t.createAccount(t.acme, 'two', { role: 'member' })];
+      const [one, other] = [
+        await t.createAccount(t.acme, 'one', { role: 'member' }),
+        await t.createAccount(t.acme, 'two', { role: 'member' }),
+      ];
       for (let times = 0; times < 20; times += 1) await t.api.withToken(one).post(path).expect(200);
 
       await issue().expect(429);

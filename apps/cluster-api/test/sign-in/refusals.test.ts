@@ -245,7 +245,13 @@ describe('the log', () => {
       403,
       'invalid_grant',
     ],
-    ['gives the code as its error', 400, (code) => JSON.stringify({ error: `${code} is unknown` }), 502, 'unknown reason'],
+    [
+      'gives the code as its error',
+      400,
+      (code) => JSON.stringify({ error: `${code} is unknown` }),
+      502,
+      'unknown reason',
+    ],
     ['answers with the code alone', 200, (code) => code, 502, 'not JSON'],
     ['answers with a token in another form', 200, (code) => `{"access_token":${code}}`, 502, 'not JSON'],
   ])('has no code when the provider %s', async (_what, status, answer, answered, why) => {
