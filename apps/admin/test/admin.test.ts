@@ -114,6 +114,7 @@ describe('token', () => {
   });
 
   it.each([
+    ['a name that people cannot read', ['--name', 'x\u202e'], 1, /name must have a visible character/],
     ['a name of another team', ['--within', 'ci.globex'], 1, /withinName must be "acme"/],
     ['a type that the API does not write', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
     ['a time in the past', ['--expires', '2020-01-01T00:00:00Z'], 1, /future/],

@@ -1,6 +1,44 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isShownName, shownNameOf } from './text-rules.js';
+import { parseConnectionPost, parseConnectionPut } from './cluster/clusters/requests.js';
+import { parseDnsTokenPost } from './cluster/dns/dns-token.js';
+import { parseTeamPut } from './cluster/people/team.js';
+import { parseAdoptedServerPost } from './cluster/servers/adopted-server.js';
+import { parseCreateDemo } from './dns/requests.js';
+import { InvalidBody } from './parser-for.js';
+import { isShownName, shownNameOf, textRules } from './text-rules.js';
+
+describe('a name that people read', () => {
+  const spec = (more: object) => ({ spec: { provider: 'hcloud', token: 'x', ...more } });
+  const server = { serverID: 1, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' };
+
+  it.each<[string, string, (body: unknown) => unknown, (name: string) => object]>([
+    ['of a team', '/name', parseTeamPut, (name) => ({ name })],
+    ['of a new connection', '/spec/name', parseConnectionPost, (name) => spec({ name })],
+    ['of a connection', '/spec/name', parseConnectionPut, (name) => spec({ name })],
+    ['of a DNS token', '/name', parseDnsTokenPost, (name) => ({ name })],
+    ['of a demo', '/name', parseCreateDemo, (name) => ({ name })],
+    [
+      'of a server type',
+      '/spec/serverType',
+      parseAdoptedServerPost,
+      (serverType) => ({ spec: { ...server, serverType } }),
+    ],
+    ['of a location', '/spec/location', parseAdoptedServerPost, (location) => ({ spec: { ...server, location } })],
+  ])('%s keeps one rule', (_what, pointer, parse, bodyWith) => {
+    expect(() => parse(bodyWith('Köln 2 — ok'))).not.toThrow();
+    for (const name of ['a\u202eb', 'a\u2067b', 'a\u200bb', 'a\nb', 'a\u0007', '\ufeff']) {
+      let refusal: unknown = null;
+      try {
+        parse(bodyWith(name));
+      } catch (error) {
+        refusal = error;
+      }
+      expect(refusal).toBeInstanceOf(InvalidBody);
+      expect((refusal as InvalidBody).fields).toMatchObject([{ pointer, message: textRules.shownName.must }]);
+    }
+  });
+});
 
 describe('a name from elsewhere', () => {
   it.each([
