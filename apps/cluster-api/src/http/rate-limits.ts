@@ -23,8 +23,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     {
       name: 'cluster-api/person',
       perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perPersonPerMinute,
-      // All sessions of a person share it, as do all tokens of an account.
-      keyOf: (_req, res) => accountOf(res)?.id ?? sessionOf(res)?.userId ?? null,
+      keyOf: (_req, res) => callerIdOf(res),
       refuse: refusal('Too many requests of this person or service account. Try again after the time in Retry-After.'),
     },
   ]);
@@ -60,8 +59,8 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
   };
 }
 
-/** All tokens of an account share its limit. */
-const callerIdOf = (res: Response): string | null => accountOf(res)?.id ?? sessionOf(res)?.id ?? null;
+/** All sessions of a person share the limits, as do all tokens of an account. */
+const callerIdOf = (res: Response): string | null => accountOf(res)?.id ?? sessionOf(res)?.userId ?? null;
 
 const refusal = (sentence: string) => (retryAfterSeconds: number) =>
   new Problem('rate_limit_exceeded', sentence, { retryAfterSeconds });
