@@ -101,7 +101,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await page.getByText('Network ranges').press('Enter');
     await page.getByLabel('Range of the pods').fill('10.250.0.0/16');
     const reasons = page.getByRole('region', { name: 'Reasons for a refusal' });
-    await reasons.getByRole('button', { name: 'network/podCIDR' }).waitFor();
+    await reasons.getByRole('button', { name: 'network.podCIDR' }).waitFor();
     await planned(page);
     await page.keyboard.press('Control+Enter');
     await waitForFocus(reasons);
