@@ -201,7 +201,7 @@ const requests = {
   MemberChange: memberPutSchema,
   NewInvitation: invitationPostSchema,
   BillingEvent: billingEventSchema,
-  StatedSubscription: billingEventSchema.properties.subscription,
+  StatedSubscription: { ...billingEventSchema.properties.subscription, type: 'object' },
   DevSignIn: devSignInSchema,
 } as const;
 
