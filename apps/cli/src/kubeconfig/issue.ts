@@ -7,7 +7,7 @@ export interface KubeconfigOptions {
   readonly ttl: number;
 }
 
-interface Named {
+export interface Named {
   readonly name: string;
   readonly [part: string]: unknown;
 }

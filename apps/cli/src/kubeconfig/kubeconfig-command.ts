@@ -24,6 +24,11 @@ export function kubeconfigCommand(withCli: WithCli): Command {
     .option('--exec', 'with this command as a plugin, which renews the credential by itself; there is no secret in it')
     .option('--merge', 'merge it into the first file of $KUBECONFIG, else ~/.kube/config, and make it current')
     .option('--keep-context', 'with --merge: do not change the current context')
+    .addOption(
+      new Option('--name <name>', 'name of the context (default: team and cluster, as in acme/web)').argParser(
+        entryName,
+      ),
+    )
     .addOption(scopeOption())
     .addOption(ttlOption())
     .action(withCli(printKubeconfig));
@@ -34,6 +39,11 @@ export function kubeconfigCommand(withCli: WithCli): Command {
     .addOption(ttlOption())
     .action(withCli(printCredential));
   return command;
+}
+
+function entryName(text: string): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
+  throw new InvalidArgumentError('Use up to 200 printable characters without blanks.');
 }
 
 /** @returns seconds */

@@ -51,9 +51,8 @@ describe('a merged kubeconfig', () => {
     const other = mergeKubeconfig(once, config('acme/api', 'https://api'), current);
 
     expect(mergeKubeconfig(other, config('acme/api', 'https://api'), current)).toBe(other);
-    expect(parse(mergeKubeconfig(once, config('acme/web', 'https://new'), current)).clusters).toEqual([
-      { name: 'acme/web', cluster: { server: 'https://new' } },
-    ]);
+    const renewed = { ...config('acme/web', 'https://web'), users: [{ name: 'acme/web', user: { token: 'new' } }] };
+    expect(parse(mergeKubeconfig(once, renewed, current)).users).toEqual(renewed.users);
     expect(parse(other)['current-context']).toBe('acme/api');
   });
 

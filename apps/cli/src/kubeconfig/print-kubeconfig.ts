@@ -6,17 +6,19 @@ import { chosenContext } from '../settings/settings.js';
 import { keepCredential } from './exec-credential.js';
 import { issueKubeconfig, type Kubeconfig, type KubeconfigOptions } from './issue.js';
 import { mergeIntoFile } from './merge.js';
+import { nameEntries } from './names.js';
 
 interface PrintOptions extends KubeconfigOptions {
   readonly exec?: boolean;
   readonly merge?: boolean;
   readonly keepContext?: boolean;
+  readonly name?: string;
 }
 
 export async function printKubeconfig(cli: Cli, name: string, options: PrintOptions): Promise<void> {
   const api = await connectTeam(cli);
   const issued = await issueKubeconfig(api, name, options);
-  let { kubeconfig } = issued;
+  let kubeconfig = nameEntries(issued.kubeconfig, options.name);
   if (options.exec) {
     await keepCredential(cli, name, options, issued);
     kubeconfig = withPlugin(kubeconfig, await pluginArgs(cli, name, api.team, options));

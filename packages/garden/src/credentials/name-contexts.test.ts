@@ -27,7 +27,7 @@ describe('renaming the contexts of a kubeconfig', () => {
       ...before,
       'current-context': 'acme/web',
       contexts: [
-        { ...before.contexts[0], name: 'acme/web-2' },
+        { ...before.contexts[0], name: 'acme/web:2' },
         { ...before.contexts[1], name: 'acme/web' },
       ],
     });

@@ -4,7 +4,8 @@ import { objectIn } from '../calls/json.js';
 
 /**
  * Names the contexts of an issued kubeconfig, to keep them apart when kubeconfigs of many clusters are merged. The
- * current context gets the name, others the name and a number from 2 on.
+ * current context gets the name, others the name and a number from 2 on, such as `acme/web:2`: no name of a cluster has
+ * a colon.
  *
  * @returns any other text unchanged
  */
@@ -15,7 +16,7 @@ export function nameContexts(kubeconfig: string, name: string): string {
   const contexts = config.contexts.filter(isObject).map((context) => {
     if (context.name === config['current-context']) return { ...context, name };
     others += 1;
-    return { ...context, name: `${name}-${others}` };
+    return { ...context, name: `${name}:${others}` };
   });
   const isCurrentKnown = contexts.some((context) => objectIn({ context }, 'context').name === name);
   const renamed = { ...config, contexts, ...(isCurrentKnown ? { 'current-context': name } : {}) };
