@@ -286,6 +286,18 @@ describe('conditional requests to a cluster', () => {
     await put(aClusterSpec()).set('If-Match', '*').expect(202);
   });
 
+  it('compare tags without the mark that compressing proxies add to them', async () => {
+    await t.clusters.declare(name);
+    const old = await tagOf();
+
+    await put(aClusterSpec({ plan: 'monthly' }))
+      .set('If-Match', `W/"other", W/${old}`)
+      .expect(202);
+    await put(aClusterSpec({ plan: 'annual' }))
+      .set('If-Match', `W/${old}`)
+      .expect(412);
+  });
+
   it('answer 412 for an outdated tag and write nothing', async () => {
     await t.clusters.declare(name);
     const old = await tagOf();

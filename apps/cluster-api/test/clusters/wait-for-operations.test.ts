@@ -76,7 +76,7 @@ describe('a request that prefers to wait for an operation', () => {
     await endOperations(t, t.acme, name, 'succeeded');
 
     const { status, headers, body } = await asked.answer;
-    expect([status, body.state, headers['preference-applied']]).toEqual([200, 'succeeded', 'wait=60']);
+    expect([status, body.state, headers['preference-applied']]).toEqual([200, 'succeeded', 'wait=50']);
     expect(headers).not.toHaveProperty('retry-after');
   });
 
@@ -95,7 +95,7 @@ describe('a request that prefers to wait for an operation', () => {
     }
     await endOperations(t, t.acme, name, 'failed');
 
-    expect((await ask(path, 'wait=600').answer).headers['preference-applied']).toBe('wait=60');
+    expect((await ask(path, 'wait=600').answer).headers['preference-applied']).toBe('wait=50');
     expect((await ask(path, 'wait=60', t.globex.member).answer).status).toBe(404);
   });
 

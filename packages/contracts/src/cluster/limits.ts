@@ -130,8 +130,8 @@ export const clusterLimits = {
   eventStreamsPerTeam: 100,
   eventStreamsPerProcess: 2_000,
 
-  /** Longest wait of a read of an operation that asks to wait for its end. */
-  operationWaitSecondsMax: 60,
+  /** Longest wait of a read of an operation that asks to wait for its end. Proxies give up after 60 s by default. */
+  operationWaitSecondsMax: 50,
   /** Such waits at the same time, of a person or service account. */
   operationWaitsPerCaller: 50,
   operationWaitsPerTeam: 100,

@@ -92,7 +92,7 @@ export const requestHeaders = {
   'If-Match': {
     description:
       'The change is made only if the declared resource still has this entity tag; otherwise the answer is 412. Changes ' +
-      'of its status are ignored.',
+      'of its status are ignored, and so is `W/`, which proxies add when they compress an answer.',
     schema: { type: 'string', maxLength: 1_000 },
     example: '"0197b2f0-0000-7000-8000-00000000c1c1.2.7"',
   },
