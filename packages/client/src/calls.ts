@@ -110,8 +110,14 @@ function answerOf(operationId: string, { status, headers, text }: Incoming): Ans
     body: text === '' ? undefined : bodyOf(text, { status, operationId, requestId }),
     etag: headers.get('ETag'),
     operation: operationRefOf(headers.get('Operation-Location')),
+    servedAt: timeOf(headers.get('Date')),
     requestId,
   };
+}
+
+function timeOf(date: string | null): Date | null {
+  const ms = Date.parse(date ?? '');
+  return Number.isNaN(ms) ? null : new Date(ms);
 }
 
 export function bodyOf(text: string, of: { readonly status: number } & Partial<CorralError>): unknown {

@@ -246,7 +246,7 @@ describe('clusters', () => {
     const credential = join(ci.folder, 'cache', 'credentials');
     for (const name of await readdir(credential)) {
       const kept = JSON.parse(await readFile(join(credential, name), 'utf8'));
-      kept.status.expirationTimestamp = new Date(Date.now() + 30_000).toISOString();
+      kept.lifetimeMs = 30_000;
       await writeFile(join(credential, name), JSON.stringify(kept));
     }
 

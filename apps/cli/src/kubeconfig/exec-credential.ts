@@ -8,16 +8,15 @@ import { CliError } from '../exit-codes.js';
 import { saveFile } from '../settings/save-file.js';
 import { clusterAccess } from '../settings/settings.js';
 import { type IssuedKubeconfig, issueKubeconfig, type KubeconfigOptions } from './issue.js';
+import { type Moment, momentNow, msSince } from './moment.js';
 
-/** How kubectl gets a credential from a plugin. */
-interface ExecCredential {
-  readonly apiVersion: 'client.authentication.k8s.io/v1';
-  readonly kind: 'ExecCredential';
-  readonly status: {
-    readonly expirationTimestamp: string;
-    readonly clientCertificateData: string;
-    readonly clientKeyData: string;
-  };
+/** In the file: valid for so long since it was asked for, whatever the clock of this machine shows. */
+interface KeptCredential {
+  /** PEM. */
+  readonly certificate: string;
+  readonly key: string;
+  readonly askedAt: Moment;
+  readonly lifetimeMs: number;
 }
 
 /** A credential is not handed out when it would end during a command. */
@@ -34,7 +33,21 @@ export async function printCredential(cli: Cli, cluster: string, options: Kubeco
     credential = credentialOf(await issueKubeconfig(await connectTeam(cli), cluster, options));
     await saveFile(path, JSON.stringify(credential));
   }
-  cli.raw(`${JSON.stringify(credential)}\n`);
+  cli.raw(`${JSON.stringify(execCredential(credential, momentNow()))}\n`);
+}
+
+/** How kubectl gets a credential from a plugin. It compares the expiry with the clock of this machine. */
+function execCredential({ certificate, key, askedAt, lifetimeMs }: KeptCredential, now: Moment) {
+  const leftMs = lifetimeMs - (msSince(askedAt, now) ?? lifetimeMs);
+  return {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    kind: 'ExecCredential',
+    status: {
+      expirationTimestamp: new Date(now.clock + leftMs).toISOString(),
+      clientCertificateData: certificate,
+      clientKeyData: key,
+    },
+  };
 }
 
 /** Keeps the credential of a kubeconfig for when kubectl asks. */
@@ -55,31 +68,24 @@ async function credentialPath({ given, io }: Cli, cluster: string, { scope }: Ku
   return join(folder, 'credentials', `${createHash('sha256').update(identity).digest('hex')}.json`);
 }
 
-/** @returns null for one that is missing, not valid or about to end */
-async function readCredential(path: string): Promise<ExecCredential | null> {
+/** @returns null for one that is missing, not readable or about to end */
+async function readCredential(path: string): Promise<KeptCredential | null> {
   try {
-    const credential = JSON.parse(await readFile(path, 'utf8')) as ExecCredential;
-    return Date.parse(credential.status.expirationTimestamp) - SPARE_MS > Date.now() ? credential : null;
+    const kept = JSON.parse(await readFile(path, 'utf8')) as KeptCredential;
+    const ageMs = msSince(kept.askedAt, momentNow());
+    return ageMs !== null && kept.lifetimeMs - ageMs > SPARE_MS ? kept : null;
   } catch {
     return null;
   }
 }
 
 /** Takes the client certificate out of a kubeconfig. @throws CliError for one that has none */
-export function credentialOf({ kubeconfig, expiresAt }: IssuedKubeconfig): ExecCredential {
+function credentialOf({ kubeconfig, askedAt, lifetimeMs }: IssuedKubeconfig): KeptCredential {
   const user = (kubeconfig.users[0]?.user ?? {}) as Record<string, string | undefined>;
   const { 'client-certificate-data': certificate, 'client-key-data': key } = user;
   if (certificate === undefined || key === undefined) {
     throw new CliError('unavailable', 'The service issued a kubeconfig without a client certificate.');
   }
   const decoded = (text: string) => Buffer.from(text, 'base64').toString('utf8');
-  return {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    kind: 'ExecCredential',
-    status: {
-      expirationTimestamp: expiresAt,
-      clientCertificateData: decoded(certificate),
-      clientKeyData: decoded(key),
-    },
-  };
+  return { certificate: decoded(certificate), key: decoded(key), askedAt, lifetimeMs };
 }

@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import type { TeamApi } from '../clusters/team-api.js';
+import { type Moment, momentNow } from './moment.js';
 
 export interface KubeconfigOptions {
   readonly scope: 'admin' | 'viewer';
@@ -24,6 +25,9 @@ export interface Kubeconfig {
 export interface IssuedKubeconfig {
   readonly kubeconfig: Kubeconfig;
   readonly expiresAt: string;
+  readonly askedAt: Moment;
+  /** From then on, by the clock of the service. */
+  readonly lifetimeMs: number;
 }
 
 /** @throws CorralError */
@@ -32,6 +36,10 @@ export async function issueKubeconfig(
   name: string,
   { scope, ttl }: KubeconfigOptions,
 ): Promise<IssuedKubeconfig> {
-  const { body } = await client.issueKubeconfig({ team, name }, { body: { ttlSeconds: ttl, scope }, signal });
-  return { kubeconfig: parse(body.kubeconfig) as Kubeconfig, expiresAt: body.expiresAt };
+  const askedAt = momentNow();
+  const { body, servedAt } = await client.issueKubeconfig({ team, name }, { body: { ttlSeconds: ttl, scope }, signal });
+  const { kubeconfig, expiresAt } = body;
+  const grantedMs = servedAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - servedAt.getTime();
+  const lifetimeMs = Math.min(grantedMs, ttl * 1_000);
+  return { kubeconfig: parse(kubeconfig) as Kubeconfig, expiresAt, askedAt, lifetimeMs };
 }
