@@ -165,6 +165,7 @@ describe('clusters', () => {
         name,
         result: 'created',
         operation: { id: expect.any(String), state: 'succeeded' },
+        removals: [],
         error: null,
         exitCode: 0,
       })),
@@ -181,21 +182,27 @@ describe('clusters', () => {
       code: 2,
       err: expect.stringContaining('document 2'),
     });
-    await fileOf(
-      ci,
-      'web.yaml',
-      declared('web', { kubernetesVersion: '1.34' }),
-      declared('new', { region: 'nowhere' }),
-    );
-    const refused = await ci.run('clusters', 'diff', '-f', file);
-    expect(refused).toMatchObject({
+    const upgraded = declared('web', { kubernetesVersion: '1.34' });
+    await fileOf(ci, 'web.yaml', upgraded, declared('new', { region: 'nowhere' }));
+    expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({
       code: 2,
-      out: '',
+      out: expect.stringContaining('spec.kubernetesVersion: 1.33 → 1.34'),
       err: expect.stringMatching(/^corral: .*document 2: .*region.*\n$/),
     });
     const half = await ci.runWith({}, 'clusters', 'apply', '-f', file, '-o', 'json');
     expect(half).toMatchObject({ code: 1, err: expect.stringContaining('corral: new: ') });
-    expect(JSON.parse(half.out)).toMatchObject([{ result: 'changed' }, { result: 'failed', exitCode: 1 }]);
+    expect(JSON.parse(half.out)).toMatchObject([{ result: 'skipped' }, { result: 'failed', exitCode: 1 }]);
+    await fileOf(ci, 'web.yaml', upgraded);
+    expect(await ci.run('clusters', 'apply', '-f', file, '--yes')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /node pool general replaced\. .*\n.*web \(node pool general replaced\).*--allow-removals/s,
+      ),
+    });
+    expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({ code: 1 });
+    expect(await ci.json('clusters', 'apply', '-f', file, '--allow-removals')).toMatchObject([
+      { result: 'changed', removals: [{ target: 'nodePool', pool: 'general', kind: 'replaced' }] },
+    ]);
 
     expect((await ci.run('clusters', 'wait', 'web', 'api')).code).toBe(0);
     expect((await ci.run('clusters', 'wait', 'web', '--for', 'hibernated', '--timeout', '1s')).code).toBe(6);
@@ -208,6 +215,7 @@ describe('clusters', () => {
       operation: { state: 'succeeded' },
     });
     expect((await ci.run('clusters', 'wait', 'api', '--for', 'deleted')).code).toBe(0);
+    expect((await ci.run('clusters', 'wait', 'api')).code).toBe(4);
     expect((await ci.run('clusters', 'delete', 'api', '--yes')).code).toBe(4);
     expect((await ci.run('clusters', 'delete', 'api', '--yes', '--ignore-not-found')).code).toBe(0);
     expect(await ci.json('clusters', 'list')).toEqual([
@@ -225,6 +233,7 @@ describe('clusters', () => {
     await ci.json('clusters', 'apply', '-f', await fileOf(ci, 'reached.yaml', declared('reached')), '--wait');
     const { path } = await ci.json('kubeconfig', 'get', 'reached', '--exec', '--merge');
     const kubeconfig = await readFile(path, 'utf8');
+    expect(kubeconfig).toContain('name: acme/reached:2\n');
     expect(kubeconfig).not.toMatch(/client-key-data|token:/);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     if (!hasKubectl) return;

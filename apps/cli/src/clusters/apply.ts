@@ -1,119 +1,153 @@
 import pLimit from 'p-limit';
 import type { Cli } from '../cli.js';
-import { CliExit, type ExitReason, exitCodes } from '../exit-codes.js';
+import { CliExit, type ExitReason, exitCodes, usageError } from '../exit-codes.js';
 import { isInteractive } from '../io.js';
 import { confirm, readAll } from '../output/ask.js';
 import { startProgress } from '../output/progress.js';
 import { endOf } from '../output/report-error.js';
 import { renderTable } from '../output/table.js';
 import { withDiffCodes } from '../output/with-diff-codes.js';
-import { type ClusterDocument, readDocuments } from './documents.js';
+import { readDocuments } from './documents.js';
+import { type Effect, shortEffect } from './effect-text.js';
 import type { LifecycleOptions } from './end-operation.js';
-import { clusterPlanBody, clusterPlanText } from './plan-text.js';
-import { applyCluster, hasEffects, type PlannedChange, placed, planCluster } from './planned-change.js';
+import {
+  AT_ONCE,
+  type Attempt,
+  commonReason,
+  isUnplanned,
+  planDocuments,
+  plansText,
+  reportUnplanned,
+  showPlans,
+} from './plan-documents.js';
+import { applyCluster, hasEffects, type PlannedChange, placed, removalsIn } from './planned-change.js';
 import { connectTeam, failureOf, stepOf, type TeamApi, untilEnded } from './team-api.js';
 
 interface ApplyOptions extends LifecycleOptions {
   readonly file: string[];
   readonly yes?: boolean;
+  readonly allowRemovals?: boolean;
 }
 
 /** How it ended for one cluster. */
 interface Outcome {
   readonly name: string;
-  readonly result: 'created' | 'changed' | 'unchanged' | 'failed';
+  /** `skipped`: another document is wrong. */
+  readonly result: 'created' | 'changed' | 'unchanged' | 'failed' | 'skipped';
   readonly operation: { readonly id: string; readonly state: string | null } | null;
+  /** What the change takes away, once it was accepted. */
+  readonly removals: readonly Effect[];
   /** Why it failed. */
   readonly error: string | null;
   readonly end: ExitReason;
 }
 
-/** The API makes the changes of a team one after the other. */
-const AT_ONCE = 4;
-
+/** All are planned before any is applied: nothing is changed while one is wrong. */
 export async function applyDocuments(cli: Cli, options: ApplyOptions): Promise<void> {
   const api = await connectTeam(cli);
-  const documents = await readDocuments(options.file, () => readAll(cli.io), api.team);
-  const isReviewed = options.dryRun === true || (isInteractive(cli.io) && options.yes !== true);
-  if (isReviewed) {
-    // All are planned before any is applied: a mistake in the last one is seen first.
-    const planned = await planAll(api, documents);
-    if (options.dryRun) return showPlans(cli, planned);
-    cli.note(plansText(cli, planned).trimEnd());
-    if (planned.some(hasEffects)) await confirm(cli.io, 'Make these changes?', false);
-    return applyAll(cli, api, documents, options, async (_document, at) => planned[at] as PlannedChange);
+  const attempts = await planOf(cli, api, options.file);
+  const planned = attempts.flatMap((each) => (isUnplanned(each) ? [] : [each]));
+  if (options.dryRun) {
+    showPlans(cli, attempts);
+    const end = reportUnplanned(cli, attempts);
+    if (end !== null) throw new CliExit(end);
+    const removed = removedText(planned);
+    if (removed !== null && !isInteractive(cli.io)) cli.note(`${removed} It needs --allow-removals.`);
+    return;
   }
-  return applyAll(cli, api, documents, options, (document) => planCluster(api, document));
+  cli.note(plansText(cli, attempts).trimEnd());
+  if (planned.length < attempts.length) {
+    cli.note('Nothing was changed.');
+    return report(cli, attempts.map(unbegun));
+  }
+  await permit(cli, planned, options);
+  await applyAll(cli, api, planned, options);
+}
+
+function unbegun(attempt: Attempt): Outcome {
+  const nothing = { operation: null, removals: [] };
+  if (!isUnplanned(attempt))
+    return { name: attempt.document.name, result: 'skipped', ...nothing, error: null, end: 'ok' };
+  const { name, source, failure } = attempt;
+  return { name: name ?? source, result: 'failed', ...nothing, error: failure.sentence, end: failure.reason };
+}
+
+/** Asks before anything is changed. Where nobody can be asked, what takes something away has to be permitted. */
+async function permit(
+  { io }: Cli,
+  planned: readonly PlannedChange[],
+  { yes = false, allowRemovals = false }: ApplyOptions,
+): Promise<void> {
+  if (isInteractive(io)) return planned.some(hasEffects) ? confirm(io, 'Make these changes?', yes) : undefined;
+  const removed = removedText(planned);
+  if (removed === null || allowRemovals) return;
+  throw usageError(
+    `${removed} Nobody can be asked here: add --allow-removals if you mean it, or --dry-run to see the plan. Nothing was changed.`,
+  );
+}
+
+const CLUSTERS_NAMED = 5;
+
+/** @returns a sentence, or null if nothing is taken away */
+function removedText(planned: readonly PlannedChange[]): string | null {
+  const removing = planned.flatMap((each) => {
+    const effects = removalsIn(each);
+    return effects.length === 0 ? [] : [`${each.document.name} (${effects.map(shortEffect).join(', ')})`];
+  });
+  if (removing.length === 0) return null;
+  const more = removing.length > CLUSTERS_NAMED ? ` and ${removing.length - CLUSTERS_NAMED} more` : '';
+  return `This removes or replaces nodes of ${removing.slice(0, CLUSTERS_NAMED).join(', ')}${more}.`;
 }
 
 /** Ends with 1 if there are differences, and with 2 after any error, as `kubectl diff` does. */
 export function diffDocuments(cli: Cli, { file }: { readonly file: string[] }): Promise<void> {
   return withDiffCodes(cli, async () => {
-    const api = await connectTeam(cli);
-    const planned = await planAll(api, await readDocuments(file, () => readAll(cli.io), api.team));
-    showPlans(cli, planned);
-    if (planned.some(hasEffects)) throw new CliExit('refused');
+    const attempts = await planOf(cli, await connectTeam(cli), file);
+    showPlans(cli, attempts);
+    if (reportUnplanned(cli, attempts) !== null) throw new CliExit('usage');
+    if (attempts.some((each) => !isUnplanned(each) && hasEffects(each))) throw new CliExit('refused');
   });
 }
 
-const showPlans = (cli: Cli, planned: readonly PlannedChange[]): void =>
-  cli.result(planned.map(clusterPlanBody), () => plansText(cli, planned));
-
-const plansText = (cli: Cli, planned: readonly PlannedChange[]): string =>
-  planned.map((each) => clusterPlanText(each, cli.style)).join('');
-
-function planAll(api: TeamApi, documents: readonly ClusterDocument[]): Promise<PlannedChange[]> {
-  const limit = pLimit(AT_ONCE);
-  return Promise.all(
-    documents.map((document) =>
-      limit(() =>
-        planCluster(api, document).catch((error: unknown) => {
-          throw placed(document, error);
-        }),
-      ),
-    ),
-  );
-}
-
-type Planner = (document: ClusterDocument, at: number) => Promise<PlannedChange>;
+const planOf = async (cli: Cli, api: TeamApi, files: readonly string[]): Promise<Attempt[]> =>
+  planDocuments(cli, api, await readDocuments(files, () => readAll(cli.io), api.team));
 
 async function applyAll(
   cli: Cli,
   api: TeamApi,
-  documents: readonly ClusterDocument[],
+  planned: readonly PlannedChange[],
   { wait = false, timeout }: LifecycleOptions,
-  planOf: Planner,
 ): Promise<void> {
   const limit = pLimit(AT_ONCE);
   const progress = startProgress(
     cli.io,
-    documents.map(({ name }) => name),
+    planned.map(({ document }) => document.name),
   );
   const endsAt = performance.now() + timeout;
-  const applyOne = async (document: ClusterDocument, at: number): Promise<Outcome> => {
-    const { name } = document;
-    let operation: Outcome['operation'] = null;
+  const applyOne = async (change: PlannedChange): Promise<Outcome> => {
+    const { name } = change.document;
+    let begun: Pick<Outcome, 'operation' | 'removals'> = { operation: null, removals: [] };
     try {
-      const { result, operationId } = await limit(async () => applyCluster(api, await planOf(document, at)));
+      const { result, operationId } = await limit(() => applyCluster(api, change));
       progress.show(name, { percent: 0, text: result });
-      if (operationId === null) return { name, result, operation, error: null, end: 'ok' };
-      operation = { id: operationId, state: null };
-      if (!wait) return { name, result, operation, error: null, end: 'ok' };
+      const operation = operationId === null ? null : { id: operationId, state: null };
+      begun = { operation, removals: result === 'unchanged' ? [] : removalsIn(change) };
+      if (operationId === null || !wait) return { name, result, ...begun, error: null, end: 'ok' };
       const ended = await untilEnded(api, operationId, {
         timeoutMs: Math.max(1, endsAt - performance.now()),
         onProgress: (seen) => progress.show(name, stepOf(seen)),
       });
-      operation = { id: operationId, state: ended.state };
+      begun = { ...begun, operation: { id: operationId, state: ended.state } };
       const error = failureOf(ended);
-      if (error === null) return { name, result, operation, error, end: 'ok' };
-      return { name, result: 'failed', operation, error, end: ended.state === 'superseded' ? 'conflict' : 'refused' };
+      if (error === null) return { name, result, ...begun, error, end: 'ok' };
+      return { name, result: 'failed', ...begun, error, end: ended.state === 'superseded' ? 'conflict' : 'refused' };
     } catch (error) {
-      const { sentence, reason } = endOf(placed(document, error), cli.io);
+      const { sentence, reason } = endOf(placed(change.document, error), cli.io);
       progress.show(name, { percent: 0, text: 'failed' });
-      return { name, result: 'failed', operation, error: sentence, end: reason };
+      return { name, result: 'failed', ...begun, error: sentence, end: reason };
     }
   };
-  const outcomes = await Promise.all(documents.map(applyOne));
+  const outcomes = await Promise.all(planned.map(applyOne));
   progress.end();
   report(cli, outcomes);
 }
@@ -127,11 +161,10 @@ function report(cli: Cli, outcomes: readonly Outcome[]): void {
         RESULT: ({ result }) => result,
         OPERATION: ({ operation }) => operation?.id,
         STATE: ({ operation }) => operation?.state,
+        REMOVALS: ({ removals }) => removals.map(shortEffect).join('\n'),
       }),
   );
   const failed = outcomes.filter(({ end }) => end !== 'ok');
   for (const { name, error } of failed) cli.note(`corral: ${name}: ${error}`);
-  const [first, ...others] = new Set(failed.map(({ end }) => end));
-  // Several reasons: the output has each of them.
-  if (first !== undefined) throw new CliExit(others.length === 0 ? first : 'refused');
+  if (failed.length > 0) throw new CliExit(commonReason(failed.map(({ end }) => end)));
 }

@@ -44,6 +44,7 @@ export function clustersCommand(withCli: WithCli): Command {
     .addOption(timeoutOption())
     .addOption(dryRunOption())
     .addOption(yesOption())
+    .option('--allow-removals', 'without a terminal: permit what removes, replaces or wipes nodes and servers')
     .action(withCli(applyDocuments));
   command
     .command('diff')

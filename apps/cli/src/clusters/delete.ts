@@ -3,6 +3,7 @@ import type { Cli } from '../cli.js';
 import { confirmName } from '../output/ask.js';
 import { printable } from '../output/table.js';
 import { endOperation, type LifecycleOptions } from './end-operation.js';
+import { changedMeanwhile } from './planned-change.js';
 import { connectTeam, findCluster, getCluster } from './team-api.js';
 
 type DeletionPlan = ClusterSchemas['ClusterDeletionDryRun'];
@@ -37,7 +38,8 @@ export async function deleteCluster(cli: Cli, name: string, options: DeleteOptio
     if (!isCorralError(error) || error.status !== 412) throw error;
     const now = await findCluster(api, name);
     if (now === null) return { status: 204, operation: null } as const;
-    if (now.metadata.id !== found.metadata.id || now.status.lastOperation?.kind !== 'cluster.delete') throw error;
+    if (now.metadata.id !== found.metadata.id || now.status.lastOperation?.kind !== 'cluster.delete')
+      throw changedMeanwhile(name);
     return { status: 202, operation: { team, id: now.status.lastOperation.id } } as const;
   });
   await endOperation(cli, api, {

@@ -6,6 +6,8 @@ import { parseDocuments, readDocuments } from './documents.js';
 
 const document = (name: string, more = '') =>
   `apiVersion: clusters.corral.dev/v1\nkind: Cluster\nmetadata: {name: ${name}${more}}\nspec: {kubernetesVersion: "1.34"}\n`;
+const problemOf = (text: string): string | undefined =>
+  parseDocuments(text, 'file', 'acme').flatMap((each) => ('problem' in each ? [each.problem] : []))[0];
 const noInput = () => Promise.reject(new Error('standard input is not to be read'));
 
 describe('documents', () => {
@@ -38,8 +40,104 @@ describe('documents', () => {
     ['another team', document('web', ', team: globex'), 'metadata.team is globex, and you act for acme'],
     ['no spec', document('web').replace('spec: {kubernetesVersion: "1.34"}', ''), 'spec has to be an object'],
     ['broken YAML', 'kind: [', 'file: Flow'],
+    ['an alias without an anchor', 'spec: *nowhere', 'nowhere'],
+    [
+      'labels',
+      document('web', ', labels: {env: prod}'),
+      'a cluster has no metadata.labels. Remove what has no meaning',
+    ],
+    ['an unknown member', `${document('web')}replicas: 3\n`, 'a cluster has no replicas'],
+    ['a number for a name', document('2024'), 'metadata.name has to be text. Quote it: "2024"'],
   ])('with %s are refused', (_what, text, message) => {
-    expect(() => parseDocuments(text, 'file', 'acme')).toThrow(message);
+    expect(parseDocuments(text, 'file', 'acme')).toEqual([
+      { source: expect.stringMatching(/^file/), problem: expect.stringMatching(/^file(:\d+|, item 1)?: .*\.$/) },
+    ]);
+    expect(problemOf(text)).toContain(message);
+  });
+
+  it('with a mistake leave the others as they are', () => {
+    const text = `${document('web')}---\nkind: [\n---\n${document('Bad')}---\n${document('api')}`;
+
+    expect(parseDocuments(text, 'f', 'acme').map((each) => ('problem' in each ? each.source : each.name))).toEqual([
+      'web',
+      'f, document 2',
+      'f, document 3',
+      'api',
+    ]);
+  });
+
+  it('can merge maps and share them, also with a member for what is shared', () => {
+    const text = [
+      'apiVersion: clusters.corral.dev/v1',
+      'kind: Cluster',
+      'x-defaults: &defaults {machineType: cpx31, maximum: 3}',
+      'metadata: {name: web}',
+      'spec:',
+      '  nodePools:',
+      '    - {<<: *defaults, name: a}',
+      '    - {<<: *defaults, name: b, maximum: 5}',
+    ].join('\n');
+
+    expect(parseDocuments(text, 'file', 'acme')).toEqual([
+      {
+        name: 'web',
+        source: 'file',
+        spec: {
+          nodePools: [
+            { name: 'a', machineType: 'cpx31', maximum: 3 },
+            { name: 'b', machineType: 'cpx31', maximum: 5 },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it('can be a list, as kubectl knows it and as `clusters list` prints it', () => {
+    const items = ['web', 'api'].map((name) => ({
+      apiVersion: 'clusters.corral.dev/v1',
+      kind: 'Cluster',
+      metadata: { name },
+      spec: {},
+    }));
+    const expected = [
+      { name: 'web', spec: {}, source: 'file, item 1' },
+      { name: 'api', spec: {}, source: 'file, item 2' },
+    ];
+
+    const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items };
+    expect(parseDocuments(JSON.stringify(list), 'file', 'acme')).toEqual(expected);
+    expect(parseDocuments(JSON.stringify(items), 'file', 'acme')).toEqual(expected);
+    const wrong = JSON.stringify({ ...list, items: [items[0], { ...items[1], kind: 'Pod' }], spec: {} });
+    expect(problemOf(wrong)).toBe('file: a list has no spec. Remove what has no meaning here.');
+  });
+
+  it.each([
+    [
+      'a version',
+      'spec: {kubernetesVersion: 1.30}',
+      'file:4: spec.kubernetesVersion has to be text. Quote it: "1.30".',
+    ],
+    ['a region', 'spec:\n  region: 12', 'file:5: spec.region has to be text. Quote it: "12".'],
+    [
+      'the version of an image',
+      'spec:\n  nodePools:\n    - image: {version: 24.10}',
+      'file:6: spec.nodePools[0].image.version has to be text. Quote it: "24.10".',
+    ],
+    [
+      'what a merge key brings',
+      'x-v: &v {kubernetesVersion: 1.34}\nspec: {<<: *v}',
+      'file: spec.kubernetesVersion has to be text. Quote it.',
+    ],
+  ])('with %s that YAML reads as a number say where to quote', (_what, spec, problem) => {
+    expect(problemOf(`${document('web').split('\n').slice(0, 3).join('\n')}\n${spec}\n`)).toBe(problem);
+  });
+
+  it('keep numbers that an image takes', () => {
+    const spec = 'spec: {nodePools: [{name: a, image: {version: 24.4, hugePages: 2}}]}';
+
+    expect(parseDocuments(document('web').replace(/spec: .*/, spec), 'file', 'acme')).toMatchObject([
+      { spec: { nodePools: [{ image: { version: 24.4, hugePages: 2 } }] } },
+    ]);
   });
 
   it('that expand without end are refused', () => {
@@ -48,7 +146,14 @@ describe('documents', () => {
       ...'bcdefghijkl'.split('').map((name, at) => `${name}: &${name} [*${'abcdefghijk'[at]},*${'abcdefghijk'[at]}]`),
     ];
 
-    expect(() => parseDocuments(bomb.join('\n'), 'file', 'acme')).toThrow();
+    expect(problemOf(bomb.join('\n'))).toMatch(/^file: .*alias/i);
+  });
+
+  it('may share one part a hundred times and more', () => {
+    const text = `x-p: &p [{name: a}]\nkind: List\nitems:\n${'  - {apiVersion: clusters.corral.dev/v1, kind: Cluster, metadata: {name: web}, spec: {nodePools: *p}}\n'.repeat(200)}`;
+
+    expect(parseDocuments(text, 'file', 'acme')).toHaveLength(200);
+    expect(problemOf(text)).toBeUndefined();
   });
 });
 
@@ -77,7 +182,7 @@ describe('files', () => {
 
     const found = await readDocuments([join(folder, 'clusters'), '-'], input, 'acme');
 
-    expect(found.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    expect(found).toMatchObject([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     expect(found[2]?.source).toBe('standard input');
   });
 

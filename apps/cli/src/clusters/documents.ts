@@ -1,8 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { apiVersion, isClusterName } from '@corral/contracts';
-import { parseAllDocuments } from 'yaml';
+import { apiVersion, clusterSchema, isClusterName } from '@corral/contracts';
+import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { usageError } from '../exit-codes.js';
+import { unquotedTexts } from './unquoted-texts.js';
 
 /** A cluster as a file declares it. */
 export interface ClusterDocument {
@@ -13,31 +14,40 @@ export interface ClusterDocument {
   readonly source: string;
 }
 
+/** A document that declares no cluster, with a sentence that says why. */
+export interface BadDocument {
+  readonly source: string;
+  readonly problem: string;
+}
+
 const FILE_BYTES_MAX = 1_048_576;
 const FILES_MAX = 500;
 const DOCUMENTS_MAX = 1_000;
+const ALIASES_MAX = 1_000;
+const STRANGERS_SHOWN = 5;
 const fileName = /\.(ya?ml|json)$/i;
 
 /**
- * Reads the clusters that files declare, in YAML or JSON, several in one file.
+ * Reads the clusters that files declare, in YAML or JSON, several in one file or in a list.
  *
  * @param paths of files and folders; `-` for standard input. Of a folder, its `.yaml`, `.yml` and `.json` files
- * @throws CliError that names the file and what is wrong
+ * @throws CliError that names the file and what is wrong, if it cannot be read or clusters are declared twice
  */
 export async function readDocuments(
   paths: readonly string[],
   readInput: () => Promise<string>,
   team: string,
-): Promise<ClusterDocument[]> {
-  const documents: ClusterDocument[] = [];
+): Promise<(ClusterDocument | BadDocument)[]> {
+  const documents: (ClusterDocument | BadDocument)[] = [];
   const seen = new Map<string, string>();
   for (const path of (await Promise.all(paths.map(filesAt))).flat()) {
     const text = path === '-' ? await readInput() : await textAt(path);
     for (const document of parseDocuments(text, path === '-' ? 'standard input' : path, team)) {
+      documents.push(document);
+      if ('problem' in document) continue;
       const before = seen.get(document.name);
       if (before !== undefined) throw usageError(`Cluster ${document.name} is in ${before} and in ${document.source}.`);
       seen.set(document.name, document.source);
-      documents.push(document);
     }
   }
   if (documents.length === 0) throw usageError(`${paths.join(', ')}: there is no cluster in it.`);
@@ -45,37 +55,101 @@ export async function readDocuments(
   return documents;
 }
 
-/** @throws CliError */
-export function parseDocuments(text: string, source: string, team: string): ClusterDocument[] {
-  const parsed = parseAllDocuments(text, { prettyErrors: true });
+export function parseDocuments(text: string, source: string, team: string): (ClusterDocument | BadDocument)[] {
+  const lines = new LineCounter();
+  const parsed = parseAllDocuments(text, { prettyErrors: true, merge: true, lineCounter: lines });
   const documents = 'empty' in parsed ? [] : parsed;
   return documents.flatMap((document, at) => {
     const where = documents.length === 1 ? source : `${source}, document ${at + 1}`;
+    const bad = (problem: string): BadDocument => ({ source: where, problem: `${where}: ${problem}.` });
     const [error] = document.errors;
-    if (error !== undefined) {
-      const [first = ''] = error.message.split('\n');
-      throw usageError(`${where}: ${first.replace(/:$/, '')}.`);
+    if (error !== undefined) return [bad((error.message.split('\n')[0] as string).replace(/:$/, ''))];
+    let body: unknown;
+    try {
+      body = document.toJS({ maxAliasCount: ALIASES_MAX });
+    } catch (thrown) {
+      // An alias without an anchor, or so many that it has no end.
+      return [bad((thrown as Error).message)];
     }
-    const body: unknown = document.toJS({ maxAliasCount: 100 });
-    return body === null || body === undefined ? [] : [clusterOf(body, where, team)];
+    return body === null || body === undefined ? [] : clustersOf(body, { where, file: source, team, document, lines });
   });
 }
 
-function clusterOf(body: unknown, source: string, team: string): ClusterDocument {
-  const wrong = (what: string) => usageError(`${source}: ${what}.`);
-  if (!isObject(body)) throw wrong('it has to be an object with apiVersion, kind, metadata and spec');
+interface Place {
+  readonly where: string;
+  readonly file: string;
+  readonly team: string;
+  readonly document: Document;
+  readonly lines: LineCounter;
+}
+
+/** One, or those of a list: `kind: List` as kubectl knows it, or what `clusters list -o yaml` prints. */
+function clustersOf(body: unknown, place: Place): (ClusterDocument | BadDocument)[] {
+  const list = listIn(body);
+  if (list === null) return [clusterOf(body, [], place)];
+  const { items, path } = list;
+  const { metadata } = body as { readonly metadata?: unknown };
+  const unknown =
+    path.length === 0
+      ? []
+      : [
+          ...strangersIn(body as object, ['apiVersion', 'kind', 'metadata', 'items']),
+          // kubectl writes them.
+          ...strangersIn(isObject(metadata) ? metadata : {}, ['resourceVersion', 'selfLink'], 'metadata.'),
+        ];
+  if (unknown.length > 0) return [badOf(place, strangerText(unknown, 'a list'))];
+  return items.map((item, at) => clusterOf(item, [...path, at], { ...place, where: `${place.where}, item ${at + 1}` }));
+}
+
+function listIn(body: unknown): { readonly items: readonly unknown[]; readonly path: readonly string[] } | null {
+  if (Array.isArray(body)) return { items: body, path: [] };
+  if (!isObject(body) || body.kind !== 'List' || !Array.isArray(body.items)) return null;
+  return { items: body.items, path: ['items'] };
+}
+
+const { properties: members } = clusterSchema;
+
+/** @param path of the cluster in the document */
+function clusterOf(body: unknown, path: readonly (string | number)[], place: Place): ClusterDocument | BadDocument {
+  const wrong = (what: string) => badOf(place, what);
+  if (!isObject(body)) return wrong('it has to be an object with apiVersion, kind, metadata and spec');
   const { apiVersion: version, kind, metadata, spec } = body;
-  if (kind !== 'Cluster') throw wrong(`kind has to be Cluster${typeof kind === 'string' ? `, and is ${kind}` : ''}`);
-  if (version !== apiVersion) throw wrong(`apiVersion has to be ${apiVersion}`);
+  if (kind !== 'Cluster') return wrong(`kind has to be Cluster${typeof kind === 'string' ? `, and is ${kind}` : ''}`);
+  if (version !== apiVersion) return wrong(`apiVersion has to be ${apiVersion}`);
+  const unknown = [
+    ...strangersIn(body, Object.keys(members)),
+    ...strangersIn(isObject(metadata) ? metadata : {}, Object.keys(members.metadata.properties), 'metadata.'),
+  ];
+  if (unknown.length > 0) return wrong(strangerText(unknown, 'a cluster'));
+  const [unquoted] = unquotedTexts(body, { ...place, path });
+  if (unquoted !== undefined) {
+    const { line, name, text } = unquoted;
+    const where = line === null ? place.where : `${place.file}:${line}`;
+    return badOf({ where }, `${name} has to be text. Quote it${text === null ? '' : `: "${text}"`}`);
+  }
   const name = isObject(metadata) ? metadata.name : undefined;
-  if (typeof name !== 'string' || !isClusterName(name)) throw wrong('metadata.name has to be the name of a cluster');
+  if (typeof name !== 'string' || !isClusterName(name)) return wrong('metadata.name has to be the name of a cluster');
   // As it was read from another team: it would become a cluster of this one.
   const itsTeam = isObject(metadata) ? metadata.team : undefined;
-  if (itsTeam !== undefined && itsTeam !== team)
-    throw wrong(`metadata.team is ${String(itsTeam)}, and you act for ${team}`);
-  if (!isObject(spec)) throw wrong('spec has to be an object');
-  return { name, spec, source };
+  if (itsTeam !== undefined && itsTeam !== place.team)
+    return wrong(`metadata.team is ${String(itsTeam)}, and you act for ${place.team}`);
+  if (!isObject(spec)) return wrong('spec has to be an object');
+  return { name, spec, source: place.where };
 }
+
+const badOf = ({ where }: Pick<Place, 'where'>, problem: string): BadDocument => ({
+  source: where,
+  problem: `${where}: ${problem}.`,
+});
+
+/** Members that mean nothing, but for those that begin with `x-`: they hold what merge keys refer to. */
+const strangersIn = (value: object, known: readonly string[], prefix = ''): string[] =>
+  Object.keys(value)
+    .filter((name) => !known.includes(name) && !(prefix === '' && name.startsWith('x-')))
+    .map((name) => prefix + name);
+
+const strangerText = (names: readonly string[], what: string): string =>
+  `${what} has no ${names.slice(0, STRANGERS_SHOWN).join(', ')}. Remove what has no meaning here`;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

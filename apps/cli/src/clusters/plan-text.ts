@@ -1,11 +1,9 @@
-import { placeOf } from '@corral/contracts';
 import type { Printer } from '../output/printer.js';
 import { printable } from '../output/table.js';
+import { type Effect, fieldText, targetText } from './effect-text.js';
 import type { PlannedChange } from './planned-change.js';
-import type { ClusterPlan } from './team-api.js';
 
 type Style = Printer['style'];
-type Effect = ClusterPlan['effects'][number];
 
 const colours: Readonly<Record<string, Parameters<Style>[0]>> = {
   created: 'green',
@@ -36,14 +34,10 @@ export function clusterPlanText({ document, current, plan }: PlannedChange, styl
   return `${lines.join('\n')}\n`;
 }
 
-const fieldText = ({ pointer, from, to }: ClusterPlan['changes'][number]): string =>
-  `${placeOf(pointer)}: ${valueText(from)} → ${valueText(to)}`;
-
 /** A deletion or a change of nodes, in a line. */
 export function effectText(effect: Effect, style: Style): string {
-  const what = effect.target === 'cluster' ? 'cluster' : `node pool ${effect.pool}`;
   const kind = style(colours[effect.kind] ?? 'cyan', effect.kind);
-  return `${what} ${kind}${detailText(effect)}. ${printable(effect.reason)}`;
+  return `${targetText(effect)} ${kind}${detailText(effect)}. ${printable(effect.reason)}`;
 }
 
 function detailText(effect: Effect): string {
@@ -59,12 +53,6 @@ function detailText(effect: Effect): string {
 /** Fewest and most nodes. */
 export const rangeText = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }): string =>
   minimum === maximum ? String(minimum) : `${minimum}–${maximum}`;
-
-/** A value of a specification as people write it. */
-function valueText(value: unknown): string {
-  if (value === null || value === undefined) return 'absent';
-  return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
-}
 
 const signed = (amount: string): string => (amount.startsWith('-') || Number(amount) === 0 ? amount : `+${amount}`);
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { CorralError, isCorralError } from '@corral/client';
 import { CliError } from '../exit-codes.js';
 import type { ClusterDocument } from './documents.js';
+import { differenceText, type Effect } from './effect-text.js';
 import { type Cluster, type ClusterPlan, findCluster, type TeamApi } from './team-api.js';
 
 /** What a declaration would do, and to what. */
@@ -18,11 +19,22 @@ export interface AppliedChange {
   readonly operationId: string | null;
 }
 
+const FIELDS_SHOWN = 5;
+/** How often a cluster may be changed by others while it is planned for. */
+const READS_MAX = 3;
+
 /** Asks the API what the declaration would do. @throws CorralError for a declaration that it refuses */
 export async function planCluster(api: TeamApi, document: ClusterDocument): Promise<PlannedChange> {
-  const current = await findCluster(api, document.name);
-  const answer = await put(api, document, current, { dryRun: true });
-  return { document, current, plan: answer.body as ClusterPlan };
+  for (let reads = 1; ; reads += 1) {
+    const current = await findCluster(api, document.name);
+    try {
+      const answer = await put(api, document, current, { dryRun: true });
+      return { document, current, plan: answer.body as ClusterPlan };
+    } catch (error) {
+      if (!isCorralError(error) || error.status !== 412) throw error;
+      if (reads === READS_MAX) throw changedMeanwhile(document.name);
+    }
+  }
 }
 
 /**
@@ -31,7 +43,8 @@ export async function planCluster(api: TeamApi, document: ClusterDocument): Prom
  *
  * @throws CliError `conflict` if somebody else changed the cluster, CorralError if the API refuses
  */
-export async function applyCluster(api: TeamApi, { document, current, plan }: PlannedChange): Promise<AppliedChange> {
+export async function applyCluster(api: TeamApi, planned: PlannedChange): Promise<AppliedChange> {
+  const { document, current, plan } = planned;
   try {
     const { status, operation } = await put(api, document, current, {});
     const operationId = operation?.id ?? null;
@@ -44,7 +57,7 @@ export async function applyCluster(api: TeamApi, { document, current, plan }: Pl
     if (isOurs && found.metadata.generation !== current?.metadata.generation) {
       return { result: current === null ? 'created' : 'changed', operationId: found.status.lastOperation?.id ?? null };
     }
-    if (error.status === 412) throw conflict(document);
+    if (error.status === 412) throw changedMeanwhile(document.name, await differenceSince(api, planned));
     throw error;
   }
 }
@@ -67,12 +80,41 @@ function put(
   );
 }
 
-const conflict = ({ name }: ClusterDocument): CliError =>
-  new CliError('conflict', `Somebody changed cluster ${name} since the plan. Run the command again for a new plan.`);
+export const changedMeanwhile = (name: string, how = ''): CliError =>
+  new CliError(
+    'conflict',
+    `Somebody changed cluster ${name} since the plan${how}. Run the command again for a new plan.`,
+  );
+
+/** The fields that others changed since the plan, as they are now and as they are wanted. */
+async function differenceSince(api: TeamApi, { document, current, plan }: PlannedChange): Promise<string> {
+  const now = await planCluster(api, document).catch(() => null);
+  if (now === null) return '';
+  if (now.current === null) return ': it was deleted';
+  if (current === null) return ': it was created';
+  const news = now.plan.changes.filter((change) => !plan.changes.some((known) => isDeepStrictEqual(known, change)));
+  return news.length === 0 ? '' : `: ${news.slice(0, FIELDS_SHOWN).map(differenceText).join('; ')}`;
+}
 
 /** Whether applying it does anything that the plan shows. */
 export const hasEffects = ({ current, plan }: PlannedChange): boolean =>
   current === null || plan.changes.length > 0 || plan.effects.length > 0;
+
+/**
+ * What the change takes away from a running cluster: node pools, nodes that are replaced or deleted, and adopted servers, which
+ * are wiped or released. A range of managed nodes that becomes smaller is not meant: the autoscaler does that every day.
+ */
+export function removalsIn({ current, plan }: Pick<PlannedChange, 'current' | 'plan'>): Effect[] {
+  return plan.effects.filter((effect) => {
+    // Which nodes that replaces is not known.
+    if (effect.target === 'cluster') return effect.kind === 'deleted' || effect.kind === 'repaired';
+    const { before, after } = effect.nodes;
+    if (before === null || before.maximum === 0) return false;
+    if (effect.kind !== 'scaled') return effect.kind === 'removed' || effect.kind === 'replaced';
+    const isManaged = current?.spec.nodePools.find(({ name }) => name === effect.pool)?.source === 'managed';
+    return after !== null && after.maximum < (isManaged ? 1 : before.maximum);
+  });
+}
 
 /** A refusal with the place of the document that it is about. */
 export const placed = ({ source }: ClusterDocument, error: unknown): unknown =>

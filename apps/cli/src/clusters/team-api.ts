@@ -76,10 +76,12 @@ export async function findCluster({ client, team, signal }: TeamApi, name: strin
 /** @throws CliError if there is none */
 export async function getCluster(api: TeamApi, name: string): Promise<Cluster> {
   const cluster = await findCluster(api, name);
-  if (cluster === null)
-    throw new CliError('notFound', `Team ${api.team} has no cluster ${name}, or you have no access to it.`);
+  if (cluster === null) throw noCluster(api, name);
   return cluster;
 }
+
+export const noCluster = ({ team }: TeamApi, name: string): CliError =>
+  new CliError('notFound', `Team ${team} has no cluster ${name}, or you have no access to it.`);
 
 /** @param timeoutMs of all that is waited for @throws CliError `timeout` */
 export async function untilEnded(

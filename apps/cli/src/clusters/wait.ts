@@ -3,7 +3,7 @@ import type { Cli } from '../cli.js';
 import { CliError, usageError } from '../exit-codes.js';
 import { startProgress } from '../output/progress.js';
 import { renderTable } from '../output/table.js';
-import { type Cluster, connectTeam, findCluster, type TeamApi } from './team-api.js';
+import { type Cluster, connectTeam, findCluster, noCluster, type TeamApi } from './team-api.js';
 
 const POLL_MS = 2_000;
 
@@ -67,9 +67,7 @@ export async function waitForClusters(cli: Cli, names: string[], options: WaitOp
     const waits = names.map((name) => untilReached(cli, api, { name, goal, endsAt, wanted: options.for, progress }));
     const clusters = await Promise.all(waits);
     const rows = names.map((name, at) => ({ name, phase: clusters[at]?.status.phase ?? null }));
-    cli.result(rows, () =>
-      renderTable(rows, { CLUSTER: ({ name }) => name, PHASE: ({ phase }) => phase ?? 'deleted' }),
-    );
+    cli.result(rows, () => renderTable(rows, { CLUSTER: ({ name }) => name, PHASE: ({ phase }) => phase ?? 'absent' }));
   } finally {
     progress.end();
   }
@@ -88,13 +86,15 @@ async function untilReached(
   api: TeamApi,
   { name, goal, wanted, endsAt, progress }: Wait,
 ): Promise<Cluster | null> {
-  for (;;) {
+  for (let isKnown = false; ; isKnown = true) {
     const cluster = await findCluster(api, name);
     const isReached = goal.isReached(cluster);
-    progress.show(name, await stepOfCluster(api, cluster, isReached));
-    if (isReached) return cluster;
-    if (cluster === null)
-      throw new CliError('notFound', `Team ${api.team} has no cluster ${name}, so it will not be ${wanted}.`);
+    if (cluster === null && !isReached) {
+      if (!isKnown) throw noCluster(api, name);
+      throw new CliError('notFound', `Cluster ${name} was deleted, so it will not be ${wanted}.`);
+    }
+    progress.show(name, await stepOfCluster(api, cluster, { isReached, isKnown }));
+    if (isReached || cluster === null) return cluster;
     const failed = cluster.status.lastOperation;
     if (failed?.state === 'failed') {
       const { message = `${failed.kind} failed.`, hint = '' } = failed.error as { message?: string; hint?: string };
@@ -108,8 +108,12 @@ async function untilReached(
   }
 }
 
-async function stepOfCluster({ client, team, signal }: TeamApi, cluster: Cluster | null, isReached: boolean) {
-  const text = cluster?.status.phase ?? 'deleted';
+async function stepOfCluster(
+  { client, team, signal }: TeamApi,
+  cluster: Cluster | null,
+  { isReached, isKnown }: { readonly isReached: boolean; readonly isKnown: boolean },
+) {
+  const text = cluster?.status.phase ?? (isKnown ? 'deleted' : 'absent');
   if (isReached) return { percent: 100, text };
   const last = cluster?.status.lastOperation;
   if (last?.state !== 'running') return { percent: 0, text };

@@ -1,0 +1,235 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli } from '../src/run-cli.js';
+
+/* What `clusters apply` asks for, and whom, before anything is changed. */
+
+interface Pool {
+  readonly name: string;
+  readonly source?: string;
+}
+interface Stored {
+  readonly spec: { readonly plan: string; readonly nodePools: readonly Pool[] };
+  readonly etag: string;
+}
+
+let folder: string;
+let server: Server;
+let url: string;
+let clusters: Map<string, Stored>;
+/** Runs before a change is looked at. */
+let meanwhile: () => void;
+const put: string[] = [];
+
+const range = { minimum: 1, maximum: 2 };
+const removed = (pool: string) => ({
+  target: 'nodePool',
+  pool,
+  kind: 'removed',
+  nodes: { before: range, after: null },
+  fields: [],
+  reason: 'Its adopted servers are drained and leave the cluster.',
+});
+
+/** The API as far as a declaration of a plan and of pools goes. */
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-apply-'));
+  clusters = new Map([
+    ['web', { spec: { plan: 'payg', nodePools: [{ name: 'general' }, { name: 'own' }] }, etag: '"1"' }],
+  ]);
+  meanwhile = () => undefined;
+  put.length = 0;
+  server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const { pathname, searchParams } = new URL(request.url ?? '', url);
+    const answer = (status: number, body: object) =>
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+    const problem = (status: number, code: string) => answer(status, { status, code, title: code, detail: `${code}.` });
+    const [, name = '', operation] = /\/clusters\/([^/]+)\/(operation)?/.exec(pathname) ?? [];
+    const bodyOf = ({ spec, etag }: Stored) => ({
+      metadata: { name, etag, generation: Number(etag.replaceAll('"', '')) },
+      spec,
+      status: { lastOperation: null },
+    });
+    if (operation !== undefined) return problem(404, 'not_found');
+    const isDryRun = searchParams.get('dryRun') === 'true';
+    if (request.method === 'PUT' && !isDryRun) meanwhile();
+    const stored = clusters.get(name);
+    if (request.method === 'GET') return stored ? answer(200, bodyOf(stored)) : problem(404, 'not_found');
+    if (request.headers['if-match'] !== stored?.etag) return problem(412, 'precondition_failed');
+    const { spec } = JSON.parse(text);
+    if (spec.plan === 'wrong') return problem(422, 'validation_failed');
+    if (!isDryRun) {
+      put.push(name);
+      response.setHeader('Operation-Location', `${url}/api/v1/teams/acme/operations/o1/`);
+      return answer(202, bodyOf({ spec, etag: '"9"' }));
+    }
+    const changes =
+      stored === undefined || stored.spec.plan === spec.plan
+        ? []
+        : [{ pointer: '/spec/plan', from: stored.spec.plan, to: spec.plan }];
+    const kept = new Set(spec.nodePools.map((pool: Pool) => pool.name));
+    const gone = (stored?.spec.nodePools ?? []).filter((pool) => !kept.has(pool.name));
+    return answer(200, {
+      resource: { spec },
+      cost: { currency: 'EUR' },
+      costDifference: { monthly: { minimum: '0', maximum: '0' } },
+      changes,
+      effects: gone.map((pool) => removed(pool.name)),
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function corral(args: readonly string[], { terminal = false, input = '' } = {}) {
+  const [out, err, stdin] = [new PassThrough(), new PassThrough(), Readable.from([input])];
+  const code = await runCli(args, {
+    env: { CORRAL_CONFIG: join(folder, 'none.yaml'), CORRAL_URL: url, CORRAL_TOKEN: 'corral_token', TERM: 'dumb' },
+    stdin: Object.assign(stdin, { isTTY: terminal }),
+    out,
+    err: Object.assign(err, { isTTY: terminal }),
+    signal: new AbortController().signal,
+    outputClosed: new AbortController().signal,
+    sleep: async () => undefined,
+    openBrowser: async () => undefined,
+  });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+const documentOf = (name: string, plan: string, pools = ['general', 'own']) =>
+  JSON.stringify({
+    apiVersion: 'clusters.corral.dev/v1',
+    kind: 'Cluster',
+    metadata: { name },
+    spec: { plan, nodePools: pools.map((pool) => ({ name: pool })) },
+  });
+async function run(command: 'apply' | 'diff', documents: readonly string[], options: string[] = [], at = {}) {
+  const file = join(folder, 'clusters.yaml');
+  await writeFile(file, documents.join('\n---\n'));
+  return corral(['--team', 'acme', 'clusters', command, '-f', file, ...options], at);
+}
+const removal = [documentOf('web', 'payg', ['general'])];
+
+describe('a change that removes a node pool', () => {
+  it('is refused where nobody can be asked, after its plan', async () => {
+    const { code, err } = await run('apply', removal, ['--yes']);
+
+    expect({ code, put }).toEqual({ code: 2, put: [] });
+    expect(err).toContain('node pool own removed 1–2 → none nodes. Its adopted servers are drained');
+    expect(err).toContain(
+      'This removes or replaces nodes of web (node pool own removed). Nobody can be asked here: add --allow-removals',
+    );
+  });
+
+  it.each<[what: string, options: string[], at: object]>([
+    ['where it is permitted', ['--allow-removals'], {}],
+    ['on a terminal after yes', [], { terminal: true, input: 'y\n' }],
+    ['on a terminal with --yes, which does not ask', ['--yes'], { terminal: true }],
+  ])('is made %s', async (_what, options, at) => {
+    const { code, err } = await run('apply', removal, options, at);
+
+    expect({ code, put }).toEqual({ code: 0, put: ['web'] });
+    expect(err).toContain('node pool own removed');
+  });
+
+  it('is named by the answer', async () => {
+    const { out } = await run('apply', removal, ['--allow-removals']);
+    const data = await run('apply', removal, ['--allow-removals', '-o', 'json']);
+
+    expect(out).toMatch(/REMOVALS\nweb +changed +o1 +- +node pool own removed\n/);
+    expect(JSON.parse(data.out)).toMatchObject([{ name: 'web', result: 'changed', removals: [removed('own')] }]);
+  });
+
+  it('is not made on a terminal after no', async () => {
+    expect(await run('apply', removal, ['--allow-removals'], { terminal: true, input: 'n\n' })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Nothing was changed.'),
+    });
+    expect(put).toEqual([]);
+  });
+
+  it('is said by a dry run to need permission', async () => {
+    expect(await run('apply', removal, ['--dry-run'])).toMatchObject({
+      code: 0,
+      err: 'This removes or replaces nodes of web (node pool own removed). It needs --allow-removals.\n',
+    });
+  });
+});
+
+describe('other changes', () => {
+  it('are made without a question where nobody can be asked, after their plan', async () => {
+    const { code, err } = await run('apply', [documentOf('web', 'annual')]);
+
+    expect({ code, put }).toEqual({ code: 0, put: ['web'] });
+    expect(err).toContain('spec.plan: payg → annual');
+  });
+
+  it('of what somebody changed meanwhile are not made, and say which fields are how', async () => {
+    meanwhile = () =>
+      clusters.set('web', {
+        spec: { plan: 'monthly', nodePools: [{ name: 'general' }, { name: 'own' }] },
+        etag: '"2"',
+      });
+
+    const { code, err } = await run('apply', [documentOf('web', 'annual')]);
+
+    expect({ code, put }).toEqual({ code: 5, put: [] });
+    expect(err).toContain(
+      'corral: web: Somebody changed cluster web since the plan: spec.plan is monthly now, and annual is wanted. ' +
+        'Run the command again for a new plan.',
+    );
+    expect(err).not.toContain('"2"');
+  });
+});
+
+describe('documents of which some are wrong', () => {
+  const documents = [documentOf('web', 'annual'), documentOf('web2', 'wrong'), '{"kind": "Pod"}'];
+  beforeEach(() => void clusters.set('web2', { spec: { plan: 'payg', nodePools: [] }, etag: '"1"' }));
+
+  it('have a plan or an error each, as text and as data', async () => {
+    const { code, out, err } = await run('diff', documents);
+    const data = await run('diff', documents, ['-o', 'json']);
+
+    expect(code).toBe(2);
+    expect(out).toContain('spec.plan: payg → annual');
+    expect(err).toMatch(
+      /^corral: .*document 2: validation_failed\..*\ncorral: .*document 3: kind has to be Cluster.*\n$/,
+    );
+    expect(JSON.parse(data.out)).toMatchObject([
+      { name: 'web', error: null, changes: [{ to: 'annual' }] },
+      { name: 'web2', error: expect.stringContaining('document 2') },
+      { name: null, error: expect.stringContaining('document 3') },
+    ]);
+  });
+
+  it('change nothing', async () => {
+    const { code, out, err } = await run('apply', documents.slice(0, 2), ['-o', 'json', '--yes']);
+
+    expect({ code, put }).toEqual({ code: 1, put: [] });
+    expect(err).toContain('Nothing was changed.');
+    expect(JSON.parse(out)).toMatchObject([
+      { name: 'web', result: 'skipped' },
+      { name: 'web2', result: 'failed', exitCode: 1, error: expect.stringContaining('document 2') },
+    ]);
+    expect((await run('apply', [documents[0] as string, documents[2] as string])).code).toBe(2);
+    expect(put).toEqual([]);
+  });
+});
+
+describe('waiting', () => {
+  it('for a cluster that does not exist ends with 4, and does not call it deleted', async () => {
+    const { code, err } = await corral(['--team', 'acme', 'clusters', 'wait', 'nope']);
+
+    expect([code, err]).toEqual([4, 'corral: Team acme has no cluster nope, or you have no access to it.\n']);
+  });
+});
