@@ -91,7 +91,7 @@ const stages: readonly Stage[] = [
   },
   {
     name: 'report who changed a field, and keep the change',
-    expected: 'Drifted: maximum of node pool general (kubectl-edit), maximum 9',
+    expected: 'Drifted: maximum of node pool general is 9 instead of 3 (kubectl-edit), maximum 9',
     async run(living) {
       await editPools(living.target, await presentShoot(living), (pools) =>
         pools.map((each) => ({ ...each, maximum: 9 })),

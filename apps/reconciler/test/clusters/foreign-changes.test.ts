@@ -96,7 +96,8 @@ describe('a declared field that an operator changes', () => {
 
     expect(conditionOf(row, 'Reconciled')).toMatchObject({
       status: 'False',
-      message: 'Another manager changed fields that are declared here: maximum of node pool general (kubectl-edit).',
+      message:
+        'Another manager changed fields that are declared here: maximum of node pool general is 7 instead of 3 (kubectl-edit).',
     });
     expect(kept).toMatchObject([{ maximum: 7 }]);
     expect(operation).toMatchObject({ state: 'succeeded' });
@@ -164,7 +165,7 @@ describe('a declared field that an operator changes', () => {
       error: {
         code: 'field_conflict',
         message:
-          'Another manager changed fields that are declared here: maximum of node pool general (gitops-controller).',
+          'Another manager changed fields that are declared here: maximum of node pool general is 7 instead of 5 (gitops-controller).',
       },
     });
     expect(await workersOf(cluster)).toMatchObject([{ maximum: 7 }]);

@@ -225,10 +225,12 @@ describe('the effects of a change', () => {
   });
 
   it('on a drifted cluster say that changes of others are set back, also without a change', () => {
-    const drifted = { type: 'Drifted', status: 'True', reason: 'ChangedByOthers', message: '' } as const;
+    const drifted = { type: 'Drifted', status: 'True', reason: 'ChangedByOthers', message: 'maximum is 9.' } as const;
     const current = started({}, { conditions: [{ ...drifted, lastTransitionTime: '2026-11-21T12:00:00.000Z' }] });
 
-    expect(shown(effectsOf(current, aClusterSpec(), context()))).toEqual(['cluster repaired']);
+    const effects = effectsOf(current, aClusterSpec(), context());
+    expect(shown(effects)).toEqual(['cluster repaired']);
+    expect(effects[0]?.reason).toMatch(/^maximum is 9\. That is set back/);
     expect(shown(effectsOf(current, aClusterSpec({ plan: 'annual' }), context()))).toEqual([
       'cluster updated /plan',
       'cluster repaired',

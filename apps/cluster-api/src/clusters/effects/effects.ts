@@ -3,6 +3,7 @@ import type {
   ChangeEffect,
   ClusterEffect,
   ClusterSpec,
+  Condition,
   FieldChange,
   NodePoolSpec,
   PoolEffect,
@@ -10,7 +11,7 @@ import type {
 import semver from 'semver';
 import { hasWorkers, type PoolPointers } from '../../node-pools/pool-spec.js';
 import type { ClusterRecord } from '../record.js';
-import { isDrifted } from '../spec/decide-declaration.js';
+import { driftIn } from '../spec/decide-declaration.js';
 import { differencesOf, poolDifferencesOf } from '../spec/spec-difference.js';
 import { imageReplacesNodes } from './image.js';
 
@@ -47,7 +48,7 @@ export function effectsOf(
   const after: State = { spec: desired, version };
   if (current === null) return [created(after), ...poolEffects(null, after, pointers)];
   const before: State = { spec: current.spec, version: presentVersionOf(current) };
-  const repairs = isDrifted(current) ? [repaired(before)] : [];
+  const repairs = driftIn(current).map((drift) => repaired(before, drift));
   if (differencesOf(current.spec, desired).length === 0) return repairs;
   return [
     ...clusterEffects(current, before, after, pointers),
@@ -90,13 +91,12 @@ function reasonToCreate(spec: ClusterSpec): string {
     : 'Its control plane and its nodes are created.';
 }
 
-const repaired = ({ version }: State): ClusterEffect => ({
+const repaired = ({ version }: State, { message }: Condition): ClusterEffect => ({
   target: 'cluster',
   kind: 'repaired',
   kubernetesVersion: { before: version, after: version },
   fields: [],
-  reason:
-    'Others changed declared fields on the garden. They are set back, and which nodes that replaces is not known here.',
+  reason: `${message} That is set back, and which nodes it replaces is not known here.`,
 });
 
 function clusterEffects(

@@ -1,4 +1,10 @@
-import { type ClusterNetwork, type ClusterSpec, driftConditionType, type OperationKind } from '@corral/contracts';
+import {
+  type ClusterNetwork,
+  type ClusterSpec,
+  type Condition,
+  driftConditionType,
+  type OperationKind,
+} from '@corral/contracts';
 import { desiredHashOf } from '../../changes/desired-hash.js';
 import { hasWorkers } from '../../node-pools/pool-spec.js';
 import { checkAll, invalidField, Problem } from '../../problem.js';
@@ -44,7 +50,7 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
   }
   refuseWhileDeleting(current);
   // After drift the same specification is accepted again, unless an operation is already under way.
-  const repairsDrift = isDrifted(current) && openOperationOf(current) === null;
+  const repairsDrift = driftIn(current).length > 0 && openOperationOf(current) === null;
   // After a restore, the same specification says that it is the one that the team wants.
   const isAwaited = current.keptGeneration === current.generation;
   if (current.desiredHash === desiredHash && !repairsDrift && !isAwaited) return { kind: 'unchanged' };
@@ -57,9 +63,9 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
   };
 }
 
-/** Whether others changed declared fields on the garden. An accepted change sets them back. */
-export const isDrifted = ({ conditions }: Pick<ClusterRecord, 'conditions'>): boolean =>
-  conditions.some(({ type, status }) => type === driftConditionType && status === 'True');
+/** The condition that others changed declared fields on the garden, if it is true. An accepted change sets them back. */
+export const driftIn = ({ conditions }: Pick<ClusterRecord, 'conditions'>): Condition[] =>
+  conditions.filter(({ type, status }) => type === driftConditionType && status === 'True');
 
 /** @throws Problem `cluster_deleting`, with the newest operation of the cluster */
 export function refuseWhileDeleting({

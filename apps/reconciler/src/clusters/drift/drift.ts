@@ -13,7 +13,15 @@ export interface Drift {
   /** The manager that owns the field now, or null when there is none or it is unknown. */
   readonly manager: string | null;
   readonly kind: DriftKind;
+  readonly values?: Values | undefined;
 }
+
+/** What was declared, and what is there. */
+interface Values {
+  readonly wanted: Value;
+  readonly present: Value;
+}
+type Value = string | number | boolean | null;
 
 /**
  * `changed`: a declared field has another value; an operation waits for it, and a field without an owner is reverted.
@@ -25,6 +33,8 @@ interface Difference {
   /** Field path as the garden writes it. */
   readonly path: string;
   readonly isFinal?: boolean;
+  /** Absent where they mean nothing to the team. */
+  readonly values?: Values;
 }
 
 /**
@@ -34,11 +44,11 @@ interface Difference {
 export function driftOf(desired: Desired, facts: ShootFacts): Drift[] {
   if (!isApplied(desired, facts)) return [];
   const isNewer = facts.generation > (desired.known.appliedShootGeneration ?? 0);
-  const changed = differences(desired, facts).flatMap(({ path, isFinal = false }): Drift[] => {
+  const changed = differences(desired, facts).flatMap(({ path, isFinal = false, values }): Drift[] => {
     const [holder] = otherManagersOf(facts.managers, path);
     if (holder === undefined && !isNewer) return [];
     const field = apiFieldOf(path, desired) ?? ownField(path);
-    return [{ field, manager: managerOf(holder), kind: isFinal ? 'irreversible' : 'changed' }];
+    return [{ field, manager: managerOf(holder), kind: isFinal ? 'irreversible' : 'changed', values }];
   });
   return [...changed, ...addedPools(desired, facts)];
 }
@@ -89,9 +99,14 @@ export function driftSentence(drift: readonly Drift[]): string {
 const isAdded = ({ kind }: Drift): boolean => kind === 'added';
 
 function namesOf(drift: readonly Drift[]): string {
-  const named = drift.map(({ field, manager }) => (manager === null ? field.name : `${field.name} (${manager})`));
+  const named = drift.map(({ field, manager, values }) => {
+    const shown = values === undefined ? '' : ` is ${valueText(values.present)} instead of ${valueText(values.wanted)}`;
+    return `${field.name}${shown}${manager === null ? '' : ` (${manager})`}`;
+  });
   return [...new Set(named)].join(', ');
 }
+
+const valueText = (value: Value): string => (value === null ? 'absent' : shownName(String(value)));
 
 /** Managers choose these names freely, and teams read them. */
 export function shownName(name: string): string {
@@ -102,51 +117,76 @@ function differences(desired: Desired, facts: ShootFacts): Difference[] {
   const { spec, pools } = desired;
   const { kubernetesVersion, maintenance } = facts;
   const wanted = autoUpdate(pools);
+  const { existingNetwork = null } = spec.network;
   const found: (Difference | false)[] = [
-    facts.hibernation.desired !== spec.hibernated && { path: '.spec.hibernation.enabled' },
+    facts.hibernation.desired !== spec.hibernated &&
+      difference('.spec.hibernation.enabled', spec.hibernated, facts.hibernation.desired),
     spec.controlPlaneHA &&
-      !facts.isHighlyAvailable && { path: '.spec.controlPlane.highAvailability.failureTolerance.type' },
+      !facts.isHighlyAvailable &&
+      difference('.spec.controlPlane.highAvailability.failureTolerance.type', true, false),
+    // Its name on the garden is none that teams know.
     facts.connection !== desired.connection.gardenName && { path: '.spec.credentialsBindingName' },
-    facts.existingNetwork !== (spec.network.existingNetwork ?? null) && {
-      path: '.spec.provider.infrastructureConfig.networks.existingNetwork',
-    },
+    facts.existingNetwork !== existingNetwork &&
+      difference(
+        '.spec.provider.infrastructureConfig.networks.existingNetwork',
+        existingNetwork,
+        facts.existingNetwork,
+      ),
     kubernetesVersion !== null &&
       !semver.satisfies(kubernetesVersion, spec.kubernetesVersion) && {
-        path: '.spec.kubernetes.version',
+        ...difference('.spec.kubernetes.version', spec.kubernetesVersion, kubernetesVersion),
         // The garden raises expired versions, and allows no downgrade.
         isFinal: semver.gtr(kubernetesVersion, spec.kubernetesVersion),
       },
     ...(['kubernetesVersion', 'machineImageVersion'] as const).map(
       (name) =>
-        wanted[name] === false && maintenance[name] !== false && { path: `.spec.maintenance.autoUpdate.${name}` },
+        wanted[name] === false &&
+        maintenance[name] !== false &&
+        difference(`.spec.maintenance.autoUpdate.${name}`, false, maintenance[name]),
     ),
-    maintenance.confined && { path: '.spec.maintenance.confineSpecUpdateRollout' },
+    maintenance.confined && difference('.spec.maintenance.confineSpecUpdateRollout', false, true),
     ...renderedPools(pools).flatMap((pool) => {
       const at = workerPath(pool.workerName);
       const worker = facts.workers.find(({ name }) => name === pool.workerName);
       return worker === undefined
-        ? [{ path: at }]
-        : poolDifferences(pool, worker).map((path) => ({ path: `${at}${path}` }));
+        ? [difference(at, 'declared', null)]
+        : poolDifferences(pool, worker).map((each) => ({ ...each, path: `${at}${each.path}` }));
     }),
   ];
   return found.filter((each) => each !== false);
 }
 
-function poolDifferences(pool: Desired['pools'][number], worker: WorkerFacts): string[] {
+const difference = (path: string, wanted: Value, present: Value): Difference => ({ path, values: { wanted, present } });
+
+function poolDifferences(pool: Desired['pools'][number], worker: WorkerFacts): Difference[] {
   const { name, version } = pool.image;
-  const found: (string | false)[] = [
-    worker.machineType !== pool.machineType && '.machine.type',
-    worker.minimum !== renderedMinimum(pool) && '.minimum',
-    worker.maximum !== pool.maximum && '.maximum',
-    name !== undefined && worker.image.name !== name && '.machine.image.name',
-    version !== undefined && !isVersionOf(String(version), worker.image.version) && '.machine.image.version',
+  const differs = (path: string, wanted: Value, present: Value) =>
+    present !== wanted && difference(path, wanted, present);
+  const found: (Difference | false)[] = [
+    differs('.machine.type', pool.machineType, worker.machineType),
+    differs('.minimum', renderedMinimum(pool), worker.minimum),
+    differs('.maximum', pool.maximum, worker.maximum),
+    name !== undefined && differs('.machine.image.name', name, worker.image.name),
+    version !== undefined &&
+      !isVersionOf(String(version), worker.image.version) &&
+      difference('.machine.image.version', String(version), worker.image.version),
     ...Object.entries(imageOptions(pool)).map(
-      ([option, value]) => worker.imageOptions[option] !== value && `.machine.image.providerConfig.${option}`,
+      ([option, value]) =>
+        worker.imageOptions[option] !== value && {
+          path: `.machine.image.providerConfig.${option}`,
+          values: optionValues(option, value, worker.imageOptions[option]),
+        },
     ),
-    worker.publicIP !== pool.publicIP && '.providerConfig.publicIP',
+    differs('.providerConfig.publicIP', pool.publicIP, worker.publicIP),
   ];
   return found.filter((each) => each !== false);
 }
+
+/** The field of an option is the image as a whole. */
+const optionValues = (option: string, wanted: unknown, present: unknown): Values => {
+  const shown = (value: unknown): Value => (value === undefined ? null : `${option}=${JSON.stringify(value)}`);
+  return { wanted: shown(wanted), present: shown(present) };
+};
 
 /** The garden completes a partial version. */
 function isVersionOf(declared: string, actual: string | null): boolean {
