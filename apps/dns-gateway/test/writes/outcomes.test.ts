@@ -292,7 +292,9 @@ describe('an upstream whose budget is used up', () => {
     expect(status).toBe(201);
     expect(new Set(flood.map((each) => each.status))).toEqual(new Set([201, 429]));
     const messages = flood.flatMap((each) => (each.status === 429 ? [each.json.error.message] : []));
-    expect(new Set(messages)).toEqual(new Set([expect.stringMatching(/request budget of all teams together is used up/)]));
+    expect(new Set(messages)).toEqual(
+      new Set([expect.stringMatching(/request budget of all teams together is used up/)]),
+    );
     await own.close();
   });
 

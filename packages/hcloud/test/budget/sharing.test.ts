@@ -146,7 +146,7 @@ for (const [name, place] of places) {
       closing.push(() => store.close());
       const promises = await promisesIn(store);
 
-      expect(refused).toMatchObject({ usedUp: 'share' });
+      expect(refused).toMatchObject({ usedUp: 'budget' });
       expect(promises.filter(({ flow }) => flow === 'acme').length).toBeGreaterThan(0);
       expect(promises.filter(({ flow }) => flow === 'globex').length).toBeGreaterThan(0);
       const two = await startReplica(at, PATIENT_MS);
