@@ -41,7 +41,7 @@ let names = 0;
 /** The name of an existing cluster. */
 let name: string;
 
-let stopHearing: () => void;
+let stopHearing = (): void => undefined;
 
 beforeAll(async () => {
   t = await startClusterApi({ garden: fakeGarden(), config: { gardenFeatures: new Set(['adopted-nodes'] as const) } });

@@ -1,6 +1,6 @@
 import { asTeamId } from '@corral/contracts';
 import { connectPool, type Pool, type Queryable, rawStatements } from '@corral/database';
-import { createTestDatabase, type TestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiAudit } from '../../src/audit/api-entries.js';
 import { dnsAudit } from '../../src/audit/dns-entries.js';
@@ -20,7 +20,12 @@ let pool: Pool;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
   await pool.query(`
     INSERT INTO team (id, slug) VALUES ('${TEAM}', 'acme');
     INSERT INTO app_user (id, email) VALUES ('${TEAM}', 'much@acme.test'), (gen_random_uuid(), 'rare@acme.test');

@@ -181,6 +181,8 @@ describe('while the store is unavailable', () => {
     upstream = await startBucketUpstream(3_600, 400);
     const [one, two] = [await startReplica(at), await startReplica(at)];
     await Promise.all([many(one, 'acme', 2), many(two, 'globex', 2)]);
+    // Each has heard of the other.
+    for (const replica of [one, two]) await write(replica, 'acme');
     for (const replica of [one, two]) replica.switchStore(how);
 
     const outcomes = await Promise.all([many(one, 'acme', 5), many(two, 'globex', 5)]);
