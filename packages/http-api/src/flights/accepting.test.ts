@@ -47,6 +47,19 @@ describe('while connections are accepted', () => {
     expect(started).toHaveLength(1 + 2 * PER_TURN);
   });
 
+  it('work starts before the burst is so large that requests are refused', () => {
+    const { started, send, turn } = start();
+    turn({ accepts: true });
+    for (let sent = 0; sent < 223; sent += 1) send('acme');
+    turn({ accepts: true });
+    expect(started).toHaveLength(1);
+
+    send('acme');
+    turn({ accepts: true });
+
+    expect(started.length).toBeGreaterThan(1);
+  });
+
   it('the event loop turns once more after the last one, and then rests', () => {
     const { turn, isAsleep } = start();
     turn({ accepts: true });

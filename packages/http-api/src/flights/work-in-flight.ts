@@ -225,7 +225,10 @@ export function workInFlight(
   };
 
   const isAccepting = (): boolean =>
-    (hasAccepted || acceptingTurns > 0) && acceptingTurns % ACCEPTING_TURNS !== ACCEPTING_TURNS - 1;
+    (hasAccepted || acceptingTurns > 0) &&
+    acceptingTurns % ACCEPTING_TURNS !== ACCEPTING_TURNS - 1 &&
+    // Otherwise requests would be refused that come no faster than they are worked on.
+    taken.total() < bounds.burst - bounds.max;
   const mayStart = (owner: string): boolean => {
     const [own, ownOfTurn, owners] = [working.of(owner), ofTurn.of(owner), Math.max(1, taken.owners())];
     return starts({ working: working.total(), own, owners, ownOfTurn, isAccepting: isAccepting() }, bounds);
