@@ -49,9 +49,8 @@ beforeEach(() => {
 describe('a call', () => {
   it('fills in the path, the query and the headers, and answers body, tag and operation', async () => {
     const location = `http://elsewhere.example/api/v1/teams/acme/operations/0197b2f0-0000-7000-8000-000000000001/`;
-    server.script(
-      answer('202 Accepted', { a: 1 }, ['ETag: "x.1.1"', `Operation-Location: ${location}`, 'X-Correlation-Id: r-1']),
-    );
+    const headers = ['ETag: "x.1.1"', `Operation-Location: ${location}`, 'X-Correlation-Id: r-1'];
+    server.script(answer('202 Accepted', { a: 1 }, [...headers, 'Date: Sat, 21 Nov 2026 12:00:00 GMT']));
     const accepted = await client({ userAgent: 'tests/1' }).deleteCluster(
       { team: 'a/b', name },
       { query: { dryRun: false }, ifMatch: '"x.1.0"' },
@@ -62,6 +61,7 @@ describe('a call', () => {
       body: { a: 1 },
       etag: '"x.1.1"',
       operation: { team: 'acme', id: '0197b2f0-0000-7000-8000-000000000001' },
+      servedAt: new Date('2026-11-21T12:00:00Z'),
       requestId: 'r-1',
     });
     expect(linesOfRequests(server)).toEqual(['DELETE /api/v1/teams/a%2Fb/clusters/web/?dryRun=false']);
