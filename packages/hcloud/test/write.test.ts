@@ -168,7 +168,7 @@ describe('a write that gets 429', () => {
 
   it('waits in the process for an imminent refill instead of sending a request', async () => {
     const { client, calls } = aClient();
-    const headers = { 'RateLimit-Limit': '36000', 'RateLimit-Remaining': '0', 'RateLimit-Reset': inSeconds(600) };
+    const headers = { 'RateLimit-Limit': '36000', 'RateLimit-Remaining': '100', 'RateLimit-Reset': inSeconds(600) };
     upstream().post(path).twice().reply(201, '{}', headers);
     const startedAt = performance.now();
     await client.write(aWrite());

@@ -4,6 +4,7 @@ import {
   committedOf,
   type Demand,
   levelOf,
+  limitOf,
   type PromisedTurn,
   type ReplicaState,
   type Turns,
@@ -130,15 +131,20 @@ const ROUNDING = 1e-6;
 
 export const isOne = (calls: number): boolean => calls >= 1 - ROUNDING;
 
+/** Part of the limit that reserves do not lend: the first calls of their classes need not wait, whatever others do. */
+const notLent = 1 / 360;
+
 /**
  * How many calls of a class a bucket has now. What is held for promises is not available; what the reserves hold and do
- * not use, they lend to the common bucket.
+ * not use, they lend to the common bucket but for the last few.
  */
 export function freeCallsOf(state: BudgetState): (callClass: CallClass, bucket: BucketName) => number {
   const spare = levelOf(state) - keptFor(state);
+  const reserved = levelOf(state) - state.buckets.common;
+  const ofCommon = spare - Math.min(reserved, notLent * limitOf(state));
   return (callClass, bucket) => {
     if (bucket !== 'common') return Math.min(spare, state.buckets[bucket]);
     const left = commonLeft[callClass] * capacityOf(state, 'common');
-    return left === 0 ? spare : Math.min(spare, state.buckets.common - left);
+    return left === 0 ? ofCommon : Math.min(ofCommon, state.buckets.common - left);
   };
 }
