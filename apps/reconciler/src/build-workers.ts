@@ -95,7 +95,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
       dns.start();
       const recurring = [dns, retention, usage, clusters, servers, mail].flatMap((each) => each?.recurring ?? []);
       scheduleJobs({ queue, pool }, recurring);
-      const following = clusters?.start((isTaken) => worker.take('clusters', isTaken));
+      const following = clusters?.start();
       return {
         ready: worker.ready,
         async close() {

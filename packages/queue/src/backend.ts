@@ -27,14 +27,6 @@ interface Consumer {
   close(): Promise<void>;
 }
 
-/** A consumer that can leave the jobs to other processes for a while. Those that it has are finished. */
-interface PausableConsumer extends Consumer {
-  /** A worker that waits for a job may still get one. Never rejects. */
-  pause(): Promise<void>;
-  /** Harmless if it was not paused. Never rejects. */
-  resume(): Promise<void>;
-}
-
 /** Opens a queue for sending. Its commands fail fast while the backend is unavailable. */
 export function openProducer(queue: QueueName, options: BackendOptions, onError: (error: Error) => void): Producer {
   // Ended jobs are removed: a stored job would block its id, and outcomes are in the log.
@@ -63,16 +55,12 @@ export function openWorker(
   settings: Omit<WorkerOptions, 'connection'>,
   options: BackendOptions,
   onError: (error: Error) => void,
-): PausableConsumer {
+): Consumer {
   if (options.redisUrl !== undefined) {
     const connection = { ...redisOptions(options.redisUrl), maxRetriesPerRequest: null };
     const worker = new BullWorker(queue, process, { ...settings, connection });
     worker.on('error', onError);
-    return {
-      waitUntilReady: () => worker.waitUntilReady(),
-      close: () => worker.close(),
-      ...pausing(async () => worker),
-    };
+    return worker;
   }
   let isClosed = false;
   const opened = prepared(options).then(() => {
@@ -89,23 +77,6 @@ export function openWorker(
       isClosed = true;
       return close();
     },
-    ...pausing(() => opened),
-  };
-}
-
-/** @param open one that fails is reported by `waitUntilReady` */
-function pausing(
-  open: () => Promise<Pick<BullWorker, 'pause' | 'resume'>>,
-): Pick<PausableConsumer, 'pause' | 'resume'> {
-  return {
-    pause: () =>
-      open()
-        .then((worker) => worker.pause(true))
-        .catch(() => undefined),
-    resume: () =>
-      open()
-        .then((worker) => worker.resume())
-        .catch(() => undefined),
   };
 }
 

@@ -38,11 +38,6 @@ export interface WorkerOptions extends BackendOptions {
 export interface StartedWorker {
   /** Resolves when every queue is being served for the first time. */
   readonly ready: Promise<void>;
-  /**
-   * Whether this process takes jobs of a queue, which it does at first. If not, it finishes those that it has, and may get one more.
-   * May be repeated at any time.
-   */
-  take(queue: QueueName, isTaken: boolean): void;
   /** Stops fetching jobs and waits for the running ones, up to `closeMs`. Never rejects. */
   close(): Promise<void>;
 }
@@ -59,13 +54,9 @@ export function startWorker(options: WorkerOptions): StartedWorker {
   const { closeMs = 20_000, log } = options;
   const jobs = jobRunner(options);
   const served = Object.entries(options.queues) as [QueueName, ServedQueue<QueueName>][];
-  const byQueue = new Map(
-    served.map(([queue, { handlers, concurrency }]) => [
-      queue,
-      serveQueue(queue, jobs.runWith(handlers), concurrency, options),
-    ]),
+  const serving = served.map(([queue, { handlers, concurrency }]) =>
+    serveQueue(queue, jobs.runWith(handlers), concurrency, options),
   );
-  const serving = [...byQueue.values()];
   const close = async (): Promise<void> => {
     jobs.stop();
     const closed = Promise.all(serving.map((queue) => queue.close()));
@@ -80,7 +71,6 @@ export function startWorker(options: WorkerOptions): StartedWorker {
   };
   return {
     ready: Promise.all(serving.map((queue) => queue.ready)).then(() => undefined),
-    take: (queue, isTaken) => byQueue.get(queue)?.take(isTaken),
     close: () => close().catch((error: unknown) => log.warn('queue not closed', { error })),
   };
 }
@@ -103,7 +93,6 @@ function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options:
   const reportError = connectionErrorLog(log.child({ queue }));
   const open = () => openWorker(queue, run, settings, options, reportError);
   let worker = open();
-  let isTaken = true;
   const stop = new AbortController();
 
   const start = async (): Promise<void> => {
@@ -118,17 +107,12 @@ function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options:
         await pause(REOPEN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
         if (stop.signal.aborted) return;
         worker = open();
-        if (!isTaken) void worker.pause();
       }
     }
   };
   const ready = start();
   return {
     ready,
-    take(isWanted: boolean): void {
-      isTaken = isWanted;
-      if (!stop.signal.aborted) void (isTaken ? worker.resume() : worker.pause());
-    },
     close: async () => {
       stop.abort();
       await worker.close();

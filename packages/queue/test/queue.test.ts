@@ -195,55 +195,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the other job', () => sweeps === 1);
   });
 
-  it('leaves jobs to others while a process does not take them, except those that it has', async () => {
-    const queue = aQueue();
-    const held = heldJob();
-    const first = aWorker({ 'settle-writes': held.handler });
-    await queue.send('settle-writes', {});
-    await waitFor('a job to run', () => held.runs() === 1);
-
-    first.take('dns', false);
-    let elsewhere = 0;
-    aWorker({ 'settle-writes': async () => (elsewhere += 1) });
-    for (let sent = 0; sent < 20; sent += 1) {
-      await queue.send('settle-writes', {});
-      await waitFor('the job', () => elsewhere + held.runs() === sent + 2);
-    }
-
-    // It may have waited for one more.
-    expect(held.runs()).toBeLessThanOrEqual(2);
-    held.release();
-  });
-
-  it('takes the jobs that wait when it takes jobs again, however often that changes', async () => {
-    const queue = aQueue();
-    let runs = 0;
-    const worker = aWorker({ 'settle-writes': async () => (runs += 1) });
-    await worker.ready;
-    for (let sent = 0; sent < 20; sent += 1) {
-      for (const isTaken of sent % 2 === 0 ? [false] : [true, false, false]) worker.take('dns', isTaken);
-      await queue.send('settle-writes', {});
-      worker.take('dns', true);
-      await waitFor('the job', () => runs === sent + 1);
-    }
-  });
-
-  it('does not take jobs when it is told so before it has begun', async () => {
-    const queue = aQueue();
-    let runs = 0;
-    const worker = aWorker({ 'settle-writes': async () => (runs += 1) });
-    worker.take('dns', false);
-    await worker.ready;
-    let elsewhere = 0;
-    aWorker({ 'settle-writes': async () => (elsewhere += 1) });
-    for (let sent = 0; sent < 10; sent += 1) {
-      await queue.send('settle-writes', {});
-      await waitFor('the job', () => elsewhere + runs === sent + 1);
-    }
-
-    expect(runs).toBeLessThanOrEqual(1);
-  });
-
   it('logs a failed job and retries it according to its rule', async () => {
     const { log, lines } = memoryLog();
     const attempts: number[] = [];

@@ -271,7 +271,7 @@ describe('changes by other managers of the garden', () => {
       (seen) => conditionOf(seen, 'Reconciled')?.reason === 'Drifted',
     );
 
-    expect(conditionOf(found, 'Reconciled')?.message).toContain('hibernated (somebody-else)');
+    expect(conditionOf(found, 'Reconciled')?.message).toContain('hibernated is true instead of false (somebody-else)');
     expect((await getShoot(system, cluster)).spec.hibernation).toMatchObject({ enabled: true });
     expect(await change(acme, 'POST', '/clusters/contested/hibernate/')).toMatchObject(succeeded);
     expect(codeOf(await acme.insist({ method: 'POST', path: '/clusters/contested/kubeconfig/', body: {} }))).toBe(

@@ -68,10 +68,6 @@ export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources
       name: 'corral_reconcile_watching',
       help: '1 in the process whose watch on the garden is connected',
     }),
-    takingJobs: metrics.gauge({
-      name: 'corral_reconcile_taking_jobs',
-      help: '1 in a process that takes jobs of clusters: the one with the watch, and the others while work is late',
-    }),
     verifications: metrics.counter({
       name: 'corral_connection_verifications_total',
       help: 'Verifications of provider tokens, by outcome',

@@ -18,8 +18,6 @@ import { reportedShoots } from '../garden/reported-shoots.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
 import { followDueHints } from '../loop/due-hints.js';
-import { dueLook } from '../loop/due-look.js';
-import { helpWhenLate, MUCH_DUE } from '../loop/helping.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
 import { type PassesHere, passesHere } from '../loop/passes-here.js';
@@ -82,12 +80,8 @@ export interface ClusterWorkers {
   readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
   readonly concurrency: number;
   readonly recurring: readonly RecurringJob[];
-  /**
-   * Watches the Shoots and probes the garden unless another process does.
-   *
-   * @param takeJobs decides whether this process takes jobs of clusters. May be called at any time
-   */
-  start(takeJobs: (isTaken: boolean) => void): { close(): Promise<void> };
+  /** Watches the Shoots and probes the garden unless another process does. */
+  start(): { close(): Promise<void> };
 }
 
 /** The names of what one process of an installation does. */
@@ -107,7 +101,6 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
-  const look = dueLook(pool, clusterTable);
   const here = passesHere<ClusterId>({
     max: settings.concurrency,
     leave: (clusterId) => queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
@@ -214,27 +207,16 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     },
     concurrency: settings.concurrency,
     recurring: recurringJobs(settings),
-    start(takeJobs) {
-      metrics.takingJobs.set(1);
-      const helper = helpWhenLate({
-        look: () => look({ task: WATCH, limit: MUCH_DUE + 1 }),
-        takeJobs(isTaken) {
-          metrics.takingJobs.set(Number(isTaken));
-          takeJobs(isTaken);
-        },
-        log,
-      });
+    start() {
       // Who knows the Shoots also begins with what is declared, and needs no read for it.
       const watch = async (signal: AbortSignal): Promise<void> => {
         const ended = new AbortController();
-        helper.setWatching(true);
         const hearing = hear(AbortSignal.any([signal, ended.signal]));
         try {
           await follow(signal);
         } finally {
           metrics.watching.set(0);
           reported.clear();
-          helper.setWatching(false);
           ended.abort();
           await hearing;
         }
@@ -247,7 +229,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
         leaseMs: WATCH_LEASE_MS,
         log,
       });
-      return { close: async () => void (await Promise.all([leading.close(), here.close(), helper.close()])) };
+      return { close: async () => void (await Promise.all([leading.close(), here.close()])) };
     },
   };
 }

@@ -130,7 +130,7 @@ export async function startClusters(
       });
       await worker.ready;
       scheduleJobs({ queue, pool: rows.pool }, workers.recurring);
-      const following = workers.start((isTaken) => worker.take('clusters', isTaken));
+      const following = workers.start();
       const reconciler: Reconciler = {
         workers,
         queue,
