@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DnsError } from '../dns-error.js';
-import { paginationOf, parseActionIds, parseId, parsePage, parseRrsetQuery } from './list-query.js';
+import { paginationOf, parseActionIds, parseActionQuery, parseId, parsePage, parseRrsetQuery } from './list-query.js';
 
 const query = (text: string) => new URLSearchParams(text);
 
@@ -186,5 +186,25 @@ describe('pagination', () => {
         if (page === 1) expect(pagination.previous_page).toBeNull();
       }),
     );
+  });
+});
+
+describe('a refused parameter', () => {
+  it.each([
+    ['page=0', 'page', 'must be one whole number of at least 1'],
+    ['per_page=1&per_page=2', 'per_page', 'must be one whole number of at least 1'],
+    ['sort=ttl', 'sort', 'must be id, name or created, optionally followed by :asc or :desc'],
+    ['label_selector=a%3D%3D%3Db', 'label_selector', 'must be a selector such as env=prod,tier!=cache'],
+  ])('in a list of record sets, as in %s, is named with a sentence about what it must be', (text, name, message) => {
+    const { details } = refusalOf(() => parseRrsetQuery(query(text)));
+    expect(details).toEqual({ fields: [{ name, messages: [message] }] });
+  });
+
+  it.each([
+    ['status=done', 'status', 'must be one of running, success, error'],
+    ['sort=name', 'sort', 'must be id, command, status, started or finished, optionally followed by :asc or :desc'],
+  ])('in a list of actions, as in %s, is named with a sentence about what it must be', (text, name, message) => {
+    const { details } = refusalOf(() => parseActionQuery(query(text)));
+    expect(details).toEqual({ fields: [{ name, messages: [message] }] });
   });
 });
