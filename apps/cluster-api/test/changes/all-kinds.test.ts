@@ -13,6 +13,7 @@ import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from 
 
 const SECRET = 'secret of the billing system';
 const ROUNDS = 3;
+const patientTransaction = { timeout: 60_000, maxWait: 60_000 };
 
 let t: TestClusterApi;
 /** Two processes of the service. Each schedules its own changes. Only locks serialize those of both. */
@@ -198,7 +199,7 @@ describe('concurrent changes of all kinds in two processes, together with passes
         const user = await t.createUser(`ends-${Math.random()}@acme.test`, memberships);
         for (const team of teams) await t.api.as(user).post(team.path('/dns-tokens/')).send({ name: 'own' });
         const found = (await userStore(t.db).findUser(user.email)) ?? user;
-        await t.db.$transaction((tx) => endUser(tx, found, 'ada')).catch(note('end of a user'));
+        await t.db.$transaction((tx) => endUser(tx, found, 'ada'), patientTransaction).catch(note('end of a user'));
       }),
     ];
     await Promise.all(clients).finally(() => {

@@ -157,16 +157,14 @@ function credentialsController(deps: ControllerDeps): Controller {
 const bindingOf = ({ text }: Held): string | null => /"credentialsBindingName":"([^"]*)"/.exec(text)?.[1] ?? null;
 
 /**
- * Publishes the certificate authority of each Shoot that has an address in the Shoot's Project, shortly after the
- * address is known. Manual changes stay: the real gardenlet would correct them only in its next flow.
+ * Publishes the certificate authority of each Shoot in the Shoot's Project while the Shoot is created, as the real gardenlet does
+ * before the API server runs. Manual changes stay: the real gardenlet would correct them only in its next flow.
  */
 function authorityController(deps: ControllerDeps): Controller {
   const { store, objects, authorities, settings } = deps;
   const nameOf = (shoot: string): string => `${shoot}.ca-cluster`;
-  const isMissing = ({ namespace, name, text }: Held): boolean =>
-    settings().authorityIn === 'configmap' &&
-    text.includes('"advertisedAddresses":[{') &&
-    store.get(configMaps.plural, namespace, nameOf(name)) === null;
+  const isMissing = ({ namespace, name }: Held): boolean =>
+    settings().authorityIn === 'configmap' && store.get(configMaps.plural, namespace, nameOf(name)) === null;
   const publish = async ({ namespace, name }: Place): Promise<void> => {
     const held = store.get('shoots', namespace, name);
     if (held === null || !isMissing(held)) return;
