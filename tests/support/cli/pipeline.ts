@@ -74,7 +74,8 @@ export async function runPipeline({ seed, clusters, kills }: PipelineOptions): P
   }
 }
 
-async function pipelineCommand({ teams, apis }: ClusterSystem): Promise<Corral> {
+/** The command with the token of a service account, whose role is member. */
+export async function pipelineCommand({ teams, apis }: ClusterSystem): Promise<Corral> {
   const { admin, slug } = teams[0] as ClusterSystem['teams'][number];
   await admin.insist({ method: 'PUT', path: '/service-accounts/ci/', body: { spec: { role: 'member' } } });
   const tokens = await admin.insist({
@@ -199,7 +200,8 @@ async function findContradictions(system: ClusterSystem, corral: Corral, pipelin
   return found;
 }
 
-async function allOperations(admin: TeamClient): Promise<Map<string, Operation>> {
+/** All operations on clusters. */
+export async function allOperations(admin: TeamClient): Promise<Map<string, Operation>> {
   const operations = new Map<string, Operation>();
   for (let cursor: string | null = ''; cursor !== null; ) {
     const path: string = `/operations/?limit=200${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;

@@ -58,7 +58,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           an effect. It takes 15 minutes, and as many more the first time. CORRAL_CLIENTS=lego,certbot tries these only.
   pipeline [--times ${TIMES.pipeline}]
           lets a pipeline create, change and delete 40 clusters with the command line, while both services are killed, and checks that
-          what it reported is true. It takes 5 minutes.
+          what it reported is true. Another one works beside people who change the same clusters, and must destroy nothing that no plan
+          named. It takes 15 minutes.
   orders [--times ${TIMES.orders}]
           runs all tests in a random order, several times. Each run takes 10 minutes on two cores, like \`npm test\`.
   delays [--times ${TIMES.delays}]
