@@ -18,6 +18,8 @@ const started = (spec: Partial<ClusterSpec> = {}, more: Partial<CurrentCluster> 
 const aDraft = aCluster({ spec: aClusterSpec({ nodePools: [] }), startedAt: null, pinnedVersion: null });
 const refused = (current: CurrentCluster | null, desired: Partial<ClusterSpec>, more: Partial<CatalogueContext> = {}) =>
   refusalOf(() => checkCatalogue(current, aClusterSpec(desired), context(more)));
+/** An image of the catalogue that can no longer be chosen. */
+const expired = { name: 'ubuntu', version: '22.4.0' };
 const withPool = (pool: Partial<NodePoolSpec>) => ({ nodePools: [aPool(pool)] });
 
 describe('checks against the catalogue', () => {
@@ -133,6 +135,19 @@ describe('checks against the catalogue', () => {
     const desired = { ...old.spec, nodePools: [aPool({ machineType: 'cx11', image: { name: 'arch' }, maximum: 9 })] };
 
     expect(refused(old, desired)).toBeNull();
+  });
+
+  it.each<[string, Partial<NodePoolSpec>, Partial<NodePoolSpec>, string | null]>([
+    ['another machine type beside an image', { image: expired }, { machineType: 'cpx51' }, null],
+    ['another image beside a machine type', { machineType: 'cx11' }, { image: { name: 'ubuntu' } }, null],
+    ['another image beside a machine type that is gone', { machineType: 'gone' }, { image: { name: 'ubuntu' } }, null],
+    ['an unknown image beside a machine type', { machineType: 'cx11' }, { image: { name: 'arch' } }, 'image/name'],
+    ['an expired image', {}, { image: expired }, 'image/version'],
+    ['an unusable machine type', {}, { machineType: 'cx11' }, 'machineType'],
+  ])('judge only what changes of a pool: %s', (_what, before, changed, field) => {
+    const end = refused(started(withPool(before)), withPool({ ...before, ...changed }));
+
+    expect(end).toEqual(field === null ? null : ['invalid_node_pool', `/spec/nodePools/0/${field}`]);
   });
 
   it('treat a draft that starts like a new cluster', () => {

@@ -31,8 +31,8 @@ export type CurrentCluster = Pick<ClusterRecord, 'spec' | 'pinnedVersion' | 'sta
 interface CatalogueChecks {
   readonly region: boolean;
   readonly version: boolean;
-  /** Indexes of managed pools that are new or change their machine type or image. */
-  readonly pools: readonly number[];
+  /** Managed pools that are new or change their machine type or image: their indexes, and what they were. */
+  readonly pools: readonly { readonly index: number; readonly before: NodePoolSpec | null }[];
   readonly growth: boolean;
 }
 
@@ -58,8 +58,8 @@ export function checkCatalogue(current: CurrentCluster | null, desired: ClusterS
     () => {
       if (checks.version) checkVersion(current, desired, context);
     },
-    ...checks.pools.map((index) => () => {
-      checkMachine(desired.nodePools[index] as NodePoolSpec, pointers.pool(index), desired.region, context);
+    ...checks.pools.map(({ index, before }) => () => {
+      checkMachine(desired.nodePools[index] as NodePoolSpec, before, pointers.pool(index), desired.region, context);
     }),
     () => {
       if (!checks.growth || catalogue.maxNodesTotal === null || nodes <= catalogue.maxNodesTotal) return;
@@ -85,7 +85,9 @@ function checksFor(current: CurrentCluster | null, desired: ClusterSpec): Catalo
     region: present === null,
     version:
       present?.kubernetesVersion !== desired.kubernetesVersion && !isPinnedTo(current, desired.kubernetesVersion),
-    pools: [...desired.nodePools.keys()].filter((index) => isNewMachine(desired.nodePools[index] as NodePoolSpec)),
+    pools: desired.nodePools.flatMap((pool, index) =>
+      isNewMachine(pool) ? [{ index, before: before.get(pool.name) ?? null }] : [],
+    ),
     growth: nodesMaxOf(desired.nodePools) > nodesMaxOf(present?.nodePools ?? []),
   };
 }
@@ -138,11 +140,29 @@ function choiceOfVersions(declared: string, offered: readonly CatalogueVersion[]
 
 const isPreview = ({ classification }: CatalogueVersion): boolean => classification === 'preview';
 
-function checkMachine(pool: NodePoolSpec, place: string, region: string, context: CatalogueContext): void {
-  const { catalogue, features } = context;
-  const pointer = `${place}/machineType`;
+/** What a pool keeps may be over: the garden does not look at it again. */
+function checkMachine(
+  pool: NodePoolSpec,
+  before: NodePoolSpec | null,
+  place: string,
+  region: string,
+  context: CatalogueContext,
+): void {
+  const typeOf = (wanted: string | undefined) => context.catalogue.machineTypes.find(({ name }) => name === wanted);
+  const machine = typeOf(pool.machineType);
+  if (before?.machineType !== pool.machineType) checkMachineType(machine, `${place}/machineType`, region, context);
+  const keepsImage = before !== null && sameImage(before, pool);
+  if (keepsImage && typeOf(before.machineType)?.architecture === machine?.architecture) return;
+  checkImage(pool, machine, place, context);
+}
+
+function checkMachineType(
+  machine: MachineType | undefined,
+  pointer: string,
+  region: string,
+  { catalogue, features }: CatalogueContext,
+): void {
   const offered = offeredMachines(catalogue, features);
-  const machine = catalogue.machineTypes.find(({ name }) => name === pool.machineType);
   if (machine === undefined || !machine.usable) {
     const names = listed(offered.filter((each) => isAvailableIn(region, each, catalogue)).map(({ name }) => name));
     throw invalidField('invalid_node_pool', pointer, `must be an available machine type: ${names}`);
@@ -157,31 +177,30 @@ function checkMachine(pool: NodePoolSpec, place: string, region: string, context
   if (!isAvailableIn(region, machine, catalogue)) {
     throw invalidField('invalid_node_pool', pointer, `is not available in ${region}. Choose another machine type`);
   }
-  checkImage(pool, machine, place, context);
 }
 
 function checkImage(
-  { image }: NodePoolSpec,
-  machine: MachineType,
+  { image, machineType }: NodePoolSpec,
+  machine: MachineType | undefined,
   place: string,
   { catalogue, now }: CatalogueContext,
 ): void {
   if (image.name === undefined) return;
   const usableOf = (offered: CloudProfile['images'][number] | undefined): string[] =>
     (offered === undefined ? [] : offeredImageVersions(offered, now))
-      .filter((version) => runsOn(version, machine))
+      .filter((version) => machine === undefined || runsOn(version, machine))
       .map(({ version }) => version);
   const usable = usableOf(catalogue.images.find(({ name }) => name === image.name));
   if (usable.length === 0) {
     const names = listed(catalogue.images.filter((each) => usableOf(each).length > 0).map(({ name }) => name));
-    const message = `must be an available image that ${machine.name} can run: ${names}`;
+    const message = `must be an available image that ${machineType} can run: ${names}`;
     throw invalidField('invalid_node_pool', `${place}/image/name`, message);
   }
   if (image.version === undefined || usable.some((version) => version === image.version)) return;
   throw invalidField(
     'invalid_node_pool',
     `${place}/image/version`,
-    `must be one that ${machine.name} can run: ${listed(usable)}`,
+    `must be one that ${machineType} can run: ${listed(usable)}`,
   );
 }
 

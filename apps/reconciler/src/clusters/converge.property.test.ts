@@ -142,7 +142,8 @@ describe('passes', () => {
           expect(reconciled?.status).toBe(differences.length === 0 ? 'True' : 'False');
           for (const { field, manager } of differences) {
             expect(manager).not.toBeNull();
-            expect(reconciled?.message).toContain(`${field} (${manager})`);
+            const told = reconciled?.message.split(/[:,] /).find((part) => part.startsWith(`${field} is `));
+            expect(told).toContain(`(${manager})`);
           }
         }),
         { numRuns: 300 },

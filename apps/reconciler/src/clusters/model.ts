@@ -27,6 +27,8 @@ import type { Shoot } from '@corral/garden';
 /** A pool with its worker name in the garden. */
 export interface DesiredPool extends NodePoolSpec {
   readonly workerName: string;
+  /** The image version to which the garden has raised an expired one. It cannot be set back. */
+  readonly raisedImage?: string;
   /** The autoscaler grows pools with a higher priority first. */
   readonly autoscalerPriority: number;
 }

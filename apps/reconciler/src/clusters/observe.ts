@@ -37,6 +37,8 @@ export interface ShootFacts {
   readonly kubernetesVersion: string | null;
   readonly isHighlyAvailable: boolean;
   readonly connection: string | null;
+  /** Zone of the control plane. Null when missing. */
+  readonly zone: string | null;
   /** The existing provider network of the nodes. Null when the Shoot has its own. */
   readonly existingNetwork: string | null;
   /** External URL of the API server. Null until the garden reports it. */
@@ -58,6 +60,7 @@ export interface ShootFacts {
 export interface WorkerFacts {
   readonly name: string;
   readonly machineType: string;
+  readonly architecture: string | null;
   readonly minimum: number;
   readonly maximum: number;
   readonly image: { readonly name: string | null; readonly version: string | null };
@@ -110,6 +113,7 @@ export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts
     kubernetesVersion: semver.valid(textIn(objectIn(spec, 'kubernetes'), 'version')),
     isHighlyAvailable: textIn(failureTolerance(spec), 'type') !== null,
     connection: textIn(spec, 'credentialsBindingName'),
+    zone: textIn(objectIn(objectIn(spec, 'provider'), 'controlPlaneConfig'), 'zone'),
     existingNetwork: textIn(networksOf(spec), 'existingNetwork'),
     apiServerUrl: apiServerUrlOf(status),
     authorityRotation: status.authorityRotation && Object.values(status.authorityRotation).join(' '),
@@ -175,10 +179,12 @@ function networksOf(spec: JsonObject): JsonObject {
 }
 
 function workerFacts(worker: JsonObject): WorkerFacts {
-  const image = objectIn(objectIn(worker, 'machine'), 'image');
+  const machine = objectIn(worker, 'machine');
+  const image = objectIn(machine, 'image');
   return {
     name: textIn(worker, 'name') ?? '',
-    machineType: textIn(objectIn(worker, 'machine'), 'type') ?? '',
+    machineType: textIn(machine, 'type') ?? '',
+    architecture: textIn(machine, 'architecture'),
     minimum: Number(worker.minimum ?? 0),
     maximum: Number(worker.maximum ?? 0),
     image: { name: textIn(image, 'name'), version: textIn(image, 'version') },

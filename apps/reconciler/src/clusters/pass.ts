@@ -22,6 +22,7 @@ import { type Look, lookAtShoot } from './look-at-shoot.js';
 import type { Desired, Observed, Step, Verdict } from './model.js';
 import { factsOf, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
+import { withRaisedImages } from './raised-images.js';
 import type { RecordStore } from './record.js';
 
 export interface PassDeps extends PerformDeps {
@@ -155,8 +156,9 @@ async function takeSteps(
     state.look ??= await lookAtShoot(deps, read, signal);
     const { seen, isReported } = state.look;
     state.wasRead ||= !isReported && read.wanted.namespace !== null;
-    const wanted = await recognised(deps, lease, read.wanted, seen);
-    if (wanted === null) return { kind: 'overtaken' };
+    const ours = await recognised(deps, lease, read.wanted, seen);
+    if (ours === null) return { kind: 'overtaken' };
+    const wanted = await withRaisedImages(deps.catalogue, ours, seen, read.now, signal);
     state.wanted = wanted;
 
     const step = decide(wanted, seen, read.now);

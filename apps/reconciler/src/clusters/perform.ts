@@ -17,7 +17,7 @@ import type { DesiredStore } from './desired-store.js';
 import { shownName } from './drift/drift.js';
 import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './drift/field-owners.js';
 import type { Desired, Observed, Step } from './model.js';
-import { observedFrom, runningVersion } from './observe.js';
+import { factsOf, observedFrom, runningVersion } from './observe.js';
 import type { RecordStore } from './record.js';
 import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from './render.js';
 import { managedLabel, operationAnnotation, teamAnnotation } from './shoot-labels.js';
@@ -173,8 +173,10 @@ async function pinVersion(
 
 async function applyShoot(deps: PerformDeps, context: StepContext): Promise<Performed> {
   const { catalogue, own } = deps;
-  const { wanted, signal } = context;
-  const manifest = basedOn(context, renderShoot(wanted, gardenSettings(await catalogue.read(signal), own)));
+  const { wanted, seen, signal } = context;
+  const running = seen.kind === 'present' ? factsOf(seen.shoot) : null;
+  const settings = gardenSettings(await catalogue.read(signal), own);
+  const manifest = basedOn(context, renderShoot(wanted, settings, running));
   if (!(await removeLeftovers(deps, context))) return { kind: 'overtaken' };
   const applied = await applyOverOthers(deps, context, manifest);
   if (applied === null) return { kind: 'overtaken' };

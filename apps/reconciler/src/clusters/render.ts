@@ -1,5 +1,6 @@
 import type { CloudProfile, GardenFeature, ShootManifest } from '@corral/garden';
 import type { Desired, DesiredPool } from './model.js';
+import type { ShootFacts } from './observe.js';
 import {
   clusterIdLabel,
   clusterNameAnnotation,
@@ -46,9 +47,14 @@ export function shootMetadata(desired: Desired): {
  * Renders the Shoot of a cluster for server-side apply. It contains declared fields only: rendered fields are owned, and
  * owning a default would turn a later change of it by the garden into a conflict.
  *
+ * @param running the Shoot as it is. The catalogue may no longer have what it uses, which the garden lets it keep
  * @throws Unrenderable
  */
-export function renderShoot(desired: Desired, settings: GardenSettings): ShootManifest {
+export function renderShoot(
+  desired: Desired,
+  settings: GardenSettings,
+  running: RunningShoot | null = null,
+): ShootManifest {
   const { spec, known } = desired;
   if (desired.namespace === null || desired.pinnedVersion === null) {
     throw new TypeError('a Shoot is rendered once its namespace and its version are known');
@@ -57,7 +63,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
   if (existingNetwork !== undefined && !settings.features.has('existing-network')) {
     throw new Unrenderable('/spec/network/existingNetwork', 'the provider has no field for it');
   }
-  const zone = settings.zoneOf(spec.region);
+  const zone = running?.zone ?? settings.zoneOf(spec.region);
   if (zone === null) throw new Unrenderable('/spec/region', 'it is not in the catalogue');
   return {
     metadata: {
@@ -94,7 +100,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
           },
         },
         controlPlaneConfig: { apiVersion: providerApi, kind: 'ControlPlaneConfig', zone },
-        workers: renderWorkers(desired.pools, zone, settings),
+        workers: renderWorkers(desired.pools, zone, settings, running?.workers ?? []),
       },
     },
   };
@@ -127,11 +133,21 @@ export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): numb
   return Math.max(1, minimum);
 }
 
-function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: GardenSettings): object[] {
+function renderWorkers(
+  pools: readonly DesiredPool[],
+  zone: string,
+  settings: GardenSettings,
+  running: RunningShoot['workers'],
+): object[] {
   const hasPriorities = new Set(renderedPools(pools).map(({ autoscalerPriority }) => autoscalerPriority)).size > 1;
   const workers = pools.flatMap((pool, index) => {
     if (pool.source === 'managed') assertRenderable(pool, `/spec/nodePools/${index}`, settings);
-    return isWorker(pool) ? [renderWorker(pool, { zone, hasPriorities }, settings)] : [];
+    if (!isWorker(pool)) return [];
+    const before = running.find(
+      ({ name, machineType }) => name === pool.workerName && machineType === pool.machineType,
+    );
+    const architecture = settings.architectureOf(pool.machineType) ?? before?.architecture ?? null;
+    return [renderWorker(pool, { zone, hasPriorities, architecture })];
   });
   // An apply would remove all workers, and a workerless Shoot can never get workers again.
   if (workers.length === 0)
@@ -141,10 +157,12 @@ function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: Ga
 
 function renderWorker(
   pool: DesiredPool,
-  { zone, hasPriorities }: { readonly zone: string; readonly hasPriorities: boolean },
-  settings: GardenSettings,
+  {
+    zone,
+    hasPriorities,
+    architecture,
+  }: { readonly zone: string; readonly hasPriorities: boolean; readonly architecture: string | null },
 ): object {
-  const architecture = settings.architectureOf(pool.machineType);
   const image = renderImage(pool);
   return {
     name: pool.workerName,
@@ -172,7 +190,8 @@ export function imageOptions({ image }: Pick<DesiredPool, 'image'>): Record<stri
 }
 
 function renderImage(pool: DesiredPool): object {
-  const { name, version } = pool.image;
+  const { name } = pool.image;
+  const version = pool.raisedImage ?? pool.image.version;
   const options = imageOptions(pool);
   return {
     ...(name === undefined ? {} : { name }),
@@ -198,6 +217,9 @@ function assertRenderable(pool: DesiredPool, pointer: string, { features }: Gard
     throw new Unrenderable(`${pointer}/image/name`, 'a version and options are those of a named image');
   }
 }
+
+/** What a Shoot keeps, whatever the catalogue says. */
+export type RunningShoot = Pick<ShootFacts, 'zone' | 'workers'>;
 
 /** Values that a Shoot needs and that teams do not declare. */
 export interface GardenSettings {

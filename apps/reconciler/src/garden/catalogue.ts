@@ -1,8 +1,11 @@
 import type { CloudProfile, GardenClient } from '@corral/garden';
 
 export interface Catalogue {
-  /** @throws GardenError */
-  read(signal: AbortSignal): Promise<CloudProfile>;
+  /**
+   * @param ageMsMax milliseconds. Default: the usual age
+   * @throws GardenError
+   */
+  read(signal: AbortSignal, ageMsMax?: number): Promise<CloudProfile>;
 }
 
 /** The CloudProfile, shared by all passes and read at most once per `freshMs`. A failed read is not cached. */
@@ -18,9 +21,9 @@ export function catalogue(garden: Pick<GardenClient, 'readCloudProfile'>, freshM
     return profile;
   };
   return {
-    async read(signal) {
+    async read(signal, ageMsMax = freshMs) {
       signal.throwIfAborted();
-      if (known !== null && performance.now() - known.readAt < freshMs) return known.profile;
+      if (known !== null && performance.now() - known.readAt < ageMsMax) return known.profile;
       reading ??= readAgain().finally(() => {
         reading = null;
       });

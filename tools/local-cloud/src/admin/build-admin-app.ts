@@ -61,6 +61,7 @@ const gardenRoutesOf = ({ garden }: LocalCloudAdmin): Readonly<Record<string, Ha
   'DELETE /shoots/:namespace/:name': ({ params: { namespace, name } }) => garden.vanishShoot(namespace, name),
   '201 POST /machines': ({ body }) => ({ node: garden.runJoinCommand(body) }),
   'POST /watches/drop': ({ body }) => garden.dropWatches({ expireHistory: body.expireHistory === true }),
+  'POST /expiries': ({ body }) => garden.expire(body),
   'PATCH /settings': ({ body }) => garden.changeSettings(body),
 });
 

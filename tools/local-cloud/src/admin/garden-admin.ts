@@ -5,7 +5,7 @@ import type { GardenSettings } from '../garden/garden-settings.js';
 import { otherSeed } from '../garden/gardenlet/seeds.js';
 import type { HeldShootFault, ShootFault } from '../garden/gardenlet/shoot-faults.js';
 import { simulationOf } from '../garden/gardenlet/simulation.js';
-import { cloudProfiles } from '../garden/kinds/cloud-profile.js';
+import { type CloudProfile, cloudProfiles, type ExpirableVersion } from '../garden/kinds/cloud-profile.js';
 import { configMaps, type Secret } from '../garden/kinds/core-kinds.js';
 import type { Condition, Shoot } from '../garden/kinds/shoot/shoot.js';
 import { shoots } from '../garden/kinds/shoot/shoots.js';
@@ -25,6 +25,16 @@ export interface ShootEdit {
   /** Conditions to set, by type. */
   readonly conditions?: readonly ConditionEdit[];
 }
+
+/** What the catalogue no longer offers. */
+export interface Expiry {
+  readonly kubernetesVersion?: string;
+  readonly image?: { readonly name: string; readonly version: string };
+  readonly machineType?: string;
+}
+
+/** RFC 3339. Before the start of any test. */
+const LONG_AGO = '2020-01-01T00:00:00Z';
 
 type ConditionEdit = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
@@ -46,6 +56,11 @@ export function createGardenAdmin(garden: Garden) {
     fieldManager,
     subresource,
   });
+  const catalogue = (): CloudProfile => objects.get<CloudProfile>(cloudProfiles, '', 'hcloud');
+  const patchCloudProfile = (patch: Readonly<Record<string, unknown>>): KubeObject => {
+    const body = { spec: patch };
+    return objects.patch(cloudProfiles, '', 'hcloud', { type: 'merge', body }, write('garden-operator')).object;
+  };
   return {
     rights: (account: AccountName): readonly Rule[] => garden.rights.of(account),
     /** @param rules null restores the documented ones */
@@ -95,10 +110,27 @@ export function createGardenAdmin(garden: Garden) {
       const map = { ...objects.get(configMaps, namespace, name), data };
       return objects.update(configMaps, namespace, name, map, write('gardenlet')).object;
     },
-    /** Applies a merge patch to the spec of the catalogue, for example to expire a version or remove a machine type. */
-    patchCloudProfile(patch: Readonly<Record<string, unknown>>): KubeObject {
-      const body = { spec: patch };
-      return objects.patch(cloudProfiles, '', 'hcloud', { type: 'merge', body }, write('garden-operator')).object;
+    catalogue,
+    /** Applies a merge patch to the spec of the catalogue, for example to remove a machine type. */
+    patchCloudProfile,
+    /** From now on new uses are refused, as Gardener does: those that exist stay. */
+    expire(expiry: Expiry): KubeObject {
+      const { kubernetes, machineImages, machineTypes } = catalogue().spec;
+      const { kubernetesVersion, image, machineType } = expiry;
+      const found = [
+        kubernetesVersion === undefined || kubernetes.versions.some(({ version }) => version === kubernetesVersion),
+        image === undefined ||
+          machineImages.some((each) => each.name === image.name && each.versions.some(isVersion(image.version))),
+        machineType === undefined || machineTypes.some(({ name }) => name === machineType),
+      ];
+      if (found.includes(false)) throw new Error('The catalogue has no such version, image or machine type.');
+      return patchCloudProfile({
+        kubernetes: { versions: expired(kubernetes.versions, kubernetesVersion) },
+        machineImages: machineImages.map((each) =>
+          each.name === image?.name ? { ...each, versions: expired(each.versions, image.version) } : each,
+        ),
+        machineTypes: machineTypes.map((each) => (each.name === machineType ? { ...each, usable: false } : each)),
+      });
     },
     /** Removes the Shoot immediately, without a flow. */
     vanishShoot(namespace: string, name: string): void {
@@ -140,6 +172,16 @@ export function createGardenAdmin(garden: Garden) {
     changeSettings: (change: Partial<GardenSettings>): GardenSettings => settings.change(change),
   };
 }
+
+const isVersion =
+  (wanted: string) =>
+  ({ version }: ExpirableVersion): boolean =>
+    version === wanted;
+
+const expired = <V extends ExpirableVersion>(versions: readonly V[], gone: string | undefined): V[] =>
+  versions.map((each) =>
+    each.version === gone ? { ...each, classification: 'deprecated', expirationDate: LONG_AGO } : each,
+  );
 
 /** @param serverId null for a node of the Shoot's own machines and for a machine outside the provider */
 const shownNode = (node: Node, serverId: number | null) => ({

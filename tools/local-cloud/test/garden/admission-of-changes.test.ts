@@ -83,13 +83,49 @@ describe('an existing Shoot', () => {
     expect([versions(kept), versions(added)]).toEqual([['24.4.0'], ['24.4.0', '24.4.1']]);
   });
 
-  it('is not compared with the catalogue where it is unchanged', async () => {
-    const path = '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud';
-    const { kubernetes } = (await garden.call('GET', path)).body.spec;
-    const versions = kubernetes.versions.map((known: Spec) =>
-      known.version === '1.32.11' ? { ...known, expirationDate: '2026-01-01T00:00:00Z' } : known,
+  it.each<[string, Spec, Spec, Spec]>([
+    [
+      'an image',
+      { image: { name: 'ubuntu', version: '24.4.0' } },
+      workers({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.0' } }, maximum: 5 }),
+      workers({ name: 'pool-b', machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.0' } } }),
+    ],
+    [
+      'a machine type',
+      { machineType: 'cpx31' },
+      workers({ maximum: 5 }),
+      workers({ name: 'pool-b', machine: { type: 'cpx31' } }),
+    ],
+  ])('keeps %s that has expired, of which new uses are refused', async (_what, expiry, kept, taken) => {
+    const name = `kept-${Object.keys(expiry)[0]?.slice(0, 2)}`;
+    const image = { name: 'ubuntu', version: '24.4.0' };
+    await garden.createReady({ name, workers: [aWorker({ machine: { type: 'cpx31', image } })] });
+    const whole = (await garden.call('GET', '/apis/core.gardener.cloud/v1beta1/cloudprofiles/hcloud')).body.spec;
+
+    const expired = await garden.cloud.callAdmin('POST', '/garden/expiries', expiry);
+    const [scaled, added] = [await change(name, kept), await change(name, taken)];
+    garden.cloud.admin.garden.patchCloudProfile(whole);
+
+    expect([expired.status, scaled.status, added.status]).toEqual([200, 200, 403]);
+    expect(added.body.message).toContain('Unsupported value: "');
+  });
+
+  it('is not set back to an image that has expired', async () => {
+    const machine = (version: string) => ({ type: 'cpx31', image: { name: 'ubuntu', version } });
+    await garden.createReady({ name: 'raised', workers: [aWorker({ machine: machine('24.4.1') })] });
+    const offered = await change('raised', workers({ machine: machine('24.4.0') }));
+
+    garden.cloud.admin.garden.expire({ image: { name: 'ubuntu', version: '24.4.0' } });
+    const { status, body } = await change('raised', workers({ machine: machine('24.4.0') }));
+
+    expect([offered.status, status]).toEqual([200, 403]);
+    expect(body.message).toContain(
+      'spec.provider.workers[0].machine.image.version: Unsupported value: "24.4.0": supported values: "ubuntu:24.4.1"',
     );
-    garden.cloud.admin.garden.patchCloudProfile({ kubernetes: { versions } });
+  });
+
+  it('is not compared with the catalogue where it is unchanged', async () => {
+    garden.cloud.admin.garden.expire({ kubernetesVersion: '1.32.11' });
 
     const edited = await change('old', { purpose: 'testing' });
     const created = await dryRun(shootWith((spec) => (spec.kubernetes.version = '1.32.11')));

@@ -88,6 +88,7 @@ describe('admin API of the garden', () => {
 
   it.each([
     ['POST', '/garden/shoot-faults', {}],
+    ['POST', '/garden/expiries', { machineType: 'nope' }],
     ['PATCH', '/garden/settings', { speed: 1 }],
     ['PATCH', '/garden/settings', { createMs: -1 }],
     ['DELETE', '/garden/shoots/garden-acme/nothing', undefined],

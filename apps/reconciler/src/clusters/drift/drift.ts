@@ -168,8 +168,10 @@ function poolDifferences(pool: Desired['pools'][number], worker: WorkerFacts): D
     differs('.maximum', pool.maximum, worker.maximum),
     name !== undefined && differs('.machine.image.name', name, worker.image.name),
     version !== undefined &&
-      !isVersionOf(String(version), worker.image.version) &&
-      difference('.machine.image.version', String(version), worker.image.version),
+      !isVersionOf(String(version), worker.image.version) && {
+        ...difference('.machine.image.version', String(version), worker.image.version),
+        isFinal: pool.raisedImage !== undefined,
+      },
     ...Object.entries(imageOptions(pool)).map(
       ([option, value]) =>
         worker.imageOptions[option] !== value && {

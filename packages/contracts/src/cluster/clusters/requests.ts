@@ -58,8 +58,8 @@ export const nodePoolSpecSchema = {
         maxLength: clusterLimits.imageTextCharacters,
       },
       description:
-        '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. Other members are ' +
-        'options of the image, where the installation has `image-options`. ' +
+        '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. The garden raises a version that expires: ' +
+        '`status` of the cluster shows what runs. Other members are options of the image, where the installation has `image-options`. ' +
         'Must be empty for adopted servers, which use the image of the installation.',
     },
     minimum: {
