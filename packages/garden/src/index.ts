@@ -1,3 +1,4 @@
+export { type Denial, denialSentence } from './calls/admission.js';
 export type { GardenCall, GardenLog } from './calls/call.js';
 export type { Verb } from './calls/call-errors.js';
 export {

@@ -94,6 +94,10 @@ describe('the token of a provider', () => {
       ),
     ],
     ['500', rawAnswer('500 Oops', aStatus(500, 'InternalError', quoting))],
+    [
+      'a policy',
+      rawAnswer('403 No', aStatus(403, 'Forbidden', `admission webhook "a" denied the request: ${quoting}`)),
+    ],
     ['409', rawAnswer('409 Conflict', aStatus(409, 'Conflict', quoting))],
     ['half an answer', rawAnswer('200 OK', `{"data": {"hcloudToken": "${encoded}"`)],
   ])('appears in no error and no log when the garden answers its Secret with %s', async (_what, answer) => {

@@ -10,6 +10,7 @@ const notIssued = new Set<GardenErrorKind>([
   'credentials',
   'rbac',
   'refused',
+  'webhook_unavailable',
   'quota_exceeded',
   'stale_reference',
   'conflict',

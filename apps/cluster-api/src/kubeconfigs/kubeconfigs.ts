@@ -1,6 +1,6 @@
 import type { CreatorRow } from '@corral/cluster-data';
 import { clusterLimits, type KubeconfigScope, roleCovers } from '@corral/contracts';
-import { GardenError, nameContexts } from '@corral/garden';
+import { denialSentence, GardenError, nameContexts } from '@corral/garden';
 import { type Caller, whileSetAside } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
@@ -146,6 +146,9 @@ function mayAnswer({ conditions, observedGeneration }: ClusterRecord): boolean {
 
 function problemOf(error: unknown): unknown {
   if (!(error instanceof GardenError)) return error;
+  if (error.denial !== null) {
+    return new Problem('permission_denied', denialSentence(error.denial, 'the kubeconfig'), { cause: error });
+  }
   switch (error.kind) {
     // The control plane has no address yet, or the Shoot was deleted meanwhile.
     case 'refused':

@@ -323,6 +323,18 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(await entries()).toHaveLength(1);
   });
 
+  it('answers 403 with the words of a policy of the garden that refuses it', async () => {
+    await t.clusters.running(name);
+    garden.failure = new GardenError('refused', 'create shoots/adminkubeconfig', {
+      denial: { by: 'office-hours', words: 'Come back at nine' },
+    });
+
+    expect((await issue().expect(403)).body).toMatchObject({
+      code: 'permission_denied',
+      detail: 'The policy office-hours of the garden refuses the kubeconfig: Come back at nine.',
+    });
+  });
+
   describe('the limit of 20 per hour', () => {
     const fill = async (minutesAgo: number, count: number, detail: object = { issued: true }) => {
       const { id } = await t.db.cluster.findFirstOrThrow({ where: { name } });

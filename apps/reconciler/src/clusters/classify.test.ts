@@ -14,6 +14,7 @@ const all: Record<GardenErrorKind, Failure['kind']> = {
   credentials: 'pause',
   rbac: 'retry',
   refused: 'needsUser',
+  webhook_unavailable: 'retry',
   quota_exceeded: 'platform',
   stale_reference: 'retry',
   conflict: 'retry',
@@ -57,6 +58,17 @@ describe('an error of the garden', () => {
     expect(classified(garden('unreachable', { retryAfterSeconds: 120 }), { random: 0 })).toMatchObject({
       afterMs: 120_000,
     });
+  });
+
+  it('of a webhook that does not answer has a back-off of its own, and names the webhook', () => {
+    const error = garden('webhook_unavailable', { webhook: 'own.example.org' });
+
+    expect(classified(error, { random: 1 })).toEqual({
+      kind: 'retry',
+      afterMs: 2_000,
+      told: { reason: 'WebhookUnavailable', message: expect.stringContaining('own.example.org') },
+    });
+    expect(classified(error, { failures: 99, random: 1 })).toMatchObject({ afterMs: 60_000 });
   });
 
   it('never fails an operation while the garden is unreachable', () => {
@@ -112,6 +124,27 @@ describe('a refusal', () => {
     'shoot cannot be hibernated when .status.credentials.rotation.serviceAccountKey.phase is "Preparing"',
   ])('is retried while the cluster cannot be hibernated yet: %s', (sentence) => {
     expect(classified(garden('refused', { sentences: [sentence] }), { failures: 50 }).kind).toBe('retry');
+  });
+
+  it('by a policy is told in its words, whatever they are, with the fields that it names', () => {
+    const words = 'spec.region: do not migrate to hel1, or restore';
+    const error = garden('refused', {
+      denial: { by: 'regions', words },
+      sentences: [words],
+      fields: [{ field: 'spec.region', message: 'do not migrate to hel1, or restore' }],
+    });
+
+    expect(classified(error)).toEqual({
+      kind: 'needsUser',
+      code: 'refused_by_garden',
+      reason: 'SpecRefused',
+      message: `The policy regions of the garden refuses the specification: ${words}.`,
+      fields: [{ pointer: '/spec/region', name: 'region' }],
+    });
+    expect(classified(error, { step: 'deleteShoot' })).toMatchObject({
+      kind: 'retry',
+      told: { reason: 'PolicyRefused', message: expect.stringContaining('refuses the deletion: ') },
+    });
   });
 
   it('reports a webhook that blocks hibernation', () => {

@@ -1,5 +1,5 @@
-import { type ClusterErrorCode, type ConditionReason, placeOf } from '@corral/contracts';
-import { GardenError } from '@corral/garden';
+import { type ClusterErrorCode, type ClusterWaitReason, type ConditionReason, placeOf } from '@corral/contracts';
+import { type Denial, denialSentence, GardenError } from '@corral/garden';
 import { fullJitterMs } from '@corral/wire';
 import { VersionUnavailable } from './decide/resolve-version.js';
 import { type ApiField, apiFieldOf, ownField } from './drift/garden-fields.js';
@@ -8,8 +8,8 @@ import { Unrenderable } from './render.js';
 
 /** The outcome of a failed step. Delays are in milliseconds. */
 export type Failure =
-  /** Transient: try again later. */
-  | { readonly kind: 'retry'; readonly afterMs: number }
+  /** Transient: try again later. `told`: why, if it may last. */
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly told?: Told }
   /** Only the team can fix it. The operation fails. The next change, or a better observation, triggers the next try. */
   | {
       readonly kind: 'needsUser';
@@ -30,6 +30,12 @@ export type Failure =
   /** Unexpected: retry slowly and alert an operator. */
   | { readonly kind: 'bug'; readonly afterMs: number };
 
+/** What keeps this one cluster waiting. */
+export interface Told {
+  readonly reason: ClusterWaitReason;
+  readonly message: string;
+}
+
 export interface FailureContext {
   readonly desired: Desired;
   readonly step: Step['do'];
@@ -43,6 +49,9 @@ const pauseMs = 5_000;
 const pauseMsMax = 60_000;
 const platformMs = 30_000;
 const platformMsMax = 5 * 60_000;
+const webhookMs = 2_000;
+const webhookMsMax = 60_000;
+const policyMs = 10_000;
 const bugMs = 60_000;
 const bugMsMax = 15 * 60_000;
 /** Number of consecutive tries during which caches and rights of a new namespace may lag behind. */
@@ -81,6 +90,15 @@ function classifyGardenError(error: GardenError, context: FailureContext): Failu
     case 'throttled':
     case 'server_error':
       return retry();
+    case 'webhook_unavailable':
+      return {
+        kind: 'retry',
+        afterMs: backoff(context, webhookMs, webhookMsMax, error),
+        told: {
+          reason: 'WebhookUnavailable',
+          message: `The admission webhook ${error.webhook} of the garden does not answer. Work continues once it does.`,
+        },
+      };
     // Field conflicts are resolved where the field is applied. The remaining conflicts are concurrent writes.
     case 'conflict':
     case 'exists':
@@ -96,8 +114,31 @@ function classifyGardenError(error: GardenError, context: FailureContext): Failu
     case 'quota_exceeded':
       return platform('platform_quota_exceeded', 'PlatformQuotaExceeded', context, error);
     case 'refused':
-      return classifyRefusal(error, context, retry(quickMs), bug);
+      return error.denial === null
+        ? classifyRefusal(error, context, retry(quickMs), bug)
+        : classifyDenial(error, error.denial, context);
   }
+}
+
+const stepsInWords: Partial<Record<Step['do'], string>> = {
+  ensureProject: 'the Project of the team',
+  applyCredentials: 'the credentials of the cluster',
+  applyShoot: 'the specification',
+  deleteShoot: 'the deletion',
+};
+
+/** A policy speaks to the team, in its own words. It can refuse what no declaration changes, and be changed itself. */
+function classifyDenial(error: GardenError, denial: Denial, context: FailureContext): Failure {
+  const { step, desired } = context;
+  const message = denialSentence(denial, stepsInWords[step] ?? 'the next step');
+  if (step !== 'applyShoot') {
+    const afterMs = backoff(context, policyMs, retryMsMax, error);
+    return { kind: 'retry', afterMs, told: { reason: 'PolicyRefused', message } };
+  }
+  const fields = withoutRepeats(
+    error.fields.map(({ field }) => apiFieldOf(field, desired)).filter((at) => at !== null),
+  );
+  return { kind: 'needsUser', code: 'refused_by_garden', reason: 'SpecRefused', message, fields };
 }
 
 function platform(

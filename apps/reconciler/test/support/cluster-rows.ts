@@ -89,6 +89,7 @@ export interface OperationRow {
   state: string;
   progress: number;
   error: Record<string, unknown>;
+  waiting: OperationWaiting | null;
   finished_at: Date | null;
 }
 

@@ -86,6 +86,9 @@ const clusterWaits = {
   Retrying: 'The last attempt failed or was interrupted. Another one follows by itself.',
   PlatformFault: 'The platform has a fault. Its operators are notified, and the service retries.',
   PlatformQuotaExceeded: 'A limit of the platform is reached. Work continues once there is capacity.',
+  WebhookUnavailable:
+    'The admission webhook of the garden that the message names does not answer. Work continues once it does.',
+  PolicyRefused: 'A policy of the garden refuses the next step. The message has its words. The service tries again.',
   Held: 'The operators have stopped changes for now. Work continues by itself.',
   KeptAfterRestore: 'The declaration was restored from a backup and differs from the cluster. Declare what you want.',
 } as const;
@@ -94,7 +97,8 @@ const clusterWaits = {
 export const conditionReasonMeanings = {
   Accepted: 'The specification is accepted.',
   MinimumRaised: 'Accepted. Pools with a minimum of zero keep one node, because the provider does not scale to zero.',
-  SpecRefused: 'The garden refused the specification. The message names the fields to change.',
+  SpecRefused:
+    'The garden, or one of its policies, refused the specification. The message names the fields to change, or has the words of the policy.',
   ReferenceUnknown: 'The garden does not know something that the specification needs. Ask the operators.',
   VersionUnavailable: 'The Kubernetes version is not, or no longer, available. Declare another one.',
   HibernationBlocked: 'A webhook in the cluster would block waking it up. Fix or remove it.',

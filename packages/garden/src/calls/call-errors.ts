@@ -50,8 +50,11 @@ export function failureError(
 ): GardenError {
   const { kind, details } = classify(failure.status, parseStatus(failure.body), failure.headers, call.access);
   const what = `${nameOf(call)}: ${failure.status} ${details.reason ?? 'without a Status'}`;
-  return errorOf(call, kind, what, call.confidential ? { ...details, sentences: [], fields: [] } : details);
+  return errorOf(call, kind, what, call.confidential ? { ...details, ...silent } : details);
 }
+
+/** What could quote a secret. */
+const silent = { sentences: [], fields: [], denial: null };
 
 export function unusableError(call: CallName, why: string): GardenError {
   return errorOf(call, 'unusable', `${nameOf(call)}: ${why}`);

@@ -129,7 +129,32 @@ describe('error kind of a failed call', () => {
       'stale_reference',
       'stale_reference',
     ],
-    [500, 'InternalError', 'Internal error occurred: failed calling webhook', {}, 'server_error', 'uncertain'],
+    [
+      500,
+      'InternalError',
+      'Internal error occurred: failed calling webhook "own.example.org": failed to call webhook: Post "https://own.example.org:443/?timeout=10s": dial tcp 192.0.2.1:443: connect: connection refused',
+      {},
+      'webhook_unavailable',
+      'webhook_unavailable',
+    ],
+    [500, 'InternalError', 'Internal error occurred: etcd has no leader', {}, 'server_error', 'uncertain'],
+    [
+      401,
+      'Unauthorized',
+      'admission webhook "own.example.org" denied the request: sign first',
+      {},
+      'refused',
+      'refused',
+    ],
+    [
+      422,
+      'Invalid',
+      `shoots.core.gardener.cloud "web" is forbidden: ValidatingAdmissionPolicy 'small' with binding 'all' denied request: at most 5 nodes`,
+      aShoot,
+      'refused',
+      'refused',
+    ],
+    [429, 'TooManyRequests', 'admission webhook "a" denied the request without explanation', {}, 'refused', 'refused'],
     [500, 'ServerTimeout', 'the operation could not be completed in time', {}, 'server_error', 'uncertain'],
     [502, 'Unknown', 'bad gateway', {}, 'server_error', 'uncertain'],
     [
@@ -261,6 +286,39 @@ describe('error details', () => {
       ],
       sentences: [`spec.region: ${region}`, 'spec.provider.workers[0].zones[0]: Invalid value: "x": no'],
     });
+  });
+
+  it('have the words of a policy or webhook of operators, in one line, and the fields that they name', () => {
+    const why = `ValidatingAdmissionPolicy 'small' with binding 'all' denied request: spec.provider.workers[0].maximum: at most 5,\n\task \u0000ops`;
+    const message = `shoots.core.gardener.cloud "web" is forbidden: ${why}`;
+
+    const { details } = classify(422, aStatus(422, 'Invalid', message, { causes: [{ message: why }] }), {}, 'write');
+
+    const words = 'spec.provider.workers[0].maximum: at most 5, ask ops';
+    expect(details).toMatchObject({
+      denial: { by: 'small', words },
+      fields: [{ field: 'spec.provider.workers[0].maximum', message: 'at most 5, ask ops' }],
+      sentences: [words],
+    });
+  });
+
+  it.each([
+    [
+      'a webhook of Gardener',
+      'admission webhook "validation.hcloud.provider.extensions.gardener.cloud" denied the request: no',
+    ],
+    [
+      'a validator',
+      'shoots.core.gardener.cloud "web" is forbidden: spec.purpose: admission webhook "a" denied the request: no',
+    ],
+  ])('have no words of %s', (_whose, message) => {
+    expect(classify(403, aStatus(403, 'Forbidden', message), {}, 'write').details.denial).toBeNull();
+  });
+
+  it('name the webhook that does not answer', () => {
+    const message = 'Internal error occurred: failed calling webhook "own.example.org": context deadline exceeded';
+
+    expect(classify(500, aStatus(500, 'InternalError', message), {}, 'write').details.webhook).toBe('own.example.org');
   });
 
   it('name the field that the garden does not know when an apply fails with 500', () => {

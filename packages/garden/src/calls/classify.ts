@@ -1,4 +1,5 @@
 import type { AnswerHeaders } from '@corral/wire';
+import { denialOf, isOfGardener, unansweredWebhookOf } from './admission.js';
 import type { GardenErrorDetails, GardenErrorKind } from './garden-error.js';
 import { conflictsOf, fieldsOf, isRefusedPatch, type Status, sentencesOf } from './status.js';
 
@@ -21,6 +22,7 @@ export function classify(httpStatus: number, status: Status | null, headers: Ans
   const kind = kindOf(httpStatus, status, access);
   const retryAfterSeconds = retryAfterOf(status, headers) ?? (kind === 'throttled' ? 1 : null);
   if (status === null) return { kind, details: { status: httpStatus, retryAfterSeconds } };
+  const denial = denialOf(status.message);
   return {
     kind,
     details: {
@@ -30,6 +32,8 @@ export function classify(httpStatus: number, status: Status | null, headers: Ans
       sentences: sentencesOf(status),
       isAnonymous: kind === 'rbac' && isAnonymous.test(status.message),
       fields: kind === 'refused' ? fieldsOf(status) : [],
+      denial: denial === null || isOfGardener(denial) ? null : denial,
+      webhook: unansweredWebhookOf(status.message),
       causes: kind === 'conflict' ? conflictsOf(status) : [],
       uidMismatch: kind === 'conflict' && isUidMismatch(status),
       continueToken: kind === 'expired' ? status.continueToken : null,
@@ -39,6 +43,8 @@ export function classify(httpStatus: number, status: Status | null, headers: Ans
 
 function kindOf(httpStatus: number, status: Status | null, access: Access): GardenErrorKind {
   const failing = access === 'write' ? 'uncertain' : 'server_error';
+  const denial = status && denialOf(status.message);
+  if (denial !== null && !isOfGardener(denial)) return 'refused';
   if (httpStatus === 401) return 'credentials';
   if (httpStatus === 429) return 'throttled';
   if (status === null) return httpStatus >= 500 ? failing : 'unusable';
@@ -90,6 +96,7 @@ function forbiddenKind({ message }: Status): GardenErrorKind {
 
 /** Recognizes 5xx answers that are caused by the request. */
 function internalKind({ message }: Status): GardenErrorKind | null {
+  if (unansweredWebhookOf(message) !== null) return 'webhook_unavailable';
   if (message.includes('could not find referenced')) return 'stale_reference';
   return isRefusedPatch(message) ? 'refused' : null;
 }

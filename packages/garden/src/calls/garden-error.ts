@@ -1,3 +1,5 @@
+import type { Denial } from './admission.js';
+
 /**
  * What a failed call means for the caller.
  *
@@ -8,7 +10,8 @@
  * | `throttled` | no: 429, wait for `retryAfterSeconds` |
  * | `credentials` | no: ours are refused (401), missing or unreadable |
  * | `rbac` | no: the garden lacks a right for our user |
- * | `refused` | no: admission or validation, see `sentences` and `fields` |
+ * | `refused` | no: admission or validation, see `sentences`, `fields` and `denial` |
+ * | `webhook_unavailable` | no: an admission `webhook` of this object does not answer. Says nothing about the garden |
  * | `quota_exceeded` | no: a quota of the garden is used up. For operators: alert, and retry later |
  * | `stale_reference` | no: a referenced object is absent, or not cached yet. Retry briefly, then it is an input error |
  * | `conflict` | no: other owners of fields (`causes`), or another object of that name (`uidMismatch`) |
@@ -25,6 +28,7 @@ export type GardenErrorKind =
   | 'credentials'
   | 'rbac'
   | 'refused'
+  | 'webhook_unavailable'
   | 'quota_exceeded'
   | 'stale_reference'
   | 'conflict'
@@ -43,6 +47,8 @@ export interface GardenErrorDetails {
   /** the garden's text, without the prefix that names the object. Not suitable for tenants unchanged */
   sentences?: readonly string[];
   fields?: readonly FieldProblem[];
+  denial?: Denial | null;
+  webhook?: string | null;
   causes?: readonly FieldConflict[];
   uidMismatch?: boolean;
   continueToken?: string | null;
@@ -77,6 +83,10 @@ export class GardenError extends Error {
   readonly retryAfterSeconds: number | null;
   readonly sentences: readonly string[];
   readonly fields: readonly FieldProblem[];
+  /** of an admission policy or webhook of the garden's operators */
+  readonly denial: Denial | null;
+  /** the admission webhook that does not answer */
+  readonly webhook: string | null;
   readonly causes: readonly FieldConflict[];
   /** true when another object has the name */
   readonly uidMismatch: boolean;
@@ -110,6 +120,8 @@ export class GardenError extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
     this.sentences = sentences;
     this.fields = fields;
+    this.denial = details.denial ?? null;
+    this.webhook = details.webhook ?? null;
     this.causes = causes;
     this.uidMismatch = details.uidMismatch ?? false;
     this.continueToken = details.continueToken ?? null;

@@ -1,5 +1,6 @@
 import { cutText } from '@corral/contracts';
 import { isObject, type JsonObject } from '@corral/wire';
+import { denialOf } from './admission.js';
 import type { FieldConflict, FieldProblem } from './garden-error.js';
 import { objectIn, objectsIn, textIn, wholeIn } from './json.js';
 
@@ -59,6 +60,8 @@ const charsMax = 500;
 
 /** The messages of a Status, without the prefix that names the object, which the caller knows. */
 export function sentencesOf(status: Status): string[] {
+  const denial = denialOf(status.message);
+  if (denial !== null) return splitWords(denial.words).map(bounded);
   const named = status.causes.filter(({ message }) => message !== '');
   if (named.length === 0) return splitWords(status.message).map(bounded);
   return named.slice(0, sentencesMax).map(({ field, message }) => bounded(field ? `${field}: ${message}` : message));
@@ -67,8 +70,11 @@ export function sentencesOf(status: Status): string[] {
 /** The invalid fields: from the causes of a 422, or from the text of a 403, where validators send no causes. */
 export function fieldsOf({ causes, message }: Status): FieldProblem[] {
   if (isRefusedPatch(message)) return fieldOfRefusedPatch(message);
+  const denial = denialOf(message);
   const named = causes.filter(({ field }) => field !== '');
-  const problems = causes.length > 0 ? named : splitWords(message).flatMap(fieldProblemIn);
+  // The cause of a policy repeats its message, and names no field.
+  const problems =
+    causes.length > 0 && denial === null ? named : splitWords(denial?.words ?? message).flatMap(fieldProblemIn);
   return problems.slice(0, sentencesMax).map(({ field, message: words }) => ({
     field: bounded(field),
     message: bounded(words),
@@ -99,7 +105,6 @@ export function conflictsOf({ causes }: Status): FieldConflict[] {
 function splitWords(message: string): string[] {
   const words = message
     .replace(/^[\w.]+ "[^"]*" is (forbidden|invalid): /, '')
-    .replace(/^admission webhook "[^"]*" denied the request: /, '')
     .replace(/^\[(.*)\]$/s, '$1')
     .trim();
   return words === '' ? [] : words.split(/, (?=(?:spec|metadata)[.[][^\s:]*: )/).slice(0, sentencesMax);

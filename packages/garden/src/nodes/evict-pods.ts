@@ -86,7 +86,7 @@ async function isThereAfterEviction(
     return true;
   } catch (error) {
     if (isGardenError(error, 'not_found') || (isGardenError(error, 'conflict') && error.uidMismatch)) return false;
-    if (isGardenError(error, 'throttled', 'conflict', 'refused')) return true;
+    if (isGardenError(error, 'throttled', 'conflict', 'refused', 'webhook_unavailable')) return true;
     if (isGardenError(error, 'uncertain') && error.status !== null) return true;
     throw error;
   }

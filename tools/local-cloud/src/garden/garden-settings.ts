@@ -3,6 +3,23 @@ import { defaultSpeed, type GardenSpeed } from './gardenlet/flow-plan.js';
 /** Optional fields of the provider extension, supported only by some builds: for networks, nodes and images. */
 export type ExtensionField = 'existingNetwork' | 'publicIP' | 'imageOptions';
 
+/** What an operator of the garden has put in the way of writes. */
+export interface AdmissionRule {
+  readonly name: string;
+  /** A ValidatingAdmissionPolicy, a webhook that refuses, or one that does not answer (`failurePolicy: Fail`). */
+  readonly kind: 'policy' | 'webhook' | 'dead webhook';
+  /** Default: all. */
+  readonly namespace?: string;
+  /** Plural. Default `shoots`. */
+  readonly resource?: string;
+  /** Default: `CREATE` and `UPDATE`. */
+  readonly operations?: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
+  /** A regular expression on the JSON of the specification. Default: all. */
+  readonly when?: string;
+  /** For people. */
+  readonly message?: string;
+}
+
 /** Settings that can change at run time. */
 export interface GardenSettings extends GardenSpeed {
   /** Interval of bookmarks in watches that request them, in milliseconds. */
@@ -19,6 +36,8 @@ export interface GardenSettings extends GardenSpeed {
   readonly secretsMax: number | null;
   /** Fields that this version of the garden does not have, for example `spec.maintenance.confineSpecUpdateRollout`. */
   readonly undeclaredFields: readonly string[];
+  /** Policies and webhooks that operators have installed. */
+  readonly admission: readonly AdmissionRule[];
   /** Additional fields that this build of the provider extension supports. */
   readonly extensionFields: readonly ExtensionField[];
   /** Where the Project stores the certificate authority of a Shoot. */
@@ -33,6 +52,7 @@ const defaultSettings: GardenSettings = {
   shootsMax: null,
   secretsMax: null,
   undeclaredFields: [],
+  admission: [],
   extensionFields: [],
   authorityIn: 'configmap',
 };

@@ -65,7 +65,7 @@ function reasonOf(error: unknown, failure: Failure, failures: number): Reason | 
     case 'platform':
       return failure.code === 'platform_quota_exceeded' ? quotaExceeded : fault;
     case 'retry':
-      return reasonOfRetry(error, failures);
+      return failure.told === undefined ? reasonOfRetry(error, failures) : [failure.told.reason, failure.told.message];
   }
 }
 

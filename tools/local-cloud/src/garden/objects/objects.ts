@@ -4,6 +4,7 @@ import type { GardenSettings } from '../garden-settings.js';
 import { type AdmissionContext, apiVersionOf, type Kind } from '../kinds/kind.js';
 import { isFields, type KubeObject, mergePatch, withoutNulls } from '../kube/object.js';
 import { alreadyExists, badRequest, forbidden, invalidObject, notFound, StatusError } from '../kube/status-error.js';
+import { judgeByRules } from './admission-rules.js';
 import { objectOf } from './held.js';
 import { keepServerFields, nameNew, validateMeta } from './metadata.js';
 import type { ObjectStore } from './object-store.js';
@@ -19,7 +20,10 @@ export interface Written {
 export interface ObjectsDeps {
   readonly store: ObjectStore;
   readonly clock: Clock;
-  readonly settings: () => Pick<GardenSettings, 'shootsMax' | 'secretsMax' | 'undeclaredFields' | 'extensionFields'>;
+  readonly settings: () => Pick<
+    GardenSettings,
+    'shootsMax' | 'secretsMax' | 'undeclaredFields' | 'admission' | 'extensionFields'
+  >;
 }
 
 /**
@@ -80,6 +84,7 @@ export class Objects {
     const object = this.get(kind, namespace, name);
     checkPreconditions(kind, object, preconditions);
     kind.judgeDeletion?.(object);
+    judgeByRules(this.deps.settings().admission, kind, object, 'DELETE');
     const waits = (object.metadata.finalizers ?? []).length > 0;
     if (waits && object.metadata.deletionTimestamp !== undefined) return object;
     if (!waits) {
@@ -137,6 +142,7 @@ export class Objects {
     const errors = [...validateMeta(kind, object, old), ...(kind.validate?.(object, old, context) ?? [])];
     if (errors.length > 0) throw invalidObject(kind, name, errors);
     kind.judge?.(object, old, context);
+    judgeByRules(this.deps.settings().admission, kind, object, old === null ? 'CREATE' : 'UPDATE');
     if (old === null) this.#checkQuota(kind, namespace, name);
     if (old === null && this.deps.store.get(kind.plural, namespace, name) !== null) throw alreadyExists(kind, name);
     if (old !== null && isSame(object, old)) return { object: old, created: false };
