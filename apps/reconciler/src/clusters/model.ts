@@ -124,6 +124,8 @@ export interface Verdict {
   readonly observed: ObservedCluster | null;
   readonly observedGeneration: number;
   readonly operation: OperationVerdict;
+  /** What keeps the open operation, as `Reconciled` tells it. */
+  readonly waiting: OperationWaiting | null;
   /** Milliseconds, or null when no pass is needed before the next event. */
   readonly nextPassMs: number | null;
 }

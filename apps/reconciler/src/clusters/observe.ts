@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FieldManager, isAppliedBy, type Shoot, type ShootCondition, type ShootStatus } from '@corral/garden';
 import semver from 'semver';
-import { type ProviderProblem, problemOf } from './judge/provider-problems.js';
+import { type ProviderProblem, problemOf, remainingIn, workersIn } from './judge/provider-problems.js';
 import type { Desired, Observed } from './model.js';
 import {
   clusterIdLabel,
@@ -21,6 +21,8 @@ export interface ShootFacts {
   readonly uid: string;
   readonly generation: number;
   readonly isDeleting: boolean;
+  /** Of others than the garden. They keep a Shoot whose deletion is complete. */
+  readonly foreignFinalizers: readonly string[];
   /** Generation and hash of our last apply, from annotations. Null when they are missing. */
   readonly applied: { readonly generation: number; readonly hash: string } | null;
   /** Labels and annotations of Corral, with their current values. */
@@ -96,6 +98,9 @@ export interface GardenCondition {
   readonly reason: string;
 }
 
+/** `gardener`, `gardener.cloud/reference-protection`, … */
+const gardenFinalizer = /^gardener$|(^|\.)gardener\.cloud(\/|$)/;
+
 export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts {
   const workers = listIn(objectIn(spec, 'provider'), 'workers').map(workerFacts);
   const { lastOperation } = status;
@@ -103,6 +108,7 @@ export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts
     uid: metadata.uid,
     generation: metadata.generation,
     isDeleting: metadata.deletionTimestamp !== null,
+    foreignFinalizers: metadata.finalizers.filter((name) => !gardenFinalizer.test(name)),
     applied: appliedFacts(metadata),
     corralMetadata: corralMetadataIn(metadata),
     isAppliedByUs: isAppliedBy(managers),
@@ -210,7 +216,8 @@ function problemsOf(generation: number, status: ShootStatus, workers: readonly W
   const cycleBegan = dateOf(status.retryCycleStartTime) ?? new Date(0);
   const problems = status.lastErrors.map(({ codes, description, lastUpdateTime }) => ({
     ...problemOf(codes, description),
-    workers: workers.map(({ name }) => name).filter((name) => description.includes(`-${name}-`)),
+    workers: workersIn(description, workers),
+    remaining: remainingIn(codes, description),
     isCurrent: status.observedGeneration >= generation && (dateOf(lastUpdateTime) ?? cycleBegan) >= cycleBegan,
   }));
   return problems.sort((one, other) => Number(one.code === 'internal_error') - Number(other.code === 'internal_error'));

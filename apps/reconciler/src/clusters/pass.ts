@@ -242,7 +242,7 @@ async function finish(
   const { records } = deps;
   await doubtToken(records, lease, state, verdict);
   const completed = await withAuthority(deps, state, await withSupport(deps, verdict, signal), signal);
-  const released = await records.recordPass(lease, { ...recordOf(state, completed), failures: 0, waiting: null });
+  const released = await records.recordPass(lease, { ...recordOf(state, completed), failures: 0 });
   return endOf(released, { kind: 'finished', inMs: verdict.nextPassMs });
 }
 
@@ -340,7 +340,7 @@ async function endFailed(
   const waiting = waitingOf(error, failure, wanted, now);
   const judged = judgeFailure(wanted, seen, failure, now) ?? unchangedVerdict(wanted, inMs);
   const verdict = { ...withWaiting(judged, waiting, wanted, now), nextPassMs: inMs };
-  const released = await deps.records.recordPass(lease, { ...recordOf(state, verdict), failures, waiting });
+  const released = await deps.records.recordPass(lease, { ...recordOf(state, verdict), failures });
   return endOf(released, { kind: 'failed', failure: failure.kind, inMs, error });
 }
 

@@ -5,7 +5,7 @@ import {
   succeedOperationsOf,
   verdictAssignments,
 } from '@corral/cluster-data';
-import type { ClusterId, ConnectionId, OperationId, OperationWaiting } from '@corral/contracts';
+import type { ClusterId, ConnectionId, OperationId } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { countAfterChange } from '../garden/count-nodes.js';
 import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
@@ -27,8 +27,6 @@ export interface PassRecord {
   readonly observedVersion: string | null;
   /** Number of consecutive failed passes. */
   readonly failures: number;
-  /** Why the last pass failed, if that is reported. */
-  readonly waiting: OperationWaiting | null;
 }
 
 /** Of the statement that records a pass. */
@@ -164,8 +162,8 @@ export const recordStore = (pool: Pool) => {
      * pass has seen.
      */
     async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
-      const { verdict, generation, operationId, observedHash, observedVersion, failures, waiting, learned } = record;
-      const { operation } = verdict;
+      const { verdict, generation, operationId, observedHash, observedVersion, failures, learned } = record;
+      const { operation, waiting } = verdict;
       const { rows } = await pool.query<{ again: boolean }>(
         `WITH leased AS (
            SELECT id, due_at IS DISTINCT FROM lease_until AS is_due,

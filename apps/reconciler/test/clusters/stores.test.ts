@@ -275,9 +275,9 @@ describe('the record of a pass', () => {
   it('contains why an operation makes no progress, until it does', async () => {
     const cluster = await declare();
     const waiting = { reason: 'GardenUnavailable', message: 'Away.', since: '2026-11-22T00:00:00.000Z' };
-    const says = { operation: { to: 'stay' }, nextPassMs: 0 } as const;
+    const says = { operation: { to: 'stay' }, waiting, nextPassMs: 0 } as const;
 
-    await records.recordPass(await take(cluster), aRecord(cluster, { says, waiting, failures: 1 }));
+    await records.recordPass(await take(cluster), aRecord(cluster, { says, failures: 1 }));
     expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'queued', progress: 0, error: {}, waiting });
     expect(await at.row(cluster.id)).toMatchObject({ waiting, failures: 1 });
     await records.recordPass(await take(cluster), aRecord(cluster));

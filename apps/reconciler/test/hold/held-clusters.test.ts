@@ -48,6 +48,7 @@ describe('a pass during a hold', () => {
     expect(await findingOf(world)).toBe('to_be_created');
     const { conditions } = await at.row(world.cluster.id);
     expect(conditions).toContainEqual(expect.objectContaining({ type: 'Reconciled', reason: 'Held' }));
+    expect((await at.operation(world.cluster.operationId)).waiting).toMatchObject({ reason: 'Held' });
   });
 
   it('creates it when the hold has ended', async () => {

@@ -13,6 +13,7 @@ export const aVerdict: Verdict = {
   observed: null,
   observedGeneration: 0,
   operation: { to: 'running', progress: 10 },
+  waiting: null,
   nextPassMs: HOUR_MS,
 };
 
@@ -29,7 +30,6 @@ export const aRecord = (
     observedHash: 'h1',
     observedVersion: '1',
     failures: 0,
-    waiting: null,
     ...rest,
   };
 };

@@ -93,6 +93,24 @@ const clusterWaits = {
   KeptAfterRestore: 'The declaration was restored from a backup and differs from the cluster. Declare what you want.',
 } as const;
 
+/** What keeps the garden from finishing, as the condition `Reconciled` says it. Operations wait for it, too. */
+const clusterBlocks = {
+  ProviderTokenRejected: 'The provider does not accept the token. Replace it.',
+  ProviderTokenReadOnly: 'The token is read-only. Replace it with one with read and write access.',
+  ProviderPermissionDenied: 'The token lacks permissions. Replace it with one with read and write access.',
+  ProviderQuotaExceeded: 'A limit of the cloud project is reached. Raise it, or make node pools smaller.',
+  ProviderRateLimited: 'The cloud project got too many requests. The garden tries again.',
+  ProviderOutOfStock: 'The provider has no capacity for a machine type in the region. Choose another one, or wait.',
+  ProviderResourcesBlock: 'Resources in the cloud project block the change. Remove what is in the way.',
+  CleanupBlocked: 'What the message names cannot be deleted, or keeps the cluster. Remove its finalizers or webhooks.',
+  WebhookBlocks: 'An admission webhook in the cluster blocks the system. Fix or remove it.',
+  ConfigurationProblem: 'The cluster cannot be created or changed as declared. Change the specification.',
+  DeletedExternally: 'The cluster is being deleted, but not by this service.',
+  ControlPlaneMigrating: 'The control plane is being migrated. Changes wait.',
+  ConnectionNotReady: 'The change waits until the provider accepts the connection.',
+  Drifted: 'Others changed declared fields in the garden.',
+} as const;
+
 /** Reasons of the conditions that this service sets. Others are the garden’s. */
 export const conditionReasonMeanings = {
   Accepted: 'The specification is accepted.',
@@ -105,16 +123,7 @@ export const conditionReasonMeanings = {
   Verified: 'The provider accepts the token.',
   Unverified: 'The provider has not confirmed the token yet.',
   TokenRollingOut: 'The cluster is about to switch to a new token.',
-  ProviderTokenRejected: 'The provider does not accept the token. Replace it.',
-  ProviderTokenReadOnly: 'The token is read-only. Replace it with one with read and write access.',
-  ProviderPermissionDenied: 'The token lacks permissions. Replace it with one with read and write access.',
-  ProviderQuotaExceeded: 'A limit of the cloud project is reached. Raise it, or make node pools smaller.',
-  ProviderRateLimited: 'The cloud project got too many requests. The garden tries again.',
-  ProviderOutOfStock: 'The provider has no capacity for a machine type in the region. Choose another one, or wait.',
-  ProviderResourcesBlock: 'Resources in the cloud project block the change. Remove what is in the way.',
-  CleanupBlocked: 'Objects in the cluster cannot be deleted. Remove their finalizers or webhooks.',
-  WebhookBlocks: 'An admission webhook in the cluster blocks the system. Fix or remove it.',
-  ConfigurationProblem: 'The cluster cannot be created or changed as declared. Change the specification.',
+  ...clusterBlocks,
   NotStarted: 'The cluster is a draft, or waits for its start.',
   AwaitingNodePools: 'A draft. Add a managed node pool with a maximum above zero to start it.',
   Queued: 'The change was accepted, and waits for its turn.',
@@ -125,11 +134,7 @@ export const conditionReasonMeanings = {
   Hibernated: 'Not checked while the cluster is hibernated.',
   Resuming: 'The cluster is being started again.',
   Deleting: 'The cluster is being deleted.',
-  DeletedExternally: 'The cluster is being deleted, but not by this service.',
-  ControlPlaneMigrating: 'The control plane is being migrated. Changes wait.',
-  ConnectionNotReady: 'The change waits until the provider accepts the connection.',
   Reconciled: 'The cluster matches its specification.',
-  Drifted: 'Others changed declared fields in the garden.',
   ChangedByOthers:
     'Others changed the fields that the message names. Declare the specification again to set them back.',
   NoCluster: 'There is no cluster to check.',
@@ -166,7 +171,10 @@ const serverWaits = {
 } as const;
 export type ServerWaitReason = keyof typeof serverWaits;
 
-export const waitReasonMeanings: Readonly<Record<ClusterWaitReason | ServerWaitReason, string>> = {
+export const waitReasonMeanings: Readonly<
+  Record<keyof typeof clusterBlocks | ClusterWaitReason | ServerWaitReason, string>
+> = {
+  ...clusterBlocks,
   ...clusterWaits,
   ...serverWaits,
 };

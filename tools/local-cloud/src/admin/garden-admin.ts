@@ -99,6 +99,11 @@ export function createGardenAdmin(garden: Garden) {
       for (const condition of conditions) putCondition(next.status, condition);
       return objectOf(store.put('shoots', next));
     },
+    /** Removes all finalizers. A Shoot that waits for them only is gone then. */
+    removeFinalizers(namespace: string, name: string): void {
+      const body = { metadata: { finalizers: null } };
+      objects.patch(shoots, namespace, name, { type: 'merge', body }, write('somebody-else'));
+    },
     /** Removes `managedFields`, as a restore from a backup that does not contain them does. */
     forgetManagers(namespace: string, name: string): KubeObject {
       const { metadata, ...shoot } = getShoot(namespace, name);

@@ -129,6 +129,21 @@ describe('a failing flow', () => {
   });
 });
 
+describe('a deleted Shoot with a finalizer of somebody else', () => {
+  it('stays, with its deletion complete, until that is gone', async () => {
+    const annotations = { 'confirmation.gardener.cloud/deletion': 'true' };
+    await garden.createReady({ name: 'kept', annotations });
+    await garden.patch('kept', { metadata: { finalizers: ['gardener', 'example.org/keep'] } });
+
+    await garden.call('DELETE', `${SHOOTS}/kept`);
+    const kept = await garden.waitForShoot('kept', 'deleted', hasState('Succeeded', 'Delete'));
+    garden.cloud.admin.garden.removeFinalizers(NAMESPACE, 'kept');
+
+    expect(kept.metadata.finalizers).toEqual(['example.org/keep']);
+    expect((await garden.call('GET', `${SHOOTS}/kept`)).status).toBe(404);
+  });
+});
+
 describe('a stuck flow', () => {
   it('stays Processing until the fault is cleared', async () => {
     fail('halted', { stuck: true });

@@ -156,7 +156,7 @@ describe('NodesReady', () => {
     expect(one('NodesReady', steady, present(shoot))).toMatchObject({
       status: 'False',
       reason: 'ProviderOutOfStock',
-      message: 'The provider has no capacity left for a machine type in this region. Concerned: node pool general.',
+      message: 'The provider has no capacity left for a machine type in hel1. Concerned: node pool general (cpx31).',
     });
   });
 

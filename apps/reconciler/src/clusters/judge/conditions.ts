@@ -102,8 +102,8 @@ export function nodesReady(desired: Desired, facts: ShootFacts): ConditionDraft 
     ({ code }) => code === 'provider_capacity' || code === 'provider_quota_exceeded',
   );
   if (shortage !== undefined) {
-    const { code, reason, workers } = shortage;
-    return ownCondition(type, 'False', reason, sentenceFor(code, desired, workers));
+    const { code, reason } = shortage;
+    return ownCondition(type, 'False', reason, sentenceFor(code, desired, shortage));
   }
   if (isAsleep(facts)) return { type, ...asleep };
   const { status, reason } = conditionOf(facts, 'EveryNodeReady');

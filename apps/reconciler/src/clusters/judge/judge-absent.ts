@@ -6,6 +6,7 @@ import { type ConditionDraft, connectionReady, noCluster, ownCondition, specAcce
 import { nextPassMsFor, progressOf } from './progress.js';
 import { sentenceFor } from './provider-problems.js';
 import { notReconciled } from './reconciled.js';
+import { waitIn } from './waiting.js';
 
 /** A foreign Shoot has the name. Only operators can find out why. */
 export function judgeForeign(desired: Desired, now: Date): Verdict {
@@ -28,8 +29,7 @@ export function judgeAbsent(desired: Desired, now: Date): Verdict {
     ? notReconciled('ConnectionNotReady', 'The cluster is waiting until the provider confirms the connection.')
     : notReconciled('Pending', 'The cluster is about to be created.');
   return {
-    ...verdict(desired, 'Pending', [why], now),
-    operation: running(desired),
+    ...open(desired, verdict(desired, 'Pending', [why], now), now),
     nextPassMs: nextPassMsFor(desired),
   };
 }
@@ -53,8 +53,7 @@ export function judgeLeaving(desired: Desired, now: Date): Verdict {
   ];
   const certainAt = absenceIsCertainAt(desired) ?? new Date(now.getTime() + lateCreationMs);
   return {
-    ...verdict(desired, 'Deleting', drafts, now),
-    operation: running(desired),
+    ...open(desired, verdict(desired, 'Deleting', drafts, now), now),
     nextPassMs: Math.max(0, certainAt.getTime() - now.getTime()),
   };
 }
@@ -75,6 +74,7 @@ function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly Conditi
     observed: null,
     observedGeneration: desired.known.observedGeneration,
     operation: { to: 'stay' },
+    waiting: null,
     nextPassMs: null,
   };
 }
@@ -83,8 +83,11 @@ function failing(reason: ConditionReason, code: ClusterErrorCode, desired: Desir
   return notReconciled(reason, sentenceFor(code, desired));
 }
 
-function running({ operation }: Desired): OperationVerdict {
-  return operation === null ? { to: 'stay' } : { to: 'running', progress: progressOf(operation, null) };
+/** With its operation, which goes on. */
+function open(desired: Desired, verdict: Verdict, now: Date): Verdict {
+  if (desired.operation === null) return verdict;
+  const operation: OperationVerdict = { to: 'running', progress: progressOf(desired.operation, null) };
+  return { ...verdict, operation, waiting: waitIn(verdict.conditions, operation, desired, now) };
 }
 
 function failed(desired: Desired, code: ClusterErrorCode): OperationVerdict {

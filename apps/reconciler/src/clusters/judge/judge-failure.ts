@@ -27,6 +27,7 @@ export function judgeFailure(desired: Desired, seen: Observed | null, failure: F
     phase: verdict.phase === 'Pending' ? 'Failed' : verdict.phase,
     conditions,
     operation: desired.operation === null ? { to: 'stay' } : { to: 'failed', ...obstacle.end },
+    waiting: null,
     nextPassMs: null,
   };
 }

@@ -194,6 +194,7 @@ describe('a verdict', () => {
       observedGeneration: 1,
       observed: null,
       operation: { to: 'stay' },
+      waiting: null,
       nextPassMs: 5_000,
     });
   });

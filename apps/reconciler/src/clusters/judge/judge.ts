@@ -23,7 +23,7 @@ import { nextPassMsFor, progressOf } from './progress.js';
 import type { ProviderProblem } from './provider-problems.js';
 import { sentenceFor } from './provider-problems.js';
 import { reconciled } from './reconciled.js';
-import { unchangedVerdict } from './waiting.js';
+import { unchangedVerdict, waitIn } from './waiting.js';
 
 /** Delay after a read that is older than our last write, in milliseconds. */
 const staleLookAgainMs = 5_000;
@@ -91,6 +91,9 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     ...drifted(drift),
   ];
   const conditions = stamped(drafts, known.conditions, now);
+  const operation = operationVerdict(desired, facts, findings, conditions, now);
+  // A raised image or a pool of others delays nothing.
+  const isBlocked = drift.length === 0 || isDrifted;
   return {
     phase,
     conditions,
@@ -98,7 +101,8 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     migrationPhase: migrationOf(facts),
     observed: observedCluster(desired, facts, now),
     observedGeneration,
-    operation: operationVerdict(desired, facts, findings, conditions, now),
+    operation,
+    waiting: isBlocked ? waitIn(conditions, operation, desired, now) : null,
     nextPassMs: nextPassMsOf(desired, facts, findings, retry, now),
   };
 }
@@ -131,7 +135,7 @@ function operationVerdict(
   }
   const problem = facts.problems[0];
   if (findings.hasGivenUp || isUserFaultForLong(problem, facts, now)) {
-    return failedOf(problem?.code ?? 'internal_error', desired, problem?.workers);
+    return failedOf(problem?.code ?? 'internal_error', desired, problem);
   }
   return { to: 'running', progress: progressOf(operation, isRunFor(desired, facts) ? facts : null) };
 }
@@ -162,8 +166,8 @@ function isRunFor(desired: Desired, facts: ShootFacts): boolean {
   );
 }
 
-function failedOf(code: ClusterErrorCode, desired: Desired, workers?: readonly string[]): OperationVerdict {
-  return { to: 'failed', code, message: sentenceFor(code, desired, workers) };
+function failedOf(code: ClusterErrorCode, desired: Desired, problem?: ProviderProblem): OperationVerdict {
+  return { to: 'failed', code, message: sentenceFor(code, desired, problem) };
 }
 
 function nextPassMsOf(

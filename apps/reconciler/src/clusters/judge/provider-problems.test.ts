@@ -1,7 +1,7 @@
 import { type ClusterErrorCode, operationErrorCodes, serverErrorCodes } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aDesired, aPool } from '../../../test/support/a-cluster.js';
-import { problemOf, sentenceFor } from './provider-problems.js';
+import { problemOf, remainingIn, sentenceFor, workersIn } from './provider-problems.js';
 
 describe('a failure with a Gardener error code', () => {
   it.each([
@@ -53,6 +53,42 @@ describe('a failure without a code', () => {
   });
 });
 
+describe('what a failure is about', () => {
+  const workers = [
+    { name: 'p1', machineType: 'cpx31' },
+    { name: 'p2', machineType: 'cpx31' },
+    { name: 'p3', machineType: 'cpx3' },
+  ];
+
+  it.each([
+    ['machine shoot--t--c-p2-hel1-dc2-7d9f4: server type cpx31 is unavailable', ['p2']],
+    ['server type "cpx31" is currently unavailable', ['p1', 'p2']],
+    ['no capacity', []],
+  ])('is the pools that it names, or else those of its machine type: %s', (description, names) => {
+    expect(workersIn(description, workers)).toEqual(names);
+  });
+
+  it.each<[string, readonly string[], string, readonly string[]]>([
+    [
+      'of the cluster, without internals',
+      ['ERR_CLEANUP_CLUSTER_RESOURCES'],
+      '[*v1beta1.CustomResourceDefinition /installs.kyma.org apps/v1, Kind=Deployment web/shop]',
+      ['CustomResourceDefinition installs.kyma.org', 'Deployment web/shop'],
+    ],
+    ['of the garden, which are none of the team', [], '[*v1alpha1.Machine shoot--t--c/m-1]', []],
+    [
+      'no more than five of them',
+      ['ERR_CLEANUP_CLUSTER_RESOURCES'],
+      `[${Array.from({ length: 9 }, (_, n) => `*v1.Namespace /n${n}`).join(' ')}]`,
+      ['n0', 'n1', 'n2', 'n3', 'n4'].map((name) => `Namespace ${name}`),
+    ],
+  ])('is the objects that remain: %s', (_whose, codes, listed, names) => {
+    const description = `task "Cleaning" failed: 1 error occurred: remaining objects are still present: ${listed}`;
+
+    expect(remainingIn(codes, description)).toEqual(names);
+  });
+});
+
 describe('the message for a team', () => {
   const codes = Object.keys(operationErrorCodes).filter((code) => !(code in serverErrorCodes));
 
@@ -65,9 +101,17 @@ describe('the message for a team', () => {
       pools: [aPool(), aPool({ name: 'gpu', workerName: 'p9' }), aPool({ workerName: 'p8' })],
     });
 
-    expect(sentenceFor('provider_capacity', desired, ['p9'])).toMatch(/ Concerned: node pool gpu\.$/);
-    expect(sentenceFor('provider_capacity', desired, ['p1a2b3', 'p9'])).toMatch(
-      / Concerned: node pools general, gpu\.$/,
+    expect(sentenceFor('provider_capacity', desired, { workers: ['p9'] })).toBe(
+      'The provider has no capacity left for a machine type in hel1. Concerned: node pool gpu (cpx31).',
+    );
+    expect(sentenceFor('provider_capacity', desired, { workers: ['p1a2b3', 'p9'] })).toMatch(
+      / Concerned: node pools general \(cpx31\), gpu \(cpx31\)\.$/,
+    );
+  });
+
+  it('names objects that a clean-up has left', () => {
+    expect(sentenceFor('cleanup_blocked', aDesired(), { remaining: ['Namespace web', 'Deployment web/shop'] })).toBe(
+      'Objects in the cluster cannot be deleted. Concerned: Namespace web, Deployment web/shop.',
     );
   });
 });

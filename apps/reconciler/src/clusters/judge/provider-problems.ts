@@ -10,11 +10,14 @@ export interface ProviderProblem {
   readonly needsUser: boolean;
   /** Affected worker pools, by their names in the garden. */
   readonly workers: readonly string[];
+  /** Objects in the cluster that a clean-up could not delete, with their kinds. */
+  readonly remaining: readonly string[];
   /** Happened since the last change of the Shoot or the start of the retry cycle. Otherwise left over from before. */
   readonly isCurrent: boolean;
 }
 
-type Problem = Omit<ProviderProblem, 'workers' | 'isCurrent'>;
+type Problem = Omit<ProviderProblem, 'workers' | 'remaining' | 'isCurrent'>;
+type Concerned = Partial<Pick<ProviderProblem, 'workers' | 'remaining'>>;
 
 /**
  * Classifies a failure by the garden's error code, or else by a known text of the provider. Most failures on this provider
@@ -77,14 +80,40 @@ const problemsByText: readonly (readonly [RegExp, Problem])[] = [
   [/networks_overlap|no_subnet_available|ip_not_available|uniqueness_error|is still in use|\bprotected\b/i, blocked],
 ];
 
+/** The workers that a failure is about, as far as it names them, by their names or machine types. */
+export function workersIn(
+  description: string,
+  workers: readonly { readonly name: string; readonly machineType: string }[],
+): string[] {
+  const words = new Set(description.split(/[^\w.-]+/));
+  const named = workers.filter(({ name }) => description.includes(`-${name}-`));
+  const found = named.length > 0 ? named : workers.filter(({ machineType }) => words.has(machineType));
+  return found.map(({ name }) => name);
+}
+
+const remainingMax = 5;
+
 /**
- * The message that a team reads about a failure, with the team's names for things. Hints come with the error code.
- *
- * @param workers names in the garden of the affected pools
+ * The objects in `remaining objects are still present: [*v1.Namespace /a apps/v1, Kind=Deployment a/b]`: of the team's own cluster,
+ * if the failure has the code of a clean-up (gardener: pkg/utils/kubernetes/client/cleaner.go).
  */
-export function sentenceFor(code: ClusterErrorCode, desired: Desired, workers: readonly string[] = []): string {
-  const pools = desired.pools.filter(({ workerName }) => workers.includes(workerName)).map(({ name }) => name);
-  return `${sentences[code](desired)}${pools.length === 0 ? '' : ` Concerned: ${poolsText(pools)}.`}`;
+export function remainingIn(codes: readonly string[], description: string): string[] {
+  if (!codes.includes('ERR_CLEANUP_CLUSTER_RESOURCES')) return [];
+  const [, listed = ''] = /remaining objects are still present: \[([^\]]*)\]/.exec(description) ?? [];
+  const found = listed.matchAll(/(?:\*\w+\.|Kind=)([A-Z]\w*) \/?([\w./:-]+)/g);
+  return [...found].slice(0, remainingMax).map(([, kind, name]) => `${kind} ${name}`);
+}
+
+/** The message that a team reads about a failure, with the team's names for things. Hints come with the error code. */
+export function sentenceFor(
+  code: ClusterErrorCode,
+  desired: Desired,
+  { workers = [], remaining = [] }: Concerned = {},
+): string {
+  const pools = desired.pools.filter(({ workerName }) => workers.includes(workerName));
+  const named = pools.map(({ name, machineType }) => `${name} (${machineType})`);
+  const concerned = [...(named.length === 0 ? [] : [poolsText(named)]), ...remaining].join(', ');
+  return `${sentences[code](desired)}${concerned === '' ? '' : ` Concerned: ${concerned}.`}`;
 }
 
 export function poolsText(names: readonly string[]): string {
@@ -98,7 +127,7 @@ const sentences: Record<ClusterErrorCode, (desired: Desired) => string> = {
     `The token of connection ${connection.ref} ${connection.isReadOnly ? 'is read-only' : 'lacks permissions'} at the provider.`,
   provider_quota_exceeded: () => 'A limit of the cloud project has been reached.',
   provider_rate_limited: () => 'The provider has received too many requests for this cloud project.',
-  provider_capacity: () => 'The provider has no capacity left for a machine type in this region.',
+  provider_capacity: ({ spec }) => `The provider has no capacity left for a machine type in ${spec.region}.`,
   provider_dependency: () => 'Resources in the cloud project block the change, or are still in use.',
   cleanup_blocked: () => 'Objects in the cluster cannot be deleted.',
   webhook_blocks: () => 'An admission webhook in the cluster blocks the system.',

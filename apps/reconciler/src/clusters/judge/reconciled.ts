@@ -1,6 +1,6 @@
 import type { ClusterPhase, ConditionReason } from '@corral/contracts';
 import { isApplied } from '../decide/shoot-runs.js';
-import { driftSentence } from '../drift/drift.js';
+import { driftSentence, shownName } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { ShootFacts } from '../observe.js';
 import { type ConditionDraft, ownCondition } from './conditions.js';
@@ -16,9 +16,12 @@ export function reconciled(
   findings: ShootFindings,
 ): ConditionDraft {
   const problem = facts.problems[0];
-  if (problem?.isCurrent) return notReconciled(problem.reason, sentenceFor(problem.code, desired, problem.workers));
-  if (problem !== undefined)
-    return notReconciled('Retrying', 'The last attempt failed. Another attempt is in progress.');
+  const sentence = problem && sentenceFor(problem.code, desired, problem);
+  if (problem?.isCurrent) return notReconciled(problem.reason, sentence ?? '');
+  if (problem !== undefined) {
+    return notReconciled('Retrying', `The last attempt failed. ${sentence} Another attempt is in progress.`);
+  }
+  if (isKeptByOthers(facts)) return notReconciled('CleanupBlocked', keptByOthers(facts));
   if (findings.hasGivenUp) {
     return notReconciled('PlatformFault', sentenceFor('internal_error', desired));
   }
@@ -40,6 +43,13 @@ export function reconciled(
   }
   return notReconciled(reasons[phase] ?? 'Updating', 'The cluster is being changed to match its specification.');
 }
+
+/** The garden has deleted everything but the Shoot itself. */
+const isKeptByOthers = ({ isDeleting, lastOperation, foreignFinalizers }: ShootFacts): boolean =>
+  isDeleting && lastOperation?.type === 'Delete' && lastOperation.state === 'Succeeded' && foreignFinalizers.length > 0;
+
+const keptByOthers = ({ foreignFinalizers: names }: ShootFacts): string =>
+  `The cluster is gone, but finalizers of others keep its entry in the garden: ${names.map(shownName).join(', ')}. Whoever set them has to remove them.`;
 
 export const notReconciled = (reason: ConditionReason, message: string): ConditionDraft =>
   ownCondition('Reconciled', 'False', reason, message);

@@ -1,4 +1,4 @@
-import type { ClusterWaitReason, Condition, OperationWaiting } from '@corral/contracts';
+import type { ClusterWaitReason, Condition, ConditionReason, OperationWaiting } from '@corral/contracts';
 import { gardenReportOf } from '../../garden/gate.js';
 import { heldWait } from '../../hold/held-wait.js';
 import type { Failure } from '../classify.js';
@@ -93,11 +93,49 @@ export const keptWait = waitFor([
   'The cluster differs from its declaration, which was restored from a backup, and stays as it is. Change the declaration to continue.',
 ]);
 
-/** The verdict on a cluster without a new observation: the previous verdict stays. */
+/** Reasons of `Reconciled` that only say what is being done. */
+const underWay: readonly string[] = [
+  'Queued',
+  'Pending',
+  'Creating',
+  'Updating',
+  'Hibernating',
+  'Resuming',
+  'Deleting',
+] satisfies ConditionReason[];
+
+/** What an operation that goes on waits for, and since when: as the condition `Reconciled` tells it. */
+export function waitIn(
+  conditions: readonly Condition[],
+  { to }: Verdict['operation'],
+  { operation, known }: Pick<Desired, 'operation' | 'known'>,
+  now: Date,
+): OperationWaiting | null {
+  const said = conditions.find(({ type }) => type === 'Reconciled');
+  if (operation === null || to === 'succeeded' || to === 'failed') return null;
+  if (said === undefined || said.status === 'True' || underWay.includes(said.reason)) return null;
+  const { reason, message } = said;
+  return { reason, message, since: known.waiting?.reason === reason ? known.waiting.since : now.toISOString() };
+}
+
+/**
+ * The verdict on a cluster without a new observation: the previous verdict stays. Whether the garden answers is known anew with
+ * each pass.
+ */
 export function unchangedVerdict({ known }: Desired, nextPassMs: number | null): Verdict {
   const { phase, conditions, seedName, migrationPhase, observed, observedGeneration } = known;
-  const operation = { to: 'stay' } as const;
-  return { phase, conditions, seedName, migrationPhase, observed, observedGeneration, operation, nextPassMs };
+  const isOver = causedByGarden.some((reason) => reason === known.waiting?.reason);
+  return {
+    phase,
+    conditions,
+    seedName,
+    migrationPhase,
+    observed,
+    observedGeneration,
+    operation: { to: 'stay' },
+    waiting: isOver ? null : known.waiting,
+    nextPassMs,
+  };
 }
 
 /**
@@ -115,5 +153,5 @@ export function withWaiting(verdict: Verdict, waiting: OperationWaiting | null, 
     said === undefined
       ? [...verdict.conditions, condition]
       : verdict.conditions.map((each) => (each.type === 'Reconciled' ? condition : each));
-  return { ...verdict, conditions };
+  return { ...verdict, conditions, waiting };
 }

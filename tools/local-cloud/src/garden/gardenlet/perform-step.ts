@@ -13,6 +13,8 @@ import { firstProviderTask, isFinal, tasksOf, usualFaultyTask } from './flow-pla
 import { checked, nodeTroubleOf, progressing } from './health.js';
 import type { Flow, FlowFault, Machine, Simulation } from './simulation.js';
 
+const OWN_FINALIZER = 'gardener';
+
 /** Input of a step apart from the Shoot. */
 export interface World {
   readonly nowMs: number;
@@ -53,7 +55,7 @@ export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationT
     ...shoot,
     metadata: {
       ...metadata,
-      finalizers: [...new Set([...(metadata.finalizers ?? []), 'gardener'])],
+      finalizers: [...new Set([...(metadata.finalizers ?? []), OWN_FINALIZER])],
     },
     status: {
       ...status,
@@ -162,7 +164,7 @@ function failFlow(
 function finishFlow(shoot: Shoot, simulation: Simulation, flow: Flow, { nowMs }: World): Outcome {
   const at = timestamp(nowMs);
   const { flow: _, ...rest } = simulation;
-  if (flow.type === 'Delete') return { kind: 'gone' };
+  if (flow.type === 'Delete') return deleted(shoot, rest, at);
   const { lastErrors: _errors, retryCycleStartTime: _start, ...status } = shoot.status;
   const lastOperation = operation(flow.type, 'Succeeded', 100, texts[flow.type].done, at);
   if (flow.type === 'Migrate') {
@@ -180,6 +182,16 @@ function finishFlow(shoot: Shoot, simulation: Simulation, flow: Flow, { nowMs }:
   const before = hibernated ? [] : (simulation.reconciled?.machines ?? []);
   const machines = hibernated ? [] : machinesFor(status.technicalID, flow.spec, before, at);
   return changed(next, { ...rest, careDue: true, reconciled: { spec: flow.spec, machines } });
+}
+
+/** The gardenlet takes away its own finalizer only. */
+function deleted(shoot: Shoot, simulation: Simulation, at: string): Outcome {
+  const foreign = (shoot.metadata.finalizers ?? []).filter((name) => name !== OWN_FINALIZER);
+  if (foreign.length === 0) return { kind: 'gone' };
+  const { lastErrors: _errors, retryCycleStartTime: _start, ...status } = shoot.status;
+  const lastOperation = operation('Delete', 'Succeeded', 100, texts.Delete.done, at);
+  const metadata = { ...shoot.metadata, finalizers: foreign };
+  return changed({ ...shoot, metadata, status: { ...status, lastOperation } }, simulation);
 }
 
 /** Checks the Shoot's health, which depends only on its nodes. */
