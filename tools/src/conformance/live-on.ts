@@ -5,9 +5,10 @@ import { setTimeout } from 'node:timers/promises';
 import { isAppliedBy, type Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { type ClusterRig, clusterSpec, startClusterRig } from '../bench/clusters/cluster-rig.js';
+import { expiredImage, machineWith, OBSTACLE, POLICY_MESSAGE, raisedImage } from './obstacles.js';
 import { playGardener } from './play-gardener.js';
 import { editPools, poolsOf, shootPath } from './probe.js';
-import { must } from './rest.js';
+import { mergeType, must } from './rest.js';
 import { connect, kubeconfigOf, type Target } from './target.js';
 
 interface Living {
@@ -34,8 +35,10 @@ const patient = { timeoutMs: 120_000 };
 /** A change so soon after a declaration counts as before it: the tolerance of the reconciler, and a second of the garden clock. */
 const CLOCK_DOUBT_MS = 4_000;
 
-const declare = async ({ rig }: Living, maximum: number): Promise<void> => {
-  await rig.call('PUT', `/clusters/${NAME}/`, { spec: clusterSpec(maximum) });
+const declare = async ({ rig }: Living, maximum: number, image: object = {}): Promise<void> => {
+  const spec = clusterSpec(maximum);
+  const nodePools = spec.nodePools.map((pool) => ({ ...pool, image }));
+  await rig.call('PUT', `/clusters/${NAME}/`, { spec: { ...spec, nodePools } });
 };
 
 /** The newest operation, once it has ended. */
@@ -43,7 +46,7 @@ const ended = ({ rig }: Living): Promise<string> =>
   waitFor(
     'the operation to end',
     async () => {
-      const { rows } = await rig.pool.query<{ state: string; error: { code?: string } }>(
+      const { rows } = await rig.pool.query<{ state: string; error: { code?: string; message?: string } }>(
         'SELECT state, error FROM operation WHERE target_name = $1 ORDER BY generation DESC, created_at DESC LIMIT 1',
         [NAME],
       );
@@ -51,32 +54,42 @@ const ended = ({ rig }: Living): Promise<string> =>
       if (operation === undefined || ['queued', 'running'].includes(operation.state)) {
         throw new Error(JSON.stringify(operation));
       }
-      return operation.error.code === undefined ? operation.state : `${operation.state}: ${operation.error.code}`;
+      const { code, message } = operation.error;
+      return code === undefined ? operation.state : `${operation.state}: ${code}: ${message}`;
     },
     patient,
   );
 
-async function reconciled({ rig }: Living): Promise<{ reason: string; message: string }> {
+async function reconciled({ rig }: Living): Promise<Reconciled> {
   const { rows } = await rig.pool.query('SELECT conditions FROM cluster WHERE name = $1', [NAME]);
   return rows[0].conditions.find(({ type }: { type: string }) => type === 'Reconciled');
 }
 
-const untilDrifted = (living: Living): Promise<{ reason: string; message: string }> =>
+interface Reconciled {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const untilReconciled = (living: Living, is: (condition: Reconciled) => boolean): Promise<Reconciled> =>
   waitFor(
-    'the report of the drift',
+    'the expected condition',
     async () => {
       const condition = await reconciled(living);
-      if (condition.reason !== 'Drifted') throw new Error(JSON.stringify(condition));
+      if (!is(condition)) throw new Error(JSON.stringify(condition));
       return condition;
     },
     patient,
   );
+const untilDrifted = (living: Living): Promise<Reconciled> =>
+  untilReconciled(living, ({ reason }) => reason === 'Drifted');
 
 async function presentShoot({ readShoot }: Living): Promise<Shoot> {
   const shoot = await readShoot();
   if (shoot === null) throw new Error('The Shoot is gone');
   return shoot;
 }
+const imageIn = async (living: Living): Promise<string | undefined> =>
+  poolsOf(await presentShoot(living))[0]?.machine?.image?.version;
 const maximumIn = async (living: Living): Promise<number | undefined> =>
   poolsOf(await presentShoot(living))[0]?.maximum;
 
@@ -135,6 +148,53 @@ const stages: readonly Stage[] = [
     },
   },
   {
+    name: 'change a cluster whose image has expired and was raised',
+    expected: 'succeeded, 24.4.0, then succeeded, maximum 4, 24.4.1',
+    async run(living) {
+      const { target } = living;
+      await declare(living, 3, expiredImage);
+      const before = `${await ended(living)}, ${await imageIn(living)}`;
+      const { namespace } = (await presentShoot(living)).metadata;
+      await must(target.admin, 'PATCH', `${PROFILE}/hcloud`, offered('2020-01-01T00:00:00Z'), mergeType);
+      await target.obstruct(namespace, 'expired image');
+      await editPools(
+        target,
+        await presentShoot(living),
+        (pools) => pools.map((pool) => ({ ...pool, machine: machineWith(raisedImage) })),
+        'gardener-controller-manager',
+      );
+      await declare(living, 4, expiredImage);
+      const end = await ended(living);
+      await target.obstruct(namespace, null);
+      return `${before}, then ${end}, maximum ${await maximumIn(living)}, ${await imageIn(living)}`;
+    },
+  },
+  {
+    name: 'tell the words of a policy that refuses a declaration',
+    expected: `failed: refused_by_garden: The policy ${OBSTACLE} of the garden refuses the specification: ${POLICY_MESSAGE}`,
+    async run(living) {
+      const { namespace } = (await presentShoot(living)).metadata;
+      await living.target.obstruct(namespace, 'policy');
+      await declare(living, 9);
+      const end = await ended(living);
+      await living.target.obstruct(namespace, null);
+      return end;
+    },
+  },
+  {
+    name: 'name a webhook that does not answer, and continue once it is gone',
+    expected: `WebhookUnavailable: ${OBSTACLE}, then succeeded, maximum 5`,
+    async run(living) {
+      const { namespace } = (await presentShoot(living)).metadata;
+      await living.target.obstruct(namespace, 'dead webhook');
+      await declare(living, 5);
+      const { reason, message } = await untilReconciled(living, ({ reason }) => reason === 'WebhookUnavailable');
+      await living.target.obstruct(namespace, null);
+      const named = message.includes(OBSTACLE) ? OBSTACLE : message;
+      return `${reason}: ${named}, then ${await ended(living)}, maximum ${await maximumIn(living)}`;
+    },
+  },
+  {
     name: 'continue after a restart of the API server',
     expected: 'succeeded, maximum 6',
     async run(living) {
@@ -184,7 +244,7 @@ export async function liveOn(target: Target): Promise<Lived[]> {
   };
   const gardener = playGardener(target);
   const kubeconfigs = { clusterApi: kubeconfig('cluster-api'), reconciler: kubeconfig('reconciler') };
-  await must(target.admin, 'POST', PROFILE, offered());
+  await must(target.admin, 'POST', PROFILE, offered('2099-01-01T00:00:00Z'));
   const rig = await startClusterRig({ kubeconfigs });
   const garden = connect(target.accounts.reconciler);
   try {
@@ -219,8 +279,8 @@ async function placeOf(rig: ClusterRig): Promise<{ namespace: string; name: stri
   return { namespace: rows[0].project_namespace, name: rows[0].shoot_name };
 }
 
-/** A catalogue with what the cluster needs. */
-function offered(): object {
+/** A catalogue with what the cluster needs. @param expirationDate of the image that will expire */
+function offered(expirationDate: string): object {
   return {
     apiVersion: 'core.gardener.cloud/v1beta1',
     kind: 'CloudProfile',
@@ -229,7 +289,15 @@ function offered(): object {
       type: 'hcloud',
       kubernetes: { versions: [{ version: '1.34.3', classification: 'supported' }] },
       machineTypes: [{ name: 'cpx31', cpu: '4', memory: '8Gi', gpu: '0', architecture: 'amd64', usable: true }],
-      machineImages: [{ name: 'ubuntu', versions: [{ version: '24.4.1', architectures: ['amd64'] }] }],
+      machineImages: [
+        {
+          name: raisedImage.name,
+          versions: [
+            { version: raisedImage.version, architectures: ['amd64'] },
+            { version: expiredImage.version, architectures: ['amd64'], expirationDate },
+          ],
+        },
+      ],
       regions: [{ name: 'hel1', zones: [{ name: 'hel1-dc2' }] }],
     },
   };

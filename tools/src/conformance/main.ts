@@ -8,6 +8,7 @@ import { installChart } from './install-chart.js';
 import { type Lived, liveOn } from './live-on.js';
 import { type Probe, type Probing, prepare } from './probe.js';
 import { probesOfAccess } from './probes-of-access.js';
+import { probesOfAdmission } from './probes-of-admission.js';
 import { probesOfPools } from './probes-of-pools.js';
 import { probesOfReads } from './probes-of-reads.js';
 import { probesOfShoots } from './probes-of-shoots.js';
@@ -18,7 +19,13 @@ import { connect, type Target } from './target.js';
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const atEnd: (() => Promise<void>)[] = [];
 /** In the order in which they run: the last ones read the Shoots of the earlier ones. */
-const probes: readonly Probe[] = [...probesOfShoots, ...probesOfPools, ...probesOfAccess, ...probesOfReads];
+const probes: readonly Probe[] = [
+  ...probesOfShoots,
+  ...probesOfPools,
+  ...probesOfAdmission,
+  ...probesOfAccess,
+  ...probesOfReads,
+];
 const say = (line: string) => console.error(line);
 
 await startOrExit('npm run conformance', async () => {

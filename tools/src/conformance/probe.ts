@@ -70,9 +70,10 @@ export async function editPools(
   { admin }: Target,
   { metadata: { namespace, name }, ...shoot }: Shoot,
   change: (pools: readonly ShownPool[]) => object[],
+  manager = 'kubectl-edit',
 ): Promise<void> {
   const patch = { spec: { provider: { workers: change(poolsOf(shoot)) } } };
-  await must(admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=kubectl-edit`, patch, mergeType);
+  await must(admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=${manager}`, patch, mergeType);
 }
 
 /** Another manager sets the maximum of the first pool. */
@@ -96,6 +97,7 @@ export async function present(garden: GardenClient, namespace: string, name: str
 interface ShownPool {
   readonly name: string;
   readonly maximum: number;
+  readonly machine?: { readonly image?: { readonly version?: string } };
 }
 
 export const poolsOf = ({ spec }: Pick<Shoot, 'spec'>) => (spec.provider as { workers: ShownPool[] }).workers;
@@ -111,9 +113,18 @@ export async function endOf(made: Promise<unknown>): Promise<string> {
     return 'ok';
   } catch (error) {
     if (!(error instanceof GardenError)) throw error;
-    const { kind, status, uidMismatch, causes, fields } = error;
+    const { kind, status, uidMismatch, causes, fields, denial, webhook } = error;
     const held = causes.map(({ field, manager }) => `${field} of ${manager}`);
-    return [kind, status, uidMismatch ? 'another uid' : '', ...held, ...fields.map(({ field }) => field)]
+    const by = denial === null || fields.length > 0 ? [] : [`${denial.by}: ${denial.words}`];
+    return [
+      kind,
+      status,
+      uidMismatch ? 'another uid' : '',
+      webhook ?? '',
+      ...held,
+      ...fields.map(({ field }) => field),
+      ...by,
+    ]
       .filter((word) => word !== '')
       .join(', ');
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
+import { obstruct } from './obstacles.js';
 import { applyType, type Caller, call, mergeType, must } from './rest.js';
 import type { AccountName, Target } from './target.js';
 
@@ -109,6 +110,7 @@ export async function startKube({
       accounts: { reconciler: callerOf(tokens.reconciler), 'cluster-api': callerOf(tokens['cluster-api']) },
       settleProject: (name) => settleProject(admin, name),
       limitSecrets: (namespace, max) => limitSecrets(admin, namespace, max),
+      obstruct: (namespace, obstacle) => obstruct(admin, namespace, obstacle),
       async forgetManagers(path) {
         await must(admin, 'PATCH', path, { metadata: { managedFields: [{}] } }, mergeType);
       },

@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, startProcess } from '@corral/testing';
+import { expiredImage, OBSTACLE, POLICY_MESSAGE } from './obstacles.js';
 import type { Caller } from './rest.js';
-import type { Target } from './target.js';
+import type { Obstacle, Target } from './target.js';
 
 /** Starts the local cloud as a process, with a garden that does in an instant what takes minutes elsewhere. */
 export async function startLocal(repository: string, projectToken: string): Promise<Target> {
@@ -48,6 +49,15 @@ export async function startLocal(repository: string, projectToken: string): Prom
     },
     settleProject: async () => undefined,
     limitSecrets: (_namespace, secretsMax) => ask('PATCH', '/settings', { secretsMax }),
+    async obstruct(namespace, obstacle) {
+      if (obstacle === 'expired image') await ask('POST', '/expiries', { image: expiredImage });
+      const rules: Readonly<Record<Obstacle, readonly object[]>> = {
+        policy: [{ name: OBSTACLE, kind: 'policy', namespace, when: '"maximum":9', message: POLICY_MESSAGE }],
+        'dead webhook': [{ name: OBSTACLE, kind: 'dead webhook', namespace }],
+        'expired image': [],
+      };
+      await ask('PATCH', '/settings', { admission: obstacle === null ? [] : rules[obstacle] });
+    },
     async forgetManagers(path) {
       const [, namespace, name] = /namespaces\/([^/]+)\/shoots\/([^/]+)$/.exec(path) ?? [];
       await ask('DELETE', `/shoots/${namespace}/${name}/managers`);

@@ -14,6 +14,8 @@ export interface Target {
   settleProject(name: string): Promise<void>;
   /** @param max the number of Secrets in the namespace; null for no quota */
   limitSecrets(namespace: string, max: number | null): Promise<void>;
+  /** Puts something of the operators in the way of Shoots of the namespace. Resolves once it is in force. */
+  obstruct(namespace: string, obstacle: Obstacle | null): Promise<void>;
   /** Makes an object forget its field managers, like a restore from a backup by other means. */
   forgetManagers(path: string): Promise<void>;
   /** Makes it impossible for watches to continue from an older version. */
@@ -22,6 +24,12 @@ export interface Target {
   restart: (() => Promise<void>) | null;
   stop(): Promise<void>;
 }
+
+/**
+ * What an operator of the garden puts in the way of the Shoots of a namespace: a policy against pools of 9 nodes, a webhook that does
+ * not answer, or the image of a pool that has expired.
+ */
+export type Obstacle = 'policy' | 'dead webhook' | 'expired image';
 
 export type AccountName = 'reconciler' | 'cluster-api';
 

@@ -131,6 +131,8 @@ describe('an open operation', () => {
 
     expect(reconciledIn(verdict)?.message).toContain('image.version of node pool general is 24.4.1 instead of 24.4.0');
     expect(verdict.waiting).toBeNull();
+    const short = anUpdatedShoot('Error', { spec, generation: 6, observedGeneration: 6, ...outOfStock });
+    expect(judge(desired, present(short), at).waiting?.reason).toBe('ProviderOutOfStock');
   });
 
   it('waits for the confirmation of its connection', () => {

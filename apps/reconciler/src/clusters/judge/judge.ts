@@ -92,8 +92,6 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
   ];
   const conditions = stamped(drafts, known.conditions, now);
   const operation = operationVerdict(desired, facts, findings, conditions, now);
-  // A raised image or a pool of others delays nothing.
-  const isBlocked = drift.length === 0 || isDrifted;
   return {
     phase,
     conditions,
@@ -102,9 +100,21 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     observed: observedCluster(desired, facts, now),
     observedGeneration,
     operation,
-    waiting: isBlocked ? waitIn(conditions, operation, desired, now) : null,
+    waiting: waitOf(desired, conditions, operation, isDrifted, now),
     nextPassMs: nextPassMsOf(desired, facts, findings, retry, now),
   };
+}
+
+/** A raised image or a pool of others is told, and delays nothing. */
+function waitOf(
+  desired: Desired,
+  conditions: readonly Condition[],
+  operation: OperationVerdict,
+  isDrifted: boolean,
+  now: Date,
+): Verdict['waiting'] {
+  const waiting = waitIn(conditions, operation, desired, now);
+  return waiting?.reason === 'Drifted' && !isDrifted ? null : waiting;
 }
 
 /** With a rejected token, only deletion is tried. */

@@ -63,6 +63,7 @@ describe('what a failure is about', () => {
   it.each([
     ['machine shoot--t--c-p2-hel1-dc2-7d9f4: server type cpx31 is unavailable', ['p2']],
     ['server type "cpx31" is currently unavailable', ['p1', 'p2']],
+    ['no more cpx3.', ['p3']],
     ['no capacity', []],
   ])('is the pools that it names, or else those of its machine type: %s', (description, names) => {
     expect(workersIn(description, workers)).toEqual(names);

@@ -85,7 +85,7 @@ export function workersIn(
   description: string,
   workers: readonly { readonly name: string; readonly machineType: string }[],
 ): string[] {
-  const words = new Set(description.split(/[^\w.-]+/));
+  const words = new Set(description.split(/[^\w.-]+/).map((word) => word.replace(/\.$/, '')));
   const named = workers.filter(({ name }) => description.includes(`-${name}-`));
   const found = named.length > 0 ? named : workers.filter(({ machineType }) => words.has(machineType));
   return found.map(({ name }) => name);
