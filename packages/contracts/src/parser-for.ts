@@ -61,8 +61,16 @@ export function parserFor<T>(schema: object): (body: unknown) => T {
  * Like `parserFor`, for bodies that are entirely ours: returns a copy with the schema's defaults. A null member counts
  * as absent unless the schema allows null. The schema decides whether unknown fields are rejected.
  */
-export function strictParserFor<T>(schema: object): (body: unknown) => T {
-  const check = checkerOf<T>(compilersWithDefaults, schema);
+export const strictParserFor = <T>(schema: object): ((body: unknown) => T) =>
+  copyingParser(compilersWithDefaults, schema);
+
+/**
+ * Like `strictParserFor`, without defaults: for declarations, in which an absent member may mean that a stored value stays.
+ */
+export const declarationParserFor = <T>(schema: object): ((body: unknown) => T) => copyingParser(compilers, schema);
+
+function copyingParser<T>(kind: Compilers, schema: object): (body: unknown) => T {
+  const check = checkerOf<T>(kind, schema);
   return (body) => {
     const copy: unknown = structuredClone(body);
     dropNulls(copy, schema);

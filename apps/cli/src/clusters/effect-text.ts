@@ -6,8 +6,8 @@ export type Effect = ClusterPlan['effects'][number];
 type FieldChange = ClusterPlan['changes'][number];
 
 /** What a field was, and what it becomes. */
-export const fieldText = ({ pointer, from, to }: FieldChange): string =>
-  `${placeOf(pointer)}: ${valueText(from)} → ${valueText(to)}`;
+export const fieldText = ({ pointer, from, to, byDefault }: FieldChange): string =>
+  `${placeOf(pointer)}: ${valueText(from)} → ${valueText(to)}${byDefault ? ' (the default, because the declaration leaves it out)' : ''}`;
 
 /** What a field is, and what is wanted. */
 export const differenceText = ({ pointer, from, to }: FieldChange): string =>

@@ -15,9 +15,15 @@ export function accountsCommand(withCli: WithCli): Command {
     .command('set <name>')
     .description('create a service account, or change what it may do')
     .addOption(new Option('--role <role>', 'what it may do, as for people').choices(roles).makeOptionMandatory())
-    .option('--clusters <names...>', 'only these clusters; a * at the start or the end, such as ci-* (default: all)')
+    .option(
+      '--clusters <names...>',
+      'only these clusters; a * at the start or the end, such as ci-* (default: as it is, all for a new one)',
+    )
     .addOption(
-      new Option('--actions <actions...>', 'only these kinds of actions (default: all)').choices(accountActions),
+      new Option(
+        '--actions <actions...>',
+        'only these kinds of actions (default: as it is, all for a new one)',
+      ).choices(accountActions),
     )
     .action(withCli(setAccount));
   command

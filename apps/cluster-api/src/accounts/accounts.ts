@@ -1,5 +1,5 @@
 import type { CreatorRow } from '@corral/cluster-data';
-import { clusterLimits, type ServiceAccountSpec } from '@corral/contracts';
+import { clusterLimits, noNarrowing, type ServiceAccountSpec, type ServiceAccountSpecInput } from '@corral/contracts';
 import type { PersonCaller } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
 
@@ -60,17 +60,19 @@ export type AccountService = ReturnType<typeof accountService>;
 
 export const accountService = ({ store }: { readonly store: Pick<AccountStore, 'change'> }) => ({
   /**
-   * Creates an account or changes it. Its tokens follow the change with their next request.
+   * Creates an account or changes it. Its tokens follow the change with their next request. A narrowing that is left out stays:
+   * nobody widens an account by silence.
    *
    * @throws Problem `quota_exceeded`
    */
-  put: (caller: PersonCaller, name: string, spec: ServiceAccountSpec) =>
+  put: (caller: PersonCaller, name: string, { role, narrowing }: ServiceAccountSpecInput) =>
     store.change(caller, async (tx) => {
       const present = await tx.find(name);
       if (present === null && (await tx.count()) >= clusterLimits.serviceAccountsPerTeam) {
         const detail = `The team has ${clusterLimits.serviceAccountsPerTeam} service accounts. Delete one first.`;
         throw new Problem('quota_exceeded', detail);
       }
+      const spec = { role, narrowing: { ...(present?.spec.narrowing ?? noNarrowing), ...narrowing } };
       return { account: await tx.save(name, spec), isNew: present === null };
     }),
 

@@ -5,6 +5,7 @@ import {
   type ClusterId,
   type ClusterSpec,
   type FieldChange,
+  type NodePoolSpecInput,
   type OperationId,
   type ServerId,
 } from '@corral/contracts';
@@ -45,6 +46,8 @@ export interface SpecChange {
   readonly keyed?: KeyedRequest | null;
   /** JSON pointers to node pools in the body. */
   readonly pointers: PoolPointers;
+  /** The pools that the request declares, without defaults. */
+  readonly declaredPools?: readonly NodePoolSpecInput[] | undefined;
   /** Dotted, for the audit log. */
   readonly action: AuditAction;
   /** @throws Problem when the change does not apply to this cluster */
@@ -56,7 +59,8 @@ export interface SpecChange {
  * as a retry.
  */
 export type SpecChangeOutcome =
-  | ChangeOutcome
+  /** `changes`: what a declaration changed. */
+  | (ChangeOutcome & { readonly changes?: readonly FieldChange[] })
   /** `cluster`: after the change; `present`: before the change, null when it does not exist. */
   | {
       readonly kind: 'dryRun';
@@ -143,7 +147,7 @@ async function attempt(
     changes,
     detail: claimsDetail(claims),
   });
-  return { outcome: { kind, ...accepted }, claims };
+  return { outcome: { kind, ...accepted, changes }, claims };
 }
 
 /** @throws Problem with every reason for a refusal, a lack of adopted servers included */
@@ -182,7 +186,7 @@ async function claimsOf({ current, findServers }: ClusterTransaction, desired: C
 async function contextOf(
   { quotas, features, subscriptionRequired }: ChangeSpecDeps,
   tx: ClusterTransaction,
-  { pointers }: SpecChange,
+  { pointers, declaredPools }: SpecChange,
   { connectionRef }: ClusterSpec,
   offered: CatalogueResult | null,
 ): Promise<ChangeContext> {
@@ -194,6 +198,7 @@ async function contextOf(
     catalogue: offered?.profile ?? null,
     features,
     pointers,
+    declaredPools,
     now: tx.now,
   };
 }

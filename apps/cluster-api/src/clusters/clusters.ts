@@ -40,6 +40,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
           name,
           connectionRef: spec.connectionRef,
           pointers: pointersInCluster,
+          declaredPools: spec.nodePools,
           action: 'cluster.declare',
           needsCatalogue: true,
           desiredOf: (current) => completeSpec(spec, current, pointersInCluster),

@@ -18,6 +18,7 @@ import type { SpecChangeOutcome } from './change-spec.js';
 import type { ClusterService } from './clusters.js';
 import { deletionPreview } from './delete.js';
 import { openOperationOf } from './record.js';
+import { resetToDefault } from './spec/spec-difference.js';
 import type { ClusterStore } from './transaction.js';
 
 export interface ClusterRoutesDeps {
@@ -28,7 +29,7 @@ export interface ClusterRoutesDeps {
 }
 
 export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps) {
-  const sendAccepted = (res: Response, { cluster, operation }: Accepted): void => {
+  const sendAccepted = (res: Response, { cluster, operation, changes }: Accepted): void => {
     const { team } = callerOf(res);
     const context = { team, publicUrl: publicUrl() };
     const resource = clusterBody(cluster, team);
@@ -36,7 +37,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     // The first generation of a cluster is its creation.
     if (cluster.generation === 1) res.location(`/api/v1/teams/${team.slug}/clusters/${cluster.name}/`);
     res.set('ETag', resource.metadata.etag);
-    res.status(202).json({ operation: operationBody(operation, context), resource });
+    res.status(202).json({ operation: operationBody(operation, context), resource, ...resetToDefault(changes) });
   };
   /** 202 with the operation to poll, or 200 with the cluster when nothing changes or for a dry run. */
   const sendOutcome = (res: Response, outcome: SpecChangeOutcome): void => {

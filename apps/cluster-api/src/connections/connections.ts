@@ -76,7 +76,7 @@ export const connectionService = (deps: ConnectionDeps) => {
   const replace = async (
     tx: ConnectionTransaction,
     current: StoredConnection,
-    { name = current.ref, providerConfig }: ConnectionSpecInput,
+    { name = current.name, providerConfig }: ConnectionSpecInput,
     judged: JudgedToken | null,
   ): Promise<Replaced> => {
     const isNewToken = judged !== null && !isSameText(open(current.sealed, current.id), judged.token);

@@ -39,6 +39,7 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
         ...options,
         name: cluster,
         pointers: pointersInPool,
+        declaredPools: [declared],
         action: 'node-pool.declare',
         needsCatalogue: true,
         tagOf: (current) => poolTagOf(current, { name }),

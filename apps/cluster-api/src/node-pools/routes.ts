@@ -13,7 +13,7 @@ import { poolTagOf, quoted } from '../changes/entity-tag.js';
 import type { SpecChangeOutcome } from '../clusters/change-spec.js';
 import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
 import { clusterNameOf } from '../clusters/routes.js';
-import { poolDifferencesOf } from '../clusters/spec/spec-difference.js';
+import { poolDifferencesOf, resetToDefault } from '../clusters/spec/spec-difference.js';
 import type { ClusterStore } from '../clusters/transaction.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
@@ -75,13 +75,14 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
       const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
       if (outcome.kind === 'dryRun') {
         const resource = nodePoolBody(nodePoolOf(outcome.cluster, pool));
-        res.json(dryRunBody(outcome, resource, poolDifferencesOf(before, pool)));
+        res.json(dryRunBody(outcome, resource, poolDifferencesOf(before, pool, spec)));
         return;
       }
       setChangeHeaders(res, outcome, pool);
       const { team } = callerOf(res);
       if (before === null) res.location(`/api/v1/teams/${team.slug}/clusters/${name.cluster}/node-pools/${name.pool}/`);
-      res.status(before === null ? 201 : 200).json(nodePoolBody(nodePoolOf(outcome.cluster, pool)));
+      const reset = resetToDefault(poolDifferencesOf(before, pool, spec));
+      res.status(before === null ? 201 : 200).json({ ...nodePoolBody(nodePoolOf(outcome.cluster, pool)), ...reset });
     },
 
     async deleteNodePool(req, res) {

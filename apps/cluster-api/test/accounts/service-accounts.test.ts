@@ -50,6 +50,17 @@ describe('a service account', () => {
     ]);
   });
 
+  it('keeps a narrowing that is left out: silence widens nothing', async () => {
+    const narrowing = { clusters: ['ci-*'], actions: ['read'] };
+    await put('ci', { role: 'viewer', narrowing }).expect(201);
+
+    expect((await put('ci', { role: 'member' }).expect(200)).body.spec).toEqual({ role: 'member', narrowing });
+    expect((await put('ci', { role: 'member', narrowing: { clusters: ['*'] } })).body.spec).toEqual({
+      role: 'member',
+      narrowing: { clusters: ['*'], actions: ['read'] },
+    });
+  });
+
   it.each([
     ['no role', {}, '/spec/role'],
     ['an unknown role', { role: 'owner' }, '/spec/role'],
@@ -68,6 +79,8 @@ describe('a service account', () => {
       teamId: team.id,
       name: `a${at}`,
       role: 'viewer' as const,
+      clusters: ['*'],
+      actions: ['read'],
       createdById,
     }));
     await test.db.serviceAccount.createMany({ data });

@@ -56,6 +56,26 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(spec).toEqual(aClusterSpec({ nodePools: [aPool({ name: 'a', maximum: 8 }), aPool({ name: 'b' })] }));
   });
 
+  it('keeps an omitted image, and names the values that defaults replaced in plan, answer and log', async () => {
+    const present = aPool({ image: { name: 'ubuntu' }, maximum: 6 });
+    await t.clusters.running(name, { nodePools: [present] });
+    const { maximum: _maximum, image: _image, ...spec } = present;
+    const reset = { from: 6, to: 3, byDefault: true };
+
+    const planned = (await put('general', spec, '?dryRun=true').expect(200)).body;
+    const { body } = await put('general', spec).expect(200);
+
+    expect(planned.changes).toEqual([{ pointer: '/spec/maximum', ...reset }]);
+    expect(body).toMatchObject({ ...present, maximum: 3, resetToDefault: [{ pointer: '/spec/maximum', ...reset }] });
+    const audit = await t.api
+      .as(t.acme.admin)
+      .get(t.acme.path(`/audit/?name=${name}`))
+      .expect(200);
+    expect(audit.body.items[0].changes).toEqual([{ pointer: '/spec/nodePools/0/maximum', ...reset }]);
+    // What was answered can be sent back.
+    await t.api.as(t.acme.member).put(poolPath('general')).send(body).expect(200);
+  });
+
   it('answers 200 and writes nothing when the pool is unchanged', async () => {
     await t.clusters.running(name);
     const before = await t.clusters.everything();

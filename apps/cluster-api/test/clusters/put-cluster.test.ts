@@ -165,14 +165,34 @@ describe('PUT /clusters/{name}/', () => {
     await put({ kubernetesVersion: '1.33.4', region: null, network: { podCIDR: null }, nodePools: null }).expect(200);
   });
 
-  it('uses the documented default for all other omitted fields', async () => {
-    await t.clusters.declareDraft(name);
-    await put(aClusterSpec({ plan: 'annual', nodePools: [] })).expect(202);
-    const { plan: _, ...rest } = aClusterSpec({ nodePools: [] });
+  it('keeps the plan and the image of a pool that are omitted', async () => {
+    const spec = aClusterSpec({ plan: 'monthly', nodePools: [aPool({ image: { name: 'ubuntu' } })] });
+    await t.clusters.running(name, spec);
+    const { image: _image, ...pool } = aPool();
 
-    const { body } = await put(rest).expect(202);
+    const { body } = await put({ kubernetesVersion: '1.34', nodePools: [pool] }).expect(202);
 
-    expect(body.resource.spec.plan).toBe('payg');
+    expect(body.resource.spec).toEqual({ ...spec, kubernetesVersion: '1.34' });
+    expect(body.resetToDefault).toBeUndefined();
+  });
+
+  it('resets omitted sizes of a listed pool to their defaults, and names each in plan, answer and log', async () => {
+    await t.clusters.running(name, { nodePools: [aPool({ minimum: 2, maximum: 6 })] });
+    const { name: pool, machineType } = aPool();
+    const spec = { kubernetesVersion: '1.33.4', nodePools: [{ name: pool, machineType, minimum: 1 }] };
+    const reset = { pointer: '/spec/nodePools/0/maximum', from: 6, to: 3, byDefault: true };
+
+    const planned = await put(spec, '?dryRun=true').expect(200);
+    const { body } = await put(spec).expect(202);
+
+    expect(body.resetToDefault).toEqual([reset]);
+    const changes = [{ pointer: '/spec/nodePools/0/minimum', from: 2, to: 1 }, reset];
+    expect(planned.body.changes).toEqual(changes);
+    const audit = await t.api
+      .as(t.acme.admin)
+      .get(t.acme.path(`/audit/?name=${name}`))
+      .expect(200);
+    expect(audit.body.items[0]).toMatchObject({ action: 'cluster.declare', changes });
   });
 
   it('answers 200 and writes nothing for the same specification, in any order of members', async () => {

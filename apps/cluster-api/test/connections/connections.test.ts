@@ -159,6 +159,14 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
 });
 
 describe('PUT /connections/{ref}/ at an existing ref', () => {
+  it('keeps an omitted name', async () => {
+    await on.put('main');
+
+    const { body } = await on.put('main', { provider: 'hcloud' }).expect(200);
+
+    expect(body.metadata.name).toBe('Production');
+  });
+
   it('answers 200, replaces the name and keeps an omitted token', async () => {
     await on.put('main');
     on.provider.shown = [];

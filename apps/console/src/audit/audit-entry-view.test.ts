@@ -60,9 +60,11 @@ test('changed fields have their values as text', () => {
   const changes = [
     { pointer: '/spec/region', from: null, to: 'hel1' },
     { pointer: '/spec/nodePools/0', from: { name: 'a' }, to: null },
+    { pointer: '/spec/nodePools/1/maximum', from: 6, to: 3, byDefault: true as const },
   ];
   expect(fieldTextsOf({ ...entry('completed', {}), changes })).toEqual([
     { field: 'region', from: null, to: 'hel1' },
     { field: 'nodePools[0]', from: JSON.stringify({ name: 'a' }, null, 2), to: null },
+    { field: 'nodePools[1].maximum', from: '6', to: '3 (default)' },
   ]);
 });

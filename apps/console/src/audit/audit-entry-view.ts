@@ -51,10 +51,10 @@ const contentOfBody = (body: object | null): SetContent | null =>
 
 /** A changed field: `nodePools[0].minimum`, with its values as text; null for an absent value. */
 export function fieldTextsOf({ changes }: AuditEntry): readonly FieldTexts[] {
-  return (changes ?? []).map(({ pointer, from, to }) => ({
+  return (changes ?? []).map(({ pointer, from, to, byDefault }) => ({
     field: placeOf(pointer).replace(/^spec\./, ''),
     from: from === null ? null : textOf(from),
-    to: to === null ? null : textOf(to),
+    to: to === null ? null : textOf(to) + (byDefault ? ' (default)' : ''),
   }));
 }
 

@@ -36,7 +36,8 @@ export function NetworkFields({ network, catalogue, isFixed, at, onField }: Netw
       <NativeSelect
         label="Range of the nodes"
         value={network.nodeCIDR ?? ''}
-        onChange={(event) => onField('nodeCIDR', event.currentTarget.value || undefined)}
+        // Without the field, the range of a draft would stay.
+        onChange={(event) => onField('nodeCIDR', event.currentTarget.value || defaults?.nodeCIDRs[0])}
         data={withPresent(
           [
             { value: '', label: `Default (${defaults?.nodeCIDRs[0] ?? ''})` },

@@ -108,7 +108,8 @@ function ImageFields({ pool, catalogue, at, onField }: Pick<PoolFieldsProps, 'po
         const { name: _name, version: _version, ...options } = pool.image ?? {};
         const image =
           value === '' ? options : { ...options, name: chosen, ...(of === undefined ? {} : { version: of }) };
-        onField(['image'], Object.keys(image).length === 0 ? undefined : image);
+        // Without the field, the image would stay.
+        onField(['image'], image);
       }}
       data={withPresent(imageOptions(catalogue), present)}
       error={error ?? at('image/name').error ?? at('image/version').error}

@@ -154,7 +154,13 @@ export const clusterSchema = exactly({
   }),
 });
 
-export const nodePoolSchema = exactly({
+const resetToDefault = {
+  ...fieldChangesSchema,
+  description:
+    'Only in the answer to a change: the fields that the request left out, so that their default replaced another value.',
+} as const;
+
+const wholeNodePoolSchema = exactly({
   name: poolNameSchema,
   source: { enum: poolSources },
   machineType: nodePoolSpecSchema.properties.machineType,
@@ -174,6 +180,11 @@ export const nodePoolSchema = exactly({
     },
   }),
 });
+
+export const nodePoolSchema = {
+  ...wholeNodePoolSchema,
+  properties: { ...wholeNodePoolSchema.properties, resetToDefault },
+} as const;
 
 /** Why an open operation is blocked: a reason in one word and a sentence. */
 const operationWaitingSchema = {
@@ -231,12 +242,14 @@ const specChangesSchema = {
   description: 'Differences from the current specification, by JSON pointer; `null` means absent.',
 } as const;
 
+const acceptedSchema = exactly({ operation: operationSchema, resource: clusterSchema });
+
 const membershipSchema = exactly({ id: count, slug: filled, name: text, role: roleSchema });
 
 export const clusterAnswerSchemas = {
   cluster: clusterSchema,
   clusterList: list(clusterSchema),
-  accepted: exactly({ operation: operationSchema, resource: clusterSchema }),
+  accepted: { ...acceptedSchema, properties: { ...acceptedSchema.properties, resetToDefault } },
   clusterDryRun: exactly({
     dryRun: { const: true },
     resource: clusterSchema,

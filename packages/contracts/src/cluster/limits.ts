@@ -48,8 +48,6 @@ export const clusterLimits = {
   subscriptionItemsMax: 100,
   imageFieldsMax: 10,
   imageTextCharacters: 100,
-  poolMinimumDefault: 0,
-  poolMaximumDefault: 3,
 
   kubeconfigSecondsDefault: 3_600,
   /** Lower bound of the garden. */
@@ -144,6 +142,8 @@ export const clusterBodyLimits = { bytes: 262_144, depth: bodyDepth, entries: 2_
 
 /** The node ranges available to clusters; the first is the default. */
 export const nodeCidrs = ['10.250.0.0/16', '172.18.0.0/16', '192.168.128.0/17'] as const;
+/** What a pool gets whose declaration leaves it out, whatever it has. Source: the specification of the API. */
+export const nodePoolDefaults = { minimum: 0, maximum: 3, publicIP: true } as const;
 /** The ranges of a cluster that does not declare any. */
 export const defaultNetwork = {
   nodeCIDR: nodeCidrs[0],

@@ -44,8 +44,20 @@ export interface FieldChange {
   /** Null when absent. */
   readonly from: unknown;
   readonly to: unknown;
+  /** The declaration left the field out, so its default replaced the value. */
+  readonly byDefault?: true;
 }
-export const fieldChangesSchema = { type: 'array', items: exactly({ pointer: text, from: {}, to: {} }) } as const;
+const fieldChange = exactly({ pointer: text, from: {}, to: {} });
+export const fieldChangesSchema = {
+  type: 'array',
+  items: {
+    ...fieldChange,
+    properties: {
+      ...fieldChange.properties,
+      byDefault: { const: true, description: 'The request left the field out, so its default replaced the value.' },
+    },
+  },
+} as const;
 /** A user as others of the team see them. */
 export const person = exactly({ id: { type: 'integer' }, email, displayName: filled });
 export const list = <const I extends JSONSchema>(items: I) =>

@@ -7,7 +7,7 @@ import { hasWorkers, pointersInCluster, withoutPool, withPool } from '../../node
 import { completePool, completeSpec } from './complete-spec.js';
 
 const { hibernated: _hibernated, nodePools: _pools, ...declared } = aClusterSpec();
-const short = { kubernetesVersion: '1.33.4', plan: 'payg' } as const;
+const short = { kubernetesVersion: '1.33.4' } as const;
 const complete = (input: ClusterSpecInput, current: Parameters<typeof completeSpec>[1]) =>
   completeSpec(input, current, pointersInCluster);
 const started = (spec: Partial<ClusterSpec>) => aCluster({ spec: aClusterSpec(spec) });
@@ -24,16 +24,16 @@ describe('a declared specification', () => {
     expect(complete(declared, current)).toEqual(current.spec);
   });
 
-  it('keeps omitted immutable fields', () => {
+  it('keeps every omitted field of the cluster itself, of a draft too', () => {
     const network = { nodeCIDR: '172.18.0.0/16', podCIDR: '10.100.0.0/16', serviceCIDR: '10.101.0.0/16' } as const;
-    const fixed = { connectionRef: 'other', region: 'fsn1', controlPlaneHA: true, network };
+    const fixed = { connectionRef: 'other', region: 'fsn1', controlPlaneHA: true, plan: 'monthly', network } as const;
 
     expect(complete(short, started(fixed))).toEqual(aClusterSpec(fixed));
     expect(complete({ ...short, network: { podCIDR: '10.200.0.0/16' } }, started(fixed)).network).toEqual({
       ...network,
       podCIDR: '10.200.0.0/16',
     });
-    expect(complete(short, draft(fixed))).toEqual(aClusterSpec({ connectionRef: 'other', region: 'fsn1' }));
+    expect(complete(short, draft(fixed))).toEqual(aClusterSpec(fixed));
   });
 
   it('of a new cluster names the missing required fields', () => {
@@ -47,6 +47,31 @@ describe('a declared specification', () => {
     expect(() => complete({ ...short, nodePools: [aPool({ name: 'a' }), pool] }, null)).toThrow(
       'spec.connectionRef must be set for a new resource; spec.region must be set for a new resource; ' +
         'spec.nodePools[1].machineType must be set for a new resource',
+    );
+  });
+
+  it('begins a new cluster and a new pool with the initial values', () => {
+    const { name, machineType } = aPool();
+    const { connectionRef, region, ...more } = aClusterSpec();
+    const initial = { source: 'managed', image: {}, minimum: 0, maximum: 3, publicIP: true } as const;
+
+    expect(complete({ ...short, connectionRef, region, nodePools: [{ name, machineType }] }, null)).toEqual({
+      ...more,
+      connectionRef,
+      region,
+      nodePools: [{ name, machineType, ...initial }],
+    });
+  });
+
+  it('keeps the omitted image of a pool, and sets its other omitted fields to their defaults', () => {
+    const general = aPool({ image: { name: 'ubuntu' }, minimum: 2, maximum: 6, publicIP: false });
+    const { name, machineType } = general;
+    const defaults = { minimum: 0, maximum: 3, publicIP: true };
+
+    expect(completePool({ name, machineType }, general, '/spec')).toEqual({ ...general, ...defaults });
+    expect(completePool({ name, machineType, image: {} }, general, '/spec').image).toEqual({});
+    expect(complete({ ...short, nodePools: [{ name, machineType }] }, started({ nodePools: [general] }))).toMatchObject(
+      { nodePools: [{ ...general, ...defaults }] },
     );
   });
 

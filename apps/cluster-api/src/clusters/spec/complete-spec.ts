@@ -7,16 +7,17 @@ import {
   InvalidBody,
   type NodePoolSpec,
   type NodePoolSpecInput,
+  nodePoolDefaults,
   placeOf,
 } from '@corral/contracts';
 import type { PoolPointers } from '../../node-pools/pool-spec.js';
 import type { ClusterRecord } from '../record.js';
 
-type Present = Pick<ClusterRecord, 'spec' | 'startedAt'>;
+type Present = Pick<ClusterRecord, 'spec'>;
 
 /**
- * Fills in omitted fields: from the stored cluster where it has a value to keep, else with the default.
- * `controlPlaneHA` and `network` are kept from the start of the cluster on.
+ * Fills in omitted fields: with what the stored cluster has, or the initial value of a new one. Only the fields of a pool that
+ * have a default in the specification of the API take it.
  *
  * @param current the stored cluster, or null for a new one
  * @param pointers where node pools are in the body
@@ -34,8 +35,7 @@ export function completeSpec(declared: ClusterSpecInput, current: Present | null
     ),
   ];
   if (connectionRef === undefined || region === undefined || missing.length > 0) throw lacks(missing);
-  const { kubernetesVersion, plan } = declared;
-  const fixed = current?.startedAt ? current.spec : null;
+  const { kubernetesVersion } = declared;
   const declaredPools = declared.nodePools?.map((pool, index) =>
     completePool(pool, presentOf(pool.name), pointers.pool(index)),
   );
@@ -43,16 +43,17 @@ export function completeSpec(declared: ClusterSpecInput, current: Present | null
     connectionRef,
     region,
     kubernetesVersion,
-    plan,
+    plan: declared.plan ?? present?.plan ?? 'payg',
     hibernated: declared.hibernated ?? present?.hibernated ?? false,
-    controlPlaneHA: declared.controlPlaneHA ?? fixed?.controlPlaneHA ?? false,
-    network: completeNetwork(declared.network ?? {}, fixed?.network ?? defaultNetwork),
+    controlPlaneHA: declared.controlPlaneHA ?? present?.controlPlaneHA ?? false,
+    network: completeNetwork(declared.network ?? {}, present?.network ?? defaultNetwork),
     nodePools: declaredPools ?? present?.nodePools ?? [],
   };
 }
 
 /**
- * Fills in omitted fields of a declared pool from the stored one: its source, and on adopted servers the machine type.
+ * Fills in omitted fields of a declared pool: its source, its image and on adopted servers the machine type from the stored pool,
+ * the others with their defaults.
  *
  * @throws InvalidBody for a pool without a machine type
  */
@@ -60,7 +61,7 @@ export function completePool(declared: NodePoolSpecInput, present: NodePoolSpec 
   const source = sourceOf(declared, present);
   const machineType = machineTypeOf(declared, present);
   if (machineType === undefined) throw lacks([`${place}/machineType`]);
-  const { name, image, minimum, maximum, publicIP } = declared;
+  const { name, image = present?.image ?? {}, minimum, maximum, publicIP } = { ...nodePoolDefaults, ...declared };
   return { name, source, machineType, image, minimum, maximum, publicIP };
 }
 

@@ -155,7 +155,7 @@ describe('a declaration', () => {
         const stored =
           first.kind === 'unchanged' ? (current as DeclaredCluster) : { ...aCluster(), spec: desired, ...first };
 
-        const again = completeSpec({ ...rest, ...partial }, { spec: desired, startedAt: null }, pointersInCluster);
+        const again = completeSpec({ ...rest, ...partial }, { spec: desired }, pointersInCluster);
 
         expect(decideDeclaration(stored, again)).toEqual({ kind: 'unchanged' });
       }),

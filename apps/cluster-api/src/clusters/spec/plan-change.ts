@@ -1,5 +1,12 @@
 import type { KnownPrices } from '@corral/cluster-data';
-import type { ChangeEffect, ClusterSpec, ConnectionId, ConnectionPhase, FieldChange } from '@corral/contracts';
+import type {
+  ChangeEffect,
+  ClusterSpec,
+  ConnectionId,
+  ConnectionPhase,
+  FieldChange,
+  NodePoolSpecInput,
+} from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
 import { checkCatalogue, isPinnedTo, needsCatalogue } from '../../catalogue/catalogue-rules.js';
 import { resolveVersion } from '../../catalogue/offers.js';
@@ -28,6 +35,8 @@ export interface ChangeContext {
   readonly catalogue: CloudProfile | null;
   readonly features: ReadonlySet<GardenFeature>;
   readonly pointers: PoolPointers;
+  /** The pools that the request declares, without defaults. */
+  readonly declaredPools?: readonly NodePoolSpecInput[] | undefined;
   readonly now: Date;
 }
 
@@ -98,7 +107,7 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     prices,
     priorities: autoscalerPriorities(desired, prices),
     shown: acceptedStatus(current, requested, now),
-    differences: differencesOf(present, desired),
+    differences: differencesOf(present, desired, context.declaredPools),
     effects: effectsOf(current, desired, { version: versionAfter(current, desired, catalogue, now), pointers }),
   };
 }

@@ -61,6 +61,26 @@ describe('the changes of a specification', () => {
     ]);
   });
 
+  it('mark what the request left out, so that a default replaced it', () => {
+    const [before, after] = [aPool({ maximum: 6, minimum: 2 }), aPool({ maximum: 3, minimum: 1 })];
+    const declared = { name: before.name, minimum: 1 };
+
+    expect(differencesOf(withPools(before), withPools(after, aPool({ name: 'b' })), [declared, { name: 'b' }])).toEqual(
+      [
+        { pointer: '/spec/nodePools/0/minimum', from: 2, to: 1 },
+        { pointer: '/spec/nodePools/0/maximum', from: 6, to: 3, byDefault: true },
+        { pointer: '/spec/nodePools/1', from: null, to: aPool({ name: 'b' }) },
+      ],
+    );
+    expect(poolDifferencesOf(before, after, declared).at(-1)).toEqual({
+      pointer: '/spec/maximum',
+      from: 6,
+      to: 3,
+      byDefault: true,
+    });
+    expect(poolDifferencesOf(null, after, declared).filter(({ byDefault }) => byDefault)).toEqual([]);
+  });
+
   it('of one pool point into the body of that pool', () => {
     expect(poolDifferencesOf(aPool(), aPool({ maximum: 9 }))).toEqual([{ pointer: '/spec/maximum', from: 3, to: 9 }]);
     expect(poolDifferencesOf(null, aPool())).toHaveLength(7);

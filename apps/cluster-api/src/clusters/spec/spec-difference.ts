@@ -1,4 +1,4 @@
-import type { ClusterSpec, FieldChange, NodePoolSpec } from '@corral/contracts';
+import type { ClusterSpec, FieldChange, NodePoolSpec, NodePoolSpecInput } from '@corral/contracts';
 import canonicalize from 'canonicalize';
 
 /**
@@ -6,20 +6,44 @@ import canonicalize from 'canonicalize';
  * change, with its index in the specification that contains it.
  *
  * @param current null for a new cluster
+ * @param declared the pools as the request has them: what it leaves out was changed by a default
  */
-export function differencesOf(current: ClusterSpec | null, desired: ClusterSpec): FieldChange[] {
+export function differencesOf(
+  current: ClusterSpec | null,
+  desired: ClusterSpec,
+  declared: readonly NodePoolSpecInput[] = [],
+): FieldChange[] {
   const { nodePools: before, network: networkBefore, ...restBefore } = current ?? noSpec;
   const { nodePools: after, network: networkAfter, ...restAfter } = desired;
   return [
     ...fieldsChanged('/spec', restBefore, restAfter),
     ...fieldsChanged('/spec/network', networkBefore, networkAfter),
-    ...poolsChanged(before, after),
+    ...poolsChanged(before, after, declared),
   ];
 }
 
 /** Like `differencesOf`, for the body of one node pool. */
-export function poolDifferencesOf(current: NodePoolSpec | null, desired: NodePoolSpec): FieldChange[] {
-  return fieldsChanged('/spec', { ...current }, { ...desired });
+export function poolDifferencesOf(
+  current: NodePoolSpec | null,
+  desired: NodePoolSpec,
+  declared?: NodePoolSpecInput,
+): FieldChange[] {
+  const changes = fieldsChanged('/spec', { ...current }, { ...desired });
+  return current === null ? changes : changes.map(markedIn(declared));
+}
+
+/** Marks a change of a field that the request left out. */
+const markedIn =
+  (declared: NodePoolSpecInput | undefined) =>
+  (change: FieldChange): FieldChange => {
+    const field = change.pointer.split('/').at(-1) as keyof NodePoolSpecInput;
+    return declared === undefined || declared[field] !== undefined ? change : { ...change, byDefault: true };
+  };
+
+/** The member of an answer that names what defaults replaced. None without such changes. */
+export function resetToDefault(changes: readonly FieldChange[] = []): { resetToDefault?: FieldChange[] } {
+  const reset = changes.filter(({ byDefault }) => byDefault);
+  return reset.length === 0 ? {} : { resetToDefault: reset };
 }
 
 /** The change that a deletion is. */
@@ -29,12 +53,18 @@ export const deletionOf = ({ spec }: { readonly spec: ClusterSpec }): FieldChang
 
 const noSpec = { nodePools: [] as NodePoolSpec[], network: {} };
 
-function poolsChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): FieldChange[] {
+function poolsChanged(
+  before: readonly NodePoolSpec[],
+  after: readonly NodePoolSpec[],
+  declared: readonly NodePoolSpecInput[],
+): FieldChange[] {
   const pointerOf = (index: number) => `/spec/nodePools/${index}`;
   const changes = after.flatMap((pool, index): FieldChange[] => {
     const old = before.find(({ name }) => name === pool.name);
     if (old === undefined) return [{ pointer: pointerOf(index), from: null, to: pool }];
-    return fieldsChanged(pointerOf(index), { ...old }, { ...pool });
+    return fieldsChanged(pointerOf(index), { ...old }, { ...pool }).map(
+      markedIn(declared.find(({ name }) => name === pool.name)),
+    );
   });
   const kept = new Set(after.map(({ name }) => name));
   for (const [index, pool] of before.entries()) {

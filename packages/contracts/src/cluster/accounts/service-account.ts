@@ -1,5 +1,5 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
-import { strictParserFor } from '../../parser-for.js';
+import { declarationParserFor, strictParserFor } from '../../parser-for.js';
 import { textRules } from '../../text-rules.js';
 import { asRead, clusterNameSchema, roleSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
@@ -21,7 +21,6 @@ const clusters = {
     maxLength: clusterLimits.clusterNameCharacters,
     pattern: textRules.clusterPattern.pattern,
   },
-  default: ['*'],
   description:
     'Names of the clusters that the account may use. A `*` at the start or the end stands for any characters: ' +
     '`ci-*`. The clusters need not exist.',
@@ -50,8 +49,8 @@ const specSchema = {
       type: 'object',
       additionalProperties: false,
       properties: { clusters, actions },
-      default: {},
-      description: 'Limits the account further. By default it is limited by its role only.',
+      description:
+        'Limits the account further. What is absent is unchanged; a new account is limited by its role only.',
     },
   },
 } as const satisfies JSONSchema;
@@ -105,17 +104,23 @@ export interface AccountNarrowing {
   readonly clusters: readonly string[];
   readonly actions: readonly AccountAction[];
 }
-/** The requested account, with defaults. */
 export interface ServiceAccountSpec {
   readonly role: Role;
   readonly narrowing: AccountNarrowing;
 }
+/** The requested account. What is absent is unchanged. */
+export interface ServiceAccountSpecInput {
+  readonly role: Role;
+  readonly narrowing?: Partial<AccountNarrowing>;
+}
+/** Of an account that is limited by its role only. */
+export const noNarrowing: AccountNarrowing = { clusters: ['*'], actions: accountActions };
 export type ServiceAccountBody = FromSchema<typeof serviceAccountSchema>;
 export type AccountTokenListBody = FromSchema<typeof accountTokenListSchema>;
 export type CreatedAccountTokenBody = FromSchema<typeof createdAccountTokenSchema>;
 
-export const parseServiceAccountPut = strictParserFor<{
-  readonly spec: ServiceAccountSpec;
+export const parseServiceAccountPut = declarationParserFor<{
+  readonly spec: ServiceAccountSpecInput;
   readonly metadata?: { readonly name?: unknown };
 }>(serviceAccountPutSchema);
 export const parseAccountTokenPost = strictParserFor<{ readonly expiresInDays: number }>(accountTokenPostSchema);

@@ -22,12 +22,9 @@ function wrongPlaces(parse: (body: unknown) => unknown, body: unknown): string[]
 }
 
 describe('parseClusterPut', () => {
-  it('fills in a default only where absence does not mean "unchanged"', () => {
-    expect(parseClusterPut({ spec: spec() }).spec).toEqual({ ...spec(), plan: 'payg' });
-    expect(parseClusterPut({ spec: { kubernetesVersion: '1.34' } }).spec).toEqual({
-      kubernetesVersion: '1.34',
-      plan: 'payg',
-    });
+  it('fills in nothing, because what is absent may stay as it is', () => {
+    expect(parseClusterPut({ spec: spec({ nodePools: [pool()] }) }).spec).toEqual(spec({ nodePools: [pool()] }));
+    expect(parseClusterPut({ spec: { kubernetesVersion: '1.34' } }).spec).toEqual({ kubernetesVersion: '1.34' });
   });
 
   it('treats null as absent', () => {
@@ -43,8 +40,7 @@ describe('parseClusterPut', () => {
 
     expect(parseClusterPut({ spec: { kubernetesVersion: '1.34', ...absent }, status: null }).spec).toEqual({
       kubernetesVersion: '1.34',
-      plan: 'payg',
-      nodePools: [{ name: 'general', image: {}, minimum: 0, maximum: 3, publicIP: true }],
+      nodePools: [{ name: 'general', image: {} }],
     });
     expect(parseClusterPut({ spec: spec({ network: { podCIDR: null, existingNetwork: null } }) }).spec.network).toEqual(
       {},
@@ -60,12 +56,6 @@ describe('parseClusterPut', () => {
     };
 
     expect(parseClusterPut({ apiVersion, kind, metadata, spec: spec(), status }).metadata?.name).toBe('web');
-  });
-
-  it('fills in the defaults of node pools', () => {
-    expect(parseClusterPut({ spec: spec({ nodePools: [pool()] }) }).spec.nodePools).toEqual([
-      { ...pool(), image: {}, minimum: 0, maximum: 3, publicIP: true },
-    ]);
   });
 
   it.each<[string, unknown, string[]]>([
@@ -149,14 +139,14 @@ describe('parseConnectionPut', () => {
 
 describe('parseNodePoolPut', () => {
   it('accepts a pool specification under `spec`', () => {
-    expect(parseNodePoolPut({ spec: pool() }).spec.maximum).toBe(3);
+    expect(parseNodePoolPut({ spec: pool() }).spec).toEqual(pool());
   });
 
   it('accepts a pool as returned by GET', () => {
     const read = { ...pool({ source: 'managed', image: {}, minimum: 1, maximum: 2, publicIP: true }) };
     const status = { pet: false, backingReady: null };
 
-    expect(parseNodePoolPut({ ...read, autoscalerPriority: 10, status }).spec).toEqual(read);
+    expect(parseNodePoolPut({ ...read, autoscalerPriority: 10, status, resetToDefault: [] }).spec).toEqual(read);
     expect(wrongPlaces(parseNodePoolPut, { ...read, maximum: 'x' })).toEqual(['/maximum']);
     expect(wrongPlaces(parseNodePoolPut, {})).toEqual(['/spec']);
   });

@@ -1,13 +1,13 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
-import { strictParserFor } from '../../parser-for.js';
+import { declarationParserFor, strictParserFor } from '../../parser-for.js';
 import { textRules } from '../../text-rules.js';
-import { clusterLimits, defaultNetwork, nodeCidrs } from '../limits.js';
+import { clusterLimits, defaultNetwork, nodeCidrs, nodePoolDefaults } from '../limits.js';
 import { compared } from '../schema-parts.js';
 import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources, providers, roles } from '../states.js';
 
 /*
  * Request bodies, parsed strictly: unknown fields are rejected, absent ones take the defaults given here, and null
- * means absent. A field without a default stays unchanged when absent, because it is fixed or managed elsewhere.
+ * means absent. A field without a default stays as it is when absent.
  */
 
 export const clusterNameSchema = {
@@ -27,6 +27,9 @@ export const refSchema = {
   maxLength: clusterLimits.refCharacters,
   pattern: textRules.ref.pattern,
 } as const satisfies JSONSchema;
+
+const replacedBy = (field: keyof typeof nodePoolDefaults): string =>
+  `Absent: ${nodePoolDefaults[field]}, whatever the pool has now.`;
 
 export const nodePoolSpecSchema = {
   type: 'object',
@@ -50,7 +53,6 @@ export const nodePoolSpecSchema = {
     },
     image: {
       type: 'object',
-      default: {},
       maxProperties: clusterLimits.imageFieldsMax,
       propertyNames: { maxLength: clusterLimits.imageTextCharacters },
       additionalProperties: {
@@ -60,28 +62,29 @@ export const nodePoolSpecSchema = {
       description:
         '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. The garden raises a version that expires: ' +
         '`status` of the cluster shows what runs. Other members are options of the image, where the installation has `image-options`. ' +
-        'Must be empty for adopted servers, which use the image of the installation.',
+        'Must be empty for adopted servers, which use the image of the installation. ' +
+        'Absent: unchanged; empty for a new pool.',
     },
     minimum: {
       type: 'integer',
       minimum: 0,
       maximum: 1000,
-      default: clusterLimits.poolMinimumDefault,
-      description: 'Must equal `maximum` for `dedicated` and `onprem`.',
+      default: nodePoolDefaults.minimum,
+      description: `Must equal \`maximum\` for \`dedicated\` and \`onprem\`. ${replacedBy('minimum')}`,
     },
     maximum: {
       type: 'integer',
       minimum: 0,
       maximum: 1000,
-      default: clusterLimits.poolMaximumDefault,
-      description: 'A pool of adopted servers claims this many servers.',
+      default: nodePoolDefaults.maximum,
+      description: `A pool of adopted servers claims this many servers. ${replacedBy('maximum')}`,
     },
     publicIP: {
       type: 'boolean',
-      default: true,
+      default: nodePoolDefaults.publicIP,
       description:
         'Whether nodes have public addresses. False needs a managed pool and an installation with `private-nodes`; a change ' +
-        'replaces the nodes.',
+        `replaces the nodes. ${replacedBy('publicIP')}`,
     },
   },
 } as const satisfies JSONSchema;
@@ -92,7 +95,7 @@ export const networkSchema = {
   type: 'object',
   additionalProperties: false,
   description:
-    'Fixed once the cluster was started: absent ranges then stay unchanged. Before that they default to ' +
+    'Fixed once the cluster was started. Absent: unchanged; for a new cluster ' +
     `${defaultNetwork.nodeCIDR} for nodes, ${defaultNetwork.podCIDR} for pods and ${defaultNetwork.serviceCIDR} for services.`,
   properties: {
     nodeCIDR: { enum: nodeCidrs },
@@ -104,7 +107,7 @@ export const networkSchema = {
       maxLength: 100,
       description:
         'Name or id of an existing network of the cloud project for the nodes, where the installation has ' +
-        '`existing-network`. Absent: the cluster gets its own network.',
+        '`existing-network`. Absent: unchanged; a new cluster gets its own network.',
     },
   },
 } as const satisfies JSONSchema;
@@ -136,7 +139,7 @@ export const clusterSpecSchema = {
       description:
         'Cannot be disabled once the cluster was started with true. Absent: unchanged; false for a new cluster.',
     },
-    plan: { enum: plans, default: 'payg' },
+    plan: { enum: plans, description: 'Absent: unchanged; `payg` for a new cluster.' },
     network: networkSchema,
     nodePools: {
       type: 'array',
@@ -157,7 +160,7 @@ export const connectionSpecSchema = {
       minLength: 1,
       maxLength: clusterLimits.connectionNameCharacters,
       pattern: textRules.shownName.pattern,
-      description: 'Display name. Absent: the ref.',
+      description: 'Display name. Absent: unchanged; the ref for a new connection.',
     },
     provider: { enum: providers, description: 'Fixed at creation.' },
     token: {
@@ -209,6 +212,7 @@ const nodePoolAsReadSchema = {
     ...nodePoolSpecSchema.properties,
     autoscalerPriority: { ...compared, description: 'As read. Ignored.' },
     status: { ...compared, description: 'As read. Ignored.' },
+    resetToDefault: { ...compared, description: 'As answered. Ignored.' },
   },
 } as const;
 export const nodePoolPutSchema = { anyOf: [nodePoolSpecPutSchema, nodePoolAsReadSchema] } as const;
@@ -260,9 +264,8 @@ export const roleSchema = { enum: roles } as const satisfies JSONSchema;
 
 /** The complete specification, which is stored, hashed and rendered. */
 export type NodePoolSpec = Required<FromSchema<typeof nodePoolSpecSchema>>;
-/** The specification as declared by a client. Absent fields stay unchanged. */
-export type NodePoolSpecInput = Omit<NodePoolSpec, 'source' | 'machineType'> &
-  Partial<Pick<NodePoolSpec, 'source' | 'machineType'>>;
+/** The specification as declared by a client. Absent fields with a default take it; others stay unchanged. */
+export type NodePoolSpecInput = Pick<NodePoolSpec, 'name'> & Partial<NodePoolSpec>;
 export interface ClusterNetwork {
   nodeCIDR: (typeof nodeCidrs)[number];
   podCIDR: string;
@@ -280,9 +283,9 @@ export interface ClusterSpec {
   network: ClusterNetwork;
   nodePools: NodePoolSpec[];
 }
-/** The specification as declared by a client, with defaults. Absent fields stay unchanged. */
-export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion' | 'plan'> &
-  Partial<Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA'>> & {
+/** The specification as declared by a client. Absent fields stay unchanged. */
+export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion'> &
+  Partial<Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA' | 'plan'>> & {
     network?: Partial<ClusterNetwork>;
     nodePools?: NodePoolSpecInput[];
   };
@@ -294,21 +297,21 @@ export interface ConnectionSpecInput {
   providerConfig: Record<string, never>;
 }
 
-export const parseClusterPut = strictParserFor<{ spec: ClusterSpecInput; metadata?: { name?: unknown } }>(
+export const parseClusterPut = declarationParserFor<{ spec: ClusterSpecInput; metadata?: { name?: unknown } }>(
   clusterPutSchema,
 );
 export const parseConnectionPut = strictParserFor<{ spec: ConnectionSpecInput; metadata?: { ref?: unknown } }>(
   connectionPutSchema,
 );
-const parseNodePoolSpecPut = strictParserFor<{ spec: NodePoolSpecInput }>(nodePoolSpecPutSchema);
-const parseNodePoolAsRead = strictParserFor<NodePoolSpecInput & { autoscalerPriority?: unknown; status?: unknown }>(
-  nodePoolAsReadSchema,
-);
+const parseNodePoolSpecPut = declarationParserFor<{ spec: NodePoolSpecInput }>(nodePoolSpecPutSchema);
+const parseNodePoolAsRead = declarationParserFor<
+  NodePoolSpecInput & { autoscalerPriority?: unknown; status?: unknown; resetToDefault?: unknown }
+>(nodePoolAsReadSchema);
 /** Accepts the specification in `spec`, or a pool as returned by GET. */
 export function parseNodePoolPut(body: unknown): { spec: NodePoolSpecInput } {
   const isAsRead = typeof body === 'object' && body !== null && 'name' in body && !('spec' in body);
   if (!isAsRead) return parseNodePoolSpecPut(body);
-  const { autoscalerPriority: _priority, status: _status, ...spec } = parseNodePoolAsRead(body);
+  const { autoscalerPriority: _priority, status: _status, resetToDefault: _reset, ...spec } = parseNodePoolAsRead(body);
   return { spec };
 }
 export const parseConnectionPost = strictParserFor<{ spec: ConnectionSpecInput & { token: string } }>(

@@ -40,6 +40,10 @@ const description = [
   `Changes of a team are processed one at a time. When ${clusterLimits.changesWaitingPerTeam} of them wait, or one has waited for ` +
     `${clusterLimits.changeWaitSeconds} s, the answer is 429, or 503 if changes of other teams block it. Nothing was ` +
     'changed then: repeat the request after the time in `Retry-After`.',
+  'A member that a `PUT` leaves out stays as it is, or gets the initial value that its description names if the resource is new. ' +
+    'Only a member with a `default` is different: the default replaces what is there. Of a cluster these are `minimum`, `maximum` ' +
+    'and `publicIP` of each node pool that is listed or sent. Dry runs and the audit log mark such a change with `byDefault`, and the ' +
+    'answer lists it in `resetToDefault`.',
   'Paths end in a slash. A GET without it is redirected (308) to the path with it; other methods are served either ' +
     'way. Every GET route also supports HEAD.',
   `${bodyNotTaken} It is answered 422 with \`validation_failed\`.`,
