@@ -21,12 +21,14 @@ export interface KubeconfigWish {
 }
 
 /** What an issue needs from the store. The team's changes are locked meanwhile. */
-export interface KubeconfigTransaction extends Issues {
+export interface KubeconfigTransaction {
   readonly cluster: ClusterRecord | null;
   /** Null until the team has a namespace on the garden. */
   readonly shoot: ShootAddress | null;
   /** Records who is about to get a credential. @returns the id of the audit entry */
   recordIssue(issue: KubeconfigWish): Promise<bigint>;
+  /** Each scope has its own limit: who reads a lot can still get in as an administrator. */
+  issuesOf(scope: KubeconfigScope): Issues;
 }
 
 /** A credential that was requested, and to whom it was issued. */
@@ -55,7 +57,7 @@ interface KubeconfigDeps {
     scope: KubeconfigScope,
     shoot: ShootAddress & { expirationSeconds: number },
   ) => Promise<IssuedKubeconfig>;
-  /** Of a cluster, for each person and service account. */
+  /** Of a cluster and a scope, for each person and service account. */
   readonly perHour: number;
 }
 
@@ -94,9 +96,9 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
         checkPreconditions(preconditions, entityTagOf(tx.cluster));
         const address = reachableShoot(tx, tx.cluster);
         await checkPerHour(
-          tx,
+          tx.issuesOf(wish.scope),
           perHour,
-          `The limit is ${perHour} kubeconfigs for one cluster within an hour. Use one that is still valid, or wait.`,
+          `The limit is ${perHour} kubeconfigs with the scope ${wish.scope} for one cluster within an hour. Use one that is still valid, or wait.`,
         );
         return { entryId: await tx.recordIssue(wish), shoot: address };
       });

@@ -15,11 +15,14 @@ import type { KubeconfigService } from './kubeconfigs.js';
 
 export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
   const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
-  const issuing = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfigs being issued');
+  const ofOthers = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfigs being issued');
+  // Apart, so that others never keep the administrators of their team from a cluster.
+  const ofAdministrators = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfigs being issued to administrators');
   return {
     async issueKubeconfig(req, res) {
       const caller = callerOf(res);
       const request = parseKubeconfigRequest(bodyOf(req, { absent: {} }));
+      const issuing = caller.role === 'admin' ? ofAdministrators : ofOthers;
       const { kubeconfig, expiresAt } = await issuing(caller.team.id, () =>
         kubeconfigs.issue(caller, clusterNameOf(req), request, preconditionsOf(req)),
       );

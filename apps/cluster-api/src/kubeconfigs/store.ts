@@ -1,4 +1,5 @@
 import { includeCreator } from '@corral/cluster-data';
+import type { KubeconfigScope } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
@@ -25,6 +26,8 @@ export async function findOnGarden(
 
 interface IssuesOf {
   readonly action: string;
+  /** Of a kubeconfig. */
+  readonly scope?: KubeconfigScope;
   readonly targetId: string | null;
   readonly since: Date;
   readonly limit: number;
@@ -34,13 +37,14 @@ interface IssuesOf {
 export async function issuedSince(
   tx: Transaction,
   { team, userId, account }: Pick<Caller, 'team' | 'userId' | 'account'>,
-  { action, targetId, since, limit }: IssuesOf,
+  { action, scope, targetId, since, limit }: IssuesOf,
 ): Promise<Date[]> {
   const issued = await tx.$queryRaw<{ created_at: Date }[]>`
     SELECT created_at FROM audit_entry
     WHERE team_id = ${team.id}::uuid AND target_id = ${targetId}::uuid AND action = ${action}
       AND user_id IS NOT DISTINCT FROM ${userId}::uuid AND account->>'id' IS NOT DISTINCT FROM ${account?.id ?? null}
       AND created_at > ${since} AND detail->'issued' IS DISTINCT FROM 'false'::jsonb
+      AND (${scope ?? null}::text IS NULL OR coalesce(detail->>'scope', 'admin') = ${scope ?? null}::text)
     ORDER BY created_at DESC LIMIT ${limit}`;
   return issued.map((entry) => entry.created_at);
 }
@@ -104,8 +108,11 @@ async function transactionOf(
   return {
     cluster,
     shoot,
-    now,
-    listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: cluster?.id ?? null, since, limit }),
+    issuesOf: (scope) => ({
+      now,
+      listIssued: (since, limit) =>
+        issuedSince(tx, caller, { action, scope, targetId: cluster?.id ?? null, since, limit }),
+    }),
     recordIssue({ ttlSeconds, scope }) {
       if (cluster === null) throw new Error('A kubeconfig cannot be issued for a cluster that does not exist');
       const target = { kind: 'Cluster', id: cluster.id, name: cluster.name };

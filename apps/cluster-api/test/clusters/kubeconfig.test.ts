@@ -149,6 +149,31 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     await issue().expect(200);
   });
 
+  it('is not kept from administrators by others of their team who use up what runs at once', async () => {
+    await t.clusters.running(name);
+    const { kubeconfigsPerTeamAtOnce: most } = clusterLimits;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let asked = 0;
+    garden.adminKubeconfig = async (request) => {
+      asked += 1;
+      await held;
+      return grant(request);
+    };
+    const waiting = Array.from({ length: most }, () => issue().then(({ status }) => status));
+    await waitFor('the garden to be asked for all of them', () => asked === most);
+    garden.adminKubeconfig = grant;
+
+    const path = t.acme.path(`/clusters/${name}/kubeconfig/`);
+    const answer = await t.api.as(t.acme.admin).post(path);
+
+    release();
+    await Promise.all(waiting);
+    expect(answer.status).toBe(200);
+  });
+
   it('answers the expiry that the garden granted', async () => {
     await t.clusters.running(name);
     const expiresAt = new Date('2027-01-01T00:00:00.000Z');
@@ -384,6 +409,15 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       await t.api.as(t.acme.admin).post(path).expect(200);
       name = `${name}-other`;
       await t.clusters.running(name);
+      await issue().expect(200);
+    });
+
+    it('is counted for each scope alone', async () => {
+      await t.clusters.running(name);
+      await fill(1, 20, { issued: true, scope: 'viewer' });
+
+      const { body } = await issue({ scope: 'viewer' }).expect(429);
+      expect(body.detail).toContain('20 kubeconfigs with the scope viewer for one cluster within an hour');
       await issue().expect(200);
     });
 

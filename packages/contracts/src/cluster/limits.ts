@@ -14,9 +14,9 @@ export const clusterLimits = {
   connectionsPerTeam: 50,
   requestsPerAddressPerMinute: 300,
   requestsPerPersonPerMinute: 600,
-  /** To each person and service account, so that nobody keeps others from access to a cluster. */
+  /** Of each scope, to each person and service account, so that nobody keeps others from access to a cluster. */
   kubeconfigsPerClusterPerHour: 20,
-  /** The same. */
+  /** To each person and service account. */
   joinCommandsPerServerPerHour: 20,
   /** Requests that start or finish a sign-in; each sign-in needs two. */
   signInRequestsPerAddressPerMinute: 60,
@@ -109,7 +109,7 @@ export const clusterLimits = {
   /** Concurrent exports per process, since an export may take minutes. A team gets at most a quarter. */
   auditExportsPerTeam: 2,
   auditExportsPerProcess: 8,
-  /** Concurrent requests per process, since the garden issues each kubeconfig and is slow. */
+  /** Concurrent requests per process, since the garden issues each kubeconfig and is slow. Administrators have as many again. */
   kubeconfigsPerTeamAtOnce: 8,
   kubeconfigsPerProcessAtOnce: 32,
   /** Concurrent requests per process, since the cluster creates the token for each command. */
