@@ -3,6 +3,7 @@ import {
   type ClusterVerdicts,
   clusterRoutes,
   clusterVerdictsOf,
+  dryRunOf,
   problemCodes,
   roles,
   type Verdict,
@@ -79,8 +80,13 @@ function expectVerdict(route: ClusterRoute, verdict: Verdict, { status, body }: 
 }
 type Answer = Pick<Awaited<Test>, 'status' | 'body'>;
 
+/** The rows of the table, with those of dry runs. */
+const rows = (clusterRoutes as readonly ClusterRoute[])
+  .flatMap((route) => [route, dryRunOf(route)])
+  .filter((row) => row !== null);
+
 describe.each(
-  (clusterRoutes as readonly ClusterRoute[]).map((route) => [`${route.method} ${route.path}`, route] as const),
+  rows.map((route) => [`${route.method} ${route.path}${route.isDryRun ? '?dryRun=true' : ''}`, route] as const),
 )('%s', (_row, route) => {
   it.each(Object.entries(clusterVerdictsOf(route)) as [keyof ClusterVerdicts, Verdict][])(
     'is for %s: %s',

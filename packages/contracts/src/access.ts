@@ -1,6 +1,6 @@
 import { accountActionOf, clusterParameterOf, isForPeople } from './cluster/accounts/account-access.js';
 import { problemCodes } from './cluster/problem-codes.js';
-import { type ClusterRoute, clusterRoutes } from './cluster/routes.js';
+import { type ClusterRoute, clusterRoutes, dryRunOf } from './cluster/routes.js';
 import { type Role, roleCovers } from './cluster/states.js';
 import { type DnsRoute, dnsRoutes } from './dns/routes.js';
 
@@ -78,7 +78,7 @@ function narrowingCell(route: ClusterRoute): string {
 function clusterRow(route: ClusterRoute): string[] {
   const verdicts = clusterVerdictsOf(route);
   return [
-    `\`${route.method.toUpperCase()} ${route.path}\``,
+    `\`${route.method.toUpperCase()} ${route.path}${route.isDryRun ? '?dryRun=true' : ''}\``,
     clusterCell(route, verdicts.anonymous),
     clusterCell(route, verdicts.stranger),
     clusterCell(route, verdicts.viewer, 'viewer'),
@@ -127,6 +127,10 @@ const clusterHead = [
   'narrowing',
 ];
 
+const clusterRows = (clusterRoutes as readonly ClusterRoute[])
+  .flatMap((route) => [route, dryRunOf(route)])
+  .filter((row) => row !== null);
+
 /** Renders docs/access.md. */
 export function renderAccess(): string {
   return `# Access by route
@@ -140,9 +144,9 @@ and \`/docs/\` list for the route.
 ## Cluster-management API
 
 A foreign team is answered like a team that does not exist: the same answer except for \`instance\`. Access is checked before the query
-and the body.
+and the body. Dry runs change nothing, so they are reads.
 
-${markdownTable(clusterHead, clusterRoutes.map(clusterRow))}
+${markdownTable(clusterHead, clusterRows.map(clusterRow))}
 
 The last column is what the narrowing of a service account must contain: the kind of action, and the cluster of the path or all
 clusters. Otherwise the answer is 403 \`permission_denied\`. Lists of clusters and operations contain only what the narrowing covers.

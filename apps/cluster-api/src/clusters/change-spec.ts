@@ -22,13 +22,13 @@ import {
   useAdoptedServers,
 } from '../node-pools/claim-servers.js';
 import type { PoolPointers } from '../node-pools/pool-spec.js';
-import { asProblem, combined, type Problem } from '../problem.js';
+import { asProblem, combined, Problem } from '../problem.js';
 import type { WakeUp } from '../wake-ups.js';
 import type { ClusterRecord } from './record.js';
 import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
 import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './spec/plan-change.js';
 import { type ClusterQuotas, quotasOf } from './spec/quotas.js';
-import type { ClusterStore, ClusterTransaction } from './transaction.js';
+import type { ClusterStore, ClusterTransaction, ClusterView } from './transaction.js';
 
 /** A request to change the specification of a cluster. */
 export interface SpecChange {
@@ -71,7 +71,7 @@ export type SpecChangeOutcome =
     };
 
 export interface ChangeSpecDeps {
-  readonly store: Pick<ClusterStore, 'change'>;
+  readonly store: Pick<ClusterStore, 'change' | 'preview'>;
   readonly catalogue: Catalogue;
   readonly features: ReadonlySet<GardenFeature>;
   readonly quotas: ClusterQuotas;
@@ -92,7 +92,10 @@ export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
   const { store, catalogue, wake, wakeServer } = deps;
   return async (caller, change) => {
     const offered = change.needsCatalogue ? await catalogue.get() : null;
-    const { outcome, claims } = await store.change(caller, change, (tx) => attempt(deps, tx, change, offered));
+    if (change.purpose === 'dryRun') {
+      return store.preview(caller, change, (view) => preview(deps, view, change, offered));
+    }
+    const { outcome, claims } = await store.change(caller, change, (tx) => attempt(deps, tx, caller, change, offered));
     if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') wake(outcome.cluster.id);
     for (const id of serverIdsOf(claims)) wakeServer(id);
     return outcome;
@@ -107,34 +110,59 @@ interface Attempted {
 
 const withoutClaims = (outcome: SpecChangeOutcome): Attempted => ({ outcome, claims: noClaims });
 
+interface Decided {
+  readonly plan: Exclude<Plan, { kind: 'catalogueNeeded' }>;
+  readonly claims: Claims;
+}
+
+/** @throws Problem when the change cannot be accepted */
+async function decide(
+  deps: ChangeSpecDeps,
+  view: ClusterView,
+  change: SpecChange,
+  offered: CatalogueResult | null,
+): Promise<Decided> {
+  const { current } = view;
+  const desired = change.desiredOf(current);
+  checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
+  const context = await contextOf(deps, view, change, desired, offered);
+  const plan = await planOrRefuse(view, desired, context);
+  if (plan.kind === 'catalogueNeeded')
+    throw offered?.problem ?? new Error('A change that needs no catalogue needs one');
+  return { plan, claims: plan.kind === 'unchanged' ? noClaims : await claimsOf(view, desired, change.pointers) };
+}
+
+async function preview(
+  deps: ChangeSpecDeps,
+  view: ClusterView,
+  change: SpecChange,
+  offered: CatalogueResult | null,
+): Promise<SpecChangeOutcome> {
+  const { current, now } = view;
+  const { plan } = await decide(deps, view, change, offered);
+  if (plan.kind === 'unchanged') {
+    const cluster = current as ClusterRecord;
+    return { kind: 'dryRun', cluster, present: cluster, changes: [], effects: [] };
+  }
+  const { differences: changes, effects } = plan;
+  return { kind: 'dryRun', cluster: asPlanned(current, change.name, plan, now), present: current, changes, effects };
+}
+
 async function attempt(
   deps: ChangeSpecDeps,
   tx: ClusterTransaction,
+  caller: Caller,
   change: SpecChange,
   offered: CatalogueResult | null,
 ): Promise<Attempted> {
-  const { current } = tx;
   const operationId = deps.newId();
   const replayed = await registerOrReplay(tx, change.keyed ?? null, operationId);
   if (replayed !== null) return withoutClaims(replayed);
-  const desired = change.desiredOf(current);
-  checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
-  const context = await contextOf(deps, tx, change, desired, offered);
-  const plan = await planOrRefuse(tx, desired, context);
-  if (plan.kind === 'catalogueNeeded')
-    throw offered?.problem ?? new Error('A change that needs no catalogue needs one');
-  const isDry = change.purpose === 'dryRun';
+  const { plan, claims } = await decide(deps, tx, change, offered);
   if (plan.kind === 'unchanged') {
-    const cluster = current as ClusterRecord;
-    if (isDry) return withoutClaims({ kind: 'dryRun', cluster, present: cluster, changes: [], effects: [] });
-    return withoutClaims(await retryOnce(tx, cluster, operationId));
+    return withoutClaims(await retryOnce(tx, tx.current as ClusterRecord, operationId));
   }
-  const claims = await claimsOf(tx, desired, change.pointers);
-  if (isDry) {
-    const cluster = asPlanned(current, change.name, plan, tx.now);
-    const { differences: changes, effects } = plan;
-    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes, effects });
-  }
+  refuseDeletion(caller, plan, change.pointers);
   const { spec, connectionId, priorities, shown, differences: changes, kind, ...rest } = plan;
   const { prices: _prices, effects: _effects, ...declaration } = rest;
   const accepted = await tx.accept({
@@ -150,8 +178,21 @@ async function attempt(
   return { outcome: { kind, ...accepted, changes }, claims };
 }
 
+/**
+ * A node pool that a declaration leaves out is deleted, whatever the request is called.
+ *
+ * @throws Problem `permission_denied` for a service account that may change but not delete
+ */
+function refuseDeletion({ account }: Caller, { effects }: AcceptedPlan, { pools: pointer }: PoolPointers): void {
+  const removed = effects.flatMap((effect) => (effect.kind === 'removed' && 'pool' in effect ? [effect.pool] : []));
+  if (account === null || account.actions.includes('delete') || removed.length === 0) return;
+  const message = `must keep ${removed.join(', ')}: the service account is narrowed to actions without delete`;
+  const detail = `The change removes node pools, and the service account may not delete: ${removed.join(', ')}. Ask an administrator of the team.`;
+  throw new Problem('permission_denied', detail, { errors: [{ pointer, message, detail }] });
+}
+
 /** @throws Problem with every reason for a refusal, a lack of adopted servers included */
-async function planOrRefuse(tx: ClusterTransaction, desired: ClusterSpec, context: ChangeContext): Promise<Plan> {
+async function planOrRefuse(tx: ClusterView, desired: ClusterSpec, context: ChangeContext): Promise<Plan> {
   try {
     return planChange(tx.current, desired, context);
   } catch (error) {
@@ -163,7 +204,7 @@ async function planOrRefuse(tx: ClusterTransaction, desired: ClusterSpec, contex
 
 /** Checks the claims of the pools that were not refused already. Without a usable connection there are no servers to claim. */
 async function lackOfServers(
-  tx: ClusterTransaction,
+  tx: ClusterView,
   desired: ClusterSpec,
   pointers: PoolPointers,
   { errors = [] }: Problem,
@@ -177,7 +218,7 @@ async function lackOfServers(
 }
 
 /** Locks adopted servers only when the cluster has, or gets, pools on them. Most clusters have none. */
-async function claimsOf({ current, findServers }: ClusterTransaction, desired: ClusterSpec, pointers: PoolPointers) {
+async function claimsOf({ current, findServers }: ClusterView, desired: ClusterSpec, pointers: PoolPointers) {
   const { connectionRef, nodePools } = desired;
   if (!useAdoptedServers([...(current?.spec.nodePools ?? []), ...nodePools])) return noClaims;
   return decideClaims(current?.id ?? null, nodePools, await findServers(connectionRef), pointers);
@@ -185,7 +226,7 @@ async function claimsOf({ current, findServers }: ClusterTransaction, desired: C
 
 async function contextOf(
   { quotas, features, subscriptionRequired }: ChangeSpecDeps,
-  tx: ClusterTransaction,
+  tx: ClusterView,
   { pointers, declaredPools }: SpecChange,
   { connectionRef }: ClusterSpec,
   offered: CatalogueResult | null,

@@ -1,12 +1,11 @@
 import { type ClusterId, InvalidBody, type OperationId, parseClusterPut, type ServerId } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
-import type { Preconditions } from '../changes/entity-tag.js';
 import { serverIdsOf } from '../node-pools/claim-servers.js';
 import { noPointers, pointersInCluster } from '../node-pools/pool-spec.js';
 import { asProblem, combined, notFound, Problem, problemOfBody } from '../problem.js';
 import type { WakeUp } from '../wake-ups.js';
 import type { ChangeSpec, SpecChange, SpecChangeOutcome } from './change-spec.js';
-import { type RemovalOutcome, removeOnce } from './delete.js';
+import { previewRemoval, type RemovalOutcome, removeOnce } from './delete.js';
 import { type ChangeOutcome, retryOrReplay } from './retry.js';
 import { completeSpec } from './spec/complete-spec.js';
 import { validPartOf } from './spec/valid-part.js';
@@ -14,7 +13,7 @@ import type { ClusterStore } from './transaction.js';
 
 export interface ClusterServiceDeps {
   readonly changeSpec: ChangeSpec;
-  readonly store: Pick<ClusterStore, 'change'>;
+  readonly store: Pick<ClusterStore, 'change' | 'preview'>;
   readonly wake: WakeUp<ClusterId>;
   readonly wakeServer: WakeUp<ServerId>;
   readonly newId: () => OperationId;
@@ -80,9 +79,14 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
     async remove(
       caller: Caller,
       name: string,
-      options: { readonly preconditions: Preconditions; readonly purpose: SpecChange['purpose'] },
+      { preconditions, purpose }: Pick<SpecChange, 'preconditions' | 'purpose'>,
     ): Promise<RemovalOutcome> {
-      const { outcome, claims } = await store.change(caller, { name }, (tx) => removeOnce(tx, { ...options, newId }));
+      if (purpose === 'dryRun') {
+        return store.preview(caller, { name }, async (view) => previewRemoval(view, preconditions));
+      }
+      const { outcome, claims } = await store.change(caller, { name }, (tx) =>
+        removeOnce(tx, { preconditions, newId }),
+      );
       if (outcome.kind === 'accepted') wake(outcome.cluster.id);
       for (const id of serverIdsOf(claims)) wakeServer(id);
       return outcome;

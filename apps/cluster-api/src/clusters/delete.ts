@@ -5,11 +5,10 @@ import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/
 import { type Claims, claimsDetail, noClaims, releaseAll, useAdoptedServers } from '../node-pools/claim-servers.js';
 import { notFound } from '../problem.js';
 import { acceptedStatus } from './accepted-status.js';
-import type { SpecChange } from './change-spec.js';
 import { effectsOfDeletion } from './effects/effects.js';
 import { type ClusterRecord, presentOperationOf } from './record.js';
 import { deletionOf } from './spec/spec-difference.js';
-import type { ClusterTransaction } from './transaction.js';
+import type { ClusterTransaction, ClusterView } from './transaction.js';
 
 export type RemovalOutcome =
   /** No pass had begun, so the garden does not know the cluster: its rows are deleted. */
@@ -24,20 +23,10 @@ export type RemovalOutcome =
  */
 export async function removeOnce(
   tx: ClusterTransaction,
-  {
-    preconditions,
-    purpose,
-    newId,
-  }: { preconditions: Preconditions; purpose: SpecChange['purpose']; newId: () => OperationId },
+  { preconditions, newId }: { preconditions: Preconditions; newId: () => OperationId },
 ): Promise<{ outcome: RemovalOutcome; claims: Claims }> {
-  const { current } = tx;
-  if (current === null) throw notFound();
+  const current = removable(tx, preconditions);
   const isDeleting = current.deletionRequestedAt !== null;
-  // A repeated DELETE meets the tag that the first one changed (RFC 9110 section 13.1.1 allows success then).
-  if (!isDeleting) checkPreconditions(preconditions, entityTagOf(current));
-  if (purpose === 'dryRun') {
-    return { outcome: { kind: 'dryRun', cluster: current, effects: effectsOfDeletion(current) }, claims: noClaims };
-  }
   const claims = await releasesOf(tx, current);
   if (current.startedAt === null) {
     await tx.removeDraft(claims);
@@ -62,6 +51,19 @@ export async function removeOnce(
     detail: claimsDetail(claims),
   });
   return { outcome: { kind: 'accepted', ...accepted }, claims };
+}
+
+/** @throws Problem `not_found`, `precondition_failed` */
+export function previewRemoval(view: ClusterView, preconditions: Preconditions): RemovalOutcome {
+  const cluster = removable(view, preconditions);
+  return { kind: 'dryRun', cluster, effects: effectsOfDeletion(cluster) };
+}
+
+function removable({ current }: Pick<ClusterView, 'current'>, preconditions: Preconditions): ClusterRecord {
+  if (current === null) throw notFound();
+  // A repeated DELETE meets the tag that the first one changed (RFC 9110 section 13.1.1 allows success then).
+  if (current.deletionRequestedAt === null) checkPreconditions(preconditions, entityTagOf(current));
+  return current;
 }
 
 async function releasesOf({ findServers }: ClusterTransaction, { id, spec }: ClusterRecord): Promise<Claims> {

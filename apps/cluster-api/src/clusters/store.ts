@@ -10,12 +10,13 @@ import {
   type TeamQuotasRow,
   teamColumns,
 } from '@corral/cluster-data';
-import { asConnectionId, type ConnectionPhase, type TeamId } from '@corral/contracts';
+import { asConnectionId, type ConnectionPhase, coversCluster, type TeamId } from '@corral/contracts';
 import { inOrder, isUniqueViolation, type RawStatements, sqlText } from '@corral/database';
-import type { Caller } from '../changes/caller.js';
+import { type Caller, clustersOf } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeamDirectly, DirectTransaction } from '../changes/team-changes.js';
-import { lockServers } from '../node-pools/server-claims-store.js';
+import type { PoolServer } from '../node-pools/claim-servers.js';
+import { lockServers, readServers } from '../node-pools/server-claims-store.js';
 import { acceptChange, removeDraft } from './change-store.js';
 import {
   type ClusterRow,
@@ -26,7 +27,7 @@ import {
   pricesOfConnection,
   wholeClusters,
 } from './rows.js';
-import type { ChangedCluster, ClusterStore, ClusterTransaction, UsableConnection } from './transaction.js';
+import type { ChangedCluster, ClusterStore, ClusterTransaction, ClusterView, UsableConnection } from './transaction.js';
 
 /** Attempts before a collision of generated names is reported. One collision is already unlikely. */
 const ATTEMPTS_MAX = 3;
@@ -48,7 +49,27 @@ export const clusterStore = (db: RawStatements, changeTeam: ChangeTeamDirectly):
       }
     }
   },
+
+  async preview(caller, { name }, work) {
+    const teamId = caller.team.id;
+    return work({
+      ...(await readDecisionBasis(db, teamId, name)),
+      findConnection: (ref) => findConnection(db, teamId, ref, 'read'),
+      findServers: async (ref) => seenBy(caller, await readServers(db, teamId, ref)),
+    });
+  },
 });
+
+/** An account that is narrowed to clusters does not learn the names of others. */
+function seenBy(caller: Caller, servers: PoolServer[]): PoolServer[] {
+  const clusters = clustersOf(caller);
+  if (clusters === null) return servers;
+  return servers.map((server) =>
+    server.claimedBy === null || coversCluster({ clusters }, server.claimedBy.cluster)
+      ? server
+      : { ...server, claimedBy: { ...server.claimedBy, isHidden: true } },
+  );
+}
 
 /** The statements are sent together. Postgres executes them one after the other, so each sees what was locked before. */
 async function transactionOf(
@@ -62,13 +83,13 @@ async function transactionOf(
     locked,
     lockCluster(tx, teamId, name),
     readDecisionBasis(tx, teamId, name),
-    connectionRef === undefined ? null : findConnection(tx, teamId, connectionRef),
+    connectionRef === undefined ? null : findConnection(tx, teamId, connectionRef, 'lock'),
   ]);
   return {
     ...basis,
     current,
     now,
-    findConnection: async (ref) => (ref === connectionRef ? expected : findConnection(tx, teamId, ref)),
+    findConnection: async (ref) => (ref === connectionRef ? expected : findConnection(tx, teamId, ref, 'lock')),
     async findOperation(id) {
       const [row] = await tx.$queryRaw<OperationRow[]>`
         SELECT ${sqlText(selectOf('operation', operationColumns))}, ${sqlText(creatorOfOperation)} AS creator
@@ -76,7 +97,7 @@ async function transactionOf(
       return row === undefined ? null : operationOf(row);
     },
     registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),
-    findServers: (connectionRef) => lockServers(tx, teamId, connectionRef),
+    findServers: async (ref) => seenBy(caller, await lockServers(tx, teamId, ref)),
     accept: (accepted) => acceptChange(tx, { caller, name, current, now }, accepted),
     async removeDraft(claims) {
       if (current !== null) await removeDraft(tx, { caller, current, now }, claims);
@@ -85,11 +106,12 @@ async function transactionOf(
 }
 
 type DecisionBasis = Pick<
-  ClusterTransaction,
-  'current' | 'quotaOverrides' | 'clustersOfTeam' | 'hasActiveSubscription'
+  ClusterView,
+  'now' | 'current' | 'quotaOverrides' | 'clustersOfTeam' | 'hasActiveSubscription'
 >;
 
 type DecisionBasisRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null } & TeamQuotasRow & {
+    readonly now: Date;
     readonly clusters: number;
     readonly subscribed: boolean;
   };
@@ -97,7 +119,7 @@ type DecisionBasisRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null
 /** Reads what every change of a cluster needs, in one statement. */
 async function readDecisionBasis(tx: RawStatements, teamId: TeamId, name: string): Promise<DecisionBasis> {
   const [row] = await tx.$queryRaw<DecisionBasisRow[]>`
-    SELECT ${sqlText(selectOf('team', teamColumns.quotas))},
+    SELECT ${sqlText(selectOf('team', teamColumns.quotas))}, clock_timestamp() AS now,
            (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
            EXISTS (SELECT FROM subscription WHERE team_id = team.id AND is_active) AS subscribed,
            ${sqlText(columnsOfWhole('found'))}
@@ -106,6 +128,7 @@ async function readDecisionBasis(tx: RawStatements, teamId: TeamId, name: string
     WHERE team.id = ${teamId}::uuid`;
   if (row === undefined) throw new Error('The team is gone');
   return {
+    now: row.now,
     current: row.id === null ? null : clusterOf(row as ClusterRow),
     quotaOverrides: {
       clustersPerTeam: row.clustersMax,
@@ -117,11 +140,17 @@ async function readDecisionBasis(tx: RawStatements, teamId: TeamId, name: string
   };
 }
 
-/** Locks the connection until the cluster is written. Waits for a concurrent deletion and then finds nothing. */
-async function findConnection(tx: RawStatements, teamId: TeamId, ref: string): Promise<UsableConnection | null> {
+/** @param how `lock`: until the cluster is written. Waits for a concurrent deletion and then finds nothing */
+async function findConnection(
+  tx: RawStatements,
+  teamId: TeamId,
+  ref: string,
+  how: 'lock' | 'read',
+): Promise<UsableConnection | null> {
   const [row] = await tx.$queryRaw<(PricesRow & { id: string; phase: ConnectionPhase })[]>`
     SELECT connection.id, connection.phase::text AS phase, ${pricesOfConnection}
     FROM connection LEFT JOIN price_list ON price_list.connection_id = connection.id
-    WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${ref} FOR KEY SHARE OF connection`;
+    WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${ref}
+    ${sqlText(how === 'lock' ? 'FOR KEY SHARE OF connection' : '')}`;
   return row === undefined ? null : { id: asConnectionId(row.id), phase: row.phase, prices: pricesOf(row) };
 }

@@ -16,16 +16,22 @@ import type { ClusterQuery } from './rows.js';
 import type { AcceptedDeclaration } from './spec/decide-declaration.js';
 import type { QuotaOverrides } from './spec/quotas.js';
 
-/** What a change of a cluster needs from the store. The team's changes and the cluster are locked meanwhile. */
-export interface ClusterTransaction {
+/** What decides about a change of a cluster. */
+export interface ClusterView {
   /** Null when the team has no cluster with that name. */
   readonly current: ClusterRecord | null;
-  /** The database's clock, read under the lock. */
+  /** The database's clock. */
   readonly now: Date;
   readonly quotaOverrides: QuotaOverrides;
   readonly clustersOfTeam: number;
   readonly hasActiveSubscription: boolean;
   findConnection(ref: string): Promise<UsableConnection | null>;
+  /** All servers that the team adopted over the connection. */
+  findServers(connectionRef: string): Promise<PoolServer[]>;
+}
+
+/** What a change of a cluster needs from the store. The team's changes, the cluster and found servers are locked meanwhile. */
+export interface ClusterTransaction extends ClusterView {
   findOperation(id: OperationId): Promise<OperationRecord | null>;
   /**
    * Stores that the request creates the operation with this id.
@@ -33,8 +39,6 @@ export interface ClusterTransaction {
    * @returns null when the request is new, else the operation id of the first request with this key
    */
   registerKey(request: KeyedRequest, operationId: OperationId): Promise<OperationId | null>;
-  /** All servers that the team adopted over the connection, locked until the transaction ends. */
-  findServers(connectionRef: string): Promise<PoolServer[]>;
   /** Writes the change, its operation and the audit entry, and ends superseded operations. */
   accept(accepted: AcceptedChange): Promise<{ cluster: ClusterRecord; operation: OperationRecord }>;
   /** Deletes a cluster that the garden does not know, and cancels its operations. */
@@ -87,6 +91,8 @@ export interface ClusterStore {
    * generated names, so it must not make outside calls.
    */
   change<T>(caller: Caller, of: ChangedCluster, work: (tx: ClusterTransaction) => Promise<T>): Promise<T>;
+  /** Runs `work` on what a change would find. It waits for no change of the team, and none waits for it. */
+  preview<T>(caller: Caller, of: ChangedCluster, work: (view: ClusterView) => Promise<T>): Promise<T>;
 }
 
 /** The cluster that a change is about. */

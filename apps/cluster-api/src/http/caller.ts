@@ -12,6 +12,7 @@ import {
   type AccountRefusal,
   type ClusterRoute,
   clusterParameterOf,
+  dryRunOf,
   type Role,
   refusalOfAccount,
   roleCovers,
@@ -20,6 +21,7 @@ import { clientGone, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
+import { purposeOf } from './query.js';
 
 /** The context of the request, for use cases, which do not know Express. */
 export function requestContextOf(res: Response): RequestContext {
@@ -30,9 +32,11 @@ export function requestContextOf(res: Response): RequestContext {
  * Admits the callers that the route table allows. A team that the caller does not belong to is answered exactly like a
  * team that does not exist.
  */
-export function admit(route: ClusterRoute): RequestHandler {
+export function admit(row: ClusterRoute): RequestHandler {
+  const dryRun = dryRunOf(row);
   return (req, res, next) => {
-    if (route.access === 'public') return next();
+    if (row.access === 'public') return next();
+    const route = dryRun !== null && purposeOf(req) === 'dryRun' ? dryRun : row;
     const account = accountOf(res);
     const caller = account === null ? personIn(route, req, res) : admitted(account, route, req);
     if (caller !== null) {

@@ -3,6 +3,7 @@ import type { ClusterRoute } from '@corral/contracts';
 import { isHeld, type Prisma } from '@corral/database';
 import type { RequestHandler } from 'express';
 import { Problem } from '../problem.js';
+import { purposeOf } from './query.js';
 
 const RETRY_SECONDS = 60;
 
@@ -16,7 +17,8 @@ export const isRefusedWhileHeld = ({ method, path }: Pick<ClusterRoute, 'method'
  */
 export const refuseWhileHeld =
   (prisma: Prisma): RequestHandler =>
-  async (_req, res, next) => {
+  async (req, res, next) => {
+    if (purposeOf(req) === 'dryRun') return next();
     const known = (sessionOf(res) ?? accountOf(res))?.isHeld;
     if (!(known ?? (await isHeld(prisma)))) return next();
     throw new Problem(

@@ -20,7 +20,13 @@ export interface PoolServer {
   readonly serverType: string;
   readonly phase: ServerPhase;
   /** The pool that claims it, of any cluster of the team. */
-  readonly claimedBy: { readonly clusterId: ClusterId; readonly cluster: string; readonly nodePool: string } | null;
+  readonly claimedBy: {
+    readonly clusterId: ClusterId;
+    readonly cluster: string;
+    readonly nodePool: string;
+    /** The caller must not learn of the cluster. */
+    readonly isHidden?: boolean;
+  } | null;
   /** Whether it is a node of a cluster or may still be one. */
   readonly mayBeNode: boolean;
   readonly isDeregistering: boolean;
@@ -163,8 +169,9 @@ const joinedFirst = (one: PoolServer, other: PoolServer): number =>
 
 function listed(servers: readonly PoolServer[]): string {
   const shown = servers.slice(0, 10).map(({ serverId, claimedBy, phase }) => {
-    const why = claimedBy === null ? phase : `the node pool ${claimedBy.nodePool} of the cluster ${claimedBy.cluster}`;
-    return `${serverId} (${why})`;
+    if (claimedBy === null) return `${serverId} (${phase})`;
+    const { nodePool, cluster, isHidden = false } = claimedBy;
+    return isHidden ? `${serverId}` : `${serverId} (the node pool ${nodePool} of the cluster ${cluster})`;
   });
   return servers.length > shown.length ? `${shown.join(', ')} …` : shown.join(', ');
 }

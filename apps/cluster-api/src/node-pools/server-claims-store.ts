@@ -15,7 +15,18 @@ import type { PoolServer } from './claim-servers.js';
  * Lock order: team, cluster, then servers by id. Only the team's changes write which pool holds a server, so the joined
  * columns cannot be older than the team's lock.
  */
-export async function lockServers(tx: RawStatements, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> {
+export const lockServers = (tx: RawStatements, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> =>
+  findServers(tx, teamId, connectionRef, 'FOR UPDATE OF server');
+
+export const readServers = (db: RawStatements, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> =>
+  findServers(db, teamId, connectionRef, '');
+
+async function findServers(
+  tx: RawStatements,
+  teamId: TeamId,
+  connectionRef: string,
+  lock: string,
+): Promise<PoolServer[]> {
   const rows = await tx.$queryRaw<Row[]>`
     SELECT ${sqlText(selectOf('server', { ...serverColumns.spec, ...serverColumns.state }))},
            cluster.id AS "clusterId", cluster.name AS cluster, pool.name AS "nodePool"
@@ -24,7 +35,7 @@ export async function lockServers(tx: RawStatements, teamId: TeamId, connectionR
       LEFT JOIN cluster ON cluster.id = pool.cluster_id
     WHERE server.team_id = ${teamId}::uuid
       AND server.connection_id = (SELECT id FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${connectionRef})
-    ORDER BY server.id FOR UPDATE OF server`;
+    ORDER BY server.id ${sqlText(lock)}`;
   return rows.map(poolServerOf).toSorted((one, other) => one.serverId - other.serverId);
 }
 

@@ -4,6 +4,7 @@ import {
   accountActions,
   type ClusterRoute,
   clusterRoutes,
+  dryRunOf,
   type Role,
   roles,
 } from '@corral/contracts';
@@ -67,8 +68,8 @@ const covers = (patterns: readonly string[], name: string): boolean =>
   patterns.some((pattern) => new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name));
 
 interface MixedRequest {
-  /** `operationId` of the route. */
-  readonly operation: string;
+  /** Method and path of the row. */
+  readonly row: string;
   readonly account: number;
   readonly team: 'own' | 'foreign' | 'absent';
   readonly cluster: (typeof clusterNames)[number];
@@ -77,12 +78,16 @@ interface MixedRequest {
 const routes = new Map(
   (clusterRoutes as readonly ClusterRoute[])
     .filter(({ access }) => access !== 'public')
-    .map((route) => [route.operationId as string, route]),
+    .flatMap((route) => [route, dryRunOf(route)])
+    .flatMap((row) => (row === null ? [] : [[nameOf(row), row] as const])),
 );
-const routeOf = ({ operation }: MixedRequest): ClusterRoute => routes.get(operation) as ClusterRoute;
+function nameOf({ method, path, isDryRun }: ClusterRoute): string {
+  return `${method.toUpperCase()} ${path}${isDryRun ? '?dryRun=true' : ''}`;
+}
+const routeOf = ({ row }: MixedRequest): ClusterRoute => routes.get(row) as ClusterRoute;
 
 const mixedRequest: fc.Arbitrary<MixedRequest> = fc.record({
-  operation: fc.constantFrom(...routes.keys()),
+  row: fc.constantFrom(...routes.keys()),
   account: fc.nat(),
   team: fc.constantFrom('own', 'own', 'own', 'own', 'own', 'foreign', 'absent'),
   cluster: fc.constantFrom(...clusterNames),
@@ -168,11 +173,10 @@ const denials: readonly (string | null)[] = ['authentication_required', 'permiss
 /** The differences of an answer from the page; none if it is as documented. */
 async function differences(page: ReadonlyMap<string, Row>, request: MixedRequest): Promise<string[]> {
   const { team, cluster } = request;
-  const route = routeOf(request);
   const account = accounts[request.account % accounts.length] as Account;
-  const row = page.get(`${route.method.toUpperCase()} ${route.path}`);
+  const row = page.get(request.row);
   const { role, clusters, actions } = account;
-  const about = `${route.method} ${route.path} of the ${team} team, ${cluster}, as ${role} for ${clusters} ${actions}`;
+  const about = `${request.row} of the ${team} team, ${cluster}, as ${role} for ${clusters} ${actions}`;
   if (row === undefined) return [`${about}: no row`];
   const expected = documented(row, request, account);
   const { status, code } = await send(request, account);

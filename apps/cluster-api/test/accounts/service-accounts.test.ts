@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { accountVerifier, hashAccountToken } from '@corral/auth';
+import type { AccountAction } from '@corral/contracts';
 import { memoryBuckets } from '@corral/rate-limit';
 import { createMetrics } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildApp } from '../../src/build-app.js';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { checkedClient } from '../support/checked-client.js';
 import { addConnection, declare } from '../support/clusters.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
@@ -34,7 +36,7 @@ const audits = () => test.db.auditEntry.findMany({ where: { teamId: team.id }, o
 describe('a service account', () => {
   it('is declared, changed, listed and deleted by administrators', async () => {
     const created = await put('ci', { role: 'member' }).expect(201);
-    const all = { clusters: ['*'], actions: ['read', 'change', 'kubeconfig'] };
+    const all = { clusters: ['*'], actions: ['read', 'change', 'delete', 'kubeconfig'] };
     expect(created.body.spec).toEqual({ role: 'member', narrowing: all });
     await asAdmin().put(accounts('ci/')).send(created.body).expect(200);
     const changed = await put('ci', { role: 'viewer', narrowing: { clusters: ['ci-*'] } }).expect(200);
@@ -87,6 +89,54 @@ describe('a service account', () => {
 
     expect((await put('another', { role: 'viewer' }).expect(403)).body.code).toBe('quota_exceeded');
     await put('a3', { role: 'viewer' }).expect(200);
+  });
+});
+
+describe('deletion, an action of its own', () => {
+  const web = (rest = '') => team.path(`/clusters/web/${rest}`);
+  const spec = (...names: string[]) => aClusterSpec({ nodePools: names.map((name) => aPool({ name })) });
+  const clientFor = async (actions: AccountAction[]) =>
+    test.api.withToken(await test.createAccount(team, 'ci', { role: 'member', actions }));
+  beforeEach(async () => {
+    await addConnection(test, team);
+    await declare(test, team, 'web', spec('a', 'b'));
+  });
+
+  it('is not part of what an account may change, in whatever request it is', async () => {
+    const client = await clientFor(['read', 'change']);
+
+    await client
+      .put(web())
+      .send({ spec: spec('a', 'b', 'c') })
+      .expect(202);
+    expect((await client.delete(web()).expect(403)).body.code).toBe('permission_denied');
+    await client.delete(web('node-pools/b/')).expect(403);
+    const { body } = await client
+      .put(web())
+      .send({ spec: spec('a') })
+      .expect(403);
+
+    expect(body).toMatchObject({ code: 'permission_denied', errors: [{ pointer: '/spec/nodePools' }] });
+    expect(body.detail).toContain('may not delete: b, c.');
+    expect(
+      (
+        await client
+          .put(`${web()}?dryRun=true`)
+          .send({ spec: spec('a') })
+          .expect(200)
+      ).body.effects,
+    ).toContainEqual(expect.objectContaining({ pool: 'b', kind: 'removed' }));
+  });
+
+  it('can be all that an account may do besides reading', async () => {
+    const client = await clientFor(['read', 'delete']);
+
+    await client
+      .put(web())
+      .send({ spec: spec('a', 'b', 'c') })
+      .expect(403);
+    await client.delete(web('node-pools/b/')).expect(204);
+    await client.delete(web()).expect(204);
   });
 });
 

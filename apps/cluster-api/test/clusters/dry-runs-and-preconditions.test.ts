@@ -1,5 +1,7 @@
+import type { ClusterSpec } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import type { Requests } from '../support/checked-client.js';
 import { addConnection, type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
 let t: ClusterTest;
@@ -99,6 +101,58 @@ describe('dry runs of a cluster PUT', () => {
     await t.clusters.running(name);
 
     expect((await put(aClusterSpec(), '?dryRun=true').expect(200)).body.effects).toEqual([]);
+  });
+});
+
+describe('dry runs are reads', () => {
+  const plan = (client: Requests, more: Partial<ClusterSpec> = { plan: 'annual' }) =>
+    client.put(`${path()}?dryRun=true`).send({ spec: aClusterSpec(more) });
+
+  it('of viewers and of accounts that may only read, who cannot make the changes', async () => {
+    await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'old' })] });
+    const viewer = t.api.as(await t.createUser(`viewer@${name}.test`, [{ team: t.acme, role: 'viewer' }]));
+    const reader = t.api.withToken(
+      await t.createAccount(t.acme, 'reader', { role: 'member', clusters: [name], actions: ['read'] }),
+    );
+    const before = await t.clusters.everything();
+
+    for (const client of [viewer, reader]) {
+      expect((await plan(client).expect(200)).body.changes).toContainEqual({
+        pointer: '/spec/plan',
+        from: 'payg',
+        to: 'annual',
+      });
+      await client.post(`${path()}hibernate/?dryRun=true`).expect(200);
+      await client.delete(`${path()}?dryRun=true`).expect(200);
+      await client.delete(`${path()}node-pools/old/?dryRun=true`).expect(200);
+      await client
+        .put(`${path()}?dryRun=false`)
+        .send({ spec: aClusterSpec({ plan: 'annual' }) })
+        .expect(403);
+      await client.post(`${path()}retry/?dryRun=true`).expect(403);
+      await client.delete(path()).expect(403);
+    }
+    await reader
+      .put(`${path().replace(name, 'another')}?dryRun=true`)
+      .send({ spec: aClusterSpec() })
+      .expect(403);
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+
+  it('that wait for no change of the team', async () => {
+    await t.clusters.running(name);
+    const other = await t.pool.connect();
+    await other.query('BEGIN');
+    try {
+      await other.query('SELECT FROM team_change_lock FOR UPDATE');
+      await other.query('SELECT FROM cluster FOR UPDATE');
+
+      await plan(t.api.as(t.acme.member)).expect(200);
+      await t.api.as(t.acme.member).delete(`${path()}?dryRun=true`).expect(200);
+    } finally {
+      await other.query('ROLLBACK');
+      other.release();
+    }
   });
 });
 

@@ -29,7 +29,9 @@ describe('during a hold', () => {
     expect(await t.db.cluster.count()).toBe(before);
   });
 
-  it('answers reads, and refuses strangers as before', async () => {
+  it('answers reads and dry runs, and refuses strangers as before', async () => {
+    const path = `${t.acme.path('/clusters/planned/')}?dryRun=true`;
+    await t.api.as(t.acme.member).put(path).send({ spec: aClusterSpec() }).expect(200);
     await t.api.as(t.acme.member).get(t.acme.path('/clusters/')).expect(200);
     await t.api.as(t.globex.member).put(t.acme.path('/clusters/held/')).send({}).expect(404);
   });

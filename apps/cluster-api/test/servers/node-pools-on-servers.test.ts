@@ -180,6 +180,22 @@ describe('a pool without enough servers', () => {
     expect(await t.db.cluster.count({ where: { teamId: team.id, name: 'web' } })).toBe(0);
   });
 
+  it('is refused without names of clusters that a narrowed account must not know', async () => {
+    const [first] = await servers(1);
+    await declare(t, team, 'shop', withOwn(own(1)));
+    const token = await t.createAccount(team, 'ci', { role: 'member', clusters: ['ci-*'], actions: ['read'] });
+    const path = `${team.path('/clusters/ci-1/')}?dryRun=true`;
+
+    const { body, text } = await t.api
+      .withToken(token)
+      .put(path)
+      .send({ spec: aClusterSpec(withOwn(own(1))) })
+      .expect(409);
+
+    expect(body.detail).toContain(`In use: ${first}. `);
+    expect(text).not.toContain('shop');
+  });
+
   it('cannot claim nodes of another cluster that were already released', async () => {
     await servers(1);
     await declare(t, team, 'shop', withOwn(own(1)));

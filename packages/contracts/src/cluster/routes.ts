@@ -23,7 +23,7 @@ const dryRun: ClusterQueryParameter = {
   type: 'boolean',
   description:
     '`true`: validates the request and shows what would change and what that does to the nodes, without changing anything. A ' +
-    'refusal lists every reason in `errors`.',
+    'refusal lists every reason in `errors`. It is a read: open to viewers, and to service accounts that may only `read`.',
 };
 
 const cluster = `${team}/clusters/{name}/`;
@@ -369,6 +369,12 @@ export const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   putNodePool: 'nodePoolDryRun',
   deleteNodePool: 'nodePoolDryRun',
 } satisfies Partial<Record<ClusterOperationId, ClusterAnswer>>;
+
+/** The dry runs of a route as a row of their own: they are reads. Null for a route without them. */
+export function dryRunOf(route: ClusterRoute): ClusterRoute | null {
+  const answer = dryRunAnswers[route.operationId];
+  return answer === undefined ? null : { ...route, access: 'viewer', answers: { 200: answer }, isDryRun: true };
+}
 
 /** All problems of a route: its own and those that follow from its properties. */
 export function problemsOf(route: ClusterRoute): ProblemCode[] {

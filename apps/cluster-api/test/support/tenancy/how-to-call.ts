@@ -31,7 +31,11 @@ export const namesTeam = (route: ClusterRoute): boolean =>
   pathParametersOf(route).some((name) => /^team(_slug|_id)?$/.test(name));
 
 /** @throws Error for a path parameter without a value */
-export function pathOf({ path }: ClusterRoute, team: NamedTeam, names: Readonly<Record<string, string>> = {}): string {
+export function pathOf(
+  { path, isDryRun }: ClusterRoute,
+  team: NamedTeam,
+  names: Readonly<Record<string, string>> = {},
+): string {
   const filled: Record<string, string> = {
     ...absentNames,
     ...names,
@@ -39,7 +43,8 @@ export function pathOf({ path }: ClusterRoute, team: NamedTeam, names: Readonly<
     team_slug: team.slug,
     team_id: team.number,
   };
-  return path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
+  const query = isDryRun ? '?dryRun=true' : '';
+  return path.concat(query).replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
     const value = filled[name];
     if (value === undefined) throw new Error(`absentNames has no ${name}, which the path ${path} holds.`);
     return encodeURIComponent(value);

@@ -4,15 +4,20 @@ import type { AccountAction, AccountNarrowing } from './service-account.js';
 
 /* What service accounts may do: the role as for people, then the narrowing. */
 
-type AccessOf = Pick<ClusterRoute, 'method' | 'path' | 'access' | 'people' | 'ofClusters'>;
+type AccessOf = Pick<ClusterRoute, 'method' | 'path' | 'access' | 'people' | 'ofClusters' | 'isDryRun'>;
 
 /** Whether only people have access: their own data, people of the team, the subscription, and lasting credentials. */
 export const isForPeople = ({ access, people }: Pick<ClusterRoute, 'access' | 'people'>): boolean =>
   people === true || access === 'session';
 
 /** The kind of action that a request to the route is. */
-export function accountActionOf({ method, path }: Pick<ClusterRoute, 'method' | 'path'>): AccountAction {
-  if (method === 'get') return 'read';
+export function accountActionOf({
+  method,
+  path,
+  isDryRun,
+}: Pick<ClusterRoute, 'method' | 'path' | 'isDryRun'>): AccountAction {
+  if (method === 'get' || isDryRun) return 'read';
+  if (method === 'delete') return 'delete';
   return path.endsWith('/kubeconfig/') ? 'kubeconfig' : 'change';
 }
 

@@ -7,7 +7,7 @@ import { exactly, filled, optionalTime, person, time, uuid } from '../schema-par
 import { apiVersion, type Role } from '../states.js';
 
 /** Kinds of actions that a service account can be narrowed to. */
-export const accountActions = ['read', 'change', 'kubeconfig'] as const;
+export const accountActions = ['read', 'change', 'delete', 'kubeconfig'] as const;
 export type AccountAction = (typeof accountActions)[number];
 
 const clusters = {
@@ -32,8 +32,9 @@ const actions = {
   maxItems: accountActions.length,
   uniqueItems: true,
   items: { enum: accountActions },
-  default: [...accountActions],
-  description: '`read`: GET requests. `kubeconfig`: issue kubeconfigs. `change`: all other requests.',
+  description:
+    '`read`: GET requests and dry runs. `kubeconfig`: issue kubeconfigs. `delete`: DELETE requests, and with `change` those that ' +
+    'leave out a node pool of a cluster. `change`: all other requests.',
 } as const satisfies JSONSchema;
 
 const specSchema = {
