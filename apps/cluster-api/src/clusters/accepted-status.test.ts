@@ -56,6 +56,17 @@ describe('the status of an accepted change', () => {
     expect([status.conditions[0], status.conditions[2]]).toEqual([conditions[0], conditions[2]]);
   });
 
+  it('forgets drift, which the change sets back: a pass reports what others change after it', () => {
+    const conditions = [seen('Drifted', 'True'), seen('Reconciled', 'False', 'Drifted')];
+
+    const status = acceptedStatus(aCluster({ conditions }), awake, NOW);
+
+    expect(status.conditions.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
+      'Reconciled Queued',
+      'SpecAccepted Accepted',
+    ]);
+  });
+
   it('clears the refusal of an earlier specification', () => {
     const conditions = [seen('SpecAccepted', 'False', 'SpecRefused'), seen('Reconciled', 'False', 'SpecRefused')];
 

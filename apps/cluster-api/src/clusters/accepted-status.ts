@@ -1,4 +1,10 @@
-import type { ClusterPhase, Condition, ConditionReason, ConditionType } from '@corral/contracts';
+import {
+  type ClusterPhase,
+  type Condition,
+  type ConditionReason,
+  type ConditionType,
+  driftConditionType,
+} from '@corral/contracts';
 import type { ClusterRecord } from './record.js';
 
 /** The status shown from the moment a change is accepted until the first pass observes the cluster. */
@@ -50,13 +56,18 @@ type ConditionDraft = readonly [
 
 const specAccepted: ConditionDraft = ['SpecAccepted', 'True', 'Accepted', 'The specification was checked and stored.'];
 
-/** Keeps observed conditions. Replaces those about an earlier specification. */
+/**
+ * Keeps observed conditions. Replaces those about an earlier specification. Drift goes: the change sets it back, and a pass reports what
+ * others change after it.
+ */
 function queued(present: readonly Condition[], now: Date): Condition[] {
   const replaced = [
     condition(present, now, specAccepted),
     condition(present, now, ['Reconciled', 'False', 'Queued', 'The change was accepted and is queued.']),
   ];
-  const kept = present.map((known) => replaced.find(({ type }) => type === known.type) ?? known);
+  const kept = present
+    .filter(({ type }) => type !== driftConditionType)
+    .map((known) => replaced.find(({ type }) => type === known.type) ?? known);
   return [...kept, ...replaced.filter(({ type }) => !present.some((known) => known.type === type))];
 }
 

@@ -225,6 +225,26 @@ describe('PUT /clusters/{name}/', () => {
     expect(await t.clusters.everything()).toEqual(before);
   });
 
+  it('declares again at once, and once, when another manager holds a field that the running operation waits for', async () => {
+    await t.clusters.running(name);
+    const { operation } = (await put(aClusterSpec({ plan: 'annual' })).expect(202)).body;
+    await t.clusters.showConditions(name, { Drifted: 'True', Reconciled: 'False' });
+    t.wakeups.length = 0;
+
+    const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
+
+    expect(body.resource.metadata.generation).toBe(3);
+    expect(await t.clusters.operationsOf(name)).toEqual([
+      'cluster.create succeeded',
+      'cluster.update superseded',
+      'cluster.update queued',
+    ]);
+    expect(operation.id).not.toBe(body.operation.id);
+    expect(t.wakeups).toContainEqual({ job: 'reconcile-cluster', payload: { clusterId: body.resource.metadata.id } });
+    // Nothing new until a pass has seen what the others did after it.
+    await put(aClusterSpec({ plan: 'annual' })).expect(200);
+  });
+
   it('is a retry when it is repeated after a failure', async () => {
     await t.clusters.declare(name);
     await t.clusters.beginFirstPass(name);

@@ -137,6 +137,18 @@ describe('a declared field that an operator changes', () => {
     });
   });
 
+  it('is set back at once by the same declaration, sent again while its operation waits', async () => {
+    const cluster = await aReadyCluster();
+    const pools = [{ name: 'general', maximum: 5 }];
+    const operationId = await declareBefore(cluster, { pools }, () => scale(cluster, 7, 'gitops-controller'));
+    await untilDrifted(cluster);
+
+    expect(await declare(cluster, { pools })).toMatchObject({ state: 'succeeded' });
+
+    expect(await at.operation(operationId)).toMatchObject({ state: 'superseded' });
+    expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }]);
+  });
+
   it('fails a conflicting change after ten minutes, with field and manager', async () => {
     const cluster = await aReadyCluster();
     const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>

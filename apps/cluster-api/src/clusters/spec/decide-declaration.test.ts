@@ -1,3 +1,4 @@
+import type { OperationRecord } from '@corral/cluster-data';
 import type { ClusterSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -43,6 +44,10 @@ describe('a declaration', () => {
 
     expect(same({})).toEqual({ kind: 'unchanged' });
     expect(same({ conditions })).toMatchObject({ kind: 'accepted', operation: 'cluster.update', generation: 5 });
+    // The operation waits for the field that the other manager holds.
+    const lastOperation = { state: 'running', generation: 4 } as OperationRecord;
+    expect(same({ conditions, lastOperation })).toMatchObject({ kind: 'accepted', generation: 5 });
+    expect(same({ lastOperation })).toEqual({ kind: 'unchanged' });
   });
 
   it('of the same specification is accepted for a cluster that was restored and kept as it is, once', () => {

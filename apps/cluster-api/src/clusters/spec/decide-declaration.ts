@@ -8,7 +8,7 @@ import {
 import { desiredHashOf } from '../../changes/desired-hash.js';
 import { hasWorkers } from '../../node-pools/pool-spec.js';
 import { checkAll, invalidField, Problem } from '../../problem.js';
-import { type ClusterRecord, openOperationOf } from '../record.js';
+import type { ClusterRecord } from '../record.js';
 
 export type DeclarationDecision = { readonly kind: 'unchanged' } | AcceptedDeclaration;
 
@@ -49,8 +49,8 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
     return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };
   }
   refuseWhileDeleting(current);
-  // After drift the same specification is accepted again, unless an operation is already under way.
-  const repairsDrift = driftIn(current).length > 0 && openOperationOf(current) === null;
+  // After drift the same specification is accepted again, also while an operation waits for the other manager: the last one wins.
+  const repairsDrift = driftIn(current).length > 0;
   // After a restore, the same specification says that it is the one that the team wants.
   const isAwaited = current.keptGeneration === current.generation;
   if (current.desiredHash === desiredHash && !repairsDrift && !isAwaited) return { kind: 'unchanged' };
