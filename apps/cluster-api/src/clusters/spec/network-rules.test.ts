@@ -18,6 +18,11 @@ describe('the network of a cluster', () => {
     ['the smallest ranges', { podCIDR: '10.0.0.0/17', serviceCIDR: '10.0.128.0/22' }],
     ['large ranges', { nodeCIDR: '192.168.128.0/17', podCIDR: '10.0.0.0/9', serviceCIDR: '10.128.0.0/12' }],
     ['services in shared address space (RFC 6598)', { serviceCIDR: '100.64.0.0/13' }],
+    [
+      'both in shared address space, as by default in Gardener',
+      { podCIDR: '100.96.0.0/11', serviceCIDR: '100.64.0.0/13' },
+    ],
+    ['all of the shared address space', { podCIDR: '100.64.0.0/10' }],
     ['pods right next to the nodes', { podCIDR: '10.251.0.0/16' }],
   ])('may have %s', (_what, network) => {
     expect(refused(network)).toBeNull();
@@ -37,7 +42,9 @@ describe('the network of a cluster', () => {
     ['too few services', { serviceCIDR: '10.96.0.0/23' }, 'serviceCIDR'],
     ['a service range above the limit of kube-apiserver', { serviceCIDR: '10.96.0.0/11' }, 'serviceCIDR'],
     ['pods in public addresses', { podCIDR: '8.8.0.0/16' }, 'podCIDR'],
-    ['pods in shared address space, which gets no routes', { podCIDR: '100.96.0.0/11' }, 'podCIDR'],
+    ['pods beyond the shared address space', { podCIDR: '100.128.0.0/11' }, 'podCIDR'],
+    ['pods below the shared address space', { podCIDR: '100.32.0.0/11' }, 'podCIDR'],
+    ['pods that reach beyond the shared address space', { podCIDR: '100.0.0.0/9' }, 'podCIDR'],
     ['services in public addresses', { serviceCIDR: '1.0.0.0/16' }, 'serviceCIDR'],
     ['pods in the range of the garden’s tunnel', { podCIDR: '240.0.0.0/8' }, 'podCIDR'],
     ['services in the range of the garden’s tunnel', { serviceCIDR: '244.0.0.0/16' }, 'serviceCIDR'],

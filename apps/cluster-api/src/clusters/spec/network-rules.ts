@@ -16,19 +16,15 @@ const SERVICE_MASK_MIN = 12;
 /** Shortest prefix of a pod range: kube-controller-manager splits it into at most 2^16 node ranges. */
 const POD_MASK_MIN = NODE_MASK - 16;
 
-/** RFC 1918. */
-const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
-/** RFC 6598: shared address space, also not routed on the internet. */
-const sharedRange = '100.64.0.0/10';
+/** RFC 1918, and the shared address space of RFC 6598, which is not routed on the internet either: Gardener's own default is in it. */
+const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10'];
 /** The gateway on the public interface of every server of the provider. */
 const providerGateway = '172.31.1.1/32';
 
 /**
  * Checks the ranges of a cluster. They cannot change once it runs, so they must have room for the cluster's growth.
  *
- * Pods need an RFC 1918 range: only then does the garden add a route per node to the provider's network. Other ranges
- * silently disable these routes. Services are never routed, so shared address space works for them too. Both stay clear
- * of 240.0.0.0 to 244.255.255.255, which the garden's tunnel uses.
+ * Both stay clear of 240.0.0.0 to 244.255.255.255, which the garden's tunnel uses.
  *
  * @throws Problem `invalid_network`, or `unsupported_by_garden` for an existing network, with each invalid field
  */
@@ -47,13 +43,13 @@ export function checkNetwork(
     () => checkExistingNetwork(network, features),
     () => {
       const pods = parseRange('podCIDR', network.podCIDR);
-      checkReach('podCIDR', pods, privateRanges);
+      checkReach('podCIDR', pods);
       checkSize('podCIDR', pods, POD_MASK_MIN, podMaskMax(quotas));
       checkDisjoint('podCIDR', pods, { 'the range of the nodes': nodes });
     },
     () => {
       const services = parseRange('serviceCIDR', network.serviceCIDR);
-      checkReach('serviceCIDR', services, [...privateRanges, sharedRange]);
+      checkReach('serviceCIDR', services);
       checkSize('serviceCIDR', services, SERVICE_MASK_MIN, SERVICE_MASK_MAX);
       const pods = rangeOf(network.podCIDR);
       checkDisjoint('serviceCIDR', services, {
@@ -94,9 +90,9 @@ function parseRange(field: Field, text: string): Address4 {
   return range;
 }
 
-function checkReach(field: Field, range: Address4, allowed: readonly string[]): void {
-  if (!allowed.some((outer) => range.isInSubnet(new Address4(outer)))) {
-    throw wrong(field, `must be within one of the private ranges ${allowed.join(', ')}`);
+function checkReach(field: Field, range: Address4): void {
+  if (!privateRanges.some((outer) => range.isInSubnet(new Address4(outer)))) {
+    throw wrong(field, `must be within one of the private ranges ${privateRanges.join(', ')}`);
   }
   checkDisjoint(field, range, { '172.31.1.1, the gateway of the provider': new Address4(providerGateway) });
 }

@@ -89,7 +89,12 @@ export const nodePoolSpecSchema = {
   },
 } as const satisfies JSONSchema;
 
-const cidrSchema = { type: 'string', minLength: 1, maxLength: 43 } as const satisfies JSONSchema;
+const cidrSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 43,
+  description: 'Within 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10.',
+} as const satisfies JSONSchema;
 
 export const networkSchema = {
   type: 'object',
