@@ -1,4 +1,4 @@
-import { type OperationErrorCode, operationErrorCodes, type TeamId } from '@corral/contracts';
+import { type OperationErrorCode, type OperationKind, operationErrorCodes, type TeamId } from '@corral/contracts';
 import { type RawStatements, sqlText } from '@corral/database';
 import { isOpenIn } from './operations.js';
 
@@ -60,7 +60,10 @@ export function verdictAssignments({
     finished_at = CASE WHEN ${isFinal} THEN clock_timestamp() END`;
 }
 
-/** SQL condition for open operations that the verdict changes. `waiting` is a parameter. */
+/**
+ * SQL condition for operations that the verdict changes: open ones, and a failed one whose work is done after all. `waiting` is a
+ * parameter.
+ */
 export function isNewsAbout({
   state,
   progress,
@@ -68,21 +71,24 @@ export function isNewsAbout({
   changes,
   waiting,
 }: Required<Pick<VerdictParameters, 'state' | 'progress' | 'isFinal' | 'changes' | 'waiting'>>): string {
-  return `${isOpenIn('operation')}
+  return `(operation.state = 'failed' AND ${state}::operation_state = 'succeeded' OR ${isOpenIn('operation')}
     AND (${isFinal} OR operation.waiting IS DISTINCT FROM ${waiting}
-         OR ${changes} AND (operation.state <> ${state}::operation_state OR operation.progress < ${progress}))`;
+         OR ${changes} AND (operation.state <> ${state}::operation_state OR operation.progress < ${progress})))`;
 }
 
 /**
- * A statement for a CTE that completes open operations because their target is gone.
+ * A statement for a CTE that completes operations because their target is gone: the open ones, and its deletion if that had failed.
  *
- * @param gone a CTE that deletes the targets and returns their `id` and `team_id`
+ * @param gone a CTE that deletes the targets and returns their `id`, `team_id` and `generation`
+ * @param deletion the kind of operation that deletes a target
  */
-export const succeedOperationsOf = (gone: string): string => `
+export const succeedOperationsOf = (gone: string, deletion: OperationKind): string => `
   UPDATE operation
-  SET state = 'succeeded', progress = 100, waiting = NULL, updated_at = clock_timestamp(), finished_at = clock_timestamp()
+  SET state = 'succeeded', progress = 100, error = '{}', waiting = NULL, updated_at = clock_timestamp(), finished_at = clock_timestamp()
   FROM ${gone}
-  WHERE operation.target_id = ${gone}.id AND operation.team_id = ${gone}.team_id AND ${isOpenIn('operation')}`;
+  WHERE operation.target_id = ${gone}.id AND operation.team_id = ${gone}.team_id
+    AND (${isOpenIn('operation')}
+         OR operation.state = 'failed' AND operation.kind = '${deletion}' AND operation.generation = ${gone}.generation)`;
 
 /** Cancels the open operations of a target that is deleted. @param now the database's clock */
 export async function cancelOperations(

@@ -108,7 +108,7 @@ export type OperationJson = Omit<OperationRow, 'createdAt' | 'updatedAt'> & {
 export const operationOfJson = (json: OperationJson): OperationRecord =>
   operationOf({ ...json, createdAt: new Date(json.createdAt), updatedAt: new Date(json.updatedAt) });
 
-/** Operations that are not open have ended and never change. */
+/** Operations that are not open have ended. Of those only a failed one changes: to succeeded, when its work is done after all. */
 export function isOpen({ state }: Pick<OperationRecord, 'state'>): boolean {
   return openOperationStates.some((open) => open === state);
 }

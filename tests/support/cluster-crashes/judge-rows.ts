@@ -36,7 +36,7 @@ const isOpen = ({ state }: OperationRow): boolean => (openOperationStates as rea
 export const changesOf = <R>(changes: readonly RowChange[], table: string): Change<R>[] =>
   changes.filter((change) => change.table === table);
 
-/** Every operation ends, keeps its final state, and never goes back before that. */
+/** Every operation ends, keeps its final state unless it succeeds after a failure, and never goes back before that. */
 export function findBrokenOperations(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.id);
   return [...histories].flatMap(([id, history]) => [
@@ -50,14 +50,15 @@ const fixedOfOperation = ['kind', 'target_id', 'target_name', 'generation', 'des
 
 function brokenStep({ row: before }: Change<OperationRow>, { row: after, kind }: Change<OperationRow>): string[] {
   const operation = `operation ${before.id}`;
+  const succeedsLate = before.state === 'failed' && after.state === 'succeeded';
   if (kind === 'DELETE') return [`${operation} was removed`];
   const changed = fixedOfOperation.filter((field) => before[field] !== after[field]);
   return [
     ...changed.map((field) => `${operation} changed its ${field}`),
-    ...(!isOpen(before) && after.state !== before.state
+    ...(!isOpen(before) && after.state !== before.state && !succeedsLate
       ? [`${operation} had ended ${before.state} and became ${after.state}`]
       : []),
-    ...(!isOpen(before) && JSON.stringify(after.error) !== JSON.stringify(before.error)
+    ...(!isOpen(before) && !succeedsLate && JSON.stringify(after.error) !== JSON.stringify(before.error)
       ? [`${operation} had ended and got another error`]
       : []),
     ...(after.progress < before.progress ? [`${operation} fell from ${before.progress} to ${after.progress} %`] : []),

@@ -25,6 +25,7 @@ import {
 } from '@corral/cluster-data';
 import {
   asConnectionId,
+  asOperationId,
   asTeamId,
   type ClusterId,
   type ConnectionId,
@@ -93,6 +94,9 @@ const selectDesired = (condition: string): string =>
           (SELECT max(o.created_at) FROM operation o
            WHERE o.target_id = cluster.id AND o.team_id = cluster.team_id
              AND o.kind IN ('cluster.create', 'cluster.update')) AS "poolsDeclaredAt",
+          (SELECT o.id FROM operation o
+           WHERE o.target_id = cluster.id AND o.team_id = cluster.team_id AND o.generation = cluster.generation
+             AND o.state = 'failed' LIMIT 1) AS "failedOperationId",
           (SELECT ${jsonOf('o', operationColumns)}
            FROM operation o
            WHERE o.target_id = cluster.id AND o.team_id = cluster.team_id AND ${isOpenIn('o')}
@@ -148,6 +152,7 @@ interface DesiredRow extends DeclaredRow, ObservedRow, AppliedRow, TeamProjectRo
   readonly pools: readonly NodePoolRow[];
   readonly declaredAt: Date | null;
   readonly poolsDeclaredAt: Date | null;
+  readonly failedOperationId: string | null;
   readonly operation: OperationJson | null;
   readonly holdId: string | null;
 }
@@ -178,6 +183,7 @@ function desiredOf(row: DesiredRow): Desired {
     },
     known: knownOf(row),
     operation: row.operation && openOperationOf(row.operation),
+    failedOperationId: row.failedOperationId === null ? null : asOperationId(row.failedOperationId),
   };
 }
 

@@ -14,6 +14,7 @@ import type {
   MigrationPhase,
   NodePoolSpec,
   ObservedCluster,
+  OperationId,
   OperationWaiting,
   TeamId,
 } from '@corral/contracts';
@@ -61,6 +62,8 @@ export interface Desired extends ClusterDeclaration {
   readonly known: Known;
   /** The open operation. Accepting a newer one ends it, so there is at most one. */
   readonly operation: OpenOperation | null;
+  /** The operation of this generation if it has failed. What it was about may be done after all, for example with a new token. */
+  readonly failedOperationId: OperationId | null;
 }
 
 export interface Known extends SeenCluster {

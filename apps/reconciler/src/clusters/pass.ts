@@ -297,7 +297,7 @@ function recordOf({ wanted, look, learned }: PassState, verdict: Verdict) {
   return {
     verdict,
     generation: wanted?.generation ?? 0,
-    operationId: wanted?.operation?.id ?? null,
+    operationId: wanted?.operation?.id ?? wanted?.failedOperationId ?? null,
     learned,
     observedHash: hashOf(seen),
     observedVersion: seen?.kind === 'present' ? seen.shoot.metadata.resourceVersion : null,

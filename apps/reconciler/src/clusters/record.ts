@@ -17,7 +17,7 @@ export interface PassRecord {
   readonly verdict: Verdict;
   /** Generation of the verdict. A newer one, accepted during the pass, is not affected. */
   readonly generation: number;
-  /** The operation that is open. */
+  /** The operation that is open, or that has failed for this generation. */
   readonly operationId: OperationId | null;
   /** What answers of the garden have taught, or null. */
   readonly learned: Learned | null;
@@ -230,9 +230,9 @@ export const recordStore = (pool: Pool) => {
     async forget(lease: PassLease<ClusterId>): Promise<boolean> {
       const { rowCount } = await pool.query(
         `WITH gone AS (
-           DELETE FROM cluster WHERE ${ours} AND deletion_requested_at IS NOT NULL RETURNING id, team_id, name, shoot_name
+           DELETE FROM cluster WHERE ${ours} AND deletion_requested_at IS NOT NULL RETURNING id, team_id, name, shoot_name, generation
          ), ended AS (
-           ${succeedOperationsOf('gone')}
+           ${succeedOperationsOf('gone', 'cluster.delete')}
          )
          INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
          SELECT team_id, 'cluster.deleted', 'Cluster', id, name, jsonb_build_object('shootName', shoot_name) FROM gone`,

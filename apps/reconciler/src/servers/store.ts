@@ -255,9 +255,9 @@ export const serverStore = (pool: Pool) => {
       update(
         `WITH gone AS (
            DELETE FROM adopted_server WHERE ${ours} AND deregister_requested_at IS NOT NULL
-           RETURNING id, team_id, server_id
+           RETURNING id, team_id, server_id, generation
          ), ended AS (
-           ${succeedOperationsOf('gone')}
+           ${succeedOperationsOf('gone', 'server.deregister')}
          )
          INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
          SELECT team_id, 'server.deregistered', 'AdoptedServer', id, server_id::text, '{}' FROM gone`,

@@ -11,7 +11,9 @@ import {
   passOn,
   reportGarden,
   running,
+  untilDue,
   untilSettled,
+  type World,
 } from '../support/model/pass-world.js';
 
 let at: ClusterRows;
@@ -280,6 +282,64 @@ describe('a token that the provider rejects in the garden', () => {
     await at.change(world.cluster, { spec: { plan: 'monthly' } });
     await passOn(world)(world.cluster.id, running());
     expect(await readVerifyAt()).toBeNull();
+  });
+});
+
+describe('an operation that failed for a rejected token', () => {
+  const until = async (world: World, operationId: string, state: string): Promise<void> => {
+    for (let round = 0; round < 60 && (await at.operation(operationId)).state !== state; round += 1) {
+      world.garden.model.advance();
+      await untilDue(world);
+      await passOn(world)(world.cluster.id, running());
+    }
+    expect(await at.operation(operationId)).toMatchObject({ state });
+  };
+  const replaceToken = async ({ garden, connectionId, cluster }: World): Promise<void> => {
+    garden.model.acceptedTokens.add(1);
+    await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [connectionId]);
+    await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [cluster.id]);
+  };
+
+  it('ends as succeeded when its change is carried out with the next token, unlike one of an earlier generation', async () => {
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
+    world.garden.model.acceptedTokens.clear();
+    const earlier = await at.change(world.cluster, { pools: [{ name: 'general', maximum: 7 }] });
+    await until(world, earlier.operationId, 'failed');
+    const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
+    await until(world, operationId, 'failed');
+
+    await replaceToken(world);
+    await until(world, operationId, 'succeeded');
+
+    expect(await at.operation(operationId)).toMatchObject({ progress: 100, error: {} });
+    expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Hibernated' });
+    expect(await at.operation(earlier.operationId)).toMatchObject({ state: 'failed' });
+  });
+
+  it('ends as succeeded when its creation is carried out with the next token', async () => {
+    const world = await aWorld(at);
+    world.garden.model.acceptedTokens.clear();
+    await until(world, world.cluster.operationId, 'failed');
+
+    await replaceToken(world);
+    await until(world, world.cluster.operationId, 'succeeded');
+
+    await expectConverged(world, world.cluster.operationId);
+  });
+
+  it('ends as succeeded when its deletion is carried out with the next token', async () => {
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
+    world.garden.model.acceptedTokens.clear();
+    const operationId = await at.requestDeletion(world.cluster);
+    await until(world, operationId, 'failed');
+
+    await replaceToken(world);
+    await until(world, operationId, 'succeeded');
+
+    expect(await at.operation(operationId)).toMatchObject({ progress: 100, error: {} });
+    expect(await at.row(world.cluster.id)).toBeUndefined();
   });
 });
 

@@ -109,3 +109,13 @@ it('an ended operation changes in nothing but the mark that it is counted', asyn
     /a final state never changes/,
   );
 });
+
+it('only a failed operation may end again: as succeeded, once its work is done after all', async () => {
+  await add('cluster.delete', 'failed');
+  const become = (state: string, progress: number) =>
+    at.pool.query(`UPDATE operation SET state = $1, progress = $2`, [state, progress]);
+
+  await expect(become('running', 50)).rejects.toThrow(/a final state never changes/);
+  await become('succeeded', 100);
+  await expect(become('failed', 100)).rejects.toThrow();
+});

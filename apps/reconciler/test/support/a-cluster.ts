@@ -94,6 +94,7 @@ export function aDesired({ connection, known, spec, ...more }: Parts = {}): Desi
       progress: 0,
       acceptedAt: noon,
     },
+    failedOperationId: null,
     ...more,
   };
 }

@@ -58,7 +58,9 @@ export const operationStateMeanings: Readonly<Record<OperationState, string>> = 
   queued: 'Accepted, and not begun.',
   running: 'In progress. `waiting` says what blocks it, if anything does.',
   succeeded: 'Done.',
-  failed: 'Ended without success. `error` says why, and what to do.',
+  failed:
+    'Ended without success. `error` says why, and what to do. It becomes `succeeded` if its work is done after all, for example with a ' +
+    'new token.',
   superseded: 'A later change took its place before it was done.',
   cancelled: 'Its resource was deleted before it was done.',
 };

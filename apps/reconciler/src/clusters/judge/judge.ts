@@ -133,8 +133,10 @@ function operationVerdict(
   conditions: readonly Condition[],
   now: Date,
 ): OperationVerdict {
-  const { operation, isDeleting } = desired;
-  if (operation === null) return { to: 'stay' };
+  const { operation, failedOperationId, isDeleting } = desired;
+  if (operation === null) {
+    return failedOperationId !== null && !isDeleting && findings.isConverged ? { to: 'succeeded' } : { to: 'stay' };
+  }
   if (!isDeleting && facts.isDeleting) return failedOf('shoot_missing', desired);
   if (!isDeleting && findings.isConverged) return { to: 'succeeded' };
   if (waitsForToken(desired) && findings.isOnHold) {
