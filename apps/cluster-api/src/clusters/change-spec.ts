@@ -184,7 +184,9 @@ async function attempt(
  * @throws Problem `permission_denied` for a service account that may change but not delete
  */
 function refuseDeletion({ account }: Caller, { effects }: AcceptedPlan, { pools: pointer }: PoolPointers): void {
-  const removed = effects.flatMap((effect) => (effect.kind === 'removed' && 'pool' in effect ? [effect.pool] : []));
+  const removed = effects.flatMap((effect) =>
+    effect.target === 'nodePool' && effect.kind === 'removed' ? [effect.pool] : [],
+  );
   if (account === null || account.actions.includes('delete') || removed.length === 0) return;
   const message = `must keep ${removed.join(', ')}: the service account is narrowed to actions without delete`;
   const detail = `The change removes node pools, and the service account may not delete: ${removed.join(', ')}. Ask an administrator of the team.`;
