@@ -136,6 +136,9 @@ describe('passes', () => {
 
           const { row, garden, operations } = world;
           expect(operations.filter(({ state }) => !finals.includes(state))).toEqual([]);
+          // What was done after all has not failed.
+          const isDone = row === null || row.known.observedGeneration === row.generation;
+          expect(isDone ? operations.at(-1)?.state : 'succeeded').toBe('succeeded');
           if (row === null || garden.shoot === null) return;
           const differences = world.differences();
           const reconciled = conditionOf(world, 'Reconciled');

@@ -140,7 +140,11 @@ export class ModelWorld {
     let { isReported } = faults;
     for (let taken = 0; taken < stepsMax && this.row !== null; taken += 1) {
       this.row = { ...this.row, known: { ...this.row.known, ...learnedFromRead(this.row, seen) } };
-      const desired = { ...this.row, operation: this.openOperation() };
+      const desired = {
+        ...this.row,
+        operation: this.openOperation(),
+        failedOperationId: this.failedOperation()?.id ?? null,
+      };
       if (desired.known.shootUid !== null) this.hadUids.add(desired.known.shootUid);
       const step = decide(desired, seen, this.clock.now);
       if (faults.meanwhile !== null && taken === 0) this.act(faults.meanwhile);
@@ -312,7 +316,8 @@ export class ModelWorld {
   private forget(): null {
     const { shoot } = this.garden;
     if (shoot !== null && this.hadUids.has(shoot.metadata.uid)) throw new Error('forgets a cluster that is there');
-    for (const open of this.openOperations()) Object.assign(open, { state: 'succeeded', progress: 100 });
+    const ended = [...this.openOperations(), this.failedOperation() ?? []].flat();
+    for (const each of ended) Object.assign(each, { state: 'succeeded', progress: 100 });
     this.row = null;
     return null;
   }
@@ -342,8 +347,10 @@ export class ModelWorld {
     const shown = { phase, conditions, seedName, migrationPhase, observedGeneration };
     const isCurrent = this.row.generation === desired.generation;
     this.row = { ...this.row, known: { ...this.row.known, ...(isCurrent ? shown : {}), failures } };
-    const operation = this.openOperations().find(({ id }) => id === desired.operation?.id);
     const { operation: outcome } = verdict;
+    const late = outcome.to === 'succeeded' ? this.operations.filter(({ state }) => state === 'failed') : [];
+    const id = desired.operation?.id ?? desired.failedOperationId;
+    const operation = [...this.openOperations(), ...late].find((each) => each.id === id);
     if (operation !== undefined && outcome.to !== 'stay') {
       operation.state = outcome.to;
       if (outcome.to === 'running') operation.progress = outcome.progress;
@@ -392,6 +399,11 @@ export class ModelWorld {
 
   private openOperations(): Operation[] {
     return this.operations.filter(({ state }) => state === 'queued' || state === 'running');
+  }
+
+  /** Of the present generation. */
+  private failedOperation(): Operation | undefined {
+    return this.operations.find(({ state, generation }) => state === 'failed' && generation === this.row?.generation);
   }
 
   private openOperation(): Desired['operation'] {
