@@ -135,6 +135,21 @@ describe('an open operation', () => {
     expect(judge(desired, present(short), at).waiting?.reason).toBe('ProviderOutOfStock');
   });
 
+  it('is told of a raised image beside what a declaration can set back, and only there', () => {
+    const image = { name: 'ubuntu', version: '24.4.0' };
+    const declared = anUpdatedDesired({}, { pools: [aPool({ image })] });
+    const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' }, maximum: 9 })] });
+    const shoot = anUpdatedShoot('Succeeded', { spec, generation: 6, observedGeneration: 6 });
+
+    const { conditions } = judge(raisedIn(declared, factsOf(shoot).workers, { images: [] }, at), present(shoot), at);
+
+    const told = (of: string) => conditions.find(({ type }) => type === of)?.message;
+    expect([told('Reconciled')?.includes('24.4.1'), told('Drifted')]).toEqual([
+      true,
+      'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3.',
+    ]);
+  });
+
   it('waits for the confirmation of its connection', () => {
     const connection = { ...aDesired().connection, phase: 'Unverified' as const, tokenVersion: 2 };
 

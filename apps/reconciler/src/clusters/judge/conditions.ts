@@ -72,9 +72,11 @@ const asleep = {
   message: 'Not checked while the cluster is hibernated.',
 } as const;
 
+/** What the next declaration sets back: a version that the garden has raised is not part of it. */
 export function drifted(drift: readonly Drift[]): ConditionDraft[] {
-  if (!drift.some(isRevertible)) return [];
-  return [ownCondition(driftConditionType, 'True', 'ChangedByOthers', driftSentence(drift))];
+  const revertible = drift.filter(isRevertible);
+  if (revertible.length === 0) return [];
+  return [ownCondition(driftConditionType, 'True', 'ChangedByOthers', driftSentence(revertible))];
 }
 
 /** For conditions that need a cluster to check. */
