@@ -223,6 +223,31 @@ describe('clusters', () => {
     ]);
   });
 
+  it('are planned, and not changed, with an account that may only read', async () => {
+    await ann.json('accounts', 'set', 'plans', '--role', 'viewer', '--actions', 'read');
+    const { out: token } = await ann.run('tokens', 'account', 'create', 'plans', '--days', '1');
+    const reader = await corralCommand({ CORRAL_URL: apiUrl, CORRAL_TOKEN: token.trim(), CORRAL_TEAM: 'acme' });
+    const planned = declared('planned', { nodePools: [{ name: 'general', machineType: 'cx22', maximum: 6 }] });
+    const file = await fileOf(ci, 'planned.yaml', planned);
+    await ci.json('clusters', 'apply', '-f', file, '--wait');
+    await fileOf(ci, 'planned.yaml', declared('planned', { nodePools: [{ name: 'general', machineType: 'cx22' }] }));
+
+    expect(await reader.run('clusters', 'diff', '-f', file)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining(
+        'spec.nodePools[0].maximum: 6 → 3 (the default, because the declaration leaves it out)',
+      ),
+    });
+    expect(await reader.run('clusters', 'delete', 'planned', '--dry-run')).toMatchObject({ code: 0 });
+    expect(await reader.run('clusters', 'apply', '-f', file)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('permission_denied'),
+    });
+    expect(await reader.run('clusters', 'delete', 'planned', '--yes')).toMatchObject({ code: 1 });
+    await ci.json('clusters', 'delete', 'planned', '--yes', '--wait');
+    await reader.remove();
+  });
+
   it('of other teams do not exist', async () => {
     const { code, err } = await ci.run('clusters', 'get', 'web', '--team', 'globex');
 
