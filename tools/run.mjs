@@ -1,7 +1,7 @@
 /**
  * What `npm start`, `npm test` and the scripts of `package.json` beside them enter. It works in a fresh clone, with Node.js
- * and npm alone: it installs and builds what is missing or out of date, then hands over. It has no dependencies. All it says
- * itself goes to stderr, so that `npm run -s admin -- … | jq` gets nothing else.
+ * and npm alone: it goes on with the Node.js that everything here runs on, installs and builds what is missing or out of date,
+ * then hands over. It has no dependencies. All it says itself goes to stderr, so that `npm run -s admin -- … | jq` gets nothing else.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,11 +17,10 @@ import {
 } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
+import { findPinnedNode, isPinned } from './pinned-node.mjs';
 
-const NODE_VERSION_MIN = [20, 19];
-
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = dirname(import.meta.dirname);
 const inRoot = (...path) => join(root, ...path);
 const say = (line) => process.stderr.write(`${line}\n`);
 
@@ -43,22 +42,33 @@ const commands = {
   screenshots: { program: 'tools/dist/screenshots/main.js', build: EVERYTHING },
   admin: { program: 'apps/admin/dist/main.js', build: bundlesOf('admin') },
   corral: { program: 'apps/cli/dist/main.js', build: bundlesOf('cli') },
+  migration: { program: 'packages/database/dist/migrate/main.js', build: ['build', '--filter=@corral/database'] },
+  build: { build: EVERYTHING },
+  generate: { build: ['generate'] },
+  lint: { shell: 'biome ci .' },
+  format: { shell: 'biome check --write .' },
+  types: {
+    build: ['build'],
+    shell: 'tsc -p tsconfig.types.json && tsc -p tests/tsconfig.json --noEmit && tsc -p apps/console/tsconfig.json',
+  },
 };
 
 const [name, ...args] = process.argv.slice(2);
-checkNode();
 if (name === 'reset') {
   reset();
-} else if (Object.hasOwn(commands, name)) {
-  const { program, build: tasks, isHere = false } = commands[name];
+} else if (!Object.hasOwn(commands, name)) {
+  fail(`Usage: node tools/run.mjs ${[...Object.keys(commands), 'reset'].join('|')} [arguments]`);
+} else if (!isPinned(process.versions.node)) {
+  goOnWithPinned();
+} else {
+  const { program, build: tasks, shell, isHere = false } = commands[name];
   if (name === 'start') refuseWhileStarted('`npm start` is already running in this folder');
   install();
-  build(tasks);
-  refuseMissing(program);
+  if (tasks) build(tasks);
+  if (program) refuseMissing(program);
   if (isHere) await runHere(program);
-  else handOver(program);
-} else {
-  fail(`Usage: node tools/run.mjs ${[...Object.keys(commands), 'reset'].join('|')} [arguments]`);
+  else if (program) handOver(process.execPath, ['--enable-source-maps', inRoot(program), ...args]);
+  else if (shell) handOver('sh', ['-c', shell]);
 }
 
 function fail(message) {
@@ -66,21 +76,23 @@ function fail(message) {
   process.exit(1);
 }
 
-function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  const [majorMin, minorMin] = NODE_VERSION_MIN;
-  if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
-  fail(`Corral needs Node.js ${NODE_VERSION_MIN.join('.')} or newer; this is ${process.versions.node}.`);
+/** All below gets it too: turbo, pnpm and Jest look for `node` on the path. */
+function goOnWithPinned() {
+  let node;
+  try {
+    node = findPinnedNode(environment(), say);
+  } catch (error) {
+    fail(error.message);
+  }
+  process.env.PATH = `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`;
+  handOver(node, [import.meta.filename, name, ...args]);
 }
 
-/** Installs when `node_modules` is missing, or was made from another lock file, Node.js or kind of machine. */
+/** Installs when `node_modules` is missing, or was made from another lock file or kind of machine. */
 function install() {
   const stamp = inRoot('node_modules', '.corral-installed');
   const lockFile = readFileSync(inRoot('pnpm-lock.yaml'));
-  const wanted = createHash('sha256')
-    .update(lockFile)
-    .update(`${process.versions.modules} ${process.platform} ${process.arch}`)
-    .digest('hex');
+  const wanted = createHash('sha256').update(lockFile).update(`${process.platform} ${process.arch}`).digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   const { devDependencies } = JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
   say('Installing dependencies (the first time takes a minute or two) …');
@@ -145,11 +157,8 @@ async function runHere(program) {
   await import(pathToFileURL(inRoot(program)).href);
 }
 
-function handOver(program) {
-  const child = spawn(process.execPath, ['--enable-source-maps', inRoot(program), ...args], {
-    env: environment(),
-    stdio: 'inherit',
-  });
+function handOver(command, commandArgs) {
+  const child = spawn(command, commandArgs, { env: environment(), stdio: 'inherit' });
   // At a terminal Ctrl-C reaches the child without us, and a second one would mean "at once".
   const forwarded = process.stdin.isTTY ? ['SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

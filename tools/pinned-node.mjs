@@ -1,0 +1,105 @@
+/**
+ * The Node.js that everything here runs on: the release that `.node-version` names, or a later one of its major. This file has no
+ * dependencies, and works on every Node.js that `engines` of `package.json` allows.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const root = dirname(import.meta.dirname);
+const pinned = readFileSync(join(root, '.node-version'), 'utf8').trim();
+const { platform, arch } = process;
+/** What the package `node` of the npm registry installs on this kind of machine: the program itself. */
+const library = `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
+const advice = `You can also install Node.js ${pinned} or a later ${pinned.split('.')[0]}.x: https://nodejs.org/en/download`;
+
+const HOUR_MS = 3_600_000;
+
+export function isPinned(version) {
+  const [[major, minor, patch], [majorPinned, minorPinned, patchPinned]] = [version, pinned].map((text) =>
+    text.split('.').map(Number),
+  );
+  if (major !== majorPinned) return false;
+  return minor > minorPinned || (minor === minorPinned && patch >= patchPinned);
+}
+
+/** Where what is fetched stays: of the user or, where that cannot be written, of this checkout. */
+export function cacheFolders() {
+  return [join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'corral'), join(root, '.cache')];
+}
+
+/** Creates the folder if it can. */
+export function isWritable(folder) {
+  try {
+    mkdirSync(folder, { recursive: true });
+    rmSync(mkdtempSync(join(folder, 'try-')), { recursive: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param env the environment for npm
+ * @returns the path of the pinned Node.js. The npm registry is asked for it once per user
+ * @throws Error that says what to do
+ */
+export function findPinnedNode(env, say) {
+  const folders = cacheFolders().map((folder) => join(folder, `node-${pinned}-${platform}-${arch}`));
+  const kept = folders.map((folder) => join(folder, 'node')).find(runs);
+  if (kept) return kept;
+  say(`Fetching Node.js ${pinned} from the npm registry, once: this machine has ${process.versions.node} …`);
+  const folder = folders.find(isWritable);
+  if (!folder)
+    throw new Error(`Node.js ${pinned} cannot be kept: ${folders.join(' and ')} are not writable. ${advice}`);
+  return fetchInto(folder, env);
+}
+
+function fetchInto(folder, env) {
+  removeAbandoned(folder);
+  const fetching = mkdtempSync(join(folder, 'fetching-'));
+  try {
+    install(fetching, env);
+    const fetched = join(fetching, 'node_modules', library, 'bin', 'node');
+    if (!runs(fetched))
+      throw new Error(`Node.js ${pinned} of the npm registry does not run on this machine. ${advice}`);
+    // Whole or not at all, whatever is interrupted, and whoever else fetches it at the same time.
+    renameSync(fetched, join(folder, 'node'));
+  } finally {
+    rmSync(fetching, { recursive: true, force: true });
+  }
+  return join(folder, 'node');
+}
+
+/** What was interrupted left it there. */
+function removeAbandoned(folder) {
+  for (const name of readdirSync(folder).filter((each) => each.startsWith('fetching-'))) {
+    const path = join(folder, name);
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0 };
+    if (Date.now() - mtimeMs > HOUR_MS) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** npm compares what it gets with the checksum that the registry names. */
+function install(folder, env) {
+  const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+  // It would wait for more than a minute before it says that there is no network.
+  const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=2000'];
+  const { status, signal, stdout, stderr, error } = spawnSync(
+    'npm',
+    ['install', `${library}@${pinned}`, `--prefix=${folder}`, '--global=false', ...options, ...patience],
+    { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' },
+  );
+  if (status === 0) return;
+  if (signal === 'SIGINT' || status === 130) process.exit(130);
+  const said = error ? `npm: ${error.message}` : `${stdout}${stderr}`.trim();
+  throw new Error(
+    `${said}\nCorral runs on Node.js ${pinned}, and npm could not install ${library}@${pinned}. Check the network, and the registry that ` +
+      `\`npm config get registry\` names. ${advice}`,
+  );
+}
+
+function runs(node) {
+  return spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout === `v${pinned}\n`;
+}
