@@ -23,6 +23,15 @@ const ALIASES = {
   punycode: 'punycode/punycode.js',
 };
 
+/** Libraries in CommonJS ask for Node's own modules by `require`, which a module has not. */
+const REQUIRE = "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
+
+/** An older one would fail somewhere in the middle. 78: a service is not started again and again. */
+const ASK_FOR_NODE_24 = `if (parseInt(process.versions.node) < 24) {
+  console.error('Corral needs Node.js 24 or newer; this is ' + process.versions.node + '.');
+  process.exit(78);
+}`;
+
 const { values, positionals: programs } = parseArgs({
   allowPositionals: true,
   options: { local: { type: 'boolean', default: false } },
@@ -42,7 +51,7 @@ const { metafile } = await build({
   bundle: true,
   conditions: ['@corral/source', 'module'],
   platform: 'node',
-  target: 'node20.19',
+  target: 'node24',
   format: 'esm',
   alias: ALIASES,
   // What is imported when it is needed stays apart until then.
@@ -53,10 +62,7 @@ const { metafile } = await build({
   define: { 'process.env.CORRAL_VERSION': JSON.stringify(app.version) },
   metafile: true,
   external: external.flatMap((name) => [name, `${name}/*`]),
-  // Libraries in CommonJS ask for Node's own modules by `require`, which a module has not.
-  banner: {
-    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
-  },
+  banner: { js: `${ASK_FOR_NODE_24}\n${REQUIRE}` },
   logLevel: 'warning',
 });
 if (isShipped) {

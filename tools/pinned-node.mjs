@@ -14,6 +14,11 @@ const { platform, arch } = process;
 const library = `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
 const advice = `You can also install Node.js ${pinned} or a later ${pinned.split('.')[0]}.x: https://nodejs.org/en/download`;
 
+export const networkAdvice = 'Check the network, and the registry that `npm config get registry` names.';
+
+/** For users whose home cannot be written. */
+export const cacheHere = join(root, '.cache');
+
 const HOUR_MS = 3_600_000;
 
 export function isPinned(version) {
@@ -25,12 +30,12 @@ export function isPinned(version) {
 }
 
 /** Where what is fetched stays: of the user or, where that cannot be written, of this checkout. */
-export function cacheFolders() {
-  return [join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'corral'), join(root, '.cache')];
+function cacheFolders() {
+  return [join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'corral'), cacheHere];
 }
 
 /** Creates the folder if it can. */
-export function isWritable(folder) {
+function isWritable(folder) {
   try {
     mkdirSync(folder, { recursive: true });
     rmSync(mkdtempSync(join(folder, 'try-')), { recursive: true });
@@ -83,21 +88,32 @@ function removeAbandoned(folder) {
 
 /** npm compares what it gets with the checksum that the registry names. */
 function install(folder, env) {
-  const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
-  // It would wait for more than a minute before it says that there is no network.
-  const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=2000'];
+  const options = [
+    '--no-save',
+    '--no-package-lock',
+    '--ignore-scripts',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--no-update-notifier',
+  ];
   const { status, signal, stdout, stderr, error } = spawnSync(
     'npm',
-    ['install', `${library}@${pinned}`, `--prefix=${folder}`, '--global=false', ...options, ...patience],
+    ['install', `${library}@${pinned}`, `--prefix=${folder}`, '--global=false', ...options],
     { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' },
   );
   if (status === 0) return;
   if (signal === 'SIGINT' || status === 130) process.exit(130);
-  const said = error ? `npm: ${error.message}` : `${stdout}${stderr}`.trim();
+  const said = error ? `npm: ${error.message}` : withoutStack(`${stdout}${stderr}`);
   throw new Error(
-    `${said}\nCorral runs on Node.js ${pinned}, and npm could not install ${library}@${pinned}. Check the network, and the registry that ` +
-      `\`npm config get registry\` names. ${advice}`,
+    `${said}\nCorral runs on Node.js ${pinned}, but npm could not install ${library}@${pinned}.\n${networkAdvice}\n${advice}`,
   );
+}
+
+/** npm prints its stack and the fields of the error. */
+function withoutStack(text) {
+  const lines = text.trim().split('\n');
+  return lines.filter((line) => !/^npm error( {2,}.*| *\}?)$/.test(line)).join('\n');
 }
 
 function runs(node) {

@@ -6,7 +6,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  accessSync,
   existsSync,
+  constants as fileModes,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -15,10 +17,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { constants } from 'node:os';
+import { constants, homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { findPinnedNode, isPinned } from './pinned-node.mjs';
+import { cacheHere, findPinnedNode, isPinned, networkAdvice } from './pinned-node.mjs';
 
 const root = dirname(import.meta.dirname);
 const inRoot = (...path) => join(root, ...path);
@@ -80,7 +82,7 @@ function fail(message) {
 function goOnWithPinned() {
   let node;
   try {
-    node = findPinnedNode(environment(), say);
+    node = findPinnedNode(installEnvironment(), say);
   } catch (error) {
     fail(error.message);
   }
@@ -97,26 +99,25 @@ function install() {
   const { devDependencies } = JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
   say('Installing dependencies (the first time takes a minute or two) …');
   const pnpm = ['--yes', `pnpm@${devDependencies.pnpm}`, 'install', '--frozen-lockfile', '--reporter=append-only'];
-  // CI: pnpm asks no questions.
   quietly(
     process.platform === 'win32' ? 'npx.cmd' : 'npx',
     pnpm,
-    { CI: 'true' },
-    'The dependencies could not be installed.',
+    installEnvironment(),
+    `The dependencies could not be installed. ${networkAdvice}`,
   );
   writeFileSync(stamp, wanted);
 }
 
 function build(tasks) {
   const turbo = inRoot('node_modules', '.bin', 'turbo');
-  quietly(turbo, ['run', ...tasks, '--output-logs=errors-only'], {}, 'The build failed.');
+  quietly(turbo, ['run', ...tasks, '--output-logs=errors-only'], environment(), 'The build failed.');
 }
 
 /** Runs a command and shows its output only if it fails. */
-function quietly(command, commandArgs, extraEnv, failure) {
+function quietly(command, commandArgs, env, failure) {
   const { status, signal, stdout, stderr, error } = spawnSync(command, commandArgs, {
     cwd: root,
-    env: { ...environment(), ...extraEnv },
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
@@ -139,6 +140,34 @@ function environment() {
   // `npx --package` around this would choose the package of every npx below it.
   delete env.npm_config_package;
   return env;
+}
+
+/** Of npm and pnpm. */
+function installEnvironment() {
+  const caches = {
+    npm_config_cache: join(cacheHere, 'npm'),
+    XDG_CACHE_HOME: cacheHere,
+    XDG_DATA_HOME: cacheHere,
+    XDG_STATE_HOME: cacheHere,
+  };
+  return {
+    // Without a network npm would wait for more than a minute before it says so.
+    npm_config_fetch_retry_mintimeout: '500',
+    npm_config_fetch_retry_maxtimeout: '2000',
+    ...environment(),
+    // pnpm asks no questions.
+    CI: 'true',
+    ...(isHomeWritable() ? {} : caches),
+  };
+}
+
+function isHomeWritable() {
+  try {
+    accessSync(homedir(), fileModes.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function refuseMissing(program) {

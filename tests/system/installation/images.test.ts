@@ -24,14 +24,15 @@ describe('the Dockerfile', () => {
     expect(images.every((image) => dockerfile.includes(`FROM runtime AS ${image}`))).toBe(true);
   });
 
-  it('pins its base image, and compose pins Postgres and Redis, by digest', () => {
+  it('pins its base image, with the Node.js that everything runs on, and compose pins Postgres and Redis, by digest', () => {
+    const node = read('.node-version').trim().replaceAll('.', String.raw`\.`);
     const bases = [...dockerfile.matchAll(/^FROM (\S+) AS (\S+)$/gm)].map((match) => match.slice(1, 3));
     const stages = new Set(bases.map(([, name]) => name));
     const external = bases.flatMap(([base]) => (stages.has(base) ? [] : [base]));
     const pulled = [...read('docker-compose.yml').matchAll(/^ +image: (\S+)$/gm)].map((match) => match[1]);
 
     expect(external).toEqual([
-      expect.stringMatching(/^node:24\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/),
+      expect.stringMatching(new RegExp(`^node:${node}-bookworm-slim@sha256:[0-9a-f]{64}$`)),
       expect.stringMatching(/^gcr\.io\/distroless\/cc-debian12:nonroot@sha256:[0-9a-f]{64}$/),
     ]);
     expect(pulled).toHaveLength(2);

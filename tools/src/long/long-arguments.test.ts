@@ -23,6 +23,7 @@ describe('the arguments of a long test', () => {
     [['delays'], ['--random-order'], { NODE_OPTIONS: expect.stringContaining('jest/delayed-writes.mjs') }, 1],
     [['clients'], ['tests', 'long/clients'], { CORRAL_TEST_LONG: '1' }, 1],
     [['images'], ['tests', 'long/image-builds'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['node'], ['tests', 'long/oldest-node'], { CORRAL_TEST_LONG: '1' }, 1],
     [['helm'], ['tests', 'system/installation/helm'], { CORRAL_TEST_LONG: '1' }, 1],
     [['runbooks'], ['tests', 'long/lost-parts'], { CORRAL_TEST_LONG: '1' }, 1],
     [['restore'], ['tests', 'long/restore'], { CORRAL_TEST_LONG: '1' }, 1],

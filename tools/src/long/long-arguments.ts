@@ -24,6 +24,7 @@ const TIMES = {
   orders: 3,
   delays: 1,
   images: 1,
+  node: 1,
   helm: 1,
   dashboards: 1,
   releases: 1,
@@ -66,6 +67,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs all tests in a random order, while tests and services write to connections with random delays. It takes 12 minutes.
   images [--times ${TIMES.images}]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
+  node [--times ${TIMES.node}]
+          runs a command in a fresh clone on the oldest Node.js, with an empty home and as an ordinary user. It takes 2 minutes.
   helm [--times ${TIMES.helm}]
           runs the tests of the Helm chart, and builds Helm first if this machine has none. That takes minutes, once per machine.
   dashboards [--times ${TIMES.dashboards}]
@@ -121,6 +124,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     }
     case 'clients':
     case 'images':
+    case 'node':
     case 'helm':
     case 'dashboards':
     case 'releases':
@@ -133,6 +137,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const file = {
         clients: 'long/clients',
         images: 'long/image-builds',
+        node: 'long/oldest-node',
         helm: 'system/installation/helm',
         dashboards: 'long/dashboards',
         releases: 'long/two-releases',
