@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import type { AnswerHeaders } from '@corral/wire';
 import type { Call } from '../calls/call.js';
@@ -45,7 +43,6 @@ export function textOf(call: Call, headers: AnswerHeaders, body: Buffer, bytesMa
   if (headers['content-encoding'] !== 'gzip') return body;
   // Memory is taken once if it is not filled to the end.
   const chunkSize = Math.max(firstBytes, Math.min(statedLength(body), bytesMax)) + 1;
-  collectYoung();
   try {
     return gunzipSync(body, { maxOutputLength: bytesMax, chunkSize });
   } catch (error) {
@@ -58,26 +55,3 @@ export function textOf(call: Call, headers: AnswerHeaders, body: Buffer, bytesMa
 const statedLength = (body: Buffer): number => (body.length < 4 ? 0 : body.readUInt32LE(body.length - 4));
 
 const isTooLarge = (error: unknown): boolean => (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE';
-
-type Collect = (options: { type: 'minor' }) => void;
-
-let collect: Collect | undefined;
-
-/**
- * Frees the page before. A decompressed page is memory outside of the heap, which V8 adds to the old objects until it collects the
- * young ones. The pages of one list of 10,000 Shoots made it mark the whole heap twice, which took longer than the list.
- */
-function collectYoung(): void {
-  collect ??= findCollector();
-  collect({ type: 'minor' });
-}
-
-function findCollector(): Collect {
-  try {
-    setFlagsFromString('--expose-gc');
-    return runInNewContext('gc') as Collect;
-  } catch {
-    // Lists take longer without it.
-    return () => undefined;
-  }
-}
