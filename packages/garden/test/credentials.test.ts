@@ -243,6 +243,16 @@ describe('an unusable kubeconfig', () => {
     ['has no cluster', text({ clusters: [] }), /no usable current context/],
     ['has no server address', aKubeconfig('garden', { token: 'secret-token' }), /no usable current context/],
     ['has an odd server address', aKubeconfig('ftp://garden', { token: 'secret-token' }), /no http\(s\) address/],
+    [
+      'has an odd proxy',
+      aKubeconfig('https://garden.test', {}, { 'proxy-url': 'socks5://proxy' }),
+      /proxy-url .* no http/,
+    ],
+    [
+      'needs an auth-provider',
+      aKubeconfig('https://garden.test', { 'auth-provider': { name: 'oidc' } }),
+      /exec plugin/,
+    ],
     ['sends its token in the open', aKubeconfig('http://garden.test', { token: 'secret-token' }), /Use https/],
   ])('that %s stops the start, and is not quoted', (_what, kubeconfigText, reason) => {
     const start = () => connectGarden({ ...options, kubeconfigText });

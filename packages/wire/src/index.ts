@@ -16,4 +16,4 @@ export {
 export { isObject, type JsonObject, parseJsonObject, readJsonObject } from './json.js';
 export { createElementCutter, createLineCutter } from './json-stream.js';
 export { type Abortable, LightAbort, onAborted } from './light-abort.js';
-export { type AgentOptions, keepSockets, openAgent, retireAgent, type TlsMaterial } from './sockets.js';
+export { type AgentOptions, openAgent, retireAgent, type TlsMaterial } from './sockets.js';

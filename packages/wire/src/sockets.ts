@@ -14,29 +14,27 @@ export interface AgentOptions {
   /** Connections at the same time; more requests wait for one. Default: 64. */
   readonly socketsMax?: number | undefined;
   readonly tls?: TlsMaterial | undefined;
+  /** Address of an HTTP proxy that all connections go through. */
+  readonly proxyUrl?: string | null | undefined;
 }
 
 const socketsUsual = 64;
 
-/** Opens connections to a server that calls use one after the other. No proxy. `destroy` ends them all. */
+/** Opens connections to a server that calls use one after the other. `destroy` ends them all. */
 export function openAgent(
   { protocol }: Pick<URL, 'protocol'>,
-  { idleMsMax, socketsMax = socketsUsual, tls }: AgentOptions,
+  { idleMsMax, socketsMax = socketsUsual, tls, proxyUrl }: AgentOptions,
 ): http.Agent {
-  const keeping = { keepAlive: true, maxSockets: socketsMax, timeout: idleMsMax };
+  const keeping = {
+    ...{ keepAlive: true, maxSockets: socketsMax, timeout: idleMsMax },
+    ...(proxyUrl == null ? {} : { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
+  };
   if (protocol === 'http:') return new http.Agent(keeping);
   if (tls === undefined) return new https.Agent(keeping);
   const { ca, cert, key, servername, rejectUnauthorized } = tls;
   // Parsed once, not with each connection.
   const secureContext = createSecureContext(defined({ ca, cert, key }));
   return new https.Agent({ ...keeping, secureContext, ...defined({ servername, rejectUnauthorized }) });
-}
-
-/** Makes an agent of another origin keep its connections, such as one that was made for a single call over a proxy. */
-export function keepSockets(agent: http.Agent, { idleMsMax, socketsMax = socketsUsual }: AgentOptions): void {
-  const keeping = { keepAlive: true, maxSockets: socketsMax, timeout: idleMsMax };
-  Object.assign(agent, { keepAlive: true, maxSockets: socketsMax });
-  Object.assign((agent as http.Agent & { options: object }).options, keeping);
 }
 
 /** Calls under way end undisturbed; afterwards their connections are not kept. */

@@ -13,7 +13,7 @@ interface Bom {
 describe.each([
   ['dns-gateway', ['express', 'pg', 'swagger-ui-dist']],
   ['cluster-api', ['express', 'ajv', '@prisma/client']],
-  ['reconciler', ['bullmq', '@kubernetes/client-node']],
+  ['reconciler', ['bullmq', 'yaml']],
   ['admin', ['commander', '@prisma/schema-engine-wasm']],
   ['cli', ['commander', 'cli-table3', 'yaml']],
   ['console', ['react', '@tanstack/react-router']],

@@ -1,18 +1,7 @@
 import { createHash } from 'node:crypto';
-import http from 'node:http';
-import type https from 'node:https';
-import {
-  type AgentOptions,
-  codeOf,
-  type Endpoint,
-  keepSockets,
-  openAgent,
-  orLate,
-  retireAgent,
-  type TlsMaterial,
-} from '@corral/wire';
-import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { codeOf, type Endpoint, openAgent, orLate, retireAgent } from '@corral/wire';
 import { GardenError } from '../calls/garden-error.js';
+import { openAuthentication } from './authenticate.js';
 import { type KubeconfigSource, loadKubeconfig, readKubeconfig } from './kubeconfig.js';
 
 /** Where requests go and how they authenticate. The headers are authorization and impersonation. */
@@ -35,26 +24,32 @@ export interface Credentials {
 
 /** Interval for reading files again. Bound tokens live for an hour and are replaced well before their expiry. */
 const identityMsMax = 10_000;
-/** Needed because client-node has no timeout for exec plugins. */
 const readMsMax = 30_000;
 
+/** Connections are kept for this time after a call. */
+const idleMsMax = 30_000;
+
 /**
- * Opens the credentials of a kubeconfig or of the pod's service account. client-node does the authentication: tokens,
- * token files, certificates, exec plugins, OIDC, impersonation.
+ * Opens the credentials of a kubeconfig or of the pod's service account.
  *
  * @throws Error when it cannot be used
  */
 export function openCredentials(source: KubeconfigSource): Credentials {
   let text = readKubeconfig(source);
   let config = loadKubeconfig(source, text);
+  let authenticate = openAuthentication(config);
   let known: (Identity & { fingerprint: string; readAt: number }) | null = null;
   let reading: Promise<Identity> | null = null;
 
   const read = async (): Promise<Identity> => {
-    const { headers, tls, agent, fingerprint } = await authenticate(config);
-    const server = new URL(config.getCurrentCluster()?.server ?? '');
+    const { server, proxyUrl } = config;
+    const { headers, tls } = await authenticate();
+    // Changes with every setting that connections depend on.
+    const hash = createHash('sha256');
+    for (const part of [server, proxyUrl, ...Object.values(tls)]) hash.update(`${part};`);
+    const fingerprint = hash.digest('hex');
     const sameAgent = known?.fingerprint === fingerprint ? known.agent : null;
-    const next = { server, headers, agent: sameAgent ?? agent ?? openAgent(server, { ...keeping, tls }) };
+    const next = { server, headers, agent: sameAgent ?? openAgent(server, { idleMsMax, tls, proxyUrl }) };
     if (known !== null && sameAgent === null) retireAgent(known.agent);
     known = { ...next, fingerprint, readAt: performance.now() };
     return known;
@@ -76,6 +71,7 @@ export function openCredentials(source: KubeconfigSource): Credentials {
       const next = readKubeconfig(source);
       if (next === text && when === 'changed') return;
       config = loadKubeconfig(source, next);
+      authenticate = openAuthentication(config);
       text = next;
     } catch {
       // A file may be absent or incomplete while it is replaced: keep what was read before.
@@ -109,45 +105,4 @@ export function openCredentials(source: KubeconfigSource): Credentials {
 
 function isSame(one: Identity, other: Identity): boolean {
   return one.agent === other.agent && JSON.stringify(one.headers) === JSON.stringify(other.headers);
-}
-
-interface Authentication {
-  headers: Record<string, string>;
-  tls: TlsMaterial;
-  /** agent of the proxy; null without a proxy */
-  agent: http.Agent | null;
-  /** changes with every setting that connections depend on */
-  fingerprint: string;
-}
-
-async function authenticate(config: KubeConfig): Promise<Authentication> {
-  const options: https.RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  const { ca, cert, key, servername, rejectUnauthorized } = options;
-  const tls = { ca, cert, key, servername, rejectUnauthorized };
-  const { server, proxyUrl } = config.getCurrentCluster() ?? {};
-  const hash = createHash('sha256');
-  for (const part of [server, proxyUrl, ...Object.values(tls)]) hash.update(`${part};`);
-  return {
-    headers: headersOf(options),
-    tls,
-    agent: proxyUrl ? kept(options.agent) : null,
-    fingerprint: hash.digest('hex'),
-  };
-}
-
-/** Token files end with a newline, which is not allowed in a header. */
-function headersOf({ headers, auth }: https.RequestOptions): Record<string, string> {
-  const texts = Object.entries(headers ?? {}).map(([name, value]) => [name, String(value).trim()] as const);
-  const basic = auth ? [['Authorization', `Basic ${Buffer.from(auth).toString('base64')}`] as const] : [];
-  return Object.fromEntries([...texts, ...basic]);
-}
-
-const keeping: AgentOptions = { idleMsMax: 30_000 };
-
-/** Turns on keep-alive for client-node's proxy agents, which are meant for one request. */
-function kept(agent: unknown): http.Agent | null {
-  if (!(agent instanceof http.Agent)) return null;
-  keepSockets(agent, keeping);
-  return agent;
 }

@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { codeOf } from '@corral/wire';
-// The package's index would load every Kubernetes model.
-import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import type { User } from '@kubernetes/client-node/dist/config_types.js';
+import { dirname } from 'node:path';
+import { codeOf, isObject, type JsonObject } from '@corral/wire';
 import { parse } from 'yaml';
 import { objectIn, objectsIn, textIn } from '../calls/json.js';
 
@@ -12,6 +9,20 @@ export interface KubeconfigSource {
   path?: string | undefined;
   text?: string | undefined;
 }
+
+/** The current context of a kubeconfig. */
+export interface Kubeconfig {
+  readonly server: URL;
+  /** of an HTTP proxy */
+  readonly proxyUrl: string | null;
+  /** as the file has them, with the names of kubectl */
+  readonly cluster: JsonObject;
+  readonly user: JsonObject;
+  /** that relative paths belong to */
+  readonly folder: string;
+}
+
+const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** @returns null for the pod's service account, which has no text @throws Error when the file cannot be read */
 export function readKubeconfig({ path, text }: KubeconfigSource): string | null {
@@ -29,69 +40,64 @@ export function readKubeconfig({ path, text }: KubeconfigSource): string | null 
  *
  * @param text null for the pod's service account
  * @throws Error with the reason, without any content of the file
+ * @see https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
-export function loadKubeconfig({ path }: KubeconfigSource, text: string | null): KubeConfig {
-  const loaded = text === null ? loadServiceAccount() : loadText(text);
-  if (path !== undefined) loaded.makePathsAbsolute(dirname(path));
-
-  const cluster = loaded.getCurrentCluster();
-  const user = loaded.getCurrentUser();
-  if (cluster === null || user === null || !URL.canParse(cluster.server)) {
-    throw new Error(
-      'The kubeconfig of the garden has no usable current context: its cluster, server or user is missing.',
-    );
+export function loadKubeconfig({ path }: KubeconfigSource, text: string | null): Kubeconfig {
+  const { cluster, user } = text === null ? ofServiceAccount() : currentContext(parsed(text));
+  const server = textIn(cluster, 'server') ?? '';
+  if (!URL.canParse(server)) throw new Error(unusable);
+  const proxyUrl = textIn(cluster, 'proxy-url');
+  checkProtocol(new URL(server), cluster['insecure-skip-tls-verify'] === true);
+  if (proxyUrl !== null && !/^https?:\/\//.test(proxyUrl)) {
+    throw new Error('The proxy-url in the kubeconfig of the garden is no http(s) address.');
   }
-  const isPlain = checkProtocol(new URL(cluster.server), cluster.skipTLSVerify);
-  const tokenFile = text === null ? null : tokenFileOf(text, user.name);
-  const chosen = new KubeConfig();
-  chosen.loadFromOptions({
-    // client-node allows connections without TLS only if verification is off.
-    clusters: [{ ...cluster, skipTLSVerify: cluster.skipTLSVerify || isPlain }],
-    users: [tokenFile === null ? user : withTokenFile(user, resolve(dirname(path ?? ''), tokenFile))],
-    contexts: [{ name: 'garden', cluster: cluster.name, user: user.name }],
-    currentContext: 'garden',
-  });
-  return chosen;
+  if (user['auth-provider'] != null) {
+    throw new Error('The kubeconfig of the garden has an auth-provider. Use an exec plugin or a tokenFile instead.');
+  }
+  return { server: new URL(server), proxyUrl, cluster, user, folder: dirname(path ?? '') };
 }
 
-function loadServiceAccount(): KubeConfig {
-  if (!process.env.KUBERNETES_SERVICE_HOST) {
-    throw new Error('No kubeconfig of the garden is set, and this process does not run in a cluster.');
-  }
-  const config = new KubeConfig();
-  config.loadFromCluster();
-  return config;
+/** Whether it runs a program or reads a file. */
+export function refersToThisMachine({ cluster, user }: Kubeconfig): boolean {
+  const ofUser = ['exec', 'client-certificate', 'client-key', 'tokenFile', 'token-file'];
+  return ofUser.some((key) => user[key] != null) || cluster['certificate-authority'] != null;
 }
 
-function loadText(text: string): KubeConfig {
+const unusable = 'The kubeconfig of the garden has no usable current context: its cluster, server or user is missing.';
+
+function ofServiceAccount(): Pick<Kubeconfig, 'cluster' | 'user'> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
+  if (!host) throw new Error('No kubeconfig of the garden is set, and this process does not run in a cluster.');
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return {
+    cluster: { server, 'certificate-authority': `${serviceAccount}/ca.crt` },
+    user: { tokenFile: `${serviceAccount}/token` },
+  };
+}
+
+function parsed(text: string): JsonObject {
   try {
-    const config = new KubeConfig();
-    config.loadFromString(text);
-    return config;
+    const config: unknown = parse(text);
+    if (isObject(config)) return config;
   } catch {
     // YAML errors quote the lines around them.
-    throw new Error('The kubeconfig of the garden is no valid kubeconfig.');
   }
+  throw new Error('The kubeconfig of the garden is no valid kubeconfig.');
 }
 
-/** @returns whether connections use plain HTTP: only allowed on loopback or with `insecure-skip-tls-verify` */
-function checkProtocol({ protocol, hostname }: URL, skipTLSVerify: boolean): boolean {
-  if (protocol === 'https:') return false;
+function currentContext(config: JsonObject): Pick<Kubeconfig, 'cluster' | 'user'> {
+  const named = (list: string, name: unknown) => objectsIn(config, list).find((each) => each.name === name);
+  const context = objectIn(named('contexts', config['current-context']), 'context');
+  const [cluster, user] = [named('clusters', context.cluster), named('users', context.user)];
+  if (cluster === undefined || user === undefined) throw new Error(unusable);
+  return { cluster: objectIn(cluster, 'cluster'), user: objectIn(user, 'user') };
+}
+
+/** Plain HTTP is only allowed on loopback or with `insecure-skip-tls-verify`. */
+function checkProtocol({ protocol, hostname }: URL, skipsVerification: boolean): void {
+  if (protocol === 'https:') return;
   if (protocol !== 'http:') throw new Error('The server in the kubeconfig of the garden is no http(s) address.');
   const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
-  if (isLoopback || skipTLSVerify) return true;
+  if (isLoopback || skipsVerification) return;
   throw new Error('The kubeconfig of the garden names http, where its token would travel in the open. Use https.');
-}
-
-/** client-node 1.4 ignores `tokenFile`. It supports `token-file`, unknown to kubectl, and reads that only once. */
-function tokenFileOf(text: string, userName: string): string | null {
-  const entry = objectsIn(parse(text), 'users').find(({ name }) => name === userName);
-  const user = objectIn(entry, 'user');
-  return textIn(user, 'tokenFile') ?? textIn(user, 'token-file');
-}
-
-/** As in kubectl, the file takes precedence over a token. */
-function withTokenFile(user: User, tokenFile: string): User {
-  const { token: _, ...rest } = user;
-  return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
 }

@@ -3,9 +3,10 @@ import { orAborted } from '@corral/wire';
 import { LRUCache } from 'lru-cache';
 import { type Answer, type Call, type CallDeps, perform } from '../calls/call.js';
 import { GardenError, isGardenError } from '../calls/garden-error.js';
+import { textIn } from '../calls/json.js';
 import type { Named } from '../calls/paths.js';
 import { type Credentials, openCredentials } from '../credentials/credentials.js';
-import { loadKubeconfig } from '../credentials/kubeconfig.js';
+import { loadKubeconfig, refersToThisMachine } from '../credentials/kubeconfig.js';
 import { issueKubeconfig, type ShootRole } from '../shoots/shoot-calls.js';
 
 /** The address of a Shoot's API server, from its kubeconfig. */
@@ -134,10 +135,10 @@ async function issueOrAway(deps: CallDeps, role: ShootRole, shoot: Named) {
 function openKubeconfig(role: ShootRole, text: string): { credentials: Credentials; from: ShootServer } {
   try {
     const config = loadKubeconfig({ text }, text);
-    const { exec, authProvider, certFile, keyFile } = config.getCurrentUser() ?? {};
-    const { server = '', caData, caFile } = config.getCurrentCluster() ?? {};
-    if (exec || authProvider || certFile || keyFile || caFile) throw new Error('It refers to something here.');
-    const certificateAuthority = caData ? Buffer.from(caData, 'base64').toString() : null;
+    if (refersToThisMachine(config)) throw new Error('It refers to something here.');
+    const caData = textIn(config.cluster, 'certificate-authority-data');
+    const certificateAuthority = caData === null ? null : Buffer.from(caData, 'base64').toString();
+    const server = config.server.href.replace(/\/$/, '');
     return { credentials: openCredentials({ text }), from: { server, certificateAuthority } };
   } catch {
     throw new GardenError('unusable', `${callOf(role)}: the kubeconfig cannot be used`);
