@@ -1,6 +1,6 @@
 // The ASN.1 library requires it at load time.
 import 'reflect-metadata';
-import { randomBytes, type webcrypto } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -32,10 +32,12 @@ const signingAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
 const serialNumber = (): string => `00${randomBytes(15).toString('hex')}`;
 
-const generateKeys = (): Promise<webcrypto.CryptoKeyPair> =>
-  crypto.subtle.generateKey(signingAlgorithm, true, ['sign', 'verify']);
+const generateKeys = () => crypto.subtle.generateKey(signingAlgorithm, true, ['sign', 'verify']);
 
-async function toPair(certificate: X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<KeyPair> {
+async function toPair(
+  certificate: X509Certificate,
+  { privateKey }: Awaited<ReturnType<typeof generateKeys>>,
+): Promise<KeyPair> {
   const key = PemConverter.encode(await crypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
   return { certificate: `${certificate.toString('pem')}\n`, key: `${key}\n` };
 }

@@ -15,7 +15,7 @@ const WAIT_MS = 300_000;
 
 /** @param state which only the page knows that this command has opened */
 export async function listenForCode(state: string, signal: AbortSignal): Promise<Loopback> {
-  const { promise: code, resolve, reject } = withResolvers<string>();
+  const { promise: code, resolve, reject } = Promise.withResolvers<string>();
   // It may be closed before anybody waits.
   code.catch(() => undefined);
   const server = createServer(({ method, url = '' }, response) => {
@@ -74,15 +74,4 @@ function answer(response: ServerResponse, status: number, text: string): void {
     Connection: 'close',
   });
   response.end(`${text}\n`);
-}
-
-/** `Promise.withResolvers` of Node.js 22. */
-function withResolvers<T>() {
-  let resolve: (value: T) => void = () => undefined;
-  let reject: (reason: unknown) => void = () => undefined;
-  const promise = new Promise<T>((resolved, rejected) => {
-    resolve = resolved;
-    reject = rejected;
-  });
-  return { promise, resolve, reject };
 }

@@ -19,10 +19,7 @@ function start({ places = 64 } = {}) {
     stopped += 1;
   };
   const hold = (tokenId = 'token', gone: AbortSignal = new AbortController().signal) => {
-    let end: () => void = () => undefined;
-    const done = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const { promise: done, resolve: end } = Promise.withResolvers<void>();
     const isHeld = held.hold(tokenId, { gone, setAside: () => () => undefined }, () => ({ done, stop }));
     return { isHeld, end };
   };

@@ -41,10 +41,7 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
       if (draining.aborted) return false;
       const leave = places.tryAcquire(tokenId);
       if (leave === null) return false;
-      let release: () => void = () => undefined;
-      const released = new Promise<void>((resolve) => {
-        release = resolve;
-      });
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
       releases.add(release);
       gone.addEventListener('abort', release, { once: true });
       const callOff = clock.after(holdMs, release);

@@ -4,12 +4,7 @@ import { keyedQueue, type QueueWait } from './keyed-queue.js';
 
 /** Work whose end the test controls. */
 function openWork<T>(value: T) {
-  let end: (value: T) => void = () => undefined;
-  let fail: (error: Error) => void = () => undefined;
-  const result = new Promise<T>((resolve, reject) => {
-    end = resolve;
-    fail = reject;
-  });
+  const { promise: result, resolve: end, reject: fail } = Promise.withResolvers<T>();
   const work = { begun: false, run: () => begin(), end: () => end(value), fail: (error: Error) => fail(error) };
   const begin = () => {
     work.begun = true;

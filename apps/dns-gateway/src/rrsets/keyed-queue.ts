@@ -28,10 +28,7 @@ export function keyedQueue(): KeyedQueue {
       const turn = tails.get(key);
       const leaveQueue = turn === undefined ? () => undefined : enterQueue();
       if (leaveQueue === null) return { kind: 'full' };
-      let endTurn: () => void = () => undefined;
-      const ended = new Promise<void>((resolve) => {
-        endTurn = resolve;
-      });
+      const { promise: ended, resolve: endTurn } = Promise.withResolvers<void>();
       const tail = (turn ?? Promise.resolve()).then(() => ended);
       tails.set(key, tail);
       try {

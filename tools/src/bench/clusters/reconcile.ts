@@ -256,10 +256,7 @@ async function operationsPerSecond({ pool }: ClusterRig, since: Date): Promise<n
 
 /** @returns `isOpen`: resolves when all later changes are reported. `watched`: resolves when the watch has ended */
 function watchShoots({ garden }: ClusterRig, signal: AbortSignal, onChange: (change: string) => void) {
-  let opened: () => void;
-  const isOpen = new Promise<void>((resolve) => {
-    opened = resolve;
-  });
+  const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>();
   const watched = garden.watchShoots({
     labelSelector: 'corral.dev/managed=true',
     summarize: changeIn,
