@@ -138,8 +138,8 @@ describe('readActions', () => {
   it('requests 50 ids at a time, each once, and drops actions that it did not request', async () => {
     const { client, calls } = aClient();
     const ids = Array.from({ length: 60 }, (_, index) => index + 1);
-    const answer = (uri: string) => {
-      const asked = new URLSearchParams(uri.split('?')[1]).getAll('id').map(Number);
+    const answer = ({ url }: Request) => {
+      const asked = new URL(url).searchParams.getAll('id').map(Number);
       return `{"actions": [${[...asked, 999].map((id) => actionText(id)).join(', ')}]}`;
     };
     upstream().get('/v1/actions').query(true).twice().reply(200, answer);

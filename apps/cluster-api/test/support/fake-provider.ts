@@ -25,6 +25,8 @@ export interface FakeProvider {
   close(): void;
 }
 
+const tokenOf = ({ headers }: Request) => String(headers.get('authorization')).replace('Bearer ', '');
+
 export function fakeProvider(): FakeProvider {
   const held = new Map<string, FakeServer>();
   let forced: readonly [status: number, body: unknown] | null = null;
@@ -33,17 +35,16 @@ export function fakeProvider(): FakeProvider {
   nock(PROVIDER)
     .persist()
     .get(/\/servers\/\d+$/)
-    .reply(function (uri) {
+    .reply((request: Request) => {
       reads += 1;
-      const token = String(this.req.headers.authorization).replace('Bearer ', '');
-      const server = held.get(`${token} ${uri.split('/').at(-1)}`);
+      const server = held.get(`${tokenOf(request)} ${request.url.split('/').at(-1)}`);
       const [status, body] = forced ?? (server === undefined ? notFound : [200, { server: bodyOf(server) }]);
       return [status, body as nock.Body, { date: new Date().toUTCString() }];
     })
     .get(/\/servers\?/)
-    .reply(function (uri) {
-      const token = String(this.req.headers.authorization).replace('Bearer ', '');
-      const selector = new URL(uri, PROVIDER).searchParams.get('label_selector') ?? '';
+    .reply((request: Request) => {
+      const token = tokenOf(request);
+      const selector = new URL(request.url).searchParams.get('label_selector') ?? '';
       const [, label = '', values = ''] = /^(\S+) in \((.*)\)$/.exec(selector) ?? [];
       const servers = [...held]
         .filter(
