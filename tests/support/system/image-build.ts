@@ -130,6 +130,6 @@ function copyTracked(repository: string, target: string): void {
   });
   if (listed.status !== 0) throw new Error(`git ls-files: ${listed.stderr}`);
   for (const file of listed.stdout.split('\0').filter((name) => name !== '' && existsSync(join(repository, name)))) {
-    cpSync(join(repository, file), join(target, file));
+    cpSync(join(repository, file), join(target, file), { recursive: true, verbatimSymlinks: true });
   }
 }
