@@ -32,7 +32,11 @@ const ENDED_WITHIN_MS = 240_000;
 
 /** Signs the person in, as developers do. @returns the header `Cookie` for their requests */
 export async function signIn(base: string, email: string): Promise<string> {
-  const answer = await callClusterApi(base, { method: 'POST', path: '/auth/dev-login/', body: { email } });
+  const signingIn: ClusterCall = { method: 'POST', path: '/auth/dev-login/', body: { email } };
+  const answer = await untilAnswered(() => callClusterApi(base, signingIn), {
+    what: 'The sign-in',
+    timeoutMs: ENDED_WITHIN_MS,
+  });
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
   if (answer.status !== 200 || cookie === undefined) throw new Error(`The sign-in failed: ${answer.text}`);
   return cookie;
