@@ -65,6 +65,7 @@ beforeEach(async () => {
     if (request.headers['if-match'] !== stored?.etag) return problem(412, 'precondition_failed');
     const { spec } = JSON.parse(text);
     if (spec.plan === 'wrong') return problem(422, 'validation_failed');
+    if (spec.plan === 'too much') return problem(403, 'quota_exceeded');
     if (!isDryRun) {
       put.push(name);
       response.setHeader('Operation-Location', `${url}/api/v1/teams/acme/operations/o1/`);
@@ -210,6 +211,18 @@ describe('documents of which some are wrong', () => {
       { name: 'web2', error: expect.stringContaining('document 2') },
       { name: null, error: expect.stringContaining('document 3') },
     ]);
+  });
+
+  it('are named whatever they are refused for, and once', async () => {
+    const refused = [documentOf('web', 'too much'), '{"kind": "Pod"}'];
+    const [diff, apply] = [await run('diff', refused), await run('apply', refused)];
+
+    const [first, second] = [
+      /.*, document 1: quota_exceeded\..*/.source,
+      /\/[^:]*, document 2: kind has to be Cluster.*/.source,
+    ];
+    expect(diff.err).toMatch(new RegExp(`^corral: ${first}\ncorral: ${second}\n$`));
+    expect(apply.err).toMatch(new RegExp(`^Nothing was changed\\.\ncorral: web: ${first}\ncorral: ${second}\n$`));
   });
 
   it('change nothing', async () => {

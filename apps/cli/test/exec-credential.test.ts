@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os, { tmpdir } from 'node:os';
@@ -47,10 +47,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function kubectlAsks(...args: string[]) {
+async function corral(args: string[]) {
   const [out, err] = [new PassThrough(), new PassThrough()];
-  const code = await runCli(['kubeconfig', 'credential', 'web', '--team', 'acme', ...args], {
+  const code = await runCli(['kubeconfig', ...args, '--team', 'acme'], {
     env: {
+      KUBECONFIG: join(folder, 'kubeconfig'),
       CORRAL_CONFIG: join(folder, 'config.yaml'),
       CORRAL_CACHE: folder,
       CORRAL_URL: url,
@@ -64,8 +65,13 @@ async function kubectlAsks(...args: string[]) {
     sleep: async () => undefined,
     openBrowser: async () => undefined,
   });
-  expect({ code, err: err.read() }).toEqual({ code: 0, err: null });
-  const { status } = JSON.parse(String(out.read()));
+  return { code, err: err.read(), out: String(out.read()) };
+}
+
+async function kubectlAsks(...args: string[]) {
+  const { code, err, out } = await corral(['credential', 'web', ...args]);
+  expect({ code, err }).toEqual({ code: 0, err: null });
+  const { status } = JSON.parse(out);
   return { of: status.clientCertificateData, leftMs: Date.parse(status.expirationTimestamp) - Date.now() };
 }
 
@@ -115,4 +121,13 @@ it('a credential is not kept for longer than the garden granted', async () => {
   await kubectlAsks('--ttl', '8h');
 
   expect(issued).toBe(2);
+});
+
+it('no credential is asked for that a broken kubeconfig could not take', async () => {
+  await writeFile(join(folder, 'kubeconfig'), 'contexts: [');
+
+  const { code, err } = await corral(['get', 'web', '--exec', '--merge']);
+
+  expect({ code, issued }).toEqual({ code: 2, issued: 0 });
+  expect(String(err)).toContain('The existing kubeconfig is not valid.');
 });

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { Cli } from '../cli.js';
 import { CliExit, type ExitReason, exitCodes, usageError } from '../exit-codes.js';
 import { isInteractive } from '../io.js';
-import { confirm, readAll } from '../output/ask.js';
+import { confirm, readAllBytes } from '../output/ask.js';
 import { startProgress } from '../output/progress.js';
 import { endOf } from '../output/report-error.js';
 import { renderTable } from '../output/table.js';
@@ -55,7 +55,8 @@ export async function applyDocuments(cli: Cli, options: ApplyOptions): Promise<v
     if (removed !== null && !isInteractive(cli.io)) cli.note(`${removed} It needs --allow-removals.`);
     return;
   }
-  cli.note(plansText(cli, attempts).trimEnd());
+  const plans = plansText(cli, attempts).trimEnd();
+  if (plans !== '') cli.note(plans);
   if (planned.length < attempts.length) {
     cli.note('Nothing was changed.');
     return report(cli, attempts.map(unbegun));
@@ -110,7 +111,7 @@ export function diffDocuments(cli: Cli, { file }: { readonly file: string[] }): 
 }
 
 const planOf = async (cli: Cli, api: TeamApi, files: readonly string[]): Promise<Attempt[]> =>
-  planDocuments(cli, api, await readDocuments(files, () => readAll(cli.io), api.team));
+  planDocuments(cli, api, await readDocuments(files, () => readAllBytes(cli.io), api.team));
 
 async function applyAll(
   cli: Cli,
@@ -165,6 +166,8 @@ function report(cli: Cli, outcomes: readonly Outcome[]): void {
       }),
   );
   const failed = outcomes.filter(({ end }) => end !== 'ok');
-  for (const { name, error } of failed) cli.note(`corral: ${name}: ${error}`);
+  // What is wrong with a document without a name begins with its place, which is its name here.
+  for (const { name, error } of failed)
+    cli.note(`corral: ${error?.startsWith(`${name}: `) ? '' : `${name}: `}${error}`);
   if (failed.length > 0) throw new CliExit(commonReason(failed.map(({ end }) => end)));
 }

@@ -48,6 +48,12 @@ describe('documents', () => {
     ],
     ['an unknown member', `${document('web')}replicas: 3\n`, 'a cluster has no replicas'],
     ['a number for a name', document('2024'), 'metadata.name has to be text. Quote it: "2024"'],
+    ['a tag that means nothing', document('web').replace('"1.34"', '!env VERSION'), 'file: Unresolved tag: !env'],
+    [
+      'a number that JSON does not have',
+      document('web').replace('kubernetesVersion: "1.34"', 'nodePools: [{name: a, maximum: .inf}]'),
+      'it has a number that is infinite or none',
+    ],
   ])('with %s are refused', (_what, text, message) => {
     expect(parseDocuments(text, 'file', 'acme')).toEqual([
       { source: expect.stringMatching(/^file/), problem: expect.stringMatching(/^file(:\d+|, item 1)?: .*\.$/) },
@@ -178,12 +184,23 @@ describe('files', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('are those of a folder by name, and standard input for a dash', async () => {
-    const input = () => Promise.resolve(document('c'));
+    const input = () => Promise.resolve(Buffer.from(`\ufeff${document('c')}`));
 
     const found = await readDocuments([join(folder, 'clusters'), '-'], input, 'acme');
 
     expect(found).toMatchObject([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     expect(found[2]?.source).toBe('standard input');
+  });
+
+  it.each([
+    ['Latin-1', Buffer.from(document('web', ', id: "é"'), 'latin1')],
+    ['UTF-16, as PowerShell writes it', Buffer.from(`\ufeff${document('web')}`, 'utf16le')],
+  ])('in %s are refused', async (_what, bytes) => {
+    const path = join(folder, 'web.yaml');
+    await writeFile(path, bytes);
+
+    await expect(readDocuments([path], noInput, 'acme')).rejects.toThrow(`${path} is not UTF-8. Save it as UTF-8.`);
+    await expect(readDocuments(['-'], async () => bytes, 'acme')).rejects.toThrow('standard input is not UTF-8');
   });
 
   it('that declare a cluster twice, none, or do not exist are refused', async () => {

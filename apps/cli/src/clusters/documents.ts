@@ -35,14 +35,14 @@ const fileName = /\.(ya?ml|json)$/i;
  */
 export async function readDocuments(
   paths: readonly string[],
-  readInput: () => Promise<string>,
+  readInput: () => Promise<Uint8Array>,
   team: string,
 ): Promise<(ClusterDocument | BadDocument)[]> {
   const documents: (ClusterDocument | BadDocument)[] = [];
   const seen = new Map<string, string>();
   for (const path of (await Promise.all(paths.map(filesAt))).flat()) {
-    const text = path === '-' ? await readInput() : await textAt(path);
-    for (const document of parseDocuments(text, path === '-' ? 'standard input' : path, team)) {
+    const [source, bytes] = path === '-' ? ['standard input', await readInput()] : [path, await bytesAt(path)];
+    for (const document of parseDocuments(textOf(bytes, source), source, team)) {
       documents.push(document);
       if ('problem' in document) continue;
       const before = seen.get(document.name);
@@ -62,7 +62,8 @@ export function parseDocuments(text: string, source: string, team: string): (Clu
   return documents.flatMap((document, at) => {
     const where = documents.length === 1 ? source : `${source}, document ${at + 1}`;
     const bad = (problem: string): BadDocument => ({ source: where, problem: `${where}: ${problem}.` });
-    const [error] = document.errors;
+    // A tag that nobody resolves is a warning, and would be dropped.
+    const [error] = [...document.errors, ...document.warnings];
     if (error !== undefined) return [bad((error.message.split('\n')[0] as string).replace(/:$/, ''))];
     let body: unknown;
     try {
@@ -71,7 +72,10 @@ export function parseDocuments(text: string, source: string, team: string): (Clu
       // An alias without an anchor, or so many that it has no end.
       return [bad((thrown as Error).message)];
     }
-    return body === null || body === undefined ? [] : clustersOf(body, { where, file: source, team, document, lines });
+    if (body === null || body === undefined) return [];
+    // JSON would have null instead, which takes a default.
+    if (hasNoJson(body)) return [bad('it has a number that is infinite or none')];
+    return clustersOf(body, { where, file: source, team, document, lines });
   });
 }
 
@@ -151,6 +155,11 @@ const strangersIn = (value: object, known: readonly string[], prefix = ''): stri
 const strangerText = (names: readonly string[], what: string): string =>
   `${what} has no ${names.slice(0, STRANGERS_SHOWN).join(', ')}. Remove what has no meaning here`;
 
+const hasNoJson = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? !Number.isFinite(value)
+    : typeof value === 'object' && value !== null && Object.values(value).some(hasNoJson);
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -163,10 +172,19 @@ async function filesAt(path: string): Promise<string[]> {
   return names.map((name) => join(path, name));
 }
 
-async function textAt(path: string): Promise<string> {
+async function bytesAt(path: string): Promise<Uint8Array> {
   const { size } = await stat(path).catch(unreadable(path));
   if (size > FILE_BYTES_MAX) throw usageError(`${path} is larger than 1 MiB.`);
-  return readFile(path, 'utf8').catch(unreadable(path));
+  return readFile(path).catch(unreadable(path));
+}
+
+/** Nothing is replaced: a wrong letter would be declared. */
+function textOf(bytes: Uint8Array, source: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw usageError(`${source} is not UTF-8. Save it as UTF-8.`);
+  }
 }
 
 const unreadable =

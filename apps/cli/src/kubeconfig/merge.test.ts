@@ -71,9 +71,18 @@ describe('a merged kubeconfig', () => {
     );
   });
 
-  it.each(['{', '- a', 'clusters: text'])('is refused where the existing text is %j', (text) => {
-    expect(() => mergeKubeconfig(text, config('a', 'b'), current)).toThrow('The existing kubeconfig is not valid');
+  it('has its names beside entries without one, which mean nothing', () => {
+    const merged = mergeKubeconfig('clusters: [a, null, 5]\nusers: [{}]\n', config('acme/web', 'https://web'), current);
+
+    expect(parse(merged).clusters).toEqual(['a', null, 5, { name: 'acme/web', cluster: { server: 'https://web' } }]);
   });
+
+  it.each(['{', '- a', 'clusters: text', 'contexts: [*nowhere]', 'a: 1\n---\na: 2'])(
+    'is refused where the existing text is %j',
+    (text) => {
+      expect(() => mergeKubeconfig(text, config('a', 'b'), current)).toThrow('The existing kubeconfig is not valid');
+    },
+  );
 });
 
 it('goes to the file that kubectl writes', () => {

@@ -31,7 +31,7 @@ export function mergeKubeconfig(text: string, added: Kubeconfig, { isCurrent, ot
     if (existing === undefined || existing === null) document.set(list, document.createNode([]));
     if (!isSeq(document.get(list))) throw usageError(`The existing kubeconfig is not valid: ${list} has to be a list.`);
   }
-  refuseTakenNames(existingIn([document.toJS(), ...others.map(parsed)]), added);
+  refuseTakenNames(existingIn([contentOf(document), ...others.map(parsed)]), added);
   for (const list of lists) {
     const items = document.get(list) as YAMLSeq;
     for (const entry of added[list]) {
@@ -54,9 +54,20 @@ function existingIn(configs: readonly unknown[]): Existing {
   const entriesOf = (list: (typeof lists)[number]) =>
     configs.flatMap((config) => {
       const entries = (config as Record<string, unknown> | null)?.[list];
-      return Array.isArray(entries) ? (entries as (Named | null)[]).filter((entry) => entry !== null) : [];
+      return Array.isArray(entries)
+        ? (entries as (Named | null)[]).filter((entry): entry is Named => typeof entry?.name === 'string')
+        : [];
     });
   return { clusters: entriesOf('clusters'), users: entriesOf('users'), contexts: entriesOf('contexts') };
+}
+
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    // An alias without an anchor, for example.
+    throw usageError('The existing kubeconfig is not valid. Correct it first.');
+  }
 }
 
 /** @returns null for a text that kubectl cannot read either */
@@ -75,6 +86,20 @@ export const kubeconfigPath = (env: NodeJS.ProcessEnv): string => kubeconfigPath
 function kubeconfigPaths(env: NodeJS.ProcessEnv): string[] {
   const paths = (env.KUBECONFIG ?? '').split(delimiter).filter((path) => path !== '');
   return paths.length > 0 ? paths : [join(env.HOME || homedir(), '.kube', 'config')];
+}
+
+const nothing: Kubeconfig = {
+  apiVersion: 'v1',
+  kind: 'Config',
+  clusters: [],
+  users: [],
+  contexts: [],
+  'current-context': '',
+};
+
+/** Asks for no credential that a broken file could not take: few are issued. @throws CliError */
+export async function checkFile(env: NodeJS.ProcessEnv): Promise<void> {
+  mergeKubeconfig(await textAt(kubeconfigPath(env)), nothing, { isCurrent: false });
 }
 
 /** @returns the path of the file @throws CliError when it cannot be changed */

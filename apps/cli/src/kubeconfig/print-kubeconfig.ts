@@ -5,7 +5,7 @@ import { connectTeam } from '../clusters/team-api.js';
 import { chosenContext } from '../settings/settings.js';
 import { keepCredential } from './exec-credential.js';
 import { issueKubeconfig, type Kubeconfig, type KubeconfigOptions } from './issue.js';
-import { mergeIntoFile } from './merge.js';
+import { checkFile, mergeIntoFile } from './merge.js';
 import { nameEntries } from './names.js';
 
 interface PrintOptions extends KubeconfigOptions {
@@ -17,6 +17,7 @@ interface PrintOptions extends KubeconfigOptions {
 
 export async function printKubeconfig(cli: Cli, name: string, options: PrintOptions): Promise<void> {
   const api = await connectTeam(cli);
+  if (options.merge) await checkFile(cli.io.env);
   const issued = await issueKubeconfig(api, name, options);
   let kubeconfig = nameEntries(issued.kubeconfig, options.name);
   if (options.exec) {

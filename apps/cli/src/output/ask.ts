@@ -82,7 +82,7 @@ export async function readSecret(io: CliIo, what: string): Promise<string> {
 const TEXT_BYTES_MAX = 8_388_608;
 
 /** Reads all of standard input as UTF-8. @throws CliError when it is longer than 8 MiB */
-export const readAll = async (io: CliIo): Promise<string> => (await readAllBytes(io)).toString('utf8');
+const readAll = async (io: CliIo): Promise<string> => (await readAllBytes(io)).toString('utf8');
 
 /** Reads all of standard input. @throws CliError when it is longer than 8 MiB */
 export async function readAllBytes({ stdin }: CliIo): Promise<Buffer> {

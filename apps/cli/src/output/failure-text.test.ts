@@ -20,4 +20,16 @@ describe('the text of a refusal', () => {
 
     expect(refused(detail, errors)).toBe(`${detail} (validation_failed)`);
   });
+
+  it('says each of several sentences once, also where another one follows it', () => {
+    const errors = ['a', 'b'].map((field) => ({
+      pointer: `/spec/${field}`,
+      message: 'is required',
+      detail: `spec.${field} is required.`,
+    }));
+
+    expect(refused('spec.a is required; spec.b is required.', errors)).toBe(
+      'spec.a is required; spec.b is required. (validation_failed)',
+    );
+  });
 });

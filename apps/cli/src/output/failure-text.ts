@@ -17,7 +17,7 @@ const FIELDS_SHOWN = 5;
 /** Everything that a person needs to know, in one line. */
 export function failureText({ detail, errors, code, status, requestId, retryAfterMs }: CorralError): string {
   const sentences = errors.map((error) => error.detail ?? [placeOf(error.pointer), error.message].join(' ').trim());
-  const news = [...new Set(sentences)].filter((sentence) => !detail.includes(sentence));
+  const news = [...new Set(sentences)].filter((sentence) => !detail.includes(sentence.replace(/\.$/, '')));
   const shown = news.slice(0, FIELDS_SHOWN).map((sentence) => ` ${sentence.replace(/\.?$/, '.')}`);
   const more = news.length > FIELDS_SHOWN ? ` And ${news.length - FIELDS_SHOWN} more.` : '';
   const wait = status === 429 && retryAfterMs !== null ? ` Try again in ${Math.ceil(retryAfterMs / 1_000)} s.` : '';
