@@ -164,6 +164,14 @@ describe('the kubeconfig of a shoot', () => {
     await expect(read()).rejects.toMatchObject({ kind: 'unreachable' });
   });
 
+  it('can be refused by a policy of the garden, which is no silence of the shoot', async () => {
+    const message = `ValidatingAdmissionPolicy 'no-admins' with binding 'no-admins' denied request: ask first`;
+    shoot.garden = (_request, response) => answerJson(response, 422, aStatus(422, 'Invalid', message));
+
+    const denial = { by: 'no-admins', words: 'ask first' };
+    await expect(read()).rejects.toMatchObject({ kind: 'refused', denial, fromShoot: false });
+  });
+
   it('is unavailable for an absent shoot, which has no nodes', async () => {
     shoot.garden = (_request, response) =>
       answerJson(response, 404, aStatus(404, 'NotFound', 'shoots "c1234567" not found', { name: 'c1234567' }));

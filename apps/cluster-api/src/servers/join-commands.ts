@@ -1,6 +1,6 @@
 import { clusterLimits, type ServerId } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
-import { GardenError, type JoinData, type ShootNodes } from '@corral/garden';
+import { denialSentence, GardenError, type JoinData, type ShootNodes } from '@corral/garden';
 import { type Caller, whileSetAside } from '../changes/caller.js';
 import { checkPerHour, type IssueOutcome, type Issues, isSurelyNotIssued } from '../kubeconfigs/issued-credentials.js';
 import { notFound, Problem } from '../problem.js';
@@ -112,6 +112,10 @@ function problemOf(cause: unknown): unknown {
   if (cause.kind === 'not_found') {
     const detail = 'The cluster has no managed pool of the machine’s architecture to take the configuration from.';
     return new Problem('cluster_not_ready', detail, { cause });
+  }
+  if (cause.denial !== null) {
+    const place = cause.fromShoot ? 'cluster' : 'garden';
+    return new Problem('permission_denied', denialSentence(cause.denial, 'access to the cluster', place), { cause });
   }
   return new Problem(
     'upstream_unavailable',

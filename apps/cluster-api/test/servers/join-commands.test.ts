@@ -241,6 +241,19 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     },
   );
 
+  it('answers 403 with the words of a policy that refuses it', async () => {
+    await at.joining();
+    at.garden.failure = new GardenError('refused', 'create shoots/adminkubeconfig', {
+      denial: { by: 'no-admins', words: 'Ask first' },
+    });
+
+    expect((await ask().expect(403)).body).toMatchObject({
+      code: 'permission_denied',
+      detail: 'The policy no-admins of the garden refuses access to the cluster: Ask first.',
+    });
+    expect(await issued()).toEqual([false]);
+  });
+
   it('deletes the token and is refused when the machine was released meanwhile', async () => {
     await at.joining();
     at.garden.nodes.joinData = async (...of) => {

@@ -45,6 +45,22 @@ describe('a cluster that did not perform a step', () => {
     expect(verdictOf(aMember('Joined'), kind)).toMatchObject({ nodeReady, nextPassMs: 60_000 });
   });
 
+  it.each([
+    ['garden', false],
+    ['cluster', true],
+  ])('is retried with the words of a policy of the %s, or the name of its webhook that is dead', (place, fromShoot) => {
+    const messageOf = (error: GardenError) =>
+      judgeClusterFailure(context(aMember('Leaving')), 'cordon', { kind: 'unanswered', error }).message;
+    const denial = { by: 'freeze', words: 'not in December' };
+
+    expect(messageOf(new GardenError('refused', 'patch nodes', { denial, fromShoot }))).toBe(
+      `The policy freeze of the ${place} refuses work on the node: not in December.`,
+    );
+    expect(
+      messageOf(new GardenError('webhook_unavailable', 'patch nodes', { webhook: 'own.example.org', fromShoot })),
+    ).toBe(`The admission webhook own.example.org of the ${place} does not answer. The service retries.`);
+  });
+
   it('is retried with growing delays', () => {
     const waits = [0, 1, 2, 10].map(
       (failures) => verdictOf(aMember('Leaving', { failures }), 'unreachable').nextPassMs,

@@ -1,5 +1,5 @@
 import type { ServerPhase } from '@corral/contracts';
-import type { GardenErrorKind } from '@corral/garden';
+import { denialSentence, type GardenError, type GardenErrorKind } from '@corral/garden';
 import type { ProjectFailure } from '@corral/hcloud';
 import { backoffMs, spreadMs } from '@corral/wire';
 import type { ServerTimes, Step, Verdict, WaitReason, WantedServer } from './model.js';
@@ -101,13 +101,14 @@ export function judgeClusterFailure(context: FailureContext, step: Step['do'], f
       reason: 'UpstreamThrottled',
     });
   }
-  const { kind, retryAfterSeconds } = failure.error;
+  const { error } = failure;
+  const { kind, retryAfterSeconds } = error;
   const backedOffMs = backoffMs(wanted.failures, clusterRetry);
   const againMs = wanted.phase === 'Joined' ? JOINED_CHECK_MS : backedOffMs;
   const inMs = (retryAfterSeconds ?? 0) * 1_000 + spreadMs(againMs, random);
   const failures = kind === 'throttled' ? wanted.failures : wanted.failures + 1;
-  const reason = kind === 'throttled' ? 'UpstreamThrottled' : 'ClusterUnavailable';
-  const verdict = waiting(wanted, now, times, { message: sentenceOf(kind, step), inMs, failures, reason });
+  const [reason, message] = obstacleIn(error, step);
+  const verdict = waiting(wanted, now, times, { message, inMs, failures, reason });
   return wanted.phase === 'Joined' && isSilence(kind) ? { ...verdict, nodeReady: false } : verdict;
 }
 
@@ -117,10 +118,24 @@ const pausedSentence = 'Requests to the garden are currently limited. Work conti
 const isSilence = (kind: GardenErrorKind): boolean =>
   ['unreachable', 'uncertain', 'server_error', 'unusable', 'not_found'].includes(kind);
 
+function obstacleIn({ kind, denial, webhook, fromShoot }: GardenError, step: Step['do']): [WaitReason, string] {
+  const place = fromShoot ? 'cluster' : 'garden';
+  if (denial !== null) return ['PolicyRefused', denialSentence(denial, 'work on the node', place)];
+  if (kind === 'webhook_unavailable') {
+    return [
+      'WebhookUnavailable',
+      `The admission webhook ${webhook} of the ${place} does not answer. The service retries.`,
+    ];
+  }
+  if (kind === 'throttled') return ['UpstreamThrottled', pausedSentence];
+  return ['ClusterUnavailable', sentenceOf(kind, step)];
+}
+
 function sentenceOf(kind: GardenErrorKind, step: Step['do']): string {
   if (kind === 'not_found' && step === 'prepareJoin') {
     return 'The cluster has no managed pool of the server’s architecture to take the node configuration from.';
   }
-  if (isSilence(kind)) return 'The cluster does not answer. The service retries.';
-  return kind === 'throttled' ? pausedSentence : 'The cluster postponed the request. The service retries.';
+  return isSilence(kind)
+    ? 'The cluster does not answer. The service retries.'
+    : 'The cluster postponed the request. The service retries.';
 }

@@ -52,7 +52,9 @@ export const problemCodes = {
   permission_denied: {
     status: 403,
     title: 'Not allowed',
-    meaning: 'Your role in this team does not allow the request. Ask an administrator of the team.',
+    meaning:
+      'Your role in this team, the narrowing of the service account, or a policy of the garden does not allow the request. `detail` says which. ' +
+      'Ask an administrator of the team.',
   },
   sign_in_expired: {
     status: 400,

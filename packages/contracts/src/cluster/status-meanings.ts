@@ -80,6 +80,12 @@ export const conditionTypeMeanings = {
   Readonly<Record<string, string>>;
 export type OwnConditionTypeName = keyof typeof conditionTypeMeanings;
 
+/** What policies and webhooks keep waiting, on the garden and in clusters. */
+const admissionWaits = {
+  WebhookUnavailable: 'The admission webhook that the message names does not answer. Work continues once it does.',
+  PolicyRefused: 'A policy refuses the next step. The message has its words. The service tries again.',
+} as const;
+
 /** Why an operation on a cluster waits. Also reasons of its condition `Reconciled`. */
 const clusterWaits = {
   GardenUnavailable: 'The garden does not answer. Work continues by itself.',
@@ -88,9 +94,7 @@ const clusterWaits = {
   Retrying: 'The last attempt failed or was interrupted. Another one follows by itself.',
   PlatformFault: 'The platform has a fault. Its operators are notified, and the service retries.',
   PlatformQuotaExceeded: 'A limit of the platform is reached. Work continues once there is capacity.',
-  WebhookUnavailable:
-    'The admission webhook of the garden that the message names does not answer. Work continues once it does.',
-  PolicyRefused: 'A policy of the garden refuses the next step. The message has its words. The service tries again.',
+  ...admissionWaits,
   Held: 'The operators have stopped changes for now. Work continues by itself.',
   KeptAfterRestore: 'The declaration was restored from a backup and differs from the cluster. Declare what you want.',
 } as const;
@@ -168,6 +172,7 @@ const serverWaits = {
   NodeLeaving: 'The node is being drained.',
   UpstreamThrottled: 'The garden or the cluster limits requests. Work continues by itself.',
   ClusterUnavailable: 'The cluster does not answer. The service tries again.',
+  ...admissionWaits,
   Held: 'The operators have stopped changes for now. Work continues by itself.',
   Retrying: 'The last attempt failed or was interrupted. Another one follows by itself.',
 } as const;

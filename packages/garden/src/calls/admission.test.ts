@@ -10,6 +10,11 @@ describe('the sentence about a refusal by a policy', () => {
     expect(denialSentence({ by: 'small', words }, 'the kubeconfig')).toBe(sentence);
   });
 
+  it('says whose policy it is', () => {
+    const sentence = denialSentence({ by: 'small', words: 'no' }, 'work on the node', 'cluster');
+    expect(sentence).toBe('The policy small of the cluster refuses work on the node: no.');
+  });
+
   it('is bounded', () => {
     expect(denialSentence({ by: 'small', words: 'x'.repeat(2_000) }, 'it').length).toBeLessThan(600);
   });

@@ -39,11 +39,16 @@ export function unansweredWebhookOf(message: string): string | null {
 /** Gardener's own webhooks explain themselves in terms of Shoots, which teams do not know. */
 export const isOfGardener = ({ by }: Denial): boolean => by.endsWith('.gardener.cloud');
 
-/** For people: whose refusal it is, and its words. @param what is refused, e.g. `the kubeconfig` */
-export function denialSentence({ by, words }: Denial, what: string): string {
+/**
+ * For people: whose refusal it is, and its words.
+ *
+ * @param what is refused, e.g. `the kubeconfig`
+ * @param place of the policy: a Shoot has its own
+ */
+export function denialSentence({ by, words }: Denial, what: string, place: 'garden' | 'cluster' = 'garden'): string {
   const shown = cutText(words, shownMax, '…');
   const end = /[.!?…]$/.test(shown) ? '' : '.';
-  return `The policy ${by} of the garden refuses ${what}${shown === '' ? '' : `: ${shown}`}${end}`;
+  return `The policy ${by} of the ${place} refuses ${what}${shown === '' ? '' : `: ${shown}`}${end}`;
 }
 
 /** Bounded, without control characters. */

@@ -123,7 +123,7 @@ async function issueOrAway(deps: CallDeps, role: ShootRole, shoot: Named) {
     return await issueKubeconfig(deps, role, { ...shoot, expirationSeconds: askedSeconds });
   } catch (error) {
     // A control plane without an address is reported like one that is not up.
-    if (!isGardenError(error, 'refused')) throw error;
+    if (!isGardenError(error, 'refused') || error.denial !== null) throw error;
     throw new GardenError('unreachable', `${callOf(role)}: the shoot has no address`, {
       status: error.status,
       reason: error.reason,
