@@ -15,9 +15,9 @@ import type { KubeconfigService } from './kubeconfigs.js';
 
 export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
   const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
-  const ofOthers = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfigs being issued');
+  const ofOthers = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfig requests');
   // Apart, so that others never keep the administrators of their team from a cluster.
-  const ofAdministrators = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfigs being issued to administrators');
+  const ofAdministrators = teamConcurrencyLimit({ perTeam, perProcess }, 'Administrators’ kubeconfig requests');
   return {
     async issueKubeconfig(req, res) {
       const caller = callerOf(res);

@@ -50,6 +50,14 @@ describe('a declared specification', () => {
     );
   });
 
+  it('of an existing managed pool requires the machine type, and does not call it new', () => {
+    const { machineType: _type, ...pool } = aPool();
+
+    expect(() => complete({ ...short, nodePools: [pool] }, draft({ nodePools: [aPool()] }))).toThrow(
+      'spec.nodePools[0].machineType is required',
+    );
+  });
+
   it('begins a new cluster and a new pool with the initial values', () => {
     const { name, machineType } = aPool();
     const { connectionRef, region, ...more } = aClusterSpec();

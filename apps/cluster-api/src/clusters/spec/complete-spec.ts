@@ -28,13 +28,14 @@ export function completeSpec(declared: ClusterSpecInput, current: Present | null
   const { connectionRef = present?.connectionRef, region = present?.region } = declared;
   const presentOf = (name: string) => present?.nodePools.find((pool) => pool.name === name) ?? null;
   const missing = [
-    ...(connectionRef === undefined ? ['/spec/connectionRef'] : []),
-    ...(region === undefined ? ['/spec/region'] : []),
-    ...(declared.nodePools ?? []).flatMap((pool, index) =>
-      machineTypeOf(pool, presentOf(pool.name)) === undefined ? [`${pointers.pool(index)}/machineType`] : [],
-    ),
+    ...(connectionRef === undefined ? [lacking('/spec/connectionRef')] : []),
+    ...(region === undefined ? [lacking('/spec/region')] : []),
+    ...(declared.nodePools ?? []).flatMap((pool, index) => {
+      const before = presentOf(pool.name);
+      return machineTypeOf(pool, before) === undefined ? [lacking(`${pointers.pool(index)}/machineType`, before)] : [];
+    }),
   ];
-  if (connectionRef === undefined || region === undefined || missing.length > 0) throw lacks(missing);
+  if (connectionRef === undefined || region === undefined || missing.length > 0) throw new InvalidBody(missing);
   const { kubernetesVersion } = declared;
   const declaredPools = declared.nodePools?.map((pool, index) =>
     completePool(pool, presentOf(pool.name), pointers.pool(index)),
@@ -60,7 +61,7 @@ export function completeSpec(declared: ClusterSpecInput, current: Present | null
 export function completePool(declared: NodePoolSpecInput, present: NodePoolSpec | null, place: string): NodePoolSpec {
   const source = sourceOf(declared, present);
   const machineType = machineTypeOf(declared, present);
-  if (machineType === undefined) throw lacks([`${place}/machineType`]);
+  if (machineType === undefined) throw new InvalidBody([lacking(`${place}/machineType`, present)]);
   const { name, image = present?.image ?? {}, minimum, maximum, publicIP } = { ...nodePoolDefaults, ...declared };
   return { name, source, machineType, image, minimum, maximum, publicIP };
 }
@@ -78,7 +79,8 @@ function completeNetwork(declared: Partial<ClusterNetwork>, present: ClusterNetw
   return { nodeCIDR, podCIDR, serviceCIDR, ...(existingNetwork === undefined ? {} : { existingNetwork }) };
 }
 
-const lacks = (pointers: readonly string[]): InvalidBody =>
-  new InvalidBody(
-    pointers.map((pointer) => ({ name: placeOf(pointer), pointer, message: 'must be set for a new resource' })),
-  );
+const lacking = (pointer: string, present: object | null = null) => ({
+  name: placeOf(pointer),
+  pointer,
+  message: present === null ? 'must be set for a new resource' : 'is required',
+});
