@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { plannedTextOf, sentAt, textOf } from './plan-text.js';
+import { changedTextOf, plannedTextOf, sentAt, textOf } from './plan-text.js';
 
 describe('the value of a planned field', () => {
   it.each<[string, unknown, unknown, string]>([
@@ -13,6 +13,11 @@ describe('the value of a planned field', () => {
     ['that is empty', [], [], 'none'],
   ])('%s', (_what, value, sent, text) => {
     expect(plannedTextOf(value, sent)).toBe(text);
+  });
+
+  it('is no default where a pool is removed', () => {
+    expect(changedTextOf(null, undefined)).toBe('absent');
+    expect(changedTextOf(3, undefined)).toBe('3 (default)');
   });
 
   it('is not marked where nothing was sent to compare it with', () => {

@@ -17,6 +17,10 @@ function memberOf(value: unknown, member: string): unknown {
 /** A value for people rather than as JSON: `name: general, maximum: 3`. */
 export const textOf = (value: unknown): string => render(value, textOf);
 
+/** The same for a changed field. What is removed has no value, whatever was sent in its place. */
+export const changedTextOf = (to: unknown, sent: unknown): string =>
+  to === null || to === undefined ? textOf(to) : plannedTextOf(to, sent);
+
 /** The same for a planned value. What is absent in `sent`, the value as it was sent, is marked as a default. */
 export function plannedTextOf(value: unknown, sent: unknown): string {
   // A default is marked once, as a whole.

@@ -4,7 +4,7 @@ import { moneyDifference, moneyRange } from '../ui/money.js';
 import { Status } from '../ui/status.js';
 import { isSame, type Plan } from './plan.js';
 import styles from './plan.module.css';
-import { plannedTextOf, sentAt, textOf } from './plan-text.js';
+import { changedTextOf, sentAt, textOf } from './plan-text.js';
 
 export interface PlanViewProps {
   readonly plan: Plan;
@@ -29,7 +29,7 @@ export function PlanView({ plan, now, former }: PlanViewProps) {
             <code>{placeOf(each.pointer).replace(/^spec\./, '')}</code>{' '}
             <span className="mono">
               {each.from !== null && each.from !== undefined && <del>{textOf(each.from)}</del>} →{' '}
-              {plannedTextOf(each.to, sentAt(plan.spec, each.pointer))}
+              {changedTextOf(each.to, sentAt(plan.spec, each.pointer))}
             </span>
           </li>
         ))}

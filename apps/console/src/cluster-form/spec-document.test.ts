@@ -28,6 +28,11 @@ describe('the document of a cluster', () => {
     });
   });
 
+  test('can merge what pools share, as files for the command line do', () => {
+    const merged = 'x-small: &small {machineType: cpx21}\nspec:\n  nodePools:\n    - {<<: *small, name: a}\n';
+    expect(readDocument(merged).spec?.nodePools).toEqual([{ name: 'a', machineType: 'cpx21' }]);
+  });
+
   test.each([
     ['spec:\n  plan: [', 2],
     ['plan: payg', 1],

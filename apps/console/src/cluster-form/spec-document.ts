@@ -16,7 +16,7 @@ export const textOf = (spec: unknown): string => stringify({ spec });
 /** Reads a document; a broken one keeps its text and has a problem. */
 export function readDocument(text: string): SpecDocument {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   const [error] = document.errors;
   if (error !== undefined) {
     return { spec: null, problem: { line: lines.linePos(error.pos[0]).line, message: `${error.message}.` } };

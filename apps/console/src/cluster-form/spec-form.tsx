@@ -81,9 +81,10 @@ export function SpecForm(props: SpecFormProps) {
       />
       <NativeSelect
         label="Plan"
-        value={spec.plan ?? 'payg'}
+        value={spec.plan ?? (isNew ? 'payg' : '')}
         onChange={(event) => set(['plan'], event.currentTarget.value)}
-        data={[...plans]}
+        // Without the field, the plan of a cluster stays.
+        data={[...(isNew || spec.plan !== undefined ? [] : [{ value: '', label: 'Unchanged' }]), ...plans]}
         {...at('plan')}
       />
       {(catalogue?.features.includes('control-plane-ha') || spec.controlPlaneHA === true) && (
