@@ -54,6 +54,11 @@ describe('documents', () => {
       document('web').replace('kubernetesVersion: "1.34"', 'nodePools: [{name: a, maximum: .inf}]'),
       'it has a number that is infinite or none',
     ],
+    [
+      'an alias of what it is in',
+      document('web').replace('spec: {', 'spec: &a {nodePools: [*a], '),
+      'it contains itself',
+    ],
   ])('with %s are refused', (_what, text, message) => {
     expect(parseDocuments(text, 'file', 'acme')).toEqual([
       { source: expect.stringMatching(/^file/), problem: expect.stringMatching(/^file(:\d+|, item 1)?: .*\.$/) },

@@ -73,8 +73,8 @@ export function parseDocuments(text: string, source: string, team: string): (Clu
       return [bad((thrown as Error).message)];
     }
     if (body === null || body === undefined) return [];
-    // JSON would have null instead, which takes a default.
-    if (hasNoJson(body)) return [bad('it has a number that is infinite or none')];
+    const flaw = flawInJson(body);
+    if (flaw !== null) return [bad(flaw)];
     return clustersOf(body, { where, file: source, team, document, lines });
   });
 }
@@ -155,10 +155,19 @@ const strangersIn = (value: object, known: readonly string[], prefix = ''): stri
 const strangerText = (names: readonly string[], what: string): string =>
   `${what} has no ${names.slice(0, STRANGERS_SHOWN).join(', ')}. Remove what has no meaning here`;
 
-const hasNoJson = (value: unknown): boolean =>
-  typeof value === 'number'
-    ? !Number.isFinite(value)
-    : typeof value === 'object' && value !== null && Object.values(value).some(hasNoJson);
+/** Why JSON cannot have it: instead of such a number it would have null, which takes a default. */
+function flawInJson(body: unknown): string | null {
+  let hasOddNumber = false;
+  try {
+    JSON.stringify(body, (_name, value: unknown) => {
+      hasOddNumber ||= typeof value === 'number' && !Number.isFinite(value);
+      return value;
+    });
+  } catch {
+    return 'it contains itself';
+  }
+  return hasOddNumber ? 'it has a number that is infinite or none' : null;
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
