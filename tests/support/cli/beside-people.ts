@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, Operation } from '@corral/contracts';
 import fc from 'fast-check';
-import { stringify } from 'yaml';
 import { findShootDifferences } from '../cluster-crashes/judge-garden.js';
 import type { TeamClient } from '../clusters/client.js';
 import { readRowChanges, recordRowChanges } from '../clusters/row-history.js';
@@ -12,7 +11,7 @@ import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../clu
 import { drawer } from '../crashes/crash-plan.js';
 import { killInTurns } from '../crashes/killer.js';
 import type { Corral, Ran } from './corral.js';
-import { allOperations, pipelineCommand } from './pipeline.js';
+import { allOperations, documentOf, pipelineCommand } from './pipeline.js';
 
 export interface BesidePeopleOptions {
   readonly seed: number;
@@ -209,14 +208,6 @@ async function applyUntilDone(system: ClusterSystem, corral: Corral, story: Stor
       throw new Error(`The pipeline never succeeded alone: ${err}\n${story.problems.join('\n')}`);
   }
 }
-
-const documentOf = ({ surroundings }: ClusterSystem, name: string, nodePools: readonly Pool[]): string =>
-  stringify({
-    apiVersion: 'clusters.corral.dev/v1',
-    kind: 'Cluster',
-    metadata: { name },
-    spec: { ...surroundings, kubernetesVersion: '1.34', nodePools },
-  });
 
 interface Deed {
   readonly pick: number;

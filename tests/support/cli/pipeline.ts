@@ -131,8 +131,10 @@ async function runStages(
   const apply = async (): Promise<void> => {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
-    for (const [name, maximum] of declared)
-      await writeFile(join(folder, `${name}.yaml`), documentOf(system, name, maximum));
+    for (const [name, maximum] of declared) {
+      const pool = { name: 'general', machineType: 'cx22', minimum: 1, maximum };
+      await writeFile(join(folder, `${name}.yaml`), documentOf(system, name, [pool]));
+    }
     await insist(['clusters', 'apply', '-f', folder, '--wait', '--timeout', '10m'], [...declared.keys()]);
   };
 
@@ -151,16 +153,13 @@ async function runStages(
   return { declared, deleted, reports, uncertain, runs, repeated, problems };
 }
 
-const documentOf = ({ surroundings }: ClusterSystem, name: string, maximum: number): string =>
+/** The file of a cluster, as it is in git. */
+export const documentOf = ({ surroundings }: ClusterSystem, name: string, nodePools: readonly object[]): string =>
   stringify({
     apiVersion: 'clusters.corral.dev/v1',
     kind: 'Cluster',
     metadata: { name },
-    spec: {
-      ...surroundings,
-      kubernetesVersion: '1.34',
-      nodePools: [{ name: 'general', machineType: 'cx22', minimum: 1, maximum }],
-    },
+    spec: { ...surroundings, kubernetesVersion: '1.34', nodePools },
   });
 
 async function findContradictions(system: ClusterSystem, corral: Corral, pipeline: Stages): Promise<string[]> {
