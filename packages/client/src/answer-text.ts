@@ -26,8 +26,8 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, charactersMax:
     if (rest.length > charactersMax) throw tooLarge(charactersMax);
     yield* lines;
   }
-  const last = (rest + decoder.decode()).replace(/\r$/, '');
-  if (last !== '') yield last;
+  rest += decoder.decode();
+  if (rest !== '') yield rest.replace(/\r$/, '');
 }
 
 /** Cancels the body when its reader stops. */
