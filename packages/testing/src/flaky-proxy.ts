@@ -4,6 +4,8 @@ import { connect, createServer, type Socket } from 'node:net';
 /** A TCP proxy in front of a server, which can be interrupted and restored. */
 export interface FlakyProxy {
   readonly port: number;
+  /** How many bytes the server has sent so far, over all connections. */
+  bytesSent(): number;
   /** Closes all connections and refuses new ones. */
   cut(): void;
   /**
@@ -20,6 +22,7 @@ export interface FlakyProxy {
 export async function startFlakyProxy(target: { host: string; port: number }): Promise<FlakyProxy> {
   let isCut = false;
   let hanging: string | null = null;
+  let bytesSent = 0;
   const sockets = new Set<Socket>();
   const dropAll = (): void => {
     for (const socket of sockets) socket.destroy();
@@ -40,6 +43,10 @@ export async function startFlakyProxy(target: { host: string; port: number }): P
       sockets.add(from);
       from.on('error', () => undefined);
       from.on('data', (chunk) => hangs() || to.write(chunk));
+      if (from === upstream)
+        from.on('data', (chunk) => {
+          bytesSent += chunk.length;
+        });
       from.on('close', () => {
         sockets.delete(from);
         if (from === client || !hangs()) to.destroy();
@@ -50,6 +57,7 @@ export async function startFlakyProxy(target: { host: string; port: number }): P
   await once(server, 'listening');
   return {
     port: (server.address() as { port: number }).port,
+    bytesSent: () => bytesSent,
     cut() {
       isCut = true;
       dropAll();

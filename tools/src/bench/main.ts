@@ -1,78 +1,127 @@
+import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
-import { benchAll } from './all.js';
-import { benchChanges } from './clusters/changes.js';
-import { benchReconcile } from './clusters/reconcile.js';
-import { benchStreams } from './clusters/streams.js';
-import { benchConsole } from './console/console.js';
-import { benchDns } from './dns/dns.js';
-import { benchGrowth } from './growth/growth.js';
-import { say } from './load/report.js';
-import { benchNeighbours } from './neighbours/neighbours.js';
-import { benchOverload } from './overload.js';
-import { benchScarcity } from './scarcity/scarcity.js';
-import { benchSizing } from './sizing/sizing.js';
-import { benchStart } from './start/start.js';
-import { verdictTable } from './verdicts.js';
+import { startInstallation } from './installation.js';
+import { type Measured, measure } from './measure.js';
+import { type Compared, compareReads } from './reads.js';
+import { type Aim, isMet, say, table, thousands, verdictOf } from './report.js';
+import { long, type Size, usual } from './sizes.js';
+import { convergeSlowly } from './slow-garden.js';
 
-const usage = [
-  'Usage: npm run bench -- all [--long]',
-  '       npm run bench -- start',
-  '       npm run bench -- dns [--seconds 5] [--only writes]',
-  '       npm run bench -- changes [--seconds 20]',
-  '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
-  '       npm run bench -- overload [--seconds 5]',
-  '       npm run bench -- streams [--seconds 60] [--streams 1000]',
-  '       npm run bench -- growth [--long] [--only "part of a name below docs/benchmarks"] [--calls listAudit] [--plots docs/benchmarks]',
-  '       npm run bench -- neighbours [--seconds 20] [--only "part of a rude caller’s name"]',
-  '       npm run bench -- scarcity [--seconds 120] [--without-redis]',
-  '       npm run bench -- sizing [--seconds 20] [--sets 10000] [--clusters 1000]',
-  '       npm run bench -- console [--rounds 5]',
-].join('\n');
+const usage = 'Usage: npm run bench [-- --long] [--seconds 120]';
+const [OF_BARE_EXPRESS, OF_POWERDNS, OF_ONE] = [0.5, 15, 1.7];
+const TURN_SECONDS = 3;
 
 await startOrExit('npm run bench', async () => {
-  const { positionals, values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      seconds: { type: 'string' },
-      sets: { type: 'string' },
-      clusters: { type: 'string' },
-      rounds: { type: 'string', default: '5' },
-      only: { type: 'string' },
-      streams: { type: 'string', default: '1000' },
-      'without-redis': { type: 'boolean', default: false },
-      long: { type: 'boolean', default: false },
-      calls: { type: 'string', default: '' },
-      plots: { type: 'string' },
-    },
-  });
-  const [what, ...rest] = positionals;
-  const seconds = (otherwise: number) => Number(values.seconds ?? otherwise);
-  if (what === 'all' && rest.length === 0) process.exitCode = (await benchAll({ isLong: values.long })) ? 0 : 1;
-  else if (what === 'start' && rest.length === 0) say(verdictTable(await benchStart()));
-  else if (what === 'dns' && rest.length === 0) {
-    const only = values.only === 'writes' ? values.only : undefined;
-    say(verdictTable(await benchDns({ readSeconds: seconds(5), writeSeconds: seconds(5), only, explains: true })));
-  } else if (what === 'changes' && rest.length === 0) {
-    say(verdictTable(await benchChanges({ seconds: seconds(20), explains: true })));
-  } else if (what === 'reconcile' && rest.length === 0) {
-    const steady = { clusters: Number(values.clusters ?? 10_000), settleSeconds: 60, seconds: 65 };
-    say(verdictTable(await benchReconcile({ seconds: seconds(15), workers: [1, 2, 4], steady })));
-  } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
-  else if (what === 'streams' && rest.length === 0) {
-    say(verdictTable(await benchStreams({ seconds: seconds(60), restSeconds: 35, streams: Number(values.streams) })));
-  } else if (what === 'growth' && rest.length === 0) {
-    const { long: isLong, only, calls, plots } = values;
-    say(verdictTable(await benchGrowth({ isLong, only, calls, ...(plots === undefined ? {} : { plots }) })));
-  } else if (what === 'neighbours' && rest.length === 0) {
-    await benchNeighbours({ seconds: seconds(20), only: values.only ?? '' });
-  } else if (what === 'scarcity' && rest.length === 0) {
-    const isPassed = await benchScarcity({ seconds: seconds(120), withRedis: !values['without-redis'] });
-    process.exitCode = isPassed ? 0 : 1;
-  } else if (what === 'sizing' && rest.length === 0) {
-    const [sets, clusters] = [Number(values.sets ?? 10_000), Number(values.clusters ?? 1_000)];
-    await benchSizing({ seconds: seconds(20), sets, clusters });
-  } else if (what === 'console' && rest.length === 0) await benchConsole({ rounds: Number(values.rounds) });
-  else throw new Error(usage);
+  const { values } = parseArgs({ options: { long: { type: 'boolean', default: false }, seconds: { type: 'string' } } });
+  const seconds = Number(values.seconds ?? 120);
+  if (!(seconds >= 1)) throw new Error(usage);
+  const installation = await startInstallation(values.long ? long : usual);
+  try {
+    say(titleOf(installation.size, seconds));
+    const measured = await measure(installation, seconds);
+    reportEnvelope(measured);
+    const slow = values.long ? await convergeSlowly(installation) : null;
+    const reads = await compareReads(installation, TURN_SECONDS);
+    const ratios = reportReads(reads);
+    const aims = [...measured.aims, ...ratios, ...(slow === null ? [] : [reportSlow(slow)])];
+    const missed = aims.filter((aim) => !isMet(aim));
+    say(`${aims.length - missed.length} of ${aims.length} aims are met.`);
+    for (const { what, value, bound, isMost = true } of missed) {
+      say(`Missed: ${what}: ${value.toFixed(2)} instead of ${isMost ? 'at most' : 'at least'} ${bound.toFixed(2)}`);
+    }
+    process.exitCode = missed.length === 0 ? 0 : 1;
+  } finally {
+    await installation.rig.stop();
+  }
   process.exit();
 });
+
+const titleOf = ({ teams, setsPerTeam, clusters, auditEntries }: Size, seconds: number): string =>
+  [
+    `${thousands(teams)} teams, ${thousands(teams * setsPerTeam)} record sets, ${thousands(clusters)} clusters,`,
+    `${thousands(auditEntries)} audit entries; ${seconds} s on ${cpus().length} cores (${cpus()[0]?.model.trim()}), Node.js ${process.version}\n`,
+  ].join('\n');
+
+function reportEnvelope({ rows, processes }: Measured): void {
+  const ms = (value: number) => value.toFixed(1);
+  say(
+    table(
+      ['request', 'per second', 'p50 ms', 'p95 ms', 'p99 ms', 'refused', 'aim: p95 ms', ''],
+      rows.map(({ what, perSecond, p50Ms, p95Ms, p99Ms, refused, aimMs }) => [
+        what,
+        String(perSecond),
+        ms(p50Ms),
+        ms(p95Ms),
+        ms(p99Ms),
+        String(refused),
+        aimMs === null ? '' : aimMs.toFixed(0),
+        aimMs === null ? '' : verdictOf({ what, value: p95Ms, bound: aimMs }),
+      ]),
+    ),
+  );
+  for (const { what, reasons } of rows) {
+    for (const [reason, count] of Object.entries(reasons)) say(`${what}: ${count} times ${reason}`);
+  }
+  say(
+    table(
+      ['process', 'quiet: % of a core', 'aim', '', 'under load: % of a core', 'memory, MiB'],
+      processes.map(({ name, quiet, busy, memoryMiB, aim }) => [
+        name,
+        quiet.toFixed(2),
+        aim === null ? '' : String(aim),
+        aim === null ? '' : verdictOf({ what: name, value: quiet, bound: aim }),
+        busy.toFixed(0),
+        String(memoryMiB),
+      ]),
+    ),
+  );
+}
+
+function reportReads(compared: readonly Compared[]): Aim[] {
+  const rows = compared.flatMap(({ what, gateway, bareExpress, gatewayPlainly, powerDns }) => [
+    { what, beside: 'bare Express', gateway, other: bareExpress, bound: OF_BARE_EXPRESS },
+    ...(powerDns === null
+      ? []
+      : [{ what, beside: 'PowerDNS', gateway: gatewayPlainly, other: powerDns, bound: OF_POWERDNS }]),
+  ]);
+  const aims = rows.map(({ what, beside, gateway, other, bound }) => ({
+    what: `${what} of record sets, times ${beside}`,
+    value: gateway / other,
+    bound,
+    isMost: false,
+  }));
+  say(
+    table(
+      ['reads per second, 16 connections', 'one gateway', 'the other', 'times', 'aim: at least', ''],
+      rows.map(({ what, beside, gateway, other, bound }, at) => [
+        `${what}, beside ${beside}`,
+        gateway.toFixed(0),
+        other.toFixed(0),
+        (gateway / other).toFixed(2),
+        String(bound),
+        verdictOf(aims[at] as Aim),
+      ]),
+    ),
+  );
+  if (compared.some(({ powerDns }) => powerDns === null)) {
+    say('PowerDNS is not installed (Debian: pdns-server, pdns-backend-sqlite3, sqlite3).\n');
+  }
+  return aims;
+}
+
+function reportSlow({ one, two }: { one: number; two: number }): Aim {
+  const aim = {
+    what: 'changes per second of two reconcilers, times one',
+    value: two / one,
+    bound: OF_ONE,
+    isMost: false,
+  };
+  say(
+    table(
+      ['changes per second, each call to the garden 1.5 s', 'one reconciler', 'two', 'times', 'aim: at least', ''],
+      [['convergence', one.toFixed(1), two.toFixed(1), (two / one).toFixed(2), String(OF_ONE), verdictOf(aim)]],
+    ),
+  );
+  return aim;
+}

@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isAppliedBy, type Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
-import { type ClusterRig, clusterSpec, startClusterRig } from '../bench/clusters/cluster-rig.js';
+import { clusterSpec } from '../rig/cluster-spec.js';
 import { expiredImage, machineWith, OBSTACLE, POLICY_MESSAGE, raisedImage } from './obstacles.js';
 import { playGardener } from './play-gardener.js';
 import { editPools, poolsOf, shootPath } from './probe.js';
 import { mergeType, must } from './rest.js';
+import { type RunningServices, startServices } from './start-services.js';
 import { connect, kubeconfigOf, type Target } from './target.js';
 
 interface Living {
   readonly target: Target;
-  readonly rig: ClusterRig;
+  readonly rig: RunningServices;
   readonly readShoot: () => Promise<Shoot | null>;
 }
 
@@ -245,10 +246,9 @@ export async function liveOn(target: Target): Promise<Lived[]> {
   const gardener = playGardener(target);
   const kubeconfigs = { clusterApi: kubeconfig('cluster-api'), reconciler: kubeconfig('reconciler') };
   await must(target.admin, 'POST', PROFILE, offered('2099-01-01T00:00:00Z'));
-  const rig = await startClusterRig({ kubeconfigs });
+  const rig = await startServices(kubeconfigs);
   const garden = connect(target.accounts.reconciler);
   try {
-    await rig.startReconcilers(1);
     let place: { namespace: string; name: string } | undefined;
     const readShoot = async (): Promise<Shoot | null> => {
       // The row goes with the cluster, and the Shoot is checked after that.
@@ -271,7 +271,7 @@ export async function liveOn(target: Target): Promise<Lived[]> {
   }
 }
 
-async function placeOf(rig: ClusterRig): Promise<{ namespace: string; name: string }> {
+async function placeOf(rig: RunningServices): Promise<{ namespace: string; name: string }> {
   const { rows } = await rig.pool.query(
     'SELECT shoot_name, project_namespace FROM cluster JOIN team ON team.id = team_id WHERE cluster.name = $1',
     [NAME],

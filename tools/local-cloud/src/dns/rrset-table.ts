@@ -13,6 +13,7 @@ export class RrsetTable {
   readonly #namesAtOrBelow = new Map<string, number>();
   #recordCount = 0;
   #sortedIds: readonly string[] | null = null;
+  #sorted: readonly Rrset[] | null = null;
 
   get recordCount(): number {
     return this.#recordCount;
@@ -36,15 +37,17 @@ export class RrsetTable {
     return name === '@' || this.#namesAtOrBelow.has(name);
   }
 
-  /** All sets by id, ascending. The order is cached until a set is added or removed. */
+  /** All sets by id, ascending: cached until a set changes, and the order until one is added or removed. */
   sorted(): readonly Rrset[] {
     this.#sortedIds ??= [...this.#byId.keys()].sort();
-    return this.#sortedIds.flatMap((id) => this.#byId.get(id) ?? []);
+    this.#sorted ??= this.#sortedIds.flatMap((id) => this.#byId.get(id) ?? []);
+    return this.#sorted;
   }
 
   /** Stores the set at its name and type, or removes it if `next` is null. */
   replace(name: string, type: string, next: Rrset | null): void {
     const id = rrsetId(name, type);
+    this.#sorted = null;
     this.#recordCount += (next?.records.length ?? 0) - (this.#byId.get(id)?.records.length ?? 0);
     if (this.#byId.has(id) !== (next !== null)) this.#sortedIds = null;
     const types = this.#byName.get(name);
