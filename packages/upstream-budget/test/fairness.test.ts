@@ -11,6 +11,8 @@ const REFILL = LIMIT_PER_HOUR / 3;
 const RESERVES = 0.1 * LIMIT_PER_HOUR;
 const SHARE_PER_HOUR = LIMIT_PER_HOUR / TEAMS;
 const REPLICAS = [0, 1, 2];
+/** By then it is as it stays: who asks for more than there is waits. */
+const WAITING_FROM_MS = 300_000;
 const FLOODER = 'team 0';
 
 const teams = Array.from({ length: TEAMS }, (_, index) => `team ${index}`);
@@ -36,12 +38,10 @@ function play({ load, flood, remaining }: { load: number; flood: number | null; 
 }
 
 const of = (ended: readonly Ended[], team: string): Ended[] => ended.filter(({ arrival }) => arrival.team === team);
-const waitsOfOthers = ({ served }: Outcome): number[] =>
-  served.filter(({ arrival }) => arrival.team !== FLOODER).map(({ waitMs }) => waitMs);
-/** Calls that are left at first. */
-const LEFT = 400;
-/** By then the calls that were left at first are used up. */
-const WAITING_FROM_MS = 300_000;
+const waitsOfOthers = ({ served }: Outcome, since = 0): number[] =>
+  served.filter(({ arrival, at }) => arrival.team !== FLOODER && at >= since).map(({ waitMs }) => waitMs);
+/** Calls that are left at first: hardly more than none. */
+const LEFT = 20;
 /** A waiting request gets its turn with the next report, which comes within this time. Most wait less. */
 const REPORT_MS = 250;
 
@@ -92,7 +92,7 @@ describe('a team that sends 100 times its share, while the budget is too small f
   });
 
   it('makes the others wait no longer than 1.5 times the usual wait', () => {
-    const [before, after] = [waitsOfOthers(calm), waitsOfOthers(flooded)];
+    const [before, after] = [calm, flooded].map((outcome) => waitsOfOthers(outcome, WAITING_FROM_MS)) as [number[], number[]];
 
     expect(mean(after)).toBeLessThanOrEqual(1.5 * mean(before));
     for (const p of [0.5, 0.9, 0.99, 1]) {

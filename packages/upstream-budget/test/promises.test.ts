@@ -168,10 +168,10 @@ describe.each([
   });
 });
 
-describe('200 teams that all want 1.5 times the available calls, one of them 100 times', () => {
-  const TEAMS = 200;
+describe('fifty teams that all want 1.5 times the available calls, one of them 100 times', () => {
+  const TEAMS = 50;
   const LIMIT_PER_HOUR = 3_600;
-  const UNTIL_MS = HOUR_MS / 2;
+  const UNTIL_MS = HOUR_MS / 4;
   const LEFT = 400;
   const shareMs = (TEAMS * HOUR_MS) / LIMIT_PER_HOUR;
   const scarcity = (): Outcome => {
@@ -192,8 +192,8 @@ describe('200 teams that all want 1.5 times the available calls, one of them 100
     expect(jainIndex(alike)).toBeGreaterThanOrEqual(0.98);
     const flood = outcome.served.filter(({ arrival, at }) => arrival.team === FLOOD && at > UNTIL_MS / 2).length;
     expect(flood).toBeLessThanOrEqual(2 * (UNTIL_MS / 2 / 1_000 / TEAMS));
-    expect(outcome.served.length).toBeGreaterThanOrEqual(0.95 * (LEFT + LIMIT_PER_HOUR / 2));
-    expect(outcome.served.filter(isBack).length).toBeGreaterThan(500);
+    expect(outcome.served.length).toBeGreaterThanOrEqual(0.95 * (LEFT + LIMIT_PER_HOUR / 4));
+    expect(outcome.served.filter(isBack).length).toBeGreaterThan(200);
     expect(broken(outcome)).toEqual([]);
     expect(outcome.upstream429).toBe(0);
   });

@@ -37,11 +37,13 @@ await startOrExit('npm run bench', async () => {
   process.exit();
 });
 
-const titleOf = ({ teams, setsPerTeam, clusters, auditEntries }: Size, seconds: number): string =>
-  [
+function titleOf({ teams, setsPerTeam, clusters, auditEntries }: Size, seconds: number): string {
+  const processors = `${cpus().length} cores (${cpus()[0]?.model.trim()})`;
+  return [
     `${thousands(teams)} teams, ${thousands(teams * setsPerTeam)} record sets, ${thousands(clusters)} clusters,`,
-    `${thousands(auditEntries)} audit entries; ${seconds} s on ${cpus().length} cores (${cpus()[0]?.model.trim()}), Node.js ${process.version}\n`,
+    `${thousands(auditEntries)} audit entries; ${seconds} s on ${processors}, Node.js ${process.version}\n`,
   ].join('\n');
+}
 
 function reportEnvelope({ rows, processes }: Measured): void {
   const ms = (value: number) => value.toFixed(1);
