@@ -92,7 +92,10 @@ describe('a team that sends 100 times its share, while the budget is too small f
   });
 
   it('makes the others wait no longer than 1.5 times the usual wait', () => {
-    const [before, after] = [calm, flooded].map((outcome) => waitsOfOthers(outcome, WAITING_FROM_MS)) as [number[], number[]];
+    const [before, after] = [calm, flooded].map((outcome) => waitsOfOthers(outcome, WAITING_FROM_MS)) as [
+      number[],
+      number[],
+    ];
 
     expect(mean(after)).toBeLessThanOrEqual(1.5 * mean(before));
     for (const p of [0.5, 0.9, 0.99, 1]) {

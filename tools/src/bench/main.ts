@@ -11,6 +11,8 @@ import { convergeSlowly } from './slow-garden.js';
 const usage = 'Usage: npm run bench [-- --long] [--seconds 120]';
 const [OF_BARE_EXPRESS, OF_POWERDNS, OF_ONE] = [0.5, 15, 1.7];
 const TURN_SECONDS = 3;
+/** The load script takes about a sixth of a core. */
+const OTHERS_MOST = 25;
 
 await startOrExit('npm run bench', async () => {
   const { values } = parseArgs({ options: { long: { type: 'boolean', default: false }, seconds: { type: 'string' } } });
@@ -45,7 +47,7 @@ function titleOf({ teams, setsPerTeam, clusters, auditEntries }: Size, seconds: 
   ].join('\n');
 }
 
-function reportEnvelope({ rows, processes }: Measured): void {
+function reportEnvelope({ rows, processes, others }: Measured): void {
   const ms = (value: number) => value.toFixed(1);
   say(
     table(
@@ -78,6 +80,9 @@ function reportEnvelope({ rows, processes }: Measured): void {
       ]),
     ),
   );
+  say(`The load script and other programs used ${others.toFixed(0)} % of all cores under the load.`);
+  if (others > OTHERS_MOST) say('That is more than the load script takes: measure again while nothing else runs.');
+  say('');
 }
 
 function reportReads(compared: readonly Compared[]): Aim[] {

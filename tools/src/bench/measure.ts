@@ -1,9 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from '@corral/database';
 import { watchGarden } from './garden-watch.js';
 import { DIRECT_ZONE, type Installation } from './installation.js';
 import { play, type Served } from './play.js';
-import { measureCpu, memoryOf } from './processes.js';
+import { measureCpu, measureMachine, memoryOf } from './processes.js';
 import type { Aim } from './report.js';
 import { CHANGE, envelope, READS, UPSTREAM, WRITE } from './requests.js';
 import { slugOf } from './sizes.js';
@@ -27,6 +28,8 @@ export interface Process {
 export interface Measured {
   readonly rows: readonly Row[];
   readonly processes: readonly Process[];
+  /** What other programs used under the load, the load script included, in percent of all cores. */
+  readonly others: number;
   readonly aims: readonly Aim[];
 }
 
@@ -56,12 +59,15 @@ export async function measure(installation: Installation, seconds: number): Prom
   await play(envelope(installation, maximum), WARM_UP_SECONDS);
   const garden = await watchGarden(cloud.kubeconfigPath);
   const kinds = envelope(installation, maximum + 1);
+  const readMachine = measureMachine();
   const readBusy = measureCpu(pids);
   const served = await play(
     { ...kinds, [CHANGE]: { ...(kinds[CHANGE] as (typeof kinds)[string]), onAnswer: garden.accepted } },
     seconds,
   );
   const busy = readBusy();
+  const ofProcesses = Object.values(busy).reduce((sum, percent) => sum + percent, 0) / availableParallelism();
+  const others = Math.max(0, readMachine() - ofProcesses);
   await pause(REST_MS);
   const arrived = await garden.end();
 
@@ -91,6 +97,7 @@ export async function measure(installation: Installation, seconds: number): Prom
   return {
     rows,
     processes,
+    others,
     aims: [
       ...rows.flatMap(({ what, p95Ms, aimMs }) =>
         aimMs === null ? [] : [{ what: `p95: ${what}`, value: p95Ms, bound: aimMs }],

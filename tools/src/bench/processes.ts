@@ -11,7 +11,7 @@ export function cpuSecondsOf(pid: number): number {
 /** Resident memory in MiB. Of a process with children, what they share counts once. */
 export function memoryOf(pid: number): number {
   const all = [pid, ...childrenOf(pid)];
-  const kilobytes = all.map((each) => Number(/^Pss:\s+(\d+)/m.exec(read(each, 'smaps_rollup'))?.[1] ?? 0));
+  const kilobytes = all.map((each) => Number(/^Pss:\s+(\d+)/m.exec(read(`${each}/smaps_rollup`))?.[1] ?? 0));
   return Math.round(kilobytes.reduce((sum, each) => sum + each, 0) / 1024);
 }
 
@@ -28,9 +28,24 @@ export function measureCpu(pids: Readonly<Record<string, number>>): () => Record
   };
 }
 
+/** Starts to measure. @returns a function that states which part of all cores was busy since, in percent */
+export function measureMachine(): () => number {
+  const readTicks = () => {
+    const line = read('stat').split('\n', 1)[0] as string;
+    const [user = 0, nice = 0, system = 0, idle = 0, waiting = 0, ...more] = line.split(/\s+/).slice(1, 9).map(Number);
+    const busy = user + nice + system + more.reduce((sum, ticks) => sum + ticks, 0);
+    return { busy, all: busy + idle + waiting };
+  };
+  const before = readTicks();
+  return () => {
+    const after = readTicks();
+    return ((after.busy - before.busy) / (after.all - before.all)) * 100;
+  };
+}
+
 /** The name of the program, in brackets, may contain anything. */
 const statOf = (pid: number): string[] => {
-  const stat = read(pid, 'stat');
+  const stat = read(`${pid}/stat`);
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 };
 
@@ -46,9 +61,9 @@ const childrenOf = (pid: number): number[] =>
     .filter((each) => statOf(each)[1] === String(pid));
 
 /** Empty if the process has ended meanwhile. */
-function read(pid: number, file: string): string {
+function read(file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    return readFileSync(`/proc/${file}`, 'utf8');
   } catch {
     return '';
   }
