@@ -1,3 +1,5 @@
+/// <reference lib="dom" />
+
 import { chunksOf } from './answer-text.js';
 import { bodyOf, outgoingOf } from './calls.js';
 import { type CorralError, isCorralError } from './corral-error.js';
