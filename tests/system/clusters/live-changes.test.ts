@@ -13,10 +13,8 @@ import { type Ends, undo } from '../../support/system/system-parts.js';
 const STREAMS = 1_000;
 const MEGABYTE = 1_048_576;
 const MEMORY_MAX = 300 * MEGABYTE;
-/** The options of the image, which collect the garbage of streams early. */
 const apiEnv = {
   LOG_LEVEL: 'info',
-  NODE_OPTIONS: '--max-semi-space-size=4 --v8-pool-size=1',
   // One session of one team opens all of them.
   EVENT_STREAMS_PER_PERSON: '1000',
   EVENT_STREAMS_PER_TEAM: '1000',

@@ -53,14 +53,7 @@ export async function startRig({ dataDir }: { dataDir?: string } = {}): Promise<
       const child = await startProcess({
         // Logs go to a file, as in production, and not through the process that generates the load.
         command: 'sh',
-        args: [
-          '-c',
-          'exec "$@" >"$0" 2>&1',
-          `${folder}/${stops.length}.log`,
-          process.execPath,
-          ...imageOptionsOf(file),
-          join(repository, file),
-        ],
+        args: ['-c', 'exec "$@" >"$0" 2>&1', `${folder}/${stops.length}.log`, process.execPath, join(repository, file)],
         env: { NODE_ENV: 'production', ...env },
         readyUrl,
       });
@@ -72,14 +65,4 @@ export async function startRig({ dataDir }: { dataDir?: string } = {}): Promise<
       for (const stop of stops) await stop();
     },
   };
-}
-
-/** What the image of a service gives to Node.js; nothing for other programs. */
-function imageOptionsOf(file: string): string[] {
-  const app = /^apps\/([^/]+)\//.exec(file)?.[1];
-  if (app === undefined) return [];
-  const stage = readFileSync(join(repository, 'infra', 'Dockerfile'), 'utf8').split(` AS ${app}\n`)[1] ?? '';
-  const command = /^CMD (\["node", .*\])$/m.exec(stage)?.[1];
-  if (command === undefined) throw new Error(`infra/Dockerfile has no command for ${app}`);
-  return (JSON.parse(command) as string[]).slice(1, -1);
 }

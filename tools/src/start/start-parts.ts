@@ -98,9 +98,6 @@ export async function startLocalCloud(run: Run, zoneNames: readonly string[]): P
   };
 }
 
-/** One person at a time: garbage is collected early, and by one thread, whose memory is not given back either. */
-const smallMemory = '--max-semi-space-size=2 --v8-pool-size=1';
-
 /** The capabilities of the garden of the local cloud. */
 const localGardenFeatures = 'control-plane-ha,adopted-nodes';
 
@@ -136,7 +133,6 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
     DATABASE_URL: databaseUrl,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
     HCLOUD_API_URL: hcloudUrl,
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${smallMemory}`.trim(),
   };
   const zone = { DNS_ZONE_NAME: settings.zoneName, HCLOUD_TOKEN: settings.hcloudToken };
   const demos = settings.demoZone === null ? {} : { DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: settings.demoZone };
