@@ -23,7 +23,6 @@ import {
   errorHandler,
   flightBound,
   healthRoutes,
-  inOrder,
   mountRoutes,
   serviceApp,
   unknownPath,
@@ -96,7 +95,7 @@ export function buildApp(deps: AppDeps): Express {
   const api = Router({ caseSensitive: true });
   const countAsCaller = flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
   const { perAddress, settleAddress, perCaller } = limits;
-  api.use(inOrder(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require));
+  api.use(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require);
   mountRoutes<DnsRoute>(dnsZoneRoutes, zones, { on: api, bodyBounds: dnsBodyLimitsOf });
   if (demos !== null) {
     const refuseHeld = refuseWhileHeld(deps.pool);

@@ -1,6 +1,5 @@
 import cors from 'cors';
 import type { RequestHandler } from 'express';
-import { varyByOrigin } from './answer-head.js';
 
 export interface CrossOriginOptions {
   /** Origins whose scripts may read answers, such as `https://cloud.example.org`. */
@@ -31,7 +30,7 @@ export function allowOrigins({ origins, methods, requestHeaders, answerHeaders }
   return (req, res, next) => {
     if (allowed.has(req.headers.origin ?? '')) return allow(req, res, next);
     // A cache must not give the answer without permission to an origin that has it.
-    if (allowed.size > 0) varyByOrigin(res);
+    if (allowed.size > 0) res.vary('Origin');
     next();
   };
 }

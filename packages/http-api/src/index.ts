@@ -11,7 +11,6 @@ export {
   unknownPath,
 } from './errors.js';
 export { type FlightBound, type FlightBoundOptions, flightBound, setAside } from './flights/flight-bound.js';
-export { inOrder } from './in-order.js';
 export { type HandlersOf, type MountOptions, mountRoutes, page, type RouteRow } from './mount-routes.js';
 export { type DocsOptions, docsRouter } from './pages/docs-router.js';
 export { type HealthRoutesOptions, healthRoutes } from './pages/health-routes.js';

@@ -1,6 +1,5 @@
 import { type RequestHandler, Router } from 'express';
 import { RequestFault } from './errors.js';
-import { inOrder } from './in-order.js';
 import { spanOf } from './request-log.js';
 import { type BodyBounds, rawBody, refuseBody } from './requests/json-body.js';
 
@@ -42,12 +41,12 @@ export function mountRoutes<R extends RouteRow>(
   for (const [path, rows] of groupByPath(routes)) {
     const mounted = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     const name = nameRoute(path, rows);
-    if (endInSlash) mounted.get(inOrder(name, redirectToSlash));
+    if (endInSlash) mounted.get(name, redirectToSlash);
     for (const row of rows) {
       const handler = inItsSpan(handlers[row.operationId as R['operationId']]);
-      mounted[row.method](inOrder(name, ...before(row), ...bodyReaders(row, bodyBounds(row)), handler));
+      mounted[row.method](name, ...before(row), ...bodyReaders(row, bodyBounds(row)), handler);
     }
-    mounted.all(inOrder(name, refuseMethod(rows)));
+    mounted.all(name, refuseMethod(rows));
   }
   return router;
 }

@@ -7,8 +7,8 @@ import type { Request, RequestHandler, Response } from 'express';
 const untracedPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
- * Gives every request a new id, in `res.locals.requestId`, which `writeWithHead` sends as `X-Correlation-Id`. Ids of clients are not used: a
- * client could imitate another request in our logs. If a trace begins with the request, its id is that of the trace.
+ * Gives every request a new id, in `res.locals.requestId` and `X-Correlation-Id`. Ids of clients are not used: a client
+ * could imitate another request in our logs. If a trace begins with the request, its id is that of the trace.
  *
  * `res.locals.traceId` is the id of the trace that the request is a part of: that of the client, if it sent a valid
  * `traceparent`, which several requests may share. `res.locals.span` is its open span, while the service makes traces.
@@ -21,6 +21,7 @@ export function requestId(): RequestHandler {
     const span = untracedPaths.has(req.path) ? null : openSpan(req.method, { kind: 'server', parent });
     const id = span === null || ofClient !== null ? randomUUID() : uuidOf(span.traceId);
     res.locals.requestId = id;
+    res.setHeader('X-Correlation-Id', id);
     res.locals.traceId = span?.traceId ?? ofClient?.traceId;
     res.locals.span = span;
     next();
@@ -70,7 +71,6 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
     routes.add(route);
     return route;
   };
-  const observe = metrics && cachedObserver(metrics.httpRequestSeconds);
   return (req, res, next) => {
     const startedAt = performance.now();
     const bytesBefore = req.socket.bytesWritten;
@@ -78,7 +78,9 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
     res.on('close', () => {
       const seconds = (performance.now() - startedAt) / 1000;
       const route = bounded(routeOf(req, res));
-      if (res.statusCode !== 405) observe?.({ route, method: methodOf(req), status: res.statusCode }, seconds);
+      if (res.statusCode !== 405) {
+        metrics?.httpRequestSeconds.observe({ route, method: methodOf(req), status: res.statusCode }, seconds);
+      }
       const line: Record<string, unknown> = {
         requestId: res.locals.requestId,
         traceId: res.locals.traceId,
@@ -117,22 +119,6 @@ function endSpan(span: OpenSpan | null, method: string, line: Readonly<Record<st
   span.end();
 }
 
-type RequestLabels = { route: string; method: string; status: number };
-
-/** Finds the series of a set of labels by one short key, because prom-client sorts and joins labels for each value. */
-function cachedObserver(histogram: Metrics['httpRequestSeconds']): (labels: RequestLabels, seconds: number) => void {
-  const seriesOf = new Map<string, { observe(value: number): void }>();
-  return (labels, seconds) => {
-    const key = `${labels.status} ${labels.method} ${labels.route}`;
-    let series = seriesOf.get(key);
-    if (series === undefined) {
-      series = histogram.labels(labels);
-      seriesOf.set(key, series);
-    }
-    series.observe(seconds);
-  };
-}
-
 const uuids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
 function pathOf(req: Request, res: Response, route: string): string {
@@ -145,7 +131,7 @@ function pathOf(req: Request, res: Response, route: string): string {
 
 /** Bytes of the answer's body; for a streamed answer the bytes sent on the connection. */
 function bytesOf(req: Request, res: Response, bytesBefore: number): number {
-  const length: unknown = res.locals.bytes ?? res.getHeader('content-length');
+  const length = res.getHeader('content-length');
   return length === undefined ? req.socket.bytesWritten - bytesBefore : Number(length);
 }
 

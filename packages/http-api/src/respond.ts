@@ -1,18 +1,18 @@
 import type { Request, Response } from 'express';
 
 /**
- * Sends text as it is, with `Cache-Control: no-store`. It uses `end` rather than `send`, which would compute an ETag over the
- * body, and names its headers with the head: see `writeWithHead`. `res.locals.bytes` is the length of the body.
+ * Sends text as it is, with `Cache-Control: no-store`. It uses `end` rather than `send`, which would add a charset to the type and answer
+ * 304 to `If-None-Match: *`.
  *
  * @param type the whole `Content-Type`
  */
 export function sendText(res: Response, status: number, type: string, body: string): void {
-  const bytes = Buffer.byteLength(body);
-  res.locals.bytes = bytes;
+  res.status(status);
+  res.setHeader('Content-Type', type);
+  res.setHeader('Content-Length', Buffer.byteLength(body));
   // The text concerns a team or a person and may hold a secret.
-  res.writeHead(status, ['Content-Type', type, 'Content-Length', String(bytes), 'Cache-Control', 'no-store']);
-  // ASCII has the same bytes in both encodings, and Node.js reserves three times the length of a UTF-8 text.
-  res.end(body, bytes === body.length ? 'latin1' : 'utf8');
+  res.setHeader('Cache-Control', 'no-store');
+  res.end(body);
 }
 
 /** Sends JSON text as it is. */

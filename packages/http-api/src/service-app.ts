@@ -1,11 +1,9 @@
 import type { Log, Metrics, TrustProxy } from '@corral/service';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler } from 'express';
 import helmet from 'helmet';
-import { writeWithHead } from './answer-head.js';
 import { canonicalUrl } from './canonical-url.js';
 import { RequestFault } from './errors.js';
 import type { FlightBound } from './flights/flight-bound.js';
-import { inOrder } from './in-order.js';
 import { requestId, requestLog } from './request-log.js';
 import { ON_CONNECTION } from './server/http-server.js';
 
@@ -32,10 +30,9 @@ export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: S
   app.set('case sensitive routing', true);
   app.set('trust proxy', trustProxy);
   app.set(ON_CONNECTION, flights.accepted);
-  writeWithHead(app, securityHeaders());
-  rememberAddress(app);
-  const first = crossOrigin === undefined ? [requestId()] : [requestId(), crossOrigin];
-  app.use(inOrder(...first, flights.check, requestLog(log, metrics), checkHead, canonicalUrl()));
+  app.use(securityHeaders(), requestId());
+  if (crossOrigin !== undefined) app.use(crossOrigin);
+  app.use(flights.check, requestLog(log, metrics), checkHead, canonicalUrl());
   return app;
 }
 
@@ -69,21 +66,9 @@ function wrongInHead({ rawHeaders, headers, httpVersion }: Request): string | nu
   return null;
 }
 
-/**
- * Browsers use these services, some with a session: pages run only their own scripts and cannot be framed. Helmet's headers are
- * the same for every answer, so they are asked for once: its chain of thirteen handlers costs more than a read of the DNS API
- * spends on its token.
- *
- * @returns names and values in turns
- */
-function securityHeaders(): string[] {
-  const headers: string[] = [];
-  const recorder = {
-    setHeader: (name: string, value: string) => void headers.push(name, value),
-    // `X-Powered-By`, which the app is set not to send.
-    removeHeader: () => undefined,
-  };
-  const record = helmet({
+/** Browsers use these services, some with a session: pages run only their own scripts and cannot be framed. */
+const securityHeaders = (): RequestHandler =>
+  helmet({
     contentSecurityPolicy: {
       directives: {
         frameAncestors: ["'none'"],
@@ -92,22 +77,3 @@ function securityHeaders(): string[] {
       },
     },
   });
-  record({} as Request, recorder as unknown as Response, (error?: unknown) => {
-    if (error !== undefined) throw error;
-  });
-  return headers;
-}
-
-/** `req.ip` reads the forwarded addresses each time. Limits ask for it several times per request. */
-function rememberAddress(app: Express): void {
-  const { get: read } = Object.getOwnPropertyDescriptor(express.request, 'ip') as { get(): string | undefined };
-  const known = Symbol('ip');
-  Object.defineProperty(app.request, 'ip', {
-    configurable: true,
-    enumerable: true,
-    get(this: Request & { [known]?: string | undefined }) {
-      this[known] ??= read.call(this);
-      return this[known];
-    },
-  });
-}

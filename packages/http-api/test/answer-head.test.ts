@@ -2,7 +2,6 @@ import { createLog, createMetrics } from '@corral/service';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RequestHandler } from 'express';
 import { allowOrigins } from '../src/cross-origin.js';
-import { inOrder } from '../src/in-order.js';
 import { sendJsonText } from '../src/respond.js';
 import { buildHttpServer, type DrainableServer } from '../src/server/http-server.js';
 import { serviceApp } from '../src/service-app.js';
@@ -71,12 +70,12 @@ describe('the head of an answer', () => {
 
   it('has what a handler set instead of them', async () => {
     const { headers } = await answerOf((_req, res) => {
-      res.set({ 'Content-Security-Policy': "default-src 'none'", Vary: 'Accept-Encoding' });
+      res.set({ 'Content-Security-Policy': "default-src 'none'" }).vary('Accept-Encoding');
       sendJsonText(res, 200, '{}');
     });
 
     expect(headers['content-security-policy']).toBe("default-src 'none'");
-    expect(headers.vary).toBe('Accept-Encoding, Origin');
+    expect(headers.vary).toBe('Origin, Accept-Encoding');
   });
 
   it('names the length of the body in bytes', async () => {
@@ -90,59 +89,5 @@ describe('the head of an answer', () => {
     const { headers } = await answerOf((_req, res) => sendJsonText(res, 200, '{}'), { origin: 'https://a.test' });
 
     expect(headers).toMatchObject({ 'access-control-allow-origin': 'https://a.test', vary: 'Origin' });
-  });
-});
-
-describe('handlers in order', () => {
-  const say =
-    (text: string): RequestHandler =>
-    (_req, res, next) => {
-      res.locals.said = [...(res.locals.said ?? []), text];
-      next();
-    };
-  const tell: RequestHandler = (_req, res) => sendJsonText(res, 200, JSON.stringify(res.locals.said));
-  const answering = (...handlers: RequestHandler[]) =>
-    answerOf((req, res, next) =>
-      inOrder(...handlers)(req, res, (error?: unknown) => {
-        if (error === undefined) next();
-        else sendJsonText(res, 500, String(error));
-      }),
-    );
-
-  it('run one after the other, also those that wait', async () => {
-    const waiting: RequestHandler = async (req, res, next) => {
-      await Promise.resolve();
-      say('two')(req, res, next);
-    };
-
-    expect(await answering(say('one'), waiting, say('three'), tell)).toMatchObject({ body: '["one","two","three"]' });
-  });
-
-  it.each<[string, RequestHandler]>([
-    ['passes on', (_req, _res, next) => next('wrong')],
-    [
-      'throws',
-      () => {
-        throw 'wrong';
-      },
-    ],
-    [
-      'throws after it has waited',
-      async () => {
-        await Promise.resolve();
-        throw 'wrong';
-      },
-    ],
-    [
-      'throws once an earlier one has waited',
-      (req, res, next) =>
-        void setImmediate(() =>
-          inOrder(() => {
-            throw 'wrong';
-          })(req, res, next),
-        ),
-    ],
-  ])('end with the error that one of them %s', async (_how, failing) => {
-    expect(await answering(say('one'), failing, tell)).toMatchObject({ status: 500, body: 'wrong' });
   });
 });

@@ -1,13 +1,9 @@
 import { Writable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInThisContext } from 'node:vm';
 import { createHealth, createLog, createMetrics, type HealthCheck } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express';
-import { writeWithHead } from '../src/answer-head.js';
+import express, { type Express, Router } from 'express';
 import { requestId, requestLog } from '../src/request-log.js';
-import { serverOptions } from '../src/server/http-server.js';
 import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
 import { openRaw } from './service-process.js';
 
@@ -17,9 +13,7 @@ afterEach(async () => {
   served = undefined;
 });
 
-type Handled = Express & { handle(req: Request, res: Response, next: NextFunction): void };
-
-async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOptions> = {}, checks = {}) {
+async function start(addRoutes: (app: Express) => void, options: Partial<ServeOptions> = {}, checks = {}) {
   let text = '';
   const destination = new Writable({
     write(chunk, _encoding, next) {
@@ -30,8 +24,7 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
   const log = createLog({ service: 'test', destination });
   const metrics = createMetrics({ service: 'test' });
   const health = createHealth({ checks, deadlineMs: 200, freshMs: 0, log });
-  const app = express() as Handled;
-  writeWithHead(app, []);
+  const app = express();
   app.use(requestId(), requestLog(log, metrics));
   addRoutes(app);
   served = await serve({
@@ -51,62 +44,10 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
       const line = text.split('\n').find((candidate) => candidate.includes('"message":"request"'));
       return line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown>);
     });
-  return { ...served, app, health, requestLine, logText: () => text };
+  return { ...served, health, requestLine, logText: () => text };
 }
 
-setFlagsFromString('--allow-natives-syntax');
-const hasPlaces: (object: object) => boolean = runInThisContext('(object) => %HasFastProperties(object)');
-
 describe('serve', () => {
-  it('sets the prototypes of requests and responses, so Express need not set them', async () => {
-    const requests: object[] = [];
-    const responses: object[] = [];
-    const { url, app } = await start((built) => {
-      // In front of Express's own handling, which is what would set them.
-      const handle = built.handle.bind(built);
-      built.handle = (req: Request, res: Response, next: NextFunction) => {
-        requests.push(Object.getPrototypeOf(req));
-        responses.push(Object.getPrototypeOf(res));
-        handle(req, res, next);
-      };
-      built.get('/x', (req, res) => res.json({ ip: req.ip, host: req.hostname }));
-    });
-
-    const answer = await fetch(`${url}/x`);
-
-    expect(await answer.json()).toEqual({ ip: '127.0.0.1', host: '127.0.0.1' });
-    expect(requests[0]).toBe(app.request);
-    expect(responses[0]).toBe(app.response);
-  });
-
-  it('keeps requests and responses as objects with places, which V8 reads faster than hash tables', async () => {
-    const kept: boolean[] = [];
-    const { url } = await start((app) =>
-      app.get('/x', (req, res) => {
-        res.once('close', () => kept.push(hasPlaces(req), hasPlaces(res), hasPlaces(res.locals)));
-        res.json({});
-      }),
-    );
-
-    await (await fetch(`${url}/x`)).text();
-
-    expect(await waitFor('the end of the answer', async () => (kept.length === 3 ? kept : undefined))).toEqual([
-      true,
-      true,
-      true,
-    ]);
-  });
-
-  it('gives all servers of an app the same prototypes', () => {
-    const app = express();
-
-    const [plain, tls] = [serverOptions(app, {}), serverOptions(app, {})];
-
-    expect(plain.ServerResponse?.prototype).toBe(app.response);
-    expect(tls.ServerResponse?.prototype).toBe(app.response);
-    expect(tls.IncomingMessage?.prototype).toBe(app.request);
-  });
-
   it('serves metrics and health on a separate port only', async () => {
     const { url, metricsUrl } = await start((app) => app.get('/x/:id', (_req, res) => res.json({})));
     await fetch(`${url}/x/1`);
@@ -165,7 +106,7 @@ describe('a closing server', () => {
   it('sends the rest of an answer to a slow client before it closes the connection', async () => {
     const bytes = 64 * 1_048_576; // more than the buffers of any network
     let hasAnswered = false;
-    const addRoutes = (app: Handled) =>
+    const addRoutes = (app: Express) =>
       app.get('/x', (_req, res) => {
         res.end(Buffer.alloc(bytes, 'x'));
         hasAnswered = true;

@@ -14,25 +14,22 @@ export interface Budget {
 /** That of a limit which was charged for a request. */
 export type ChargedBudget = Budget & { readonly limit: number };
 
-/** Of an answer, by name: in `res.locals`, which costs less than a `WeakMap`. */
-const reportedOn = ({ locals }: Response): Map<string, Budget> | undefined => locals.budgets;
+const reportedOn = ({ locals }: Response): ReadonlyMap<string, Budget> => locals.budgets ?? new Map();
 
 /**
- * Reports a limit in `RateLimit-Limit`, `-Remaining` and `-Reset`, which are written with the head of the answer. With several
- * limits the one that bites next is reported: the one with the least left, and among equals the one that is full last.
+ * Reports a limit in `RateLimit-Limit`, `-Remaining` and `-Reset`. With several limits the one that bites next is reported: the one with
+ * the least left, and among equals the one that is full last. Without effect once the head of the answer was sent.
  */
 export function addBudget(res: Response, name: string, budget: Budget): void {
-  const budgets = reportedOn(res);
-  if (budgets === undefined) setBudget(res, name, budget);
-  else budgets.set(name, budget);
+  report(res, new Map([...reportedOn(res), [name, budget]]));
 }
 
 /** The state of a limit as reported last. Null for a limit that was not. */
-export const reportedBudget = (res: Response, name: string): Budget | null => reportedOn(res)?.get(name) ?? null;
+export const reportedBudget = (res: Response, name: string): Budget | null => reportedOn(res).get(name) ?? null;
 
 /** Reports only the limit that refused the request. */
 export function setBudget(res: Response, name: string, budget: Budget): void {
-  res.locals.budgets = new Map([[name, budget]]);
+  report(res, new Map([[name, budget]]));
 }
 
 const bites = ({ isFree, remaining }: Budget): boolean => !isFree || remaining < 1;
@@ -43,18 +40,13 @@ function isBefore(one: Budget, other: Budget): boolean {
   return one.remaining === other.remaining ? one.resetAt > other.resetAt : one.remaining < other.remaining;
 }
 
-/** What an answer says of the reported limits: names and values of headers in turns. */
-export function budgetHeaders(res: Response): string[] {
-  let next: Budget | undefined;
-  for (const budget of reportedOn(res)?.values() ?? []) {
-    if (next === undefined || isBefore(budget, next)) next = budget;
-  }
-  if (next === undefined) return [];
-  const left = [
-    'RateLimit-Remaining',
-    String(next.remaining),
-    'RateLimit-Reset',
-    String(Math.ceil(next.resetAt / 1_000)),
-  ];
-  return next.limit === null ? left : ['RateLimit-Limit', String(next.limit), ...left];
+function report(res: Response, budgets: ReadonlyMap<string, Budget>): void {
+  res.locals.budgets = budgets;
+  const [first, ...others] = budgets.values();
+  if (first === undefined || res.headersSent) return;
+  const { limit, remaining, resetAt } = others.reduce((next, each) => (isBefore(each, next) ? each : next), first);
+  if (limit === null) res.removeHeader('RateLimit-Limit');
+  else res.setHeader('RateLimit-Limit', limit);
+  res.setHeader('RateLimit-Remaining', remaining);
+  res.setHeader('RateLimit-Reset', Math.ceil(resetAt / 1_000));
 }

@@ -10,7 +10,6 @@ export { type Buckets, memoryBuckets, partOf } from './buckets.js';
 export {
   addBudget,
   type Budget,
-  budgetHeaders,
   type ChargedBudget,
   reportedBudget,
   setBudget,

@@ -34,7 +34,7 @@ export function staticPage(read: () => StaticPage | Promise<StaticPage>): Reques
   };
   return page(async (req, res) => {
     const { type, plain, gzipped, tag } = await packedOnce();
-    res.set({ 'Content-Type': type, 'Cache-Control': CACHE_CONTROL, ETag: tag, Vary: 'Accept-Encoding' });
+    res.set({ 'Content-Type': type, 'Cache-Control': CACHE_CONTROL, ETag: tag }).vary('Accept-Encoding');
     if (req.fresh) {
       res.status(304).end();
       return;

@@ -1,4 +1,4 @@
-import { createServer, IncomingMessage, type Server, type ServerOptions, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Express } from 'express';
@@ -28,46 +28,6 @@ export interface HttpTimeouts {
 /** Larger than the largest accepted body: clients that send everything before they read still get their answer. */
 const LINGER_BYTES = 2 * 1_048_576;
 
-/**
- * What the handlers of a request know about it. Express would make an object without a prototype, which V8 keeps as a hash
- * table; this one has a place for each of what most requests need.
- */
-class Locals {
-  requestId = undefined;
-  traceId = undefined;
-  span = undefined;
-  flight = undefined;
-  caller = undefined;
-  team = undefined;
-  budgets = undefined;
-  route = undefined;
-  bytes = undefined;
-  gone = undefined;
-}
-
-type Constructors = Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>>;
-const made = new WeakMap<Express, Constructors>();
-
-/**
- * Constructors whose objects have the prototypes of the app. Express sets prototypes on every request and response, which makes each
- * object slow on Node.js 20 and 22. With the right prototype from the start nothing changes. Classes, because V8 then has room in each
- * object for what the constructors of Node.js add; without it, a response is a hash table. An app may have several servers.
- */
-function constructorsOf(app: Express): Constructors {
-  const known = made.get(app);
-  if (known !== undefined) return known;
-  class AppRequest extends IncomingMessage {}
-  class AppResponse extends ServerResponse {
-    readonly locals = new Locals();
-  }
-  Object.setPrototypeOf(AppRequest.prototype, app.request);
-  Object.setPrototypeOf(AppResponse.prototype, app.response);
-  Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype });
-  const constructors = { IncomingMessage: AppRequest, ServerResponse: AppResponse } as Constructors;
-  made.set(app, constructors);
-  return constructors;
-}
-
 export interface DrainableServer<S extends Server = Server> {
   readonly server: S;
   /** Every answer closes its connection from now on. New connections are still accepted. */
@@ -90,14 +50,13 @@ export interface HttpServerOptions {
 
 /** Creates an HTTP server for the app with limits for slow clients. Does not listen yet. */
 export function buildHttpServer(app: Express, options: HttpServerOptions = {}): DrainableServer {
-  return serveApp(createServer(serverOptions(app, options)), app, options);
+  return serveApp(createServer(serverOptions(options)), app, options);
 }
 
 /** Options of every server, whatever the protocol below HTTP. */
-export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions): ServerOptions {
+export function serverOptions({ timeouts = {} }: HttpServerOptions): ServerOptions {
   const { headersMs = 10_000, requestMs = REQUEST_MS, keepAliveMs = 65_000 } = timeouts;
   return {
-    ...constructorsOf(app),
     // The app refuses requests without a host, in its own words.
     requireHostHeader: false,
     headersTimeout: Math.min(headersMs, requestMs),

@@ -32,7 +32,7 @@ export async function buildTlsServer(
 ): Promise<DrainableServer<Server>> {
   const certificate = await readTlsCertificate(files);
   const tls = createServer({
-    ...serverOptions(app, options),
+    ...serverOptions(options),
     ...contextOf(certificate),
     handshakeTimeout: options.timeouts?.headersMs ?? HANDSHAKE_MS,
   });
