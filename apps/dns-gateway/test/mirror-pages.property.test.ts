@@ -54,7 +54,7 @@ const scopeAt = (root: string): RrsetScope => ({
 
 function pageBy(root: string, text: string) {
   const { page, perPage, ...selection } = parseRrsetQuery(new URLSearchParams(text));
-  const lookUp = { scope: scopeAt(root), teamId: null, selection, limit: perPage, offset: (page - 1) * perPage };
+  const lookUp = { scope: scopeAt(root), selection, limit: perPage, offset: (page - 1) * perPage };
   return mirrorStore(gateway.pool).pageRrsets(lookUp);
 }
 

@@ -91,11 +91,12 @@ export const auditLog = (prisma: Prisma) => ({
   },
 
   async readUsage(team: { id: string; slug: string }): Promise<DnsUsage> {
-    const [[mirrored], reserved, own] = await Promise.all([
-      prisma.$queryRaw<{ records: number; rrsets: number }[]>`
-        SELECT coalesce(sum(records), 0)::int AS records, coalesce(sum(sets), 0)::int AS rrsets
-        FROM dns_rrset_count JOIN dns_zone ON dns_zone.id = zone_id
-        WHERE NOT of_demos AND owner_label = ${team.slug}`,
+    const [mirrored, reserved, own] = await Promise.all([
+      prisma.dnsRrset.aggregate({
+        where: { ownerLabel: team.slug, zone: { ofDemos: false } },
+        _sum: { recordCount: true },
+        _count: true,
+      }),
       prisma.dnsAuditEntry.aggregate({
         where: { teamId: team.id, demoId: null, state: 'pending' },
         _sum: { reservedRecords: true },
@@ -103,9 +104,9 @@ export const auditLog = (prisma: Prisma) => ({
       prisma.team.findUnique({ where: { id: team.id }, select: { dnsRecordsMax: true, dnsRequestsMax: true } }),
     ]);
     return {
-      records: mirrored?.records ?? 0,
+      records: mirrored._sum.recordCount ?? 0,
       reservedRecords: reserved._sum.reservedRecords ?? 0,
-      rrsets: mirrored?.rrsets ?? 0,
+      rrsets: mirrored._count,
       recordsMax: own?.dnsRecordsMax ?? null,
       requestsMax: own?.dnsRequestsMax ?? null,
     };

@@ -41,7 +41,6 @@ export {
 } from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
 export { type Comparison, compareRrset } from './mirror/compare-rrset.js';
-export type { RrsetPage } from './mirror/kept-pages.js';
 export {
   type MirrorStore,
   mirrorStore,
@@ -68,7 +67,14 @@ export {
   UnusableRrset,
   withMember,
 } from './mirror/rrset-body.js';
-export type { LabelRequirement, PageLookUp, RrsetScope, RrsetSelection, SortKey } from './mirror/rrset-page.js';
+export type {
+  LabelRequirement,
+  PageLookUp,
+  RrsetPage,
+  RrsetScope,
+  RrsetSelection,
+  SortKey,
+} from './mirror/rrset-page.js';
 export {
   type SyncCounts,
   type SyncLease,

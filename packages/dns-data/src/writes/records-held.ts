@@ -6,11 +6,11 @@ import type { Pool } from '@corral/database';
  */
 
 export const mirroredRecords = (zoneId: string, ownerLabel: string): string =>
-  `(SELECT coalesce(sum(records), 0)::int FROM dns_rrset_count WHERE zone_id = ${zoneId} AND owner_label = ${ownerLabel})`;
+  `(SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = ${zoneId} AND owner_label = ${ownerLabel})`;
 
 /** Of a team: those in the zone of the teams, none of which is a demo's. */
 export const recordsOfTeam = (slug: string): string =>
-  `(SELECT coalesce(sum(records), 0)::int FROM dns_rrset_count JOIN dns_zone ON dns_zone.id = zone_id
+  `(SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset JOIN dns_zone ON dns_zone.id = zone_id
     WHERE NOT of_demos AND owner_label = ${slug})`;
 
 /** Records that pending writes may add. */
