@@ -32,7 +32,7 @@ export interface WorkerDeps {
   readonly retention: Omit<RetentionWorkerDeps, Shared>;
   readonly usage: Omit<UsageWorkerDeps, Shared>;
   /** Null in an installation without a garden. Its clusters, if any, wait. */
-  readonly clusters: Omit<ClusterWorkerDeps, Shared | 'databaseUrl'> | null;
+  readonly clusters: Omit<ClusterWorkerDeps, Shared> | null;
   /** Null without the encryption keys of connections. Servers under adoption wait. */
   readonly servers: Omit<ServerWorkerDeps, Shared> | null;
   /** Null without a mail server. Other processes send the mails, or they wait. */
@@ -64,8 +64,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   const dns = buildDnsWorkers({ ...shared, ...deps.dns });
   const retention = buildRetentionWorkers({ ...shared, ...deps.retention });
   const usage = buildUsageWorkers({ ...shared, ...deps.usage });
-  const { databaseUrl } = backend;
-  const clusters = deps.clusters === null ? null : buildClusterWorkers({ ...shared, databaseUrl, ...deps.clusters });
+  const clusters = deps.clusters === null ? null : buildClusterWorkers({ ...shared, ...deps.clusters });
   const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
   const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
   dueMetrics(metrics, { cluster: clusters ?? undefined, server: servers ?? undefined });
@@ -94,7 +93,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
       });
       dns.start();
       const recurring = [dns, retention, usage, clusters, servers, mail].flatMap((each) => each?.recurring ?? []);
-      scheduleJobs({ queue, pool }, recurring);
+      scheduleJobs(queue, recurring);
       const following = clusters?.start();
       return {
         ready: worker.ready,

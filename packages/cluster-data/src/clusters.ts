@@ -51,7 +51,6 @@ export interface AppliedRow {
   readonly appliedAt: Date | null;
   readonly appliedTokenVersion: number;
   readonly retriedGeneration: number;
-  readonly observedVersion: string | null;
   readonly failures: number;
   readonly waiting: unknown;
 }
@@ -90,7 +89,6 @@ export const clusterColumns = {
     appliedAt: 'applied_at',
     appliedTokenVersion: 'applied_token_version',
     retriedGeneration: 'retried_generation',
-    observedVersion: 'observed_version',
     failures: 'failures',
     waiting: 'waiting',
   } satisfies Columns<AppliedRow>,

@@ -5,7 +5,6 @@ export * from './connections.js';
 export * from './cost/cost.js';
 export * from './cost/node-range.js';
 export * from './cost/prices.js';
-export { dueClusters } from './due-clusters.js';
 export * from './locks.js';
 export * from './node-pools.js';
 export * from './operation-ends.js';

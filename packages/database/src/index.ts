@@ -34,7 +34,6 @@ export {
   type Sql,
   sql,
   sqlText,
-  statementClock,
   type Transaction,
 } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';

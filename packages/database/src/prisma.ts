@@ -65,12 +65,6 @@ const prismaWith = (
  */
 export const rowClock = 'clock_timestamp()::timestamptz(3)';
 
-/**
- * When the statement began, by the database's clock. Unlike with `rowClock`, a comparison with it can use an index: of 10,000 rows
- * that are due later, none is read.
- */
-export const statementClock = 'statement_timestamp()::timestamptz(3)';
-
 /** The database's clock, for values that are written or compared through Prisma. */
 export async function readClock(db: Pick<Transaction, '$queryRawUnsafe'>): Promise<Date> {
   const [clock] = await db.$queryRawUnsafe<{ now: Date }[]>(`SELECT ${rowClock} AS now`);

@@ -10,7 +10,6 @@ export {
 } from './actions/action-store.js';
 export {
   type CheckedAction,
-  isLookUpDue,
   type PollOptions,
   type PollTurn,
   type PollTurns,
@@ -28,7 +27,7 @@ export {
   type LiveDemo,
 } from './demos/course-code.js';
 export { type DeleteRemainingDeps, type Deletion, deleteRemaining } from './demos/delete-remaining.js';
-export { type DemoEnds, demoEnds, isClearingDue, isExpiryDue, type RemainingRrset } from './demos/demo-ends.js';
+export { type DemoEnds, demoEnds, type RemainingRrset } from './demos/demo-ends.js';
 export type { DemoAsking, DemoRecord } from './demos/demo-rows.js';
 export {
   type CreateOutcome,
@@ -123,7 +122,6 @@ export { settledAnswer } from './writes/settled-answer.js';
 export {
   type DueEntry,
   type DueRecheck,
-  isSettlementDue,
   type Settlement,
   type SettlementStore,
   settlementStore,

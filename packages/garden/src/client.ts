@@ -82,8 +82,6 @@ export interface ShootEvent<S> {
   type: 'changed' | 'gone';
   /** the last state of a Shoot that is gone */
   shoot: S;
-  /** false if earlier events of the Shoot came together with this one and were left out */
-  isOnly: boolean;
 }
 
 export type WatchState =

@@ -29,10 +29,8 @@ export interface Queue {
   /**
    * Sends the jobs now and every `everyMs`, until `close`. With several processes, one job of each name is sent per interval in
    * total.
-   *
-   * @param findNeeded asked each time which of the jobs have anything to do; the others are not sent. When it fails, all are
    */
-  schedule(jobs: Partial<JobPayloads>, everyMs: number, findNeeded?: () => Promise<ReadonlySet<JobName>>): void;
+  schedule(jobs: Partial<JobPayloads>, everyMs: number): void;
   /** Resolves when the backend accepts jobs. For readiness checks. */
   ping(): Promise<void>;
   /** Waits for jobs that are being sent. */
@@ -119,20 +117,9 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
       return false;
     }
   };
-  const schedule: Queue['schedule'] = (jobs, everyMs, findNeeded) => {
-    const all = Object.entries(jobs) as [JobName, unknown][];
-    const needed = async () => {
-      if (findNeeded === undefined) return all;
-      try {
-        const names = await findNeeded();
-        return all.filter(([name]) => names.has(name));
-      } catch (error) {
-        if (!closed) log.warn('scheduled jobs sent without knowing which are needed', { error });
-        return all;
-      }
-    };
+  const schedule: Queue['schedule'] = (jobs, everyMs) => {
     const tick = async (): Promise<void> => {
-      const sent = (await needed()).map(([name, payload]) => sendScheduled(name, payload, everyMs));
+      const sent = Object.entries(jobs).map(([name, payload]) => sendScheduled(name as JobName, payload, everyMs));
       const isSent = (await Promise.all(sent)).every(Boolean);
       if (closed) return;
       // All schedules start together. They drift apart, so that their jobs do not compete at every interval.

@@ -246,25 +246,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(perInterval).toBeLessThan(2);
   });
 
-  it('sends of the scheduled jobs those that are needed, and all while that is not known', async () => {
-    const ran: string[] = [];
-    aWorker({ 'settle-writes': async () => ran.push('settle'), 'expire-demos': async () => ran.push('expire') });
-    const answers = [new Set(['settle-writes'] as const), new Set(['settle-writes'] as const)];
-    let known = 0;
-    const findNeeded = async () => {
-      const answer = answers.pop();
-      if (answer === undefined) throw new Error('away');
-      known += 1;
-      return answer;
-    };
-
-    aQueue().schedule({ 'settle-writes': {}, 'expire-demos': {} }, 100, findNeeded);
-
-    await waitFor('the other job', () => ran.includes('expire'));
-    expect(known).toBe(2);
-    expect(ran.filter((job) => job === 'settle').length).toBeGreaterThan(0);
-  });
-
   it('goes on with a schedule after its process ended, and after an outage of the backend', async () => {
     let runs = 0;
     aWorker({ 'settle-writes': async () => (runs += 1) }, { lockMs: 1_000 });

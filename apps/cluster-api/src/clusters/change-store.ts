@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cancelOperations, dueClusters } from '@corral/cluster-data';
+import { cancelOperations } from '@corral/cluster-data';
 import { asClusterId, type ClusterId, type TeamId } from '@corral/contracts';
 import { inOrder, type RawStatements, type Sql, sql } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
@@ -66,7 +66,7 @@ interface Written {
 
 /**
  * The statement that writes the row of the cluster and returns its id. `due_at` is the outbox: the sweep finds the cluster by
- * it even when the wake-up is lost. That it is due is told with the commit, before the wake-up is sent.
+ * it even when the wake-up is lost.
  */
 function clusterRow(
   { name, current }: LockedCluster,
@@ -75,7 +75,6 @@ function clusterRow(
 ): Sql {
   const dueAt = isDraft ? null : now;
   const { spec = null, connectionId = null } = effect.kind === 'declare' ? effect : {};
-  const returned = isDraft ? sql`id` : sql`id, pg_notify(${dueClusters}, id::text)`;
   const stored = spec === null ? null : JSON.stringify({ ...spec, nodePools: undefined });
   if (current === null) {
     return sql`
@@ -84,7 +83,7 @@ function clusterRow(
       VALUES (${clusterId}::uuid, ${teamId}::uuid, ${name}, ${connectionId}::uuid, ${stored}::jsonb, ${generation}::int,
               ${desiredHash}, ${phase}, ${JSON.stringify(conditions)}::jsonb, ${dueAt}::timestamptz, ${now}::timestamptz,
               ${now}::timestamptz)
-      RETURNING ${returned}`;
+      RETURNING id`;
   }
   return sql`
     UPDATE cluster
@@ -93,7 +92,7 @@ function clusterRow(
         deletion_requested_at = COALESCE(${effect.kind === 'delete' ? now : null}::timestamptz, deletion_requested_at),
         revision = revision + 1, updated_at = ${now}::timestamptz
     WHERE id = ${clusterId}::uuid AND team_id = ${teamId}::uuid
-    RETURNING ${returned}`;
+    RETURNING id`;
 }
 
 /**

@@ -1,8 +1,6 @@
-import { dueClusters } from '@corral/cluster-data';
 import type { Condition } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { addConnection, type ClusterTest, everythingOf, freshName, startWithConnection } from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
@@ -48,31 +46,6 @@ describe('PUT /clusters/{name}/', () => {
     expect(answer.headers).toMatchObject({ etag: resource.metadata.etag, 'operation-location': operation.self });
     expect(stored.dueAt).not.toBeNull();
     expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
-  });
-
-  it('tells listeners with each commit that the cluster is due, and nothing about drafts and dry runs', async () => {
-    const listener = new pg.Client({ connectionString: t.databaseUrl });
-    await listener.connect();
-    const told: string[] = [];
-    listener.on('notification', ({ payload = '' }) => told.push(payload));
-    await listener.query(`LISTEN ${dueClusters}`);
-    try {
-      await put(aClusterSpec({ nodePools: [] })).expect(202);
-      const { id } = await row();
-      await put(aClusterSpec(), '?dryRun=true').expect(200);
-      await listener.query('SELECT 1');
-      expect(told).toEqual([]);
-
-      await put(aClusterSpec()).expect(202);
-      await put(aClusterSpec()).expect(200);
-      await put(aClusterSpec({ nodePools: [aPool({ maximum: 9 })] })).expect(202);
-
-      // What was told before this statement arrives before its answer.
-      await listener.query('SELECT 1');
-      expect(told).toEqual([id, id]);
-    } finally {
-      await listener.end();
-    }
   });
 
   it('fills in omitted fields', async () => {

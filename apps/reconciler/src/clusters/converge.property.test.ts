@@ -17,7 +17,6 @@ const teamAct: fc.Arbitrary<TeamAct> = fc.oneof(
 );
 const passFaults: fc.Arbitrary<PassFaults> = fc.record({
   staleBy: fc.oneof({ arbitrary: fc.constant(0), weight: 3 }, { arbitrary: fc.integer({ min: 1, max: 6 }), weight: 1 }),
-  isReported: fc.boolean(),
   dies: fc.oneof({ arbitrary: fc.constant(false), weight: 4 }, { arbitrary: fc.constant(true), weight: 1 }),
   losesAnswer: fc.oneof(
     { arbitrary: fc.constant('no' as const), weight: 4 },

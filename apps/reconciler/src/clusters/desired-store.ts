@@ -33,7 +33,7 @@ import {
   type OperationWaiting,
 } from '@corral/contracts';
 import type { Hold, Pool } from '@corral/database';
-import type { PassLease, Reading } from '../loop/leases.js';
+import type { PassLease } from '../loop/leases.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
@@ -51,12 +51,6 @@ export interface DesiredRead {
 
 const { declared, observed, applied } = clusterColumns;
 
-/** What was read without knowing the lease. It counts if the lease is the one that was taken just before. */
-export interface ReadWithLease {
-  readonly ownedBy: Pick<PassLease<ClusterId>, 'teamId' | 'fence'>;
-  readonly read: DesiredRead;
-}
-
 /** What was read, and between which times of this process in milliseconds. */
 export interface TimedRead {
   readonly desired: DesiredRead;
@@ -67,11 +61,6 @@ export interface TimedRead {
 export const timedRead = (askedAt: number, desired: DesiredRead | null): TimedRead | null =>
   desired && { desired, askedAt, answeredAt: performance.now() };
 
-/** Null when a later lease was granted between the two statements. */
-export function readingOf({ teamId, fence }: PassLease<ClusterId>, reading: ReadWithLease | null): DesiredRead | null {
-  return reading?.ownedBy.fence === fence && reading.ownedBy.teamId === teamId ? reading.read : null;
-}
-
 /** The row after a write whose outcome was recorded. Only what others changed meanwhile is missing, which the next pass sees. */
 export function afterwards({ desired, ...times }: TimedRead, wanted: Desired, learned: Learned): TimedRead {
   const answeredAt = performance.now();
@@ -80,9 +69,9 @@ export function afterwards({ desired, ...times }: TimedRead, wanted: Desired, le
   return { desired: { ...desired, wanted: { ...wanted, known }, now }, askedAt: times.askedAt, answeredAt };
 }
 
-const selectDesired = (condition: string): string =>
-  `SELECT ${selectOf('cluster', { ...declared, ...observed, ...applied })}, clock_timestamp() AS now,
-          cluster.team_id AS "teamId", cluster.lease_fence AS "leaseFence", ${selectOf('team', teamColumns.project)},
+const readOfLease = `
+   SELECT ${selectOf('cluster', { ...declared, ...observed, ...applied })}, clock_timestamp() AS now,
+          cluster.team_id AS "teamId", ${selectOf('team', teamColumns.project)},
           connection.id AS "connectionId", connection.ref AS "connectionRef",
           connection.phase AS "connectionPhase", ${selectOf('connection', connectionColumns.onGarden)},
           coalesce(connection.project->>'readOnly' = 'true', false) AS "connectionReadOnly",
@@ -104,10 +93,8 @@ const selectDesired = (condition: string): string =>
    FROM cluster
    JOIN team ON team.id = cluster.team_id
    JOIN connection ON connection.id = cluster.connection_id AND connection.team_id = cluster.team_id
-   WHERE cluster.id = $1 AND cluster.lease_until IS NOT NULL AND ${condition}`;
-
-const readLeased = selectDesired('true');
-const readOfLease = selectDesired('cluster.team_id = $2 AND cluster.lease_fence = $3');
+   WHERE cluster.id = $1 AND cluster.lease_until IS NOT NULL
+     AND cluster.team_id = $2 AND cluster.lease_fence = $3`;
 
 /** What a pass reads. Every query is bound to the lease, and therefore to the team. */
 export const desiredStore = (pool: Pool) => ({
@@ -118,15 +105,6 @@ export const desiredStore = (pool: Pool) => ({
     const { rows } = await pool.query<DesiredRow>(readOfLease, [id, teamId, fence]);
     return rows[0] === undefined ? null : readOf(rows[0]);
   },
-
-  /** Sent along with the statement that takes the lease. Reads null when the cluster has none. */
-  readingAlong: (id: ClusterId): Reading<DesiredRow, ReadWithLease | null> => ({
-    statement: { text: readLeased, values: [id] },
-    of([row]) {
-      if (row === undefined) return null;
-      return { ownedBy: { teamId: asTeamId(row.teamId), fence: row.leaseFence }, read: readOf(row) };
-    },
-  }),
 
   /** The newest token of a connection of the team; null when the connection is gone. */
   async readToken({ teamId }: PassLease<ClusterId>, connectionId: ConnectionId): Promise<VersionedToken | null> {
@@ -144,7 +122,6 @@ export type DesiredStore = ReturnType<typeof desiredStore>;
 interface DesiredRow extends DeclaredRow, ObservedRow, AppliedRow, TeamProjectRow, ConnectionOnGardenRow {
   readonly now: Date;
   readonly teamId: string;
-  readonly leaseFence: number;
   readonly connectionId: string;
   readonly connectionRef: string;
   readonly connectionPhase: ConnectionPhase;
@@ -201,7 +178,6 @@ const knownOf = (row: DesiredRow): Desired['known'] => ({
   appliedAt: row.appliedAt,
   appliedTokenVersion: row.appliedTokenVersion,
   retriedGeneration: row.retriedGeneration,
-  observedVersion: row.observedVersion,
   keptGeneration: row.keptGeneration,
   failures: row.failures,
   waiting: row.waiting as OperationWaiting | null,

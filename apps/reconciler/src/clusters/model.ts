@@ -77,8 +77,6 @@ export interface Known extends SeenCluster {
   readonly appliedTokenVersion: number;
   /** The generation for which a failed Shoot was retried. */
   readonly retriedGeneration: number;
-  /** Resource version of the Shoot that the last pass has seen. */
-  readonly observedVersion: string | null;
   /** The generation that passes leave as it is, because the garden was ahead of it when a hold ended. */
   readonly keptGeneration: number | null;
   /** Passes in a row that failed. */

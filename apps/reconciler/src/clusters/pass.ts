@@ -5,7 +5,6 @@ import type { Log } from '@corral/service';
 import type { Authorities } from '../garden/authorities.js';
 import { ABSENT } from '../garden/due-store.js';
 import { type GardenReport, gardenReportOf } from '../garden/gate.js';
-import type { ReportedShoots } from '../garden/reported-shoots.js';
 import { findingAboutCluster } from '../hold/cluster-finding.js';
 import type { HoldStore } from '../hold/hold-store.js';
 import type { LeaseStore, PassLease, Released } from '../loop/leases.js';
@@ -14,21 +13,18 @@ import type { PassOutcome } from '../loop/wake-ups.js';
 import { classifyFailure, type Failure } from './classify.js';
 import { decide, isKept } from './decide/decide.js';
 import type { Learned } from './decide/shoot-runs.js';
-import { afterwards, type DesiredStore, readingOf, type TimedRead, timedRead } from './desired-store.js';
+import { afterwards, type DesiredStore, type TimedRead, timedRead } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
 import { keptWait, unchangedVerdict, waitingOf, waitsForGarden, waitWhileHeld, withWaiting } from './judge/waiting.js';
-import { type Look, lookAtShoot } from './look-at-shoot.js';
 import type { Desired, Observed, Step, Verdict } from './model.js';
-import { factsOf, observedHash } from './observe.js';
+import { factsOf, observedFrom, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
 import { withRaisedImages } from './raised-images.js';
 import type { RecordStore } from './record.js';
 
 export interface PassDeps extends PerformDeps {
   readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;
-  /** What this process knows of the Shoots without asking the garden. */
-  readonly reported: Pick<ReportedShoots, 'find' | 'forget' | 'noteCompared'>;
   readonly leases: LeaseStore<ClusterId>;
   readonly desired: DesiredStore;
   readonly records: RecordStore;
@@ -79,12 +75,11 @@ export const clusterPass =
   (deps: PassDeps) =>
   async (clusterId: ClusterId, stop: AbortSignal): Promise<PassResult> => {
     const askedAt = performance.now();
-    const along = deps.desired.readingAlong(clusterId);
-    const { answer, reading } = await deps.leases.takeLeaseReading(clusterId, deps.leaseMs, along);
+    const answer = await deps.leases.takeLease(clusterId, deps.leaseMs);
     if (answer.kind !== 'taken') return { end: answer, steps: [], report: null, isGardenBack: false };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {
-      return await runPass(deps, answer.lease, kept, timedRead(askedAt, readingOf(answer.lease, reading)));
+      return await runPass(deps, answer.lease, kept, timedRead(askedAt, await deps.desired.readDesired(answer.lease)));
     } finally {
       kept.end();
     }
@@ -93,7 +88,7 @@ export const clusterPass =
 /** State of a running pass. A failure is judged by it. */
 interface PassState {
   wanted: Desired | null;
-  look: Look | null;
+  seen: Observed | null;
   /** What the answers to writes have taught, until it is recorded. */
   learned: Learned | null;
   /** The garden has answered a read. */
@@ -108,7 +103,7 @@ async function runPass(
   kept: KeptPassLease,
   first: TimedRead | null,
 ): Promise<PassResult> {
-  const state: PassState = { wanted: null, look: null, learned: null, wasRead: false, now: new Date(0), steps: [] };
+  const state: PassState = { wanted: null, seen: null, learned: null, wasRead: false, now: new Date(0), steps: [] };
   try {
     const end = await takeSteps(deps, lease, kept.signal, state, first);
     const wasAsked = state.steps.length > 0 || state.wasRead;
@@ -153,9 +148,9 @@ async function takeSteps(
     const { desired: read, askedAt } = timed;
     state.now = read.now;
     state.wanted = read.wanted;
-    state.look ??= await lookAtShoot(deps, read, signal);
-    const { seen, isReported } = state.look;
-    state.wasRead ||= !isReported && read.wanted.namespace !== null;
+    state.seen ??= await lookAtShoot(deps, read.wanted, signal);
+    const { seen } = state;
+    state.wasRead ||= read.wanted.namespace !== null;
     const ours = await recognised(deps, lease, read.wanted, seen);
     if (ours === null) return { kind: 'overtaken' };
     const wanted = await withRaisedImages(deps.catalogue, ours, seen, read.now, signal);
@@ -179,16 +174,12 @@ async function takeSteps(
       return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: RESTLESS_MS });
     }
     state.steps.push(step.do);
-    const performed = await performStep(deps)({ lease, wanted, seen, isReported, now: read.now, signal }, step);
+    const performed = await performStep(deps, { lease, wanted, seen, now: read.now, signal }, step);
     switch (performed.kind) {
       case 'done':
-        state.look = performed.seen && { seen: performed.seen, isReported: performed.seen === seen && isReported };
+        state.seen = performed.seen;
         timed = performed.learned === undefined ? null : afterwards(timed, wanted, performed.learned);
-        if (performed.learned !== undefined) keepLearned(deps, state, performed.learned);
-        break;
-      case 'outdated':
-        if (seen.kind === 'present') deps.reported.forget(seen.shoot.metadata);
-        state.look = null;
+        if (performed.learned !== undefined) state.learned = performed.learned;
         break;
       case 'waiting':
         return finish(deps, lease, signal, state, { ...judge(wanted, seen, read.now), nextPassMs: performed.ms });
@@ -199,12 +190,15 @@ async function takeSteps(
   }
 }
 
-/** The report of our own write is no news: the pass has seen it, and records it unless a later pass does. */
-function keepLearned({ reported }: PassDeps, state: PassState, learned: Learned): void {
-  state.learned = learned;
-  if (state.look?.seen.kind !== 'present') return;
-  const { shoot } = state.look.seen;
-  reported.noteCompared(shoot.metadata, observedHash(shoot));
+/** Before the Project is ready there is no Shoot to read. */
+async function lookAtShoot(
+  { garden }: Pick<PassDeps, 'garden'>,
+  wanted: Desired,
+  signal: AbortSignal,
+): Promise<Observed> {
+  const { namespace, shootName: name } = wanted;
+  if (namespace === null) return { kind: 'absent' };
+  return observedFrom(wanted, await garden.readShoot({ namespace, name }, signal));
 }
 
 /** Records the UID of a Shoot that was created by an apply with a lost response. Null when overtaken. */
@@ -262,12 +256,11 @@ async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: Ab
 /** Adds the API server's certificate authority. If the garden does not answer, the known value stays. */
 async function withAuthority(
   { authorities }: PassDeps,
-  { wanted, look }: PassState,
+  { wanted, seen }: PassState,
   verdict: Verdict,
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { observed } = verdict;
-  const seen = look?.seen;
   if (observed === null || observed.apiServer === null || wanted?.isDeleting !== false || seen?.kind !== 'present') {
     return verdict;
   }
@@ -292,15 +285,13 @@ async function doubtToken(
   }
 }
 
-function recordOf({ wanted, look, learned }: PassState, verdict: Verdict) {
-  const seen = look?.seen ?? null;
+function recordOf({ wanted, seen, learned }: PassState, verdict: Verdict) {
   return {
     verdict,
     generation: wanted?.generation ?? 0,
     operationId: wanted?.operation?.id ?? wanted?.failedOperationId ?? null,
     learned,
     observedHash: hashOf(seen),
-    observedVersion: seen?.kind === 'present' ? seen.shoot.metadata.resourceVersion : null,
   };
 }
 
@@ -328,8 +319,7 @@ async function endFailed(
     const released = await deps.leases.release(lease, { nextPassMs: 0 });
     return { kind: released.kind === 'overtaken' ? 'overtaken' : 'stopped' };
   }
-  const { wanted, now, steps } = state;
-  const seen = state.look?.seen ?? null;
+  const { wanted, now, steps, seen } = state;
   if (wanted === null || isDatabaseAway(error)) throw error;
   const step = steps.at(-1) ?? 'finish';
   if (isNamespaceGone(error, step, wanted)) await deps.records.forgetNamespace(lease);

@@ -50,8 +50,6 @@ export type Performed =
   | { readonly kind: 'done'; readonly seen: Observed | null; readonly learned?: Learned }
   /** The garden accepted the request, and needs time before the next step. */
   | { readonly kind: 'waiting'; readonly ms: number }
-  /** The reported Shoot is not the garden's any more. Nothing was changed. */
-  | { readonly kind: 'outdated' }
   | { readonly kind: 'overtaken' }
   | { readonly kind: 'forgotten' };
 
@@ -63,8 +61,6 @@ interface StepContext {
   readonly lease: PassLease<ClusterId>;
   readonly wanted: Desired;
   readonly seen: Observed;
-  /** What was seen was reported by the watch, not read. */
-  readonly isReported: boolean;
   readonly now: Date;
   readonly signal: AbortSignal;
 }
@@ -75,19 +71,7 @@ interface StepContext {
  *
  * @throws GardenError, Unrenderable, VersionUnavailable, SecretUnreadable
  */
-export const performStep =
-  (deps: PerformDeps) =>
-  async (context: StepContext, step: Exclude<Step, { do: 'finish' }>): Promise<Performed> => {
-    try {
-      return await perform(deps, context, step);
-    } catch (error) {
-      if (context.isReported && isGardenError(error, 'conflict') && !isFieldConflict(error))
-        return { kind: 'outdated' };
-      throw error;
-    }
-  };
-
-async function perform(
+export async function performStep(
   deps: PerformDeps,
   context: StepContext,
   step: Exclude<Step, { do: 'finish' }>,
@@ -176,19 +160,13 @@ async function applyShoot(deps: PerformDeps, context: StepContext): Promise<Perf
   const { wanted, seen, signal } = context;
   const running = seen.kind === 'present' ? factsOf(seen.shoot) : null;
   const settings = gardenSettings(await catalogue.read(signal), own);
-  const manifest = basedOn(context, renderShoot(wanted, settings, running));
+  const manifest = renderShoot(wanted, settings, running);
   if (!(await removeLeftovers(deps, context))) return { kind: 'overtaken' };
   const applied = await applyOverOthers(deps, context, manifest);
   if (applied === null) return { kind: 'overtaken' };
   const { shoot, appliedAt } = applied;
   const learned = learnedFrom('applyShoot', wanted, shoot, appliedAt);
   return learnt(context, learned, shoot);
-}
-
-/** A Shoot that was only reported must still be as it was reported. */
-function basedOn({ seen, isReported }: StepContext, { metadata, spec }: ShootManifest): ShootManifest {
-  if (!isReported || seen.kind !== 'present') return { metadata, spec };
-  return { metadata: { ...metadata, resourceVersion: seen.shoot.metadata.resourceVersion }, spec };
 }
 
 /** Applies the manifest. Where other managers own fields, the latest change wins. Null when overtaken. */

@@ -23,8 +23,6 @@ export interface PassRecord {
   readonly learned: Learned | null;
   /** Null: nothing was seen. */
   readonly observedHash: string | null;
-  /** Resource version of the Shoot that was seen, or null. */
-  readonly observedVersion: string | null;
   /** Number of consecutive failed passes. */
   readonly failures: number;
 }
@@ -162,7 +160,7 @@ export const recordStore = (pool: Pool) => {
      * pass has seen.
      */
     async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
-      const { verdict, generation, operationId, observedHash, observedVersion, failures, learned } = record;
+      const { verdict, generation, operationId, observedHash, failures, learned } = record;
       const { operation, waiting } = verdict;
       const { rows } = await pool.query<{ again: boolean }>(
         `WITH leased AS (
@@ -191,12 +189,12 @@ export const recordStore = (pool: Pool) => {
              revision = revision + reads_differently::int,
              updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
              nodes_due_at = CASE WHEN $10 <> coalesce(observed_hash, '') THEN ${countAfterChange} ELSE nodes_due_at END,
-             shoot_uid = coalesce(shoot_uid, $22), applied_generation = coalesce($23, applied_generation),
-             applied_shoot_generation = coalesce($24, applied_shoot_generation),
-             applied_at = CASE WHEN $23 IS NULL THEN applied_at ELSE $25 END,
-             applied_token_version = coalesce($26, applied_token_version),
-             retried_generation = coalesce($27, retried_generation),
-             observed_hash = coalesce($10, observed_hash), observed_version = coalesce($21, observed_version),
+             shoot_uid = coalesce(shoot_uid, $21), applied_generation = coalesce($22, applied_generation),
+             applied_shoot_generation = coalesce($23, applied_shoot_generation),
+             applied_at = CASE WHEN $22 IS NULL THEN applied_at ELSE $24 END,
+             applied_token_version = coalesce($25, applied_token_version),
+             retried_generation = coalesce($26, retried_generation),
+             observed_hash = coalesce($10, observed_hash),
              failures = $11, waiting = $19::jsonb,
              due_at = CASE WHEN is_due THEN due_at WHEN is_changed THEN clock_timestamp()
                            ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
@@ -219,7 +217,6 @@ export const recordStore = (pool: Pool) => {
           operation.to !== 'stay',
           waiting && JSON.stringify(waiting),
           verdict.observed && JSON.stringify(verdict.observed),
-          observedVersion,
           ...learnedValues(learned),
         ],
       );

@@ -8,34 +8,31 @@ import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { authorities } from '../garden/authorities.js';
 import { catalogue } from '../garden/catalogue.js';
-import { cleanUpGarden, cleanupStore, isCleanUpDue } from '../garden/clean-up.js';
-import { countNodes, countStore, isCountDue } from '../garden/count-nodes.js';
+import { cleanUpGarden, cleanupStore } from '../garden/clean-up.js';
+import { countNodes, countStore } from '../garden/count-nodes.js';
 import { dueStore } from '../garden/due-store.js';
 import { followShoots } from '../garden/follow-shoots.js';
 import { gardenGate } from '../garden/gate.js';
 import { probeGarden } from '../garden/probe-garden.js';
-import { reportedShoots } from '../garden/reported-shoots.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
-import { followDueHints } from '../loop/due-hints.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
-import { type PassesHere, passesHere } from '../loop/passes-here.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import type { RecurringJob } from '../loop/recurring.js';
-import { isSweepNeeded, sweepDue } from '../loop/sweep-due.js';
+import { sweepDue } from '../loop/sweep-due.js';
 import { passTraces } from '../loop/traced-work.js';
-import { clusterWakeUps, serverWakerSoon } from '../loop/wake-ups.js';
-import { isPriceReadingDue, priceStore } from '../upkeep/price-store.js';
+import { clusterWakeUps, serverWakeUps } from '../loop/wake-ups.js';
+import { priceStore } from '../upkeep/price-store.js';
 import { refreshPrices } from '../upkeep/refresh-prices.js';
-import { isVerificationDue, verificationStore } from '../upkeep/verification-store.js';
+import { verificationStore } from '../upkeep/verification-store.js';
 import { verifyConnections } from '../upkeep/verify-connections.js';
 import { desiredStore } from './desired-store.js';
 import { reconcileHandler, upkeepHandlers } from './handlers.js';
 import { causedByGarden, waitsForGarden } from './judge/waiting.js';
 import { clusterMetrics } from './metrics.js';
 import { clusterPass, type PassResult } from './pass.js';
-import { type RecordStore, recordStore } from './record.js';
+import { recordStore } from './record.js';
 
 export interface ClusterSettings {
   /** Maximum number of clusters that this process works on concurrently while the garden is healthy. */
@@ -55,8 +52,6 @@ export interface ClusterSettings {
 export interface ClusterWorkerDeps {
   readonly settings: ClusterSettings;
   readonly pool: Pool;
-  /** For the connection that hears of declarations. */
-  readonly databaseUrl: string;
   readonly queue: Queue;
   readonly garden: GardenClient;
   /** Decrypts the tokens of connections. */
@@ -101,13 +96,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
-  const here = passesHere<ClusterId>({
-    max: settings.concurrency,
-    leave: (clusterId) => queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
-    log,
-  });
-  const wakeUps = clusterWakeUps(queue, leases, here);
-  const reported = reportedShoots();
+  const wakeUps = clusterWakeUps(queue);
   const gate = gardenGate({
     places: settings.concurrency,
     onPause(pause) {
@@ -120,10 +109,9 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const holds = holdStore(pool);
   const pass = clusterPass({
     garden,
-    reported,
     leases,
     desired: desiredStore(pool),
-    records: freeingNoted(recordStore(pool), here),
+    records: recordStore(pool),
     holds,
     openToken,
     log,
@@ -169,7 +157,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const onGardenBack = wakeWaiting({
     waiters: [
       { makeDue: (withinMs) => dueTimes.makeWaitingDue(waitsForGarden, withinMs), wake: wakeUps.wakeSoon },
-      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakerSoon(queue) },
+      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakeUps(queue).wakeSoon },
     ],
     log,
   });
@@ -177,7 +165,6 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const follow = followShoots({
     garden,
     dueTimes,
-    reported,
     holds,
     wakeUps,
     relistEveryMs: settings.relistIntervalMs,
@@ -185,7 +172,6 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
     onReturn: onGardenBack,
   });
-  const hear = followDueHints({ databaseUrl: deps.databaseUrl, here, log });
   const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, wakeUps, onGardenBack, metrics, log });
   return {
     countDue: leases.countDue,
@@ -195,8 +181,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     refreshPrices: refresh,
     countNodes: count,
     handlers: {
-      // A pass that is under way here has heard of the declaration before its job arrives.
-      clusters: { 'reconcile-cluster': async (job, context) => here.join(job.clusterId) || reconcile(job, context) },
+      clusters: { 'reconcile-cluster': reconcile },
       upkeep: upkeepHandlers({
         sweep,
         verify,
@@ -208,20 +193,13 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     concurrency: settings.concurrency,
     recurring: recurringJobs(settings),
     start() {
-      // Who knows the Shoots also begins with what is declared, and needs no read for it.
       const watch = async (signal: AbortSignal): Promise<void> => {
-        const ended = new AbortController();
-        const hearing = hear(AbortSignal.any([signal, ended.signal]));
         try {
           await follow(signal);
         } finally {
           metrics.watching.set(0);
-          reported.clear();
-          ended.abort();
-          await hearing;
         }
       };
-      here.start((clusterId, signal) => reconcile({ clusterId }, { signal }));
       const leading = lead({
         store: leadershipStore(pool),
         tasks: { [WATCH]: watch, [PROBE]: probe },
@@ -229,31 +207,18 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
         leaseMs: WATCH_LEASE_MS,
         log,
       });
-      return { close: async () => void (await Promise.all([leading.close(), here.close()])) };
-    },
-  };
-}
-
-/** What was asked for while a pass worked needs no other one: freeing the row tells whether it became due. */
-function freeingNoted(records: RecordStore, here: Pick<PassesHere<ClusterId>, 'freeing'>): RecordStore {
-  return {
-    ...records,
-    async recordPass(lease, record) {
-      const freed = here.freeing(lease.id);
-      const released = await records.recordPass(lease, record);
-      if (released.kind === 'released') freed();
-      return released;
+      return { close: () => leading.close() };
     },
   };
 }
 
 function recurringJobs({ sweepIntervalMs, verifyIntervalMs }: ClusterSettings): RecurringJob[] {
   return [
-    { name: 'sweep-clusters', payload: {}, everyMs: sweepIntervalMs, isNeeded: isSweepNeeded(clusterTable) },
-    { name: 'count-nodes', payload: {}, everyMs: sweepIntervalMs, isNeeded: isCountDue },
-    { name: 'verify-connections', payload: {}, everyMs: verifyIntervalMs, isNeeded: isVerificationDue },
-    { name: 'refresh-prices', payload: {}, everyMs: verifyIntervalMs, isNeeded: isPriceReadingDue },
-    { name: 'clean-up-garden', payload: {}, everyMs: CLEAN_UP_INTERVAL_MS, isNeeded: isCleanUpDue },
+    { name: 'sweep-clusters', payload: {}, everyMs: sweepIntervalMs },
+    { name: 'count-nodes', payload: {}, everyMs: sweepIntervalMs },
+    { name: 'verify-connections', payload: {}, everyMs: verifyIntervalMs },
+    { name: 'refresh-prices', payload: {}, everyMs: verifyIntervalMs },
+    { name: 'clean-up-garden', payload: {}, everyMs: CLEAN_UP_INTERVAL_MS },
   ];
 }
 

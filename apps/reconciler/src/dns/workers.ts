@@ -5,10 +5,6 @@ import {
   actionStore,
   demoEnds,
   driftReporter,
-  isClearingDue,
-  isExpiryDue,
-  isLookUpDue,
-  isSettlementDue,
   mirrorStore,
   pollTurns,
   settlementStore,
@@ -134,11 +130,11 @@ function recurringJobs(settings: DnsSettings): RecurringJob[] {
   const { syncIntervalMs, settleIntervalMs, actionIntervalMs, demoIntervalMs } = settings;
   const lookUpMs = Math.min(LOOK_UP_CHECK_MS, actionIntervalMs);
   return [
-    { name: 'zone-sync', payload: { reason: 'schedule' }, everyMs: syncIntervalMs, isNeeded: null },
-    { name: 'settle-writes', payload: {}, everyMs: settleIntervalMs, isNeeded: isSettlementDue },
-    { name: 'look-up-actions', payload: {}, everyMs: lookUpMs, isNeeded: isLookUpDue },
+    { name: 'zone-sync', payload: { reason: 'schedule' }, everyMs: syncIntervalMs },
+    { name: 'settle-writes', payload: {}, everyMs: settleIntervalMs },
+    { name: 'look-up-actions', payload: {}, everyMs: lookUpMs },
     // Also without a demo zone: existing demos must still expire.
-    { name: 'expire-demos', payload: {}, everyMs: demoIntervalMs, isNeeded: isExpiryDue },
-    { name: 'clear-demos', payload: {}, everyMs: demoIntervalMs, isNeeded: isClearingDue },
+    { name: 'expire-demos', payload: {}, everyMs: demoIntervalMs },
+    { name: 'clear-demos', payload: {}, everyMs: demoIntervalMs },
   ];
 }

@@ -1,4 +1,4 @@
-import { type Pool, rowClock, statementClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
 import { backoffMs, spreadMs } from '@corral/wire';
@@ -70,9 +70,6 @@ interface DueCleanup {
   /** Number of attempts that failed or found the credentials still present. */
   readonly failures: number;
 }
-
-/** SQL condition: credentials are to be deleted. */
-export const isCleanUpDue = `EXISTS (SELECT FROM garden_cleanup WHERE due_at <= ${statementClock})`;
 
 export const cleanupStore = (pool: Pool) => ({
   /** Claims due clean-ups, oldest first. They are due again after `retryMs` unless an outcome is recorded. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeCounts } from '@corral/cluster-data';
 import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/contracts';
-import { type Pool, rowClock, statementClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
 import { spreadMs } from '@corral/wire';
 import { poolLabel } from '../clusters/shoot-labels.js';
@@ -110,9 +110,6 @@ interface DueCount {
   /** End of the claim. */
   readonly claimedUntil: Date;
 }
-
-/** SQL condition: nodes are to be counted. */
-export const isCountDue = `EXISTS (SELECT FROM cluster WHERE nodes_due_at <= ${statementClock})`;
 
 export const countStore = (pool: Pool) => ({
   /** Claims due clusters. They are due again after `retryMs` unless a count is recorded. */

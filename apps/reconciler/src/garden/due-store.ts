@@ -91,24 +91,6 @@ export const dueStore = (pool: Pool) => ({
     return { ids, next: ids.length < limit ? null : (ids.at(-1) ?? null) };
   },
 
-  /**
-   * Whether every listed Shoot is as the last pass of its cluster observed it, none is missing or unknown, and no pass is under
-   * way: then `makeChangedDue` and `makeMissingDue` would find nothing. One statement for all Shoots, which may be many.
-   *
-   * @param digest see `digestOf`
-   */
-  async agreesWith(digest: string): Promise<boolean> {
-    const { rows } = await pool.query<{ agrees: boolean }>(
-      `SELECT coalesce(bool_and(lease_until IS NULL), true) AND $1 = encode(sha256(convert_to(coalesce(string_agg(
-                coalesce(team.project_namespace, '') || '/' || shoot_name || ' ' || coalesce(observed_hash, ''),
-                ',' ORDER BY shoot_name COLLATE "C"), ''), 'UTF8')), 'hex') AS agrees
-       FROM cluster JOIN team ON team.id = cluster.team_id
-       WHERE shoot_uid IS NOT NULL AND ${isUnseen('$2')}`,
-      [digest, ABSENT],
-    );
-    return rows[0]?.agrees === true;
-  },
-
   /** Any cluster whose last pass failed for one of these reasons, or null. */
   async findWaiting(reasons: readonly string[]): Promise<WaitingShoot | null> {
     const { rows } = await pool.query<WaitingShoot>(

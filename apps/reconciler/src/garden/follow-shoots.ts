@@ -5,13 +5,10 @@ import { managedSelector } from '../clusters/shoot-labels.js';
 import type { HoldStore } from '../hold/hold-store.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import { ABSENT, type DueStore, type Sighting } from './due-store.js';
-import { type ListedShoots, listedShoots } from './listed-shoots.js';
-import type { ReportedShoots } from './reported-shoots.js';
 
 export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
   readonly dueTimes: DueStore;
-  readonly reported: Omit<ReportedShoots, 'find'>;
   readonly holds: Pick<HoldStore, 'noteListed'>;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
   /** Time between two lists of all Shoots. */
@@ -28,21 +25,12 @@ const ROWS_PER_PAGE = 500;
 /**
  * Follows all our Shoots until the signal aborts, and makes clusters due whose Shoot differs from what their last pass observed.
  * Of each Shoot only its names and digest are kept.
- *
- * Each list is compared with the rows: pages that have changed one by one as they come, the others at the end. Mostly a digest of all
- * Shoots is enough for these, and shows also that none is missing.
  */
 export const followShoots =
-  ({ garden, dueTimes, reported, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
+  ({ garden, dueTimes, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
-    let pages: (readonly Sighting[])[] = [];
-    let last: ListedShoots | null = null;
+    let listed: Sighting[] = [];
     let isInterrupted = true;
-    const summarize = (shoot: Shoot): Sighting => {
-      reported.note(shoot);
-      return sightingOf(shoot);
-    };
-    const isKnown = (page: readonly Sighting[]): boolean => last?.pages.includes(page) === true;
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
       onChanges(source, ids.length);
@@ -61,35 +49,18 @@ export const followShoots =
       labelSelector: managedSelector,
       relistEveryMs,
       signal,
-      summarize,
+      summarize: sightingOf,
       async onPage(page) {
-        pages.push(page);
-        if (!isKnown(page)) await compare('list', page);
+        listed.push(...page);
+        await compare('list', page);
       },
       async onListed() {
-        const known = pages.filter(isKnown);
-        last = listedShoots(pages, last);
-        reported.keepOnly(last.names);
-        if (known.length === 0 || !(await dueTimes.agreesWith(last.digest))) {
-          for (const page of known) await compare('list', page);
-          await wakeMissing([...last.names]);
-        }
-        await holds.noteListed(pages.flat());
+        await wakeMissing(listed.map(({ shootName }) => shootName));
+        await holds.noteListed(listed);
       },
-      async onEvents(events) {
-        for (const { type, shoot } of events) if (type === 'gone') reported.forget(placeOf(shoot));
-        // The last of several is compared always: a pass may have seen another state in between.
-        const seen = events
-          .map(seenIn)
-          .filter(({ hash, isOnly, place }) => !isOnly || reported.findCompared(place) !== hash);
-        if (seen.length > 0) await compare('event', seen);
-        for (const { place, hash } of seen) reported.noteCompared(place, hash);
-      },
+      onEvents: (events) => compare('event', events.map(seenIn)),
       onState({ phase }) {
-        if (phase === 'listing') {
-          pages = [];
-          reported.clearCompared();
-        }
+        if (phase === 'listing') listed = [];
         if (phase === 'waiting') isInterrupted = true;
         if (phase === 'watching' && isInterrupted) {
           isInterrupted = false;
@@ -105,10 +76,6 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
-const placeOf = ({ namespace, shootName }: Sighting) => ({ namespace, name: shootName });
-
-function seenIn({ type, shoot, isOnly }: ShootEvent<Sighting>) {
-  const { namespace, shootName } = shoot;
-  const hash = type === 'gone' ? ABSENT : shoot.hash;
-  return { namespace, shootName, hash, isOnly, place: placeOf(shoot) };
+function seenIn({ type, shoot }: ShootEvent<Sighting>): Sighting {
+  return type === 'gone' ? { ...shoot, hash: ABSENT } : shoot;
 }

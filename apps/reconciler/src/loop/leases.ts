@@ -1,5 +1,5 @@
 import { asTeamId, type ClusterId, type ServerId, type TeamId } from '@corral/contracts';
-import { inOneTrip, type Pool, type QueryConfig, rowClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
 import { onAborted } from '@corral/wire';
 
@@ -59,12 +59,6 @@ interface TakenRow {
   readonly lease_fence: number;
 }
 
-/** A statement, and what its rows mean. */
-export interface Reading<Row, T> {
-  readonly statement: QueryConfig;
-  readonly of: (rows: readonly Row[]) => T;
-}
-
 /** SQL condition for a row without a pass. */
 export const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
 
@@ -94,34 +88,20 @@ export const leaseStore = <Id extends LeasedId>(
     return row.due_in_ms === null ? { kind: 'idle' } : { kind: 'not due', inMs: Math.max(1, row.due_in_ms) };
   };
 
-  const taking = (id: Id, leaseMs: number): QueryConfig => ({
-    text: `UPDATE ${table}
-           SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
-           FROM (SELECT ${inMs('$2')} AS ends_at) leased
-           WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
-           RETURNING team_id, lease_fence`,
-    values: [id, leaseMs],
-  });
-  const leaseOf = (id: Id, [taken]: readonly TakenRow[]): LeaseAnswer<Id> | null =>
-    taken === undefined
-      ? null
-      : { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
-
   return {
     /** Takes the lease of a row that is due. If the process dies, the row is due again when the lease ends. */
     async takeLease(id: Id, leaseMs: number): Promise<LeaseAnswer<Id>> {
-      const { rows } = await pool.query<TakenRow>(taking(id, leaseMs));
-      return leaseOf(id, rows) ?? whyNot(id);
-    },
-
-    /** As `takeLease`. Sends a reading along, which Postgres runs afterwards whether the lease was taken or not. */
-    async takeLeaseReading<Row extends object, T>(
-      id: Id,
-      leaseMs: number,
-      { statement, of }: Reading<Row, T>,
-    ): Promise<{ readonly answer: LeaseAnswer<Id>; readonly reading: T }> {
-      const [taken, read] = await inOneTrip<[TakenRow, Row]>(pool, [taking(id, leaseMs), statement]);
-      return { answer: leaseOf(id, taken.rows) ?? (await whyNot(id)), reading: of(read.rows) };
+      const { rows } = await pool.query<TakenRow>(
+        `UPDATE ${table}
+         SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
+         FROM (SELECT ${inMs('$2')} AS ends_at) leased
+         WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
+         RETURNING team_id, lease_fence`,
+        [id, leaseMs],
+      );
+      const [taken] = rows;
+      if (taken === undefined) return whyNot(id);
+      return { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
     },
 
     /** @returns false when a later lease was granted: the pass must stop */
@@ -161,15 +141,6 @@ export const leaseStore = <Id extends LeasedId>(
         [limit, after?.dueAt ?? null, after?.id ?? null, forMs],
       );
       return rows.map(({ id, due_at }) => ({ id, dueAt: due_at }));
-    },
-
-    /** Those of the rows that have no lease and are due within `inMsMax` milliseconds. */
-    async findDueAmong(ids: readonly Id[], inMsMax: number): Promise<Id[]> {
-      const { rows } = await pool.query<{ id: Id }>(
-        `SELECT id FROM ${table} WHERE id = ANY ($1::uuid[]) AND due_at <= ${inMs('$2')} AND ${isFree}`,
-        [ids, inMsMax],
-      );
-      return rows.map(({ id }) => id);
     },
 
     /** Age of the oldest due row in seconds, or 0 when none is due. */

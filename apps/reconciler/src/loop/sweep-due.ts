@@ -1,7 +1,6 @@
-import { statementClock } from '@corral/database';
 import { QueueUnavailable } from '@corral/queue';
 import type { Log } from '@corral/service';
-import { type Due, isFree, type LeasedId, type LeasedTable, type LeaseStore } from './leases.js';
+import type { Due, LeasedId, LeaseStore } from './leases.js';
 import { eachOf } from './wake-ups.js';
 
 export interface SweepDeps<Id extends LeasedId> {
@@ -14,10 +13,6 @@ export interface SweepDeps<Id extends LeasedId> {
 const BATCH = 500;
 /** Rows that became due more recently still have a wake-up on the way. */
 const DUE_FOR_MS = 1_000;
-
-/** SQL condition: the sweep over this table finds a row. */
-export const isSweepNeeded = <Id extends LeasedId>({ table, isWorkedOn }: LeasedTable<Id>): string =>
-  `EXISTS (SELECT FROM ${table} WHERE due_at <= ${statementClock} - interval '${DUE_FOR_MS} ms' AND ${isFree} AND ${isWorkedOn})`;
 
 /**
  * Sends wake-ups for all due rows. This recovers wake-ups that were lost with the queue or a process, or that were never sent.

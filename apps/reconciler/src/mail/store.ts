@@ -1,4 +1,4 @@
-import { type Pool, rowClock, statementClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import type { InvitationMail } from './render-invitation.js';
 
 /** A mail that one process has claimed until `claimedUntil`. */
@@ -7,9 +7,6 @@ export interface DueMail extends InvitationMail {
   readonly failures: number;
   readonly claimedUntil: Date;
 }
-
-/** SQL condition: a mail is due, perhaps one that is no longer wanted. */
-export const isMailDue = `EXISTS (SELECT FROM invitation WHERE mail_due_at <= ${statementClock})`;
 
 /** Invitations are the outbox of their mails. */
 export const mailStore = (pool: Pool) => ({

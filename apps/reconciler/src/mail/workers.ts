@@ -7,7 +7,7 @@ import { oneAtATime } from '../loop/run-bounds.js';
 import type { MailServer } from './connect-mail-server.js';
 import type { Place } from './render-invitation.js';
 import { sendMails } from './send-mails.js';
-import { isMailDue, mailStore } from './store.js';
+import { mailStore } from './store.js';
 
 export interface MailWorkerDeps {
   readonly settings: {
@@ -48,6 +48,6 @@ export function buildMailWorkers({ settings, pool, mailServer, metrics, log }: M
     handlers: { 'send-mails': oneAtATime(unlessHeld(holdStore(pool), send)) },
     // One job runs. A second one ends immediately, and needs a slot.
     concurrency: 2,
-    recurring: [{ name: 'send-mails', payload: {}, everyMs: settings.intervalMs, isNeeded: isMailDue }],
+    recurring: [{ name: 'send-mails', payload: {}, everyMs: settings.intervalMs }],
   };
 }

@@ -12,7 +12,7 @@ import { tokenOpener } from '../loop/provider-token.js';
 import type { RecurringJob } from '../loop/recurring.js';
 import { oneAtATime } from '../loop/run-bounds.js';
 import { setOrForget } from '../loop/set-or-forget.js';
-import { isSweepNeeded, sweepDue } from '../loop/sweep-due.js';
+import { sweepDue } from '../loop/sweep-due.js';
 import { passTraces } from '../loop/traced-work.js';
 import { planNext, serverWakeUps, type WakeUps } from '../loop/wake-ups.js';
 import type { ServerTimes } from './model.js';
@@ -56,7 +56,7 @@ interface ReconcileServerDeps {
   readonly log: Log;
 }
 
-/** Longer delays are left to the sweep: another process may have the next pass, and then a timer wakes for nothing. */
+/** Nodes are read for ever, and the sweep finds the next read, too. */
 const SOON_MS = 300_000;
 
 /** Runs a pass and plans the next one. */
@@ -149,15 +149,13 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
       'reconcile-server': reconcileServerHandler({
         pass,
         traced: passTraces(pool),
-        wakeUps: serverWakeUps(queue, leases),
+        wakeUps: serverWakeUps(queue),
         metrics,
         log,
       }),
       'sweep-servers': oneAtATime(sweep),
     },
-    recurring: [
-      { name: 'sweep-servers', payload: {}, everyMs: settings.sweepIntervalMs, isNeeded: isSweepNeeded(serverTable) },
-    ],
+    recurring: [{ name: 'sweep-servers', payload: {}, everyMs: settings.sweepIntervalMs }],
   };
 }
 

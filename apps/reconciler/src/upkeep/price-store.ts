@@ -9,7 +9,7 @@ import {
   selectOf,
 } from '@corral/cluster-data';
 import { asTeamId, type TeamId } from '@corral/contracts';
-import { inTransaction, type Pool, rowClock, statementClock } from '@corral/database';
+import { inTransaction, type Pool, rowClock } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
 
 /** A connection whose price list is to be read. */
@@ -23,11 +23,6 @@ export interface DuePrices extends ConnectionToken {
 /** Whether the connection still has the token of that version. */
 const isOfToken = (version: string) =>
   `EXISTS (SELECT FROM connection WHERE id = connection_id AND token_version = ${version})`;
-
-/** SQL condition: the prices of a ready connection are to be read. One without a row has never been read. */
-export const isPriceReadingDue = `EXISTS (
-  SELECT FROM connection LEFT JOIN price_list ON price_list.connection_id = connection.id
-  WHERE connection.phase = 'Ready' AND (price_list.connection_id IS NULL OR price_list.due_at <= ${statementClock}))`;
 
 export const priceStore = (pool: Pool) => ({
   /**

@@ -47,8 +47,8 @@ export function buildRetentionWorkers({ settings, pool, metrics, log }: Retentio
     sweep,
     handlers: { 'sweep-retention': oneAtATime(sweep), 'count-operations': oneAtATime(countOperations(pool)) },
     recurring: [
-      { name: 'sweep-retention', payload: {}, everyMs: INTERVAL_MS, isNeeded: null },
-      { name: 'count-operations', payload: {}, everyMs: COUNT_INTERVAL_MS, isNeeded: null },
+      { name: 'sweep-retention', payload: {}, everyMs: INTERVAL_MS },
+      { name: 'count-operations', payload: {}, everyMs: COUNT_INTERVAL_MS },
     ],
   };
 }

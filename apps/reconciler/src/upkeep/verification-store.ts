@@ -15,7 +15,7 @@ import {
   connectionMessages,
   type OperationWaiting,
 } from '@corral/contracts';
-import { type Pool, rowClock, statementClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 
 /** A connection whose token is to be shown to the provider. */
 export interface DueVerification extends ConnectionToken {
@@ -46,9 +46,6 @@ const operationParameters = {
                  ELSE $12::jsonb || jsonb_build_object('since', to_char(
                    clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END`,
 } as const;
-
-/** SQL condition: a token is to be verified. */
-export const isVerificationDue = `EXISTS (SELECT FROM connection WHERE verify_at <= ${statementClock})`;
 
 export const verificationStore = (pool: Pool) => ({
   /** Claims connections with a due verification. They are due again after `retryMs` unless an outcome is recorded. */

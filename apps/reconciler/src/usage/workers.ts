@@ -41,6 +41,6 @@ export function buildUsageWorkers({ settings, pool, metrics }: UsageWorkerDeps):
   return {
     record,
     handlers: { 'record-usage': oneAtATime(record) },
-    recurring: [{ name: 'record-usage', payload: {}, everyMs: INTERVAL_MS, isNeeded: null }],
+    recurring: [{ name: 'record-usage', payload: {}, everyMs: INTERVAL_MS }],
   };
 }

@@ -144,53 +144,6 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Ready', due_at: null });
   });
 
-  it('applies a change to the Shoot that was reported, without reading it', async () => {
-    const world = await aWorld(at);
-    await untilSettled(world, world.cluster.operationId);
-    await reportGarden(world);
-    await at.change(world.cluster, { spec: { plan: 'monthly' } });
-    world.garden.calls.length = 0;
-
-    const { steps, report } = await passOn(world)(world.cluster.id, running());
-
-    expect([steps, report]).toEqual([['applyShoot'], { kind: 'fine' }]);
-    expect(world.garden.calls).toContain('applyShoot');
-    expect(world.garden.calls).not.toContain('readShoot');
-  });
-
-  it('reads a Shoot that has changed since it was reported, before it applies the change', async () => {
-    const world = await aWorld(at);
-    await untilSettled(world, world.cluster.operationId);
-    await reportGarden(world);
-    const { operationId } = await at.change(world.cluster, { spec: { plan: 'monthly' } });
-    world.garden.model.scale(9);
-    world.garden.calls.length = 0;
-
-    const { steps } = await passOn(world)(world.cluster.id, running());
-
-    expect(steps).toEqual(['applyShoot', 'applyShoot']);
-    expect(world.garden.calls.filter((call) => /Shoot$/.test(call)).slice(0, 3)).toEqual([
-      'applyShoot',
-      'readShoot',
-      'applyShoot',
-    ]);
-    await untilSettled(world, operationId);
-    expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
-  });
-
-  it('says nothing about the health of a garden that it did not ask', async () => {
-    const world = await aWorld(at);
-    await untilSettled(world, world.cluster.operationId);
-    world.garden.model.care('False');
-    await reportGarden(world);
-    world.garden.calls.length = 0;
-
-    const { report } = await passOn(world)(world.cluster.id, running());
-
-    expect([report, world.garden.calls]).toEqual([null, ['readCloudProfile']]);
-    expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
-  });
-
   it('never recreates a removed Shoot, and reports it', async () => {
     const world = await aWorld(at);
     await untilSettled(world, world.cluster.operationId);

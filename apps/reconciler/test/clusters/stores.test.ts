@@ -121,23 +121,6 @@ describe('a stale pass', () => {
     expect(await records.recordPass(lease, aRecord(cluster))).toEqual({ kind: 'released', again: false });
   });
 
-  it('is taken together with a reading that shows the row as it is under the lease', async () => {
-    const cluster = await declare();
-    const desired = desiredStore(at.pool);
-    const along = () => leases.takeLeaseReading(cluster.id, LEASE_MS, desired.readingAlong(cluster.id));
-
-    const { answer, reading } = await along();
-
-    if (answer.kind !== 'taken') throw new Error(answer.kind);
-    const { teamId, fence } = answer.lease;
-    expect(reading).toMatchObject({ ownedBy: { teamId, fence }, read: { wanted: { id: cluster.id } } });
-    const again = await desired.readDesired(answer.lease);
-    expect({ ...again, now: null }).toEqual({ ...reading?.read, now: null });
-    expect(await along()).toMatchObject({ answer: { kind: 'busy' }, reading: { ownedBy: { fence } } });
-    await leases.release(answer.lease, { nextPassMs: LEASE_MS });
-    expect(await along()).toEqual({ answer: { kind: 'not due', inMs: expect.any(Number) }, reading: null });
-  });
-
   it('needs one connection at a time, also to find out why it is refused', async () => {
     const cluster = await declare();
     await take(cluster);
@@ -148,30 +131,10 @@ describe('a stale pass', () => {
       onIdleError: () => undefined,
     });
     try {
-      const desired = desiredStore(pool);
-      const along = leaseStore(pool, clusterTable).takeLeaseReading(
-        cluster.id,
-        LEASE_MS,
-        desired.readingAlong(cluster.id),
-      );
-
-      expect(await along).toMatchObject({ answer: { kind: 'busy' } });
+      expect(await leaseStore(pool, clusterTable).takeLease(cluster.id, LEASE_MS)).toEqual({ kind: 'busy' });
     } finally {
       await pool.end();
     }
-  });
-
-  it('is not taken when the reading fails', async () => {
-    const cluster = await declare();
-
-    await expect(
-      leases.takeLeaseReading(cluster.id, LEASE_MS, {
-        statement: { text: 'SELECT 1 / 0', values: [] },
-        of: () => null,
-      }),
-    ).rejects.toThrow('division by zero');
-
-    expect(await leases.takeLease(cluster.id, LEASE_MS)).toMatchObject({ kind: 'taken' });
   });
 
   it('cannot write with the id of another team in its lease', async () => {

@@ -41,7 +41,6 @@ const nothingKnown: Known = {
   appliedAt: null,
   appliedTokenVersion: 0,
   retriedGeneration: 0,
-  observedVersion: null,
   keptGeneration: null,
   observedGeneration: 0,
   phase: 'Pending',

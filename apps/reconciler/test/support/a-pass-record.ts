@@ -28,7 +28,6 @@ export const aRecord = (
     operationId: cluster.operationId,
     learned: null,
     observedHash: 'h1',
-    observedVersion: '1',
     failures: 0,
     ...rest,
   };

@@ -107,7 +107,6 @@ export async function startClusters(
       const workers = buildClusterWorkers({
         settings: { ...clusterSettings, ...settings },
         pool: rows.pool,
-        databaseUrl: rows.url,
         queue,
         garden: client,
         keys,
@@ -129,7 +128,7 @@ export async function startClusters(
         lockMs: 2_000,
       });
       await worker.ready;
-      scheduleJobs({ queue, pool: rows.pool }, workers.recurring);
+      scheduleJobs(queue, workers.recurring);
       const following = workers.start();
       const reconciler: Reconciler = {
         workers,

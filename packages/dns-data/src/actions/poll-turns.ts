@@ -1,4 +1,4 @@
-import { type Pool, rowClock, statementClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 
 export type PollTurn =
   /** This process polls these actions now; others wait until `endPoll`. */
@@ -19,12 +19,6 @@ export interface PollOptions {
 const IDS_PER_POLL = 50;
 /** An action that started or was checked less than this long ago does not trigger a call. */
 const FRESH_MS = 2_000;
-
-/** SQL condition: an action is to be looked up, and nobody has taken the turn. */
-export const isLookUpDue = `(
-  EXISTS (SELECT FROM dns_action
-          WHERE status = 'running' AND checked_at <= ${statementClock} - interval '${FRESH_MS} ms')
-  AND NOT EXISTS (SELECT FROM dns_action_poll WHERE id = 2 AND next_at > ${statementClock}))`;
 
 const takeStatement = {
   name: 'action-poll-turn',

@@ -1,5 +1,5 @@
 import { asTeamId, dnsLimits } from '@corral/contracts';
-import { type Pool, rowClock, statementClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import type { RrsetKey, RrsetOwner } from '../writes/rrset-write.js';
 import { isClear, noteDemo, ownerOfDemo, revokeTokens } from './demo-rows.js';
 
@@ -24,20 +24,11 @@ const RETRY_SECONDS_MAX = 600;
 const isOver = 'demo.ended_at IS NOT NULL AND demo.released_at IS NULL';
 const leftOver = `demo JOIN dns_rrset AS rrset ON rrset.zone_id = demo.zone_id AND rrset.owner_label = demo.label`;
 
-const isReleasable = (clock: string): string =>
-  `${isOver} AND ended_at <= ${clock} - make_interval(secs => ${dnsLimits.demoLabelHeldSeconds}) AND ${isClear}`;
-const isToClear = (clock: string): string =>
-  `${isOver} AND demo.clear_at <= ${clock}
+const isReleasable = `${isOver} AND ended_at <= ${rowClock} - make_interval(secs => ${dnsLimits.demoLabelHeldSeconds}) AND ${isClear}`;
+const isToClear = `${isOver} AND demo.clear_at <= ${rowClock}
    AND NOT EXISTS (SELECT 1 FROM dns_audit_entry AS entry
                    WHERE entry.zone_id = rrset.zone_id AND entry.name = rrset.name AND entry.type = rrset.type
                      AND entry.state = 'pending')`;
-
-/** SQL condition: a demo has expired, or its label is to be freed. */
-export const isExpiryDue = `(
-  EXISTS (SELECT FROM demo WHERE ended_at IS NULL AND expires_at <= ${statementClock})
-  OR EXISTS (SELECT FROM demo WHERE ${isReleasable(statementClock)}))`;
-/** SQL condition: an ended demo has left record sets that are to be deleted. */
-export const isClearingDue = `EXISTS (SELECT FROM ${leftOver} WHERE ${isToClear(statementClock)})`;
 
 /**
  * Ends demos and cleans up after them. The work is derived from the rows each time, so a crash loses nothing: either a
@@ -71,7 +62,7 @@ export const demoEnds = (pool: Pool) => ({
   async listRemaining(max: number): Promise<RemainingRrset[]> {
     const { rows } = await pool.query<RemainingRow>(
       `SELECT demo.id AS demo_id, demo.team_id, rrset.zone_id, rrset.name, rrset.type FROM ${leftOver}
-       WHERE ${isToClear(rowClock)}
+       WHERE ${isToClear}
        ORDER BY demo.clear_at, demo.id, rrset.name, rrset.type LIMIT $1`,
       [max],
     );
@@ -101,9 +92,7 @@ export const demoEnds = (pool: Pool) => ({
 
   /** Frees the labels of demos that ended an hour ago and have nothing left. @returns how many */
   async releaseLabels(): Promise<number> {
-    const { rowCount } = await pool.query(
-      `UPDATE demo SET released_at = clock_timestamp() WHERE ${isReleasable(rowClock)}`,
-    );
+    const { rowCount } = await pool.query(`UPDATE demo SET released_at = clock_timestamp() WHERE ${isReleasable}`);
     return rowCount ?? 0;
   },
 

@@ -1,5 +1,5 @@
 import { ownerLabelOf } from '@corral/contracts';
-import { type Pool, rowClock, statementClock } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
 import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 import { settledAction } from './settled-answer.js';
@@ -46,11 +46,6 @@ interface DueRow extends KeyRow {
 interface RecheckRow extends KeyRow {
   recheck_at: Date;
 }
-
-/** SQL condition: a write has no outcome, or its record set is to be read again. */
-export const isSettlementDue = `(
-  EXISTS (SELECT FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${statementClock})
-  OR EXISTS (SELECT FROM dns_audit_entry WHERE recheck_at <= ${statementClock}))`;
 
 export const settlementStore = (pool: Pool) => ({
   /**

@@ -151,7 +151,7 @@ async function handOverEvents<S>(
   progress.failures = 0;
 }
 
-type Change = Extract<WatchItem, { shoot: unknown }> & { readonly isOnly: boolean };
+type Change = Extract<WatchItem, { shoot: unknown }>;
 
 /** Of the changes of a Shoot that came together, the last. */
 function lastOfEach(items: readonly WatchItem[]): Change[] {
@@ -159,12 +159,13 @@ function lastOfEach(items: readonly WatchItem[]): Change[] {
   for (const item of items) {
     if (item.type === 'bookmark') continue;
     const key = keyOf(item.shoot.metadata);
-    last.set(key, { ...item, isOnly: !last.delete(key) });
+    last.delete(key);
+    last.set(key, item);
   }
   return [...last.values()];
 }
 
-const eventOf = <S>({ type, isOnly, seen }: Change & { seen: S }): ShootEvent<S> => ({ type, shoot: seen, isOnly });
+const eventOf = <S>({ type, seen }: Change & { seen: S }): ShootEvent<S> => ({ type, shoot: seen });
 
 function delayAfter(error: unknown, failures: number): number {
   const asked = isGardenError(error) ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;

@@ -21,8 +21,6 @@ import { declared, type TeamAct } from './team-acts.js';
 export interface PassFaults {
   /** The read is this many states old. */
   readonly staleBy: number;
-  /** What was read is a report of the watch: an apply names its version, and the Shoot is read if that is refused. */
-  readonly isReported: boolean;
   /** The process dies after the first effect, before its record. */
   readonly dies: boolean;
   /** The response to an apply is lost. `late`: it takes effect only later. */
@@ -45,9 +43,7 @@ const catalogue = ['1.34.2', '1.34.3', '1.35.1', '1.36.0'].map((version) => ({
   classification: 'supported',
   expirationDate: null,
 }));
-const pick = ({ resourceVersion }: { resourceVersion?: string }) =>
-  resourceVersion === undefined ? {} : { resourceVersion };
-const calm: PassFaults = { staleBy: 0, isReported: false, dies: false, losesAnswer: 'no', meanwhile: null };
+const calm: PassFaults = { staleBy: 0, dies: false, losesAnswer: 'no', meanwhile: null };
 const stepsMax = 8;
 const leaseMs = 60_000;
 
@@ -137,7 +133,6 @@ export class ModelWorld {
       return;
     }
     let seen = this.read(faults.staleBy);
-    let { isReported } = faults;
     for (let taken = 0; taken < stepsMax && this.row !== null; taken += 1) {
       this.row = { ...this.row, known: { ...this.row.known, ...learnedFromRead(this.row, seen) } };
       const desired = {
@@ -154,17 +149,11 @@ export class ModelWorld {
         return;
       }
       try {
-        const answered = this.perform(desired, seen, step, { ...faults, isReported });
+        const answered = this.perform(desired, seen, step, faults);
         if (faults.dies) return;
-        isReported &&= answered === seen;
         seen = answered ?? this.read(0);
       } catch (error) {
         if (faults.dies) return;
-        if (isReported && error instanceof GardenError && error.kind === 'conflict') {
-          isReported = false;
-          seen = this.read(0);
-          continue;
-        }
         this.fail(desired, seen, step, error);
         return;
       }
@@ -242,7 +231,7 @@ export class ModelWorld {
         return this.learn(faults, { pinnedVersion }, seen);
       }
       case 'applyShoot':
-        return this.applyShoot(desired, seen, faults);
+        return this.applyShoot(desired, faults);
       case 'reconcileShoot':
       case 'retryShoot': {
         if (seen.kind !== 'present') throw new Error(`${step.do} without a Shoot`);
@@ -262,10 +251,9 @@ export class ModelWorld {
     }
   }
 
-  private applyShoot(desired: Desired, seen: Observed, faults: PassFaults): Observed | null {
+  private applyShoot(desired: Desired, faults: PassFaults): Observed | null {
     const { metadata, spec } = renderShoot(desired, settings);
-    const based = faults.isReported && seen.kind === 'present' ? seen.shoot.metadata : {};
-    const manifest = { metadata: { ...metadata, ...pick(based) }, spec };
+    const manifest = { metadata, spec };
     this.rendered.set(desired.generation, manifest.spec);
     if (faults.losesAnswer === 'late' && this.garden.shoot === null) {
       this.garden.applyLate(manifest);

@@ -8,7 +8,6 @@ import { clusterTable } from '../../../src/clusters/workers.js';
 import { authorities } from '../../../src/garden/authorities.js';
 import { catalogue } from '../../../src/garden/catalogue.js';
 import { dueStore } from '../../../src/garden/due-store.js';
-import { reportedShoots } from '../../../src/garden/reported-shoots.js';
 import { holdStore } from '../../../src/hold/hold-store.js';
 import { leaseStore } from '../../../src/loop/leases.js';
 import type { ClusterRows } from '../cluster-rows.js';
@@ -24,21 +23,16 @@ export async function aWorld(at: ClusterRows) {
   const connectionId = await at.addConnection(team);
   const cluster = await at.declare(team, connectionId);
   const garden = modelClient();
-  return { at, team, connectionId, cluster, garden, reported: reportedShoots() };
+  return { at, team, connectionId, cluster, garden };
 }
 export type World = Awaited<ReturnType<typeof aWorld>>;
 
 /** `between` is called before and after every call to the garden and the database. */
-export function passOn(
-  { at, garden, reported }: Pick<World, 'at' | 'garden' | 'reported'>,
-  between?: () => Promise<void>,
-) {
+export function passOn({ at, garden }: Pick<World, 'at' | 'garden'>, between?: () => Promise<void>) {
   const deps: PassDeps = {
     garden: tripped(garden.client, between),
-    reported,
     leases: tripped(leaseStore(at.pool, clusterTable), between),
-    // Sent along with the lease: nothing happens in between.
-    desired: { ...tripped(desiredStore(at.pool), between), readingAlong: desiredStore(at.pool).readingAlong },
+    desired: tripped(desiredStore(at.pool), between),
     records: tripped(recordStore(at.pool), between),
     holds: holdStore(at.pool),
     catalogue: catalogue(garden.client, 0),
@@ -74,12 +68,10 @@ export async function untilDue(world: World): Promise<void> {
 }
 
 /** Reports the garden's state like the watch and the lists. */
-export async function reportGarden({ at, cluster, garden, reported }: World): Promise<void> {
+export async function reportGarden({ at, cluster, garden }: World): Promise<void> {
   const { shoot } = garden.model;
   const row = await at.row(cluster.id);
   if (row === undefined) return;
-  if (shoot !== null) reported.note(shoot);
-  else reported.clear();
   const sighting = {
     namespace: shoot?.metadata.namespace ?? '',
     shootName: row.shoot_name,

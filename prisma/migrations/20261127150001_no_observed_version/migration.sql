@@ -1,0 +1,2 @@
+-- Every pass reads the Shoot.
+ALTER TABLE "cluster" DROP COLUMN "observed_version";
