@@ -97,10 +97,7 @@ export interface ShootWatch<S> {
    * garden for metadata only, and reads the Shoots whose version no list and no event has shown.
    */
   summarize: (shoot: Shoot) => S;
-  /**
-   * receives every existing Shoot, page by page, at the start and with each relist. A page on which nothing has changed since the
-   * relist before is the same array
-   */
+  /** receives every existing Shoot, page by page, at the start and with each relist */
   onPage: (shoots: readonly S[]) => Promise<void> | void;
   /** called after the last page of a list: a Shoot on none of its pages is gone */
   onListed: () => Promise<void> | void;

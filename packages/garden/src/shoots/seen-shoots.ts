@@ -14,10 +14,7 @@ const atOnce = 4;
 /** The lists of all Shoots, and what is known of each Shoot from them and from events. */
 export interface SeenShoots<S> {
   startList(): void;
-  /**
-   * The first list reads all Shoots, later ones only those whose version is not known. A page on which nothing has changed since
-   * the last list comes as the same array.
-   */
+  /** The first list reads all Shoots, later ones only those whose version is not known. */
   readPage(request: PageRequest, signal: AbortSignal): Promise<ShootPage<S>>;
   /** After the last page: a Shoot on none of them is forgotten. */
   endList(): void;
@@ -40,16 +37,10 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
   let pages: PageMemory = { last: new Map(), read: new Map(), bytes };
   /** The pages of this list. */
   let listed: Versions[] = [];
-  /** What was handed over for a page all of whose versions were known. */
-  const summaries = new WeakMap<Versions, S[]>();
-  /** Shoots that were read or reported since the last list. */
-  const news = new Set<string>();
 
   const note = ({ metadata }: Shoot, summary: S): void => {
     const { uid, resourceVersion } = metadata;
-    const key = keyOf(metadata);
-    seen.set(key, { uid, resourceVersion, summary });
-    news.add(key);
+    seen.set(keyOf(metadata), { uid, resourceVersion, summary });
   };
   const noteNew = (shoot: Shoot): S => {
     const summary = summarize(shoot);
@@ -79,8 +70,6 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
     return [...shoots.flat(), ...missed];
   };
   const summarizeAll = async (versions: Versions, request: PageRequest, signal: AbortSignal): Promise<S[]> => {
-    const before = summaries.get(versions);
-    if (before !== undefined && !versions.some(({ key }) => news.has(key))) return before;
     const unknown: ShootVersion[] = [];
     const shoots: S[] = [];
     for (const version of versions) {
@@ -88,12 +77,7 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
       if (known === null) unknown.push(version);
       else shoots.push(known.summary);
     }
-    if (unknown.length === 0) {
-      summaries.set(versions, shoots);
-      return shoots;
-    }
-    summaries.delete(versions);
-    return [...shoots, ...(await readUnknown(unknown, request, signal))];
+    return unknown.length === 0 ? shoots : [...shoots, ...(await readUnknown(unknown, request, signal))];
   };
   const forgetOthers = (): void => {
     // Each Shoot is on one page: if there are as many as are known, they are the same.
@@ -119,7 +103,6 @@ export function seenShoots<S>(deps: CallDeps, summarize: (shoot: Shoot) => S): S
       if (isRepeated) forgetOthers();
       isRepeated = true;
       pages = { last: pages.read, read: new Map(), bytes };
-      news.clear();
     },
   };
 }
