@@ -63,6 +63,24 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the job', () => runs === 1);
   });
 
+  it('waits for the delay of a job that its own run has planned', async () => {
+    const queue = aQueue();
+    const begun: number[] = [];
+    aWorker({
+      'settle-writes': async () => {
+        begun.push(performance.now());
+        if (begun.length < 3)
+          await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 400, delayed: 'replace' });
+      },
+    });
+
+    await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 10, delayed: 'replace' });
+
+    await waitFor('the third run', () => begun.length === 3);
+    const [first = 0, second = 0, third = 0] = begun;
+    expect(Math.min(second - first, third - second)).toBeGreaterThan(350);
+  });
+
   it('coalesces waiting jobs with the same id', async () => {
     const queue = aQueue();
     for (let sent = 0; sent < 5; sent += 1) await queue.send('settle-writes', {}, { jobId: 'all' });
