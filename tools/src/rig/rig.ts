@@ -18,9 +18,7 @@ export interface Rig {
   readonly pool: Pool;
   /** The main process of Postgres. */
   readonly postgresPid: number;
-  /**
-   * Starts a built program, a service with the options of its image, and waits until it answers. It ends with the rig at the latest.
-   */
+  /** Starts a built program, and waits until it answers. It ends with the rig at the latest. */
   run(file: string, env: Record<string, string>, readyUrl: string): Promise<RunningProcess>;
   /** Clean-up that runs when the rig ends. */
   onStop(stop: () => Promise<unknown>): void;

@@ -56,7 +56,7 @@ interface ReconcileServerDeps {
   readonly log: Log;
 }
 
-/** Nodes are read for ever, and the sweep finds the next read, too. */
+/** Longer delays are left to the sweep: each node is read as long as it exists, and would always have a job that waits. */
 const SOON_MS = 300_000;
 
 /** Runs a pass and plans the next one. */
