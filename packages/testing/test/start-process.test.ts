@@ -13,9 +13,12 @@ const stayAlive = 'setInterval(() => undefined, 1000);';
 
 describe('startProcess', () => {
   it('waits for a line, passes the environment, and collects both streams', async () => {
-    const script = `console.error('name', process.env.HERD); setTimeout(() => console.log('listening'), 50); ${stayAlive}`;
+    const script = `process.on('SIGUSR2', () => console.log('listening')); console.error('name', process.env.HERD); ${stayAlive}`;
 
-    const running = await startProcess(node(script, { env: { HERD: 'acme' }, readyLine: /^listening$/m }));
+    const running = await startProcess(node(script, { env: { HERD: 'acme' }, readyLine: /^name acme$/m }));
+    // Two streams have no common order, unless one is written to after the other was read.
+    running.kill('SIGUSR2');
+    await waitFor('the other stream', () => running.output().includes('listening\n'));
 
     expect(running.output()).toBe('name acme\nlistening\n');
     await running.stop();

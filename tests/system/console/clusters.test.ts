@@ -278,6 +278,8 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
 
   it('deletes a cluster once its name was typed, and says what is lost', async () => {
     await declareReady('unwanted');
+    // The deletion lasts until the page has shown it.
+    await admin('POST', '/garden/shoot-faults', [{ operations: ['Delete'], times: null, effect: { stuck: true } }]);
     const page = await running.open('/teams/acme/clusters/unwanted/danger');
     await page.getByRole('button', { name: 'Delete unwanted' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Delete unwanted' });
@@ -290,6 +292,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await dialog.getByLabel('Type unwanted to confirm').fill('unwanted');
     await page.keyboard.press('Enter');
     await page.getByText('Deleting', { exact: true }).first().waitFor();
+    await admin('DELETE', '/garden/shoot-faults', {});
     await page.getByText('Not found, or not in your teams.').waitFor();
     await closePage(page);
   });
