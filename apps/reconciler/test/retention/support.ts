@@ -44,13 +44,15 @@ export function oldRows(pool: Pool) {
          VALUES ($1::bigint, $2, $1::bigint, 'success', '{}', now() - $3::interval)`,
         [entryId, teamId, age],
       ),
+    /** One that ended at this age, or has been open for ten years. */
     operation: (teamId: string, targetId: string, age: string | null) =>
       insert(
         `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, progress, desired_hash,
-                                finished_at)
+                                created_at, finished_at)
          VALUES ($1, 'cluster.update', 'Cluster', $2, 'web', 1,
                  (CASE WHEN $3::interval IS NULL THEN 'running' ELSE 'succeeded' END)::operation_state,
-                 CASE WHEN $3::interval IS NULL THEN 0 ELSE 100 END, '', now() - $3::interval)`,
+                 CASE WHEN $3::interval IS NULL THEN 0 ELSE 100 END, '',
+                 now() - COALESCE($3::interval, '10 years'), now() - $3::interval)`,
         [teamId, targetId, age],
       ),
     /** A demo that ended at this age, with a token and one audit entry. */
