@@ -21,7 +21,7 @@ describeNeeding(describe, missingOf(fuzzer), 'the fuzzer of OpenAPI documents', 
   let stop: () => Promise<void> = async () => undefined;
   afterEach(() => stop(), 120_000);
 
-  /** The fuzzer runs for a given time. If it does little in that time, it runs longer, with the next seed. */
+  /** The fuzzer runs for a given time. If it does little or nothing in that time, it runs longer, with the next seed. */
   async function expectAsDocumented(target: FuzzTarget): Promise<void> {
     process.stderr.write(`Fuzzing ${target.documentUrl}: CORRAL_FUZZ_SEED=${settings.seed}\n`);
     let made = 0;
@@ -29,8 +29,7 @@ describeNeeding(describe, missingOf(fuzzer), 'the fuzzer of OpenAPI documents', 
       const outcome = await fuzz(fuzzer, target, { ...settings, seed });
       const { passed, requests, operations, refusedOperations, report } = outcome;
       if (!passed) throw new Error(`With CORRAL_FUZZ_SEED=${seed}:\n${report}`);
-      expect(requests).toBeGreaterThan(0);
-      expect(refusedOperations).toBeLessThan(operations / 2);
+      expect(refusedOperations).toBeLessThanOrEqual(operations / 2);
       made += requests;
     }
   }
