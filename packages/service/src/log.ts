@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
 import winston from 'winston';
-import { LineBatch } from './line-batch.js';
 import { redactFields, redactText } from './redact.js';
 
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
@@ -32,60 +31,93 @@ export interface RootLog extends Log {
   flush(): Promise<void>;
 }
 
-/** Writes one line of JSON per call, redacted, in one write per turn of the event loop. */
-export function createLog({ level = 'info', service, destination = process.stdout }: LogOptions): RootLog {
-  const batch = new LineBatch(destination, (lines) => renderLine('warn', 'log lines dropped', service, { lines }));
-  // Its own `log` would schedule an immediate per line, which costs more than rendering the line.
-  const writeLine = (line: object, next: () => void): void => {
-    batch.add((line as FinishedLine)[MESSAGE]);
-    next();
-  };
-  const transports = [new winston.transports.Stream({ stream: destination, log: writeLine })];
-  // Redaction and rendering are one step, because winston's chain of formats copies each line several times.
-  const format = { transform: (line: winston.Logform.TransformableInfo) => line };
-  const logger = winston.createLogger({ level, levels: winston.config.npm.levels, format, transports });
-  const enabled = new Set<LogLevel>(logLevels.slice(0, logLevels.indexOf(level) + 1));
+const FLUSH_MS_MAX = 1_000;
 
-  const logWith = (bound: LogFields): Log => {
-    const at = (lineLevel: LogLevel) => {
-      if (!enabled.has(lineLevel)) return () => {};
-      return (message: string, fields?: LogFields): void => {
-        const line = { level: lineLevel, message, [MESSAGE]: renderLine(lineLevel, message, service, bound, fields) };
-        logger.log(line);
-      };
-    };
-    return {
-      debug: at('debug'),
-      info: at('info'),
-      warn: at('warn'),
-      error: at('error'),
-      child: (fields) => logWith({ ...bound, ...fields }),
-    };
+/** Writes one line of JSON per call, redacted. */
+export function createLog({ level = 'info', service, destination = process.stdout }: LogOptions): RootLog {
+  // A closed reader must not end the service, which Node.js would do without a listener.
+  destination.on('error', () => {});
+  const { combine, json } = winston.format;
+  const logger = winston.createLogger({
+    level,
+    levels: winston.config.npm.levels,
+    format: combine(
+      dropWhileStalled(destination, (lines) => log.warn('log lines dropped', { lines })),
+      redacted(service),
+      json({ deterministic: false }),
+    ),
+    transports: [new winston.transports.Stream({ stream: destination, eol: '\n' })],
+  });
+  const log = logOf(logger);
+  return { ...log, flush: () => flush(destination) };
+}
+
+function logOf(logger: winston.Logger): Log {
+  const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
+    if (logger.isLevelEnabled(level)) logger.log({ level, message, fields });
   };
-  return { ...logWith({}), flush: () => batch.flush() };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => logOf(logger.child(fields)),
+  };
 }
 
 /** A log that writes nothing, for code that is called without one. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
 
-/** Where winston's transports look for the finished line. */
-const MESSAGE: unique symbol = Symbol.for('message') as never;
-interface FinishedLine {
-  readonly [MESSAGE]: string;
+const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * A reader that stalls (a full pipe) must neither block the process nor fill its memory. Beyond a limit, lines are dropped and
+ * counted.
+ *
+ * @param report is called with the number of dropped lines when the reader continues
+ */
+function dropWhileStalled(destination: Writable, report: (lines: number) => void): winston.Logform.Format {
+  let dropped = 0;
+  destination.on('drain', () => {
+    if (dropped === 0) return;
+    const lines = dropped;
+    dropped = 0;
+    report(lines);
+  });
+  return winston.format((line) => {
+    if (destination.writableLength <= BACKLOG_BYTES_MAX) return line;
+    dropped += 1;
+    return false;
+  })();
 }
 
-const headNames = ['time', 'level', 'service', 'message'] as const;
+const headNames = ['time', 'level', 'service', 'message'];
 
-/** The head is rendered separately: merging it with the fields took three times as long as everything else. */
-function renderLine(level: LogLevel, message: string, service: string, bound: LogFields, fields?: LogFields): string {
-  const clean = redactFields(bound, fields);
-  for (const name of headNames) {
-    if (!(name in clean)) continue;
-    clean[`field_${name}`] = clean[name]; // a field can neither forge nor hide what the line says of itself
-    delete clean[name];
-  }
-  const head = `"time":"${new Date().toISOString()}","level":"${level}","service":${JSON.stringify(service)}`;
-  const text = JSON.stringify(redactText(message));
-  const tail = JSON.stringify(clean);
-  return tail === '{}' ? `{${head},"message":${text}}` : `{${head},"message":${text},${tail.slice(1)}`;
+/** Puts what the line says of itself first. No field can forge or hide it, and none shows a secret. */
+function redacted(service: string): winston.Logform.Format {
+  return winston.format(({ level, message, fields, ...bound }) => {
+    const clean = redactFields(bound, fields as LogFields | undefined);
+    for (const name of headNames) {
+      if (!(name in clean)) continue;
+      clean[`field_${name}`] = clean[name];
+      delete clean[name];
+    }
+    const head = { time: new Date().toISOString(), level, service, message: redactText(String(message)) };
+    return Object.assign(head, clean, { [LEVEL]: level });
+  })();
+}
+
+/** Where winston's transports look for the level of a line (its package `triple-beam`). */
+const LEVEL = Symbol.for('level');
+
+/** Resolves when the destination has taken every line, or after a second. Never rejects. */
+async function flush(destination: Writable): Promise<void> {
+  if (destination.writableLength === 0) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, FLUSH_MS_MAX);
+    destination.write('', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
