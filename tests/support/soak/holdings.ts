@@ -15,11 +15,7 @@ export interface Holdings {
 }
 
 /** Options for the Node.js of a program whose holdings are measured. */
-export const REPORTS_HOLDINGS = [
-  '--expose-gc',
-  '--import',
-  fileURLToPath(new URL('report-memory.mjs', import.meta.url)),
-] as const;
+export const REPORTS_HOLDINGS = ['--import', fileURLToPath(new URL('report-memory.mjs', import.meta.url))] as const;
 
 /** Makes a program that was started with `REPORTS_HOLDINGS` collect its garbage and report what is left. */
 export async function readHoldings({ pid, name, output }: Program): Promise<Holdings> {

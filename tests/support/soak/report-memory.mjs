@@ -1,13 +1,14 @@
 /**
- * Loaded before a program (`node --expose-gc --import`). On SIGUSR2, it collects its garbage and writes a line with what it
- * holds.
+ * Loaded before a program (`node --import`). On SIGUSR2, it collects its garbage and writes a line with what it holds.
  */
-process.on('SIGUSR2', () => {
-  globalThis.gc();
-  setImmediate(() => {
-    globalThis.gc();
-    const { rss, heapUsed } = process.memoryUsage();
-    const sockets = process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
-    process.stderr.write(`\n${JSON.stringify({ holds: { rss, heapUsed, sockets } })}\n`);
-  });
+import { Session } from 'node:inspector/promises';
+
+const inspector = new Session();
+inspector.connect();
+
+process.on('SIGUSR2', async () => {
+  await inspector.post('HeapProfiler.collectGarbage');
+  const { rss, heapUsed } = process.memoryUsage();
+  const sockets = process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
+  process.stderr.write(`\n${JSON.stringify({ holds: { rss, heapUsed, sockets } })}\n`);
 });

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
+import { Session } from 'node:inspector/promises';
 import { duplexPair } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Served } from '@corral/http-api';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -18,6 +17,7 @@ const ENTRIES = 6_000;
 const PER_PAGE = 500;
 const MEGABYTE = 1_048_576;
 
+const inspector = new Session();
 const recorded = recordedLog();
 let test: TestClusterApi;
 let server: Served;
@@ -28,6 +28,7 @@ const app = express().use((req, res, next) => {
   test.app(req, res, next);
 });
 beforeAll(async () => {
+  inspector.connect();
   test = await startClusterApi({ log: recorded.log });
   server = await listen(app);
   await givenZone(test);
@@ -54,6 +55,7 @@ beforeAll(async () => {
   await client.end();
 });
 afterAll(async () => {
+  inspector.disconnect();
   await server.close();
   await test.close();
 });
@@ -84,15 +86,11 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   for await (const chunk of answer.setEncoding('utf8')) text += chunk;
   return text;
 }
-const collectGarbage = (): void => {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-};
-const memoryInUse = (): number => {
-  collectGarbage();
+async function memoryInUse(): Promise<number> {
+  await inspector.post('HeapProfiler.collectGarbage');
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
-};
+}
 
 describe('an export', () => {
   it('is a file with one entry per line', async () => {
@@ -114,7 +112,7 @@ describe('an export', () => {
 
   it('contains every entry once and in order, in constant memory', async () => {
     const answer = await startExport(test.acme);
-    const begun = memoryInUse();
+    const begun = await memoryInUse();
     let highest = begun;
     let entries = 0;
     let rest = '';
@@ -130,7 +128,7 @@ describe('an export', () => {
         expect(createdAt <= before).toBe(true);
         before = createdAt;
         entries += 1;
-        if (entries % 3_000 === 0) highest = Math.max(highest, memoryInUse());
+        if (entries % 3_000 === 0) highest = Math.max(highest, await memoryInUse());
       }
     }
 
