@@ -71,17 +71,17 @@ export interface ShootIdentity extends Named {
   uid: string;
 }
 
-export interface ShootPage<S = Shoot> {
-  shoots: S[];
+export interface ShootPage {
+  shoots: Shoot[];
   resourceVersion: string;
   /** token of the next page; null on the last */
   continue: string | null;
 }
 
-export interface ShootEvent<S> {
+export interface ShootEvent {
   type: 'changed' | 'gone';
   /** the last state of a Shoot that is gone */
-  shoot: S;
+  shoot: Shoot;
 }
 
 export type WatchState =
@@ -90,22 +90,17 @@ export type WatchState =
   /** until the next attempt; `error` is a GardenError or what a handler threw */
   | { phase: 'waiting'; error: unknown; delayMs: number };
 
-export interface ShootWatch<S> {
+export interface ShootWatch {
   labelSelector: string;
-  /**
-   * What the handlers need of a Shoot. Asked when the Shoot was read or reported, and kept until it changes: a repeated list asks the
-   * garden for metadata only, and reads the Shoots whose version no list and no event has shown.
-   */
-  summarize: (shoot: Shoot) => S;
   /** receives every existing Shoot, page by page, at the start and with each relist */
-  onPage: (shoots: readonly S[]) => Promise<void> | void;
+  onPage: (shoots: readonly Shoot[]) => Promise<void> | void;
   /** called after the last page of a list: a Shoot on none of its pages is gone */
   onListed: () => Promise<void> | void;
   /**
    * receives changes after the list in their order, those together that came together, but only the last of each Shoot.
    * Events may repeat a known state
    */
-  onEvents: (events: ShootEvent<S>[]) => Promise<void> | void;
+  onEvents: (events: ShootEvent[]) => Promise<void> | void;
   signal: AbortSignal;
   /** interval of lists of all Shoots, and so the maximum delay for a change without an event */
   relistEveryMs: number;
@@ -197,7 +192,7 @@ export interface GardenClient {
    * Lists and watches until `signal` is aborted or the client closes. It retries after every failure, including those
    * of handlers, and never rejects. A failed handler receives the same event or list again.
    */
-  watchShoots<S>(watch: ShootWatch<S>): Promise<void>;
+  watchShoots(watch: ShootWatch): Promise<void>;
   readCloudProfile(signal?: AbortSignal): Promise<CloudProfile>;
   /**
    * Issues a client certificate. The garden does not store it and cannot revoke it.

@@ -66,7 +66,6 @@ describe('our own token', () => {
 
     await client.watchShoots({
       labelSelector: 'a',
-      summarize: () => null,
       onPage: () => {},
       onListed: () => {},
       onEvents: () => {},

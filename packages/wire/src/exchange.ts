@@ -1,6 +1,5 @@
 import http from 'node:http';
 import https from 'node:https';
-import { setImmediate } from 'node:timers/promises';
 import { openSpan } from '@corral/tracing';
 import { type Broken, brokenBy, type Stage } from './arrival.js';
 import type { Deadline } from './deadline.js';
@@ -21,8 +20,6 @@ export interface Outgoing {
   readonly path: string;
   /** What may come back, default JSON. */
   readonly accept?: string | undefined;
-  /** Its answer may be compressed with gzip, and is handed over as it came. Only for `openExchange`. */
-  readonly acceptsGzip?: boolean | undefined;
   readonly body?: { readonly type: string; readonly bytes: Buffer } | undefined;
 }
 
@@ -36,7 +33,6 @@ export interface Bounds {
 
 /** The headers of answers that are read, by their names in lower case. */
 const ANSWER_HEADERS = [
-  'content-encoding',
   'content-length',
   'date',
   'ratelimit-limit',
@@ -73,7 +69,7 @@ const TRACED_PATH_MAX = 512;
 /** Makes one HTTP call up to the headers of its answer. The deadline then bounds the body. Never rejects. A span of a trace ends with the headers. */
 export function openExchange(
   { server, agent, headers }: Endpoint,
-  { method, path, accept = 'application/json', acceptsGzip = false, body }: Outgoing,
+  { method, path, accept = 'application/json', body }: Outgoing,
   { deadline, callMs }: Pick<Bounds, 'deadline' | 'callMs'>,
 ): Promise<Opened | Broken> {
   const isSecure = server.protocol === 'https:';
@@ -115,7 +111,6 @@ export function openExchange(
         Host: server.host,
         ...headers,
         Accept: accept,
-        ...(acceptsGzip && { 'Accept-Encoding': 'gzip' }),
         'User-Agent': 'corral',
         ...(span && { traceparent: span.traceparent }),
         ...(body && { 'Content-Type': body.type }),
@@ -201,46 +196,6 @@ export function collect(
 }
 
 const tooLarge = (bytesMax: number): Broken => ({ kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax });
-
-/** A server that is near sends faster than we parse: what else this process does must not wait for the last chunk. */
-const turnMsMax = 10;
-
-/**
- * Reads the rest of an answer as it comes.
- *
- * @returns null when it came as a whole
- * @throws what `take` throws, and nothing else
- */
-export async function consume(
-  { body }: Opened,
-  { deadline, bodyBytesMax }: Bounds,
-  take: (chunk: Buffer) => void,
-): Promise<Broken | null> {
-  let bytes = 0;
-  let refusal: { error: unknown } | null = null;
-  let turnBeganAt = performance.now();
-  try {
-    for await (const chunk of body) {
-      if (performance.now() - turnBeganAt > turnMsMax) {
-        await setImmediate();
-        turnBeganAt = performance.now();
-      }
-      bytes += chunk.length;
-      if (bytes > bodyBytesMax) return tooLarge(bodyBytesMax);
-      try {
-        take(chunk);
-      } catch (error) {
-        refusal = { error };
-        break;
-      }
-    }
-  } catch (error) {
-    return brokenBy(error, 'answering', deadline.cause());
-  }
-  if (refusal !== null) throw refusal.error;
-  // A body of no announced length ends like any other when it is cut off.
-  return deadline.cause() !== null ? brokenBy(null, 'answering', deadline.cause()) : null;
-}
 
 /** Node.js makes the object of all headers in any case, because its agent looks for `Keep-Alive` there. */
 function answerHeaders({ headers }: http.IncomingMessage): AnswerHeaders {

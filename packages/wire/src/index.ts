@@ -6,7 +6,6 @@ export {
   type AnswerHeaders,
   type Bounds,
   collect,
-  consume,
   type Endpoint,
   exchange,
   type Opened,
@@ -14,6 +13,6 @@ export {
   openExchange,
 } from './exchange.js';
 export { isObject, type JsonObject, parseJsonObject, readJsonObject } from './json.js';
-export { createElementCutter, createLineCutter } from './json-stream.js';
+export { createLineCutter } from './json-stream.js';
 export { type Abortable, LightAbort, onAborted } from './light-abort.js';
 export { type AgentOptions, openAgent, retireAgent, type TlsMaterial } from './sockets.js';

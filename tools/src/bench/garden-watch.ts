@@ -27,11 +27,12 @@ export async function watchGarden(kubeconfigPath: string): Promise<GardenWatch> 
   await new Promise<void>((opened) => {
     ended = garden.watchShoots({
       labelSelector: 'corral.dev/managed=true',
-      summarize: changeIn,
       onPage: () => undefined,
       onListed: () => undefined,
       onEvents(events) {
-        for (const { shoot } of events) if (!seenAt.has(shoot)) seenAt.set(shoot, performance.now());
+        for (const change of events.map(({ shoot }) => changeIn(shoot))) {
+          if (!seenAt.has(change)) seenAt.set(change, performance.now());
+        }
       },
       onState({ phase }) {
         if (phase === 'watching') opened();

@@ -49,8 +49,8 @@ export const followShoots =
       labelSelector: managedSelector,
       relistEveryMs,
       signal,
-      summarize: sightingOf,
-      async onPage(page) {
+      async onPage(shoots) {
+        const page = shoots.map(sightingOf);
         listed.push(...page);
         await compare('list', page);
       },
@@ -76,6 +76,6 @@ function sightingOf(shoot: Shoot): Sighting {
   return { namespace, shootName: name, hash: observedHash(shoot) };
 }
 
-function seenIn({ type, shoot }: ShootEvent<Sighting>): Sighting {
-  return type === 'gone' ? { ...shoot, hash: ABSENT } : shoot;
+function seenIn({ type, shoot }: ShootEvent): Sighting {
+  return type === 'gone' ? { ...sightingOf(shoot), hash: ABSENT } : sightingOf(shoot);
 }

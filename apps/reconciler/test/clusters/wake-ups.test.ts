@@ -7,7 +7,7 @@ import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { dueStore, type Sighting } from '../../src/garden/due-store.js';
+import { dueStore } from '../../src/garden/due-store.js';
 import { followShoots } from '../../src/garden/follow-shoots.js';
 import { holdStore } from '../../src/hold/hold-store.js';
 import { leaseStore } from '../../src/loop/leases.js';
@@ -123,7 +123,7 @@ describe('a list of all Shoots', () => {
       watch.onState?.({ phase: 'listing' });
       for (let first = 0; first < CLUSTERS; first += PAGE) {
         const shoots = Array.from({ length: PAGE }, (_, index) => shootOf(namespace, `c${first + index}`));
-        await watch.onPage(shoots.map(watch.summarize));
+        await watch.onPage(shoots);
       }
       await watch.onListed();
     };
@@ -169,18 +169,17 @@ describe('a repeated list of all Shoots', () => {
     second = (pages) => pages,
   }: {
     between?: () => Promise<unknown>;
-    second?: (pages: [Sighting[], Sighting[]]) => readonly Sighting[][];
+    second?: (pages: [Shoot[], Shoot[]]) => readonly Shoot[][];
   }): Promise<string[]> {
     const woken: string[] = [];
-    const watchShoots: GardenClient['watchShoots'] = async ({ summarize, onPage, onListed, onState }) => {
-      const list = async (pages: readonly Sighting[][]) => {
+    const watchShoots: GardenClient['watchShoots'] = async ({ onPage, onListed, onState }) => {
+      const list = async (pages: readonly Shoot[][]) => {
         onState?.({ phase: 'listing' });
-        // They are what `summarize` returns.
-        for (const page of pages) await onPage(page as unknown as Parameters<typeof onPage>[0]);
+        for (const page of pages) await onPage(page);
         await onListed();
       };
-      const summaries = NAMES.map((name) => summarize(shootOf(name)) as unknown as Sighting);
-      const pages: [Sighting[], Sighting[]] = [summaries.slice(0, 2), summaries.slice(2)];
+      const shoots = NAMES.map((name) => shootOf(name));
+      const pages: [Shoot[], Shoot[]] = [shoots.slice(0, 2), shoots.slice(2)];
       await list(pages);
       expect(woken).toEqual([]);
       await between();
@@ -192,9 +191,9 @@ describe('a repeated list of all Shoots', () => {
   }
 
   it('finds a Shoot that has changed', async () => {
-    const changed: Sighting = { namespace, shootName: 'c4', hash: 'other' };
+    const changed = shootOf('c4', 'two');
 
-    expect(await listedTwice({ second: ([one, [third]]) => [one, [third as Sighting, changed]] })).toEqual(['c4']);
+    expect(await listedTwice({ second: ([one, [third]]) => [one, [third as Shoot, changed]] })).toEqual(['c4']);
   });
 
   it.each([
@@ -214,9 +213,9 @@ describe('a repeated list of all Shoots', () => {
     expect(rows).toEqual([{ sighted_hash: observedHash(shootOf('c2')) }]);
   });
 
-  it.each<[string, (pages: [Sighting[], Sighting[]]) => readonly Sighting[][], string[]]>([
+  it.each<[string, (pages: [Shoot[], Shoot[]]) => readonly Shoot[][], string[]]>([
     ['a page is', ([one]) => [one], ['c3', 'c4']],
-    ['one Shoot of a page is', ([one, [third]]) => [one, [third as Sighting]], ['c4']],
+    ['one Shoot of a page is', ([one, [third]]) => [one, [third as Shoot]], ['c4']],
     ['a page is shown twice instead of another, and it is', ([one]) => [one, one], ['c3', 'c4']],
   ])('finds the missing if %s missing', async (_what, second, missing) => {
     expect(await listedTwice({ second })).toEqual(missing);

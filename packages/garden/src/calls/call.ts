@@ -1,11 +1,9 @@
 import type { Log } from '@corral/service';
 import {
   type Answered,
-  type AnswerHeaders,
   type Bounds,
   type Broken,
   collect,
-  consume,
   type Deadline,
   exchange,
   fullJitterMs,
@@ -81,30 +79,6 @@ export function perform(deps: CallDeps, call: Call, signal?: AbortSignal): Promi
     authenticated(deps, call, bounds.deadline, async (identity) =>
       answerOf(call, identity, await exchange(identity, call, bounds)),
     ),
-  );
-}
-
-/** Reads a body in chunks, without holding all of it in memory. */
-export interface BodyReader<T> {
-  take(chunk: Buffer): void;
-  end(): T;
-}
-
-/** As `perform`, for a response that is parsed while it arrives. */
-export function performReading<T>(
-  deps: CallDeps,
-  call: Call,
-  startReading: (headers: AnswerHeaders) => BodyReader<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  return repeated(deps, call, signal, (bounds) =>
-    authenticated(deps, call, bounds.deadline, async (identity) => {
-      const opened = await openFor(call, identity, bounds);
-      const reader = startReading(opened.headers);
-      const failure = await consume(opened, bounds, (chunk) => reader.take(chunk));
-      if (failure !== null) throw brokenError(call, failure);
-      return reader.end();
-    }),
   );
 }
 

@@ -1,5 +1,7 @@
 import type { JsonObject } from '@corral/wire';
 import type { Call } from './call.js';
+import { unusableError } from './call-errors.js';
+import { objectIn, textIn } from './json.js';
 import { query } from './paths.js';
 
 /** Calls of the Kubernetes API as data (kubernetes.io/docs/reference/using-api/api-concepts). */
@@ -10,6 +12,22 @@ export function getCall(resource: string, path: string): Call {
 
 export function listCall(resource: string, path: string): Call {
   return { ...getCall(resource, path), verb: 'list' };
+}
+
+/**
+ * Reads a page of a list. `next` continues it; null on the last page.
+ *
+ * @throws GardenError `unusable` when the answer is no list
+ */
+export function readList(
+  call: Call,
+  body: JsonObject,
+): { items: unknown[]; resourceVersion: string | null; next: string | null } {
+  // Go may encode an empty list as null.
+  const items: unknown = body.items === null ? [] : body.items;
+  if (!Array.isArray(items)) throw unusableError(call, 'the answer is no list');
+  const metadata = objectIn(body, 'metadata');
+  return { items, resourceVersion: textIn(metadata, 'resourceVersion'), next: textIn(metadata, 'continue') };
 }
 
 /**

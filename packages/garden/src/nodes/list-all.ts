@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from '@corral/wire';
 import { unusableError } from '../calls/call-errors.js';
-import { objectIn, textIn } from '../calls/json.js';
 import { type Named, query } from '../calls/paths.js';
-import { listCall, ofShoot } from '../calls/requests.js';
+import { listCall, ofShoot, readList } from '../calls/requests.js';
 import type { ShootAccesses } from './shoot-access.js';
 
 export interface ListedResource {
@@ -31,14 +30,12 @@ export async function listAll<T>(
     const page = `${path}${query({ ...listed.query, limit: pageSize, continue: next })}`;
     const call = { ...ofShoot(listCall(resource, page)), confidential };
     const { body } = await accesses.perform(shoot, call, signal);
-    // Go may encode an empty list as null.
-    const items: unknown = body.items ?? [];
-    if (!Array.isArray(items) || !('items' in body)) throw unusableError(call, 'the answer is no list');
-    for (const item of items) {
+    const list = readList(call, body);
+    for (const item of list.items) {
       const one = isObject(item) ? take(item) : null;
       if (one !== null) taken.push(one);
     }
-    next = textIn(objectIn(body, 'metadata'), 'continue');
+    next = list.next;
     pages += 1;
     if (next !== null && pages === pagesMax) throw unusableError(call, `the list has more than ${pages} pages`);
   } while (next !== null);

@@ -2,10 +2,8 @@ import { fullJitterMs, onAborted, sleep } from '@corral/wire';
 import type { CallDeps } from '../calls/call.js';
 import { unreachableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';
-import type { ShootEvent, ShootPage, ShootWatch, WatchState } from '../client.js';
-import type { PageRequest } from './list-shoots.js';
-import { keyOf } from './list-versions.js';
-import { type SeenShoots, seenShoots } from './seen-shoots.js';
+import type { ShootPage, ShootWatch, WatchState } from '../client.js';
+import { listShoots, type PageRequest } from './list-shoots.js';
 import { streamShoots, type WatchItem } from './watch-stream.js';
 
 /** Short, because all waiting clusters learn from the watch that the garden is back. */
@@ -37,7 +35,7 @@ interface Progress {
  * The periodic list guarantees correctness, the watch only reduces latency. They never run concurrently, so a page of a
  * list cannot overtake an event.
  */
-export async function watchShoots<S>(deps: CallDeps, watch: ShootWatch<S>): Promise<void> {
+export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<void> {
   const ending = new AbortController();
   const leaves = [watch.signal, deps.closing].map((source) => onAborted(source, () => ending.abort()));
 
@@ -46,7 +44,6 @@ export async function watchShoots<S>(deps: CallDeps, watch: ShootWatch<S>): Prom
     ...watch,
     signal,
     onState: (state: WatchState) => report(deps, watch, state),
-    seen: seenShoots(deps, watch.summarize),
   };
   const progress: Progress = { version: null, relistAt: 0, failures: 0 };
   while (!signal.aborted) {
@@ -65,18 +62,18 @@ export async function watchShoots<S>(deps: CallDeps, watch: ShootWatch<S>): Prom
   for (const leave of leaves) leave();
 }
 
-type ReportingWatch<S> = ShootWatch<S> & { onState: (state: WatchState) => void; seen: SeenShoots<S> };
+type ReportingWatch = ShootWatch & { onState: (state: WatchState) => void };
 
-async function listOrWatch<S>(deps: CallDeps, watch: ReportingWatch<S>, progress: Progress): Promise<void> {
+async function listOrWatch(deps: CallDeps, watch: ReportingWatch, progress: Progress): Promise<void> {
   if (progress.version === null || performance.now() >= progress.relistAt) await relist(deps, watch, progress);
   if (progress.version !== null) await handOverEvents(deps, watch, progress, progress.version);
 }
 
-async function relist<S>(deps: CallDeps, watch: ReportingWatch<S>, progress: Progress): Promise<void> {
+async function relist(deps: CallDeps, watch: ReportingWatch, progress: Progress): Promise<void> {
   watch.onState({ phase: 'listing' });
   let nextMs = watch.relistEveryMs;
   try {
-    progress.version = await handOverList(watch);
+    progress.version = await handOverList(deps, watch);
   } catch (error) {
     if (progress.version === null || watch.signal.aborted) throw error;
     // Lists cost the garden more than watches: if only the list fails, keep receiving events.
@@ -89,18 +86,16 @@ async function relist<S>(deps: CallDeps, watch: ReportingWatch<S>, progress: Pro
 }
 
 /** @returns the version to watch from; null when the signal was aborted before the end of the list */
-async function handOverList<S>(watch: ReportingWatch<S>): Promise<string | null> {
-  const { labelSelector, pageSize: limit = 500, signal, seen } = watch;
-  seen.startList();
+async function handOverList(deps: CallDeps, watch: ReportingWatch): Promise<string | null> {
+  const { labelSelector, pageSize, signal } = watch;
   let token: string | null = null;
   for (;;) {
-    const page: ShootPage<S> = await readPage(seen, { labelSelector, limit, continue: token }, signal);
+    const page = await readPage(deps, { labelSelector, limit: pageSize, continue: token }, signal);
     await watch.onPage(page.shoots);
     if (signal.aborted) return null;
     token = page.continue;
     if (token === null) {
       await watch.onListed();
-      seen.endList();
       return page.resourceVersion;
     }
   }
@@ -111,18 +106,18 @@ async function handOverList<S>(watch: ReportingWatch<S>): Promise<string | null>
  * each Shoot is still seen once, and the next list reports changes on earlier pages (kubernetes.io/
  * docs/reference/using-api/api-concepts, "Retrieving large results sets in chunks").
  */
-async function readPage<S>(seen: SeenShoots<S>, request: PageRequest, signal: AbortSignal): Promise<ShootPage<S>> {
+async function readPage(deps: CallDeps, request: PageRequest, signal: AbortSignal): Promise<ShootPage> {
   try {
-    return await seen.readPage(request, signal);
+    return await listShoots(deps, request, signal);
   } catch (error) {
     if (!isGardenError(error) || error.continueToken === null) throw error;
-    return seen.readPage({ ...request, continue: error.continueToken }, signal);
+    return listShoots(deps, { ...request, continue: error.continueToken }, signal);
   }
 }
 
-async function handOverEvents<S>(
+async function handOverEvents(
   deps: CallDeps,
-  watch: ReportingWatch<S>,
+  watch: ReportingWatch,
   progress: Progress,
   version: string,
 ): Promise<void> {
@@ -136,10 +131,9 @@ async function handOverEvents<S>(
   let items = 0;
   for await (const together of streamShoots(deps, request)) {
     if (signal.aborted) return;
-    const changes = lastOfEach(together).map((change) => ({ ...change, seen: watch.summarize(change.shoot) }));
-    if (changes.length > 0) await watch.onEvents(changes.map(eventOf));
+    const changes = lastOfEach(together);
+    if (changes.length > 0) await watch.onEvents(changes.map(({ type, shoot }) => ({ type, shoot })));
     // Advance only after the handler succeeded: after a failure the same events come again.
-    for (const { shoot, seen } of changes) watch.seen.note(shoot, seen);
     progress.version = together.at(-1)?.resourceVersion ?? progress.version;
     progress.failures = 0;
     items += together.length;
@@ -158,14 +152,12 @@ function lastOfEach(items: readonly WatchItem[]): Change[] {
   const last = new Map<string, Change>();
   for (const item of items) {
     if (item.type === 'bookmark') continue;
-    const key = keyOf(item.shoot.metadata);
+    const key = `${item.shoot.metadata.namespace}/${item.shoot.metadata.name}`;
     last.delete(key);
     last.set(key, item);
   }
   return [...last.values()];
 }
-
-const eventOf = <S>({ type, seen }: Change & { seen: S }): ShootEvent<S> => ({ type, shoot: seen });
 
 function delayAfter(error: unknown, failures: number): number {
   const asked = isGardenError(error) ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
@@ -174,7 +166,7 @@ function delayAfter(error: unknown, failures: number): number {
   );
 }
 
-function report<S>({ log }: CallDeps, { onState }: ShootWatch<S>, state: WatchState): void {
+function report({ log }: CallDeps, { onState }: ShootWatch, state: WatchState): void {
   try {
     onState?.(state);
   } catch (error) {
