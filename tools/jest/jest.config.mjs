@@ -1,6 +1,6 @@
 /**
- * The one Jest set-up, for the tests of all packages in one run: its workers load the product once and then go through the
- * files. Packages are imported as built (`dist`); apps, and what a package tests of itself, from their sources.
+ * The one Jest set-up, for the tests of all packages in one run. Packages are imported as built (`dist`); apps, and what a package
+ * tests of itself, from their sources.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -8,8 +8,7 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 export default {
   rootDir: here('../..'),
-  runtime: here('native-runtime.cjs'),
-  testEnvironment: here('native-environment.cjs'),
+  testEnvironment: here('environment.mjs'),
   testSequencer: here('sequencer.mjs'),
   testMatch: [
     ...['**/src/**/*.test.ts', '**/test/**/*.test.ts', '**/tests/system/**/*.test.ts'],
@@ -17,8 +16,15 @@ export default {
     ...(process.env.CORRAL_TEST_LONG === undefined ? [] : ['**/tests/long/**/*.test.ts']),
   ],
   modulePathIgnorePatterns: ['/dist/'],
-  // The native runtime loads TypeScript by itself.
-  transform: {},
+  extensionsToTreatAsEsm: ['.ts'],
+  // `./x.js` in TypeScript means `./x.ts` where that is what there is.
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      { swcrc: false, sourceMaps: true, jsc: { parser: { syntax: 'typescript' }, target: 'es2024' } },
+    ],
+  },
   // A bound for what hangs. Nothing here measures time: a loaded machine must not fail a test.
   testTimeout: 240_000,
   // A worker that has nothing left to do still has to be taken down, engines and all. What is left open shows all the same.

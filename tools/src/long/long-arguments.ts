@@ -22,7 +22,6 @@ const TIMES = {
   soak: 1,
   clients: 1,
   orders: 3,
-  delays: 1,
   images: 1,
   node: 1,
   helm: 1,
@@ -36,8 +35,6 @@ const TIMES = {
 /** A week. Anything longer is an installation. */
 const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
-
-const delayedWrites = new URL('../../jest/delayed-writes.mjs', import.meta.url);
 
 /** The test files for each product whose processes are killed. */
 const CRASHES: Readonly<Record<string, string>> = {
@@ -63,8 +60,6 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           named. It takes 15 minutes.
   orders [--times ${TIMES.orders}]
           runs all tests in a random order, several times. Each run takes 10 minutes on two cores, like \`npm test\`.
-  delays [--times ${TIMES.delays}]
-          runs all tests in a random order, while tests and services write to connections with random delays. It takes 12 minutes.
   images [--times ${TIMES.images}]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
   node [--times ${TIMES.node}]
@@ -115,12 +110,6 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const { words, times } = parse(args, { times: TIMES.orders });
       refuseWords(words);
       return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
-    }
-    case 'delays': {
-      const { words, times } = parse(args, { times: TIMES.delays });
-      refuseWords(words);
-      const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import ${delayedWrites}`.trim();
-      return { run: { args: ['--random-order'], env: { NODE_OPTIONS }, isSeeded: false }, times };
     }
     case 'clients':
     case 'images':

@@ -21,15 +21,12 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const resultsDir = (): string => join(folder, 'test-results');
 
-/** Runs a test file, or several with the same contents, in its own project and in one worker, as `npm test` would. */
-async function run(
-  contents: string,
-  { files = ['sample'] } = {},
-): Promise<{ report: JestReport | null; said: string }> {
+/** Runs a test file in its own project, as `npm test` would. */
+async function run(contents: string): Promise<{ report: JestReport | null; said: string }> {
   const imports = `
     import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
     import { createEmptyDatabase, describeNeeding, explainFailures, startProcess } from '${library}';\n`;
-  for (const name of files) await writeFile(join(folder, 'src', `${name}.test.ts`), imports + contents);
+  await writeFile(join(folder, 'src', 'sample.test.ts'), imports + contents);
   const stderr = openSync(join(folder, 'stderr'), 'w');
   // The database of this test itself shows which server the run must use.
   const database = await createEmptyDatabase();
@@ -83,7 +80,7 @@ it('a test that fails is reported before the clean-up, with its processes, and i
   expect(await readFile(join(resultsDir(), 'src.sample', 'node.log'), 'utf8')).toBe('up\ndown\n');
 });
 
-it('a hook that fails, and a file that cannot be loaded, are reported once', async () => {
+it('a hook that fails is reported once', async () => {
   const hook = await run(`
     explainFailures('seed', () => 'SEED=7');
     describe('a group', () => {
@@ -91,13 +88,9 @@ it('a hook that fails, and a file that cannot be loaded, are reported once', asy
       it('one', () => undefined);
       it('two', () => undefined);
     });`);
-  const load = await run(`
-    explainFailures('seed', () => 'SEED=7');
-    await Promise.reject(new Error('no server'));`);
 
   expect(hook.said.match(/● sample\.test\.ts: .*/g)).toEqual(['● sample.test.ts: a group › beforeAll']);
-  expect(load.said.match(/● sample\.test\.ts: .*/g)).toEqual(['● sample.test.ts: while the file was loaded']);
-  expect(load.said).toContain('seed: SEED=7');
+  expect(hook.said).toContain('seed: SEED=7');
 });
 
 it('tests that pass print nothing, and leave only a record of skipped tests', async () => {
@@ -116,21 +109,4 @@ it('tests that pass print nothing, and leave only a record of skipped tests', as
   expect(await readSkipNotes(resultsDir())).toEqual([{ what: 'a thing', how: 'put it there', tests: 3, lesser: 0 }]);
   expect(await readKept(resultsDir())).toEqual([]);
   expect(existsSync(join(resultsDir(), 'src.sample'))).toBe(false);
-});
-
-it('the data that the framework attaches to asynchronous work does not grow with each file of a worker', async () => {
-  const { report, said } = await run(
-    `
-    import { AsyncResource } from 'node:async_hooks';
-    it('tells', () => {
-      const attached = Object.getOwnPropertySymbols(new AsyncResource('sample')).filter((each) => each.description === 'kResourceStore');
-      process.stderr.write('attached: ' + attached.length + '\\n');
-    });`,
-    { files: ['one', 'two', 'three'] },
-  );
-
-  expect(report).toMatchObject({ success: true, numPassedTests: 3 });
-  const counts = said.match(/(?<=attached: )\d+/g) ?? [];
-  expect(counts).toHaveLength(3);
-  expect(new Set(counts).size).toBe(1);
 });

@@ -8,6 +8,8 @@ import { endWithUs, removeKeptServers } from '@corral/testing';
 import type { JestReport } from './add-up.js';
 
 const CONFIG = fileURLToPath(new URL('../../jest/jest.config.mjs', import.meta.url));
+/** Modules are loaded as they are, not rewritten for CommonJS. Node.js warns that this is experimental, for each worker. */
+const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 /** Something that a test left open can keep Jest from ending. That is a failure, and Jest is stopped after this time. */
 const END_MS = 120_000;
 
@@ -49,7 +51,7 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
     ...folders,
     ...(patterns.length > 0 ? ['--testPathPatterns', ...patterns] : []),
   ];
-  const jest = spawn(process.execPath, [bin, ...args], {
+  const jest = spawn(process.execPath, [...NODE_OPTIONS, bin, ...args], {
     // The report is in the file.
     stdio: ['ignore', 'ignore', stderr],
     env: { ...process.env, CORRAL_TEST_RESULTS_DIR: resultsDir, ...env },

@@ -305,7 +305,7 @@ describe('the bytes of a zone file', () => {
     expect(decodeZoneFile(bytes('\uFEFFw TXT "é"', 'utf8'))).toBe('w TXT "é"');
     expect(decodeZoneFile(bytes('w TXT "é"', 'latin1'), 'latin1')).toBe('w TXT "é"');
     expect(decodeZoneFile(bytes('\uFEFFw TXT "é"', 'utf16le'), 'utf-16le')).toBe('w TXT "é"');
-    expect(() => decodeZoneFile(bytes('', 'utf8'), 'nope')).toThrow(RangeError);
+    expect(() => decodeZoneFile(bytes('', 'utf8'), 'nope')).toThrow(expect.objectContaining({ name: 'RangeError' }));
   });
 
   it.each<[what: string, text: string, encoding: BufferEncoding, line: number]>([
