@@ -12,6 +12,12 @@ export const clusterWakeUp =
   (clusterId) =>
     void queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId });
 
+/** Has the tokens of connections verified, and their prices read, where that is due. */
+export const connectionWakeUp = (queue: Pick<Queue, 'nudge'>) => (): void => {
+  void queue.nudge('verify-connections', {}, { jobId: 'change' });
+  void queue.nudge('refresh-prices', {}, { jobId: 'change' });
+};
+
 /** The same for an adopted server. */
 export const serverWakeUp =
   (queue: Pick<Queue, 'nudge'>): WakeUp<ServerId> =>

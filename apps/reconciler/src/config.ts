@@ -51,12 +51,12 @@ export const reconcilerConfig = {
   RECONCILE_SWEEP_INTERVAL_MS: durationMs({
     desc: 'Interval at which the database is searched for due clusters whose job was lost. Makes no call to the garden.',
     min: 100,
-    default: 5_000,
+    default: 10_000,
   }),
   CONNECTION_VERIFY_INTERVAL_MS: durationMs({
     desc: 'Interval at which the database is searched for connections whose token must be verified or whose prices must be read.',
     min: 100,
-    default: 5_000,
+    default: 10_000,
   }),
   DNS_SYNC_INTERVAL_MS: durationMs({
     desc: 'Interval at which the mirror is compared with the whole zone. Each run makes one upstream call per 100 record sets.',
@@ -86,7 +86,7 @@ export const reconcilerConfig = {
   DEMO_INTERVAL_MS: durationMs({
     desc: 'Interval at which the database is searched for expired demos and their remaining records. Makes no upstream call.',
     min: 100,
-    default: 5_000,
+    default: 10_000,
   }),
   JOB_LOCK_MS: durationMs({
     desc: 'Time without a heartbeat after which a reconciler counts as dead and another one takes over its jobs.',

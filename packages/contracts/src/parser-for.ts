@@ -72,12 +72,14 @@ export const declarationParserFor = <T>(schema: object): ((body: unknown) => T) 
 function copyingParser<T>(kind: Compilers, schema: object): (body: unknown) => T {
   const check = checkerOf<T>(kind, schema);
   return (body) => {
-    const copy: unknown = structuredClone(body);
+    const copy = copyOfJson(body);
     dropNulls(copy, schema);
     check(copy);
     return copy as T;
   };
 }
+
+const copyOfJson = (body: unknown): unknown => (body === undefined ? body : JSON.parse(JSON.stringify(body)));
 
 /** The parts of a schema that decide where null is a value. */
 interface NullableSchema {

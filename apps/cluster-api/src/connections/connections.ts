@@ -34,6 +34,7 @@ export interface ConnectionDeps {
   readonly isOtherProject: (token: string, resources: ProjectResources) => Promise<boolean>;
   readonly wake: WakeUp<ClusterId>;
   readonly wakeServer: WakeUp<ServerId>;
+  readonly wakeConnection: () => void;
 }
 
 /**
@@ -41,7 +42,7 @@ export interface ConnectionDeps {
  * token is stored too: the connection's status says what is wrong, and its clusters wait for another token.
  */
 export const connectionService = (deps: ConnectionDeps) => {
-  const { store, seal, open, verify, isOtherProject, wake, wakeServer } = deps;
+  const { store, seal, open, verify, isOtherProject, wake, wakeServer, wakeConnection } = deps;
   const judge = async (caller: Caller, token: string): Promise<JudgedToken> => ({
     token,
     verdict: await whileSetAside(caller, () => verify(token)),
@@ -116,7 +117,7 @@ export const connectionService = (deps: ConnectionDeps) => {
     ): Promise<ConnectionRecord> {
       checkConnectionSpec(null, spec);
       const judged = await judge(caller, spec.token);
-      return store.change(caller, async (tx) => {
+      const created = await store.change(caller, async (tx) => {
         const id = asConnectionId(randomUUID());
         const madeBefore = await tx.registerKey(request, id);
         if (madeBefore === null) return make(tx, { id, ref: makeConnectionRef() }, spec, judged);
@@ -124,6 +125,8 @@ export const connectionService = (deps: ConnectionDeps) => {
         if (made === null) throw notFound();
         return made;
       });
+      wakeConnection();
+      return created;
     },
 
     /**
@@ -152,23 +155,25 @@ export const connectionService = (deps: ConnectionDeps) => {
             'the same project.',
         );
       }
-      const { woken, servers, ...declared } = await store.change(caller, async (tx) => {
+      const { woken, servers, isDue, ...declared } = await store.change(caller, async (tx) => {
         const current = await tx.find(ref);
         check(current); // again, because it may have changed since the first check
         if (current === null) {
           const made = await make(tx, { id: asConnectionId(randomUUID()), ref }, spec, judged as JudgedToken);
-          return { connection: made, isNew: true, woken: [], servers: [] };
+          return { connection: made, isNew: true, isDue: true, woken: [], servers: [] };
         }
         const { connection, affectsUsers } = await replace(tx, current, spec, judged);
         return {
           connection,
           isNew: false,
+          isDue: affectsUsers,
           woken: affectsUsers ? await tx.makeUsersDue(connection.id) : [],
           servers: affectsUsers ? await tx.makeServersDue(connection.id) : [],
         };
       });
       for (const id of woken) wake(id);
       for (const id of servers) wakeServer(id);
+      if (isDue) wakeConnection();
       return declared;
     },
 
@@ -177,8 +182,8 @@ export const connectionService = (deps: ConnectionDeps) => {
      *
      * @throws Problem `not_found`, `idempotency_key_reused`
      */
-    verify: (caller: Caller, ref: string, request: KeyedRequest | null): Promise<VerificationAsked> =>
-      store.change(caller, async (tx) => {
+    async verify(caller: Caller, ref: string, request: KeyedRequest | null): Promise<VerificationAsked> {
+      const asked = await store.change<VerificationAsked>(caller, async (tx) => {
         const connection = await tx.find(ref);
         if (connection === null) throw notFound();
         const operationId = asOperationId(randomUUID());
@@ -188,7 +193,10 @@ export const connectionService = (deps: ConnectionDeps) => {
         const open = await tx.findVerification(connection.id);
         if (firstId !== null || open !== null) return { kind: 'under way', connection, operation: open };
         return { kind: 'accepted', connection, operation: await tx.beginVerification(connection, operationId) };
-      }),
+      });
+      wakeConnection();
+      return asked;
+    },
 
     /**
      * Deletes a connection and its token. The reconciler then removes the credentials from the garden.

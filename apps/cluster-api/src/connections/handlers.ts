@@ -1,7 +1,7 @@
 import type { Prisma } from '@corral/database';
 import type { Queue } from '@corral/queue';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import { clusterWakeUp, serverWakeUp } from '../wake-ups.js';
+import { clusterWakeUp, connectionWakeUp, serverWakeUp } from '../wake-ups.js';
 import { type ConnectionDeps, connectionService } from './connections.js';
 import { connectionRoutes } from './routes.js';
 import { connectionStore } from './store.js';
@@ -27,6 +27,7 @@ export function buildConnectionHandlers(deps: ConnectionHandlerDeps) {
     isOtherProject,
     wake: clusterWakeUp(queue),
     wakeServer: serverWakeUp(queue),
+    wakeConnection: connectionWakeUp(queue),
   });
   return connectionRoutes({ store, publicUrl: config.publicUrl, connections });
 }

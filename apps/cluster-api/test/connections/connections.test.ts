@@ -10,6 +10,12 @@ beforeAll(async () => {
 afterAll(() => on.test.close());
 beforeEach(() => on.reset());
 
+/** The token of a connection that is new or changed is verified, and its prices are read. */
+const CHECKS = [
+  { job: 'verify-connections', payload: {} },
+  { job: 'refresh-prices', payload: {} },
+];
+
 describe('PUT /connections/{ref}/ at a new ref', () => {
   it('answers 201 with the connection but without its token', async () => {
     const { body, text } = await on.put('main', spec({ providerConfig: {} })).expect(201);
@@ -207,13 +213,14 @@ describe('PUT /connections/{ref}/ at an existing ref', () => {
     await givenCluster(on.test.db, { team: on.team, ref: 'main', name: 'draft', startedAt: null });
     await givenCluster(on.test.db, { team: on.team, ref: 'other', name: 'beside', startedAt: new Date() });
     const before = await on.rowOf('main');
+    on.test.wakeups.length = 0;
 
     await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
 
     const row = await on.rowOf('main');
     expect(on.test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, row.id)).toBe(OTHER_TOKEN);
     expect([row.tokenVersion, row.generation, row.gardenName]).toEqual([2, 2, before.gardenName]);
-    expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: running.id } }]);
+    expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: running.id } }, ...CHECKS]);
     const due = await on.test.db.cluster.findMany({ where: { teamId: on.team.id, dueAt: { not: null } } });
     expect(due.map(({ id }) => id)).toEqual([running.id]);
     expect((await on.auditOf()).at(-1)).toMatchObject({ detail: { tokenReplaced: true } });
@@ -274,11 +281,12 @@ describe('the provider’s verdict on a token', () => {
     await on.put('main');
     const cluster = await givenCluster(on.test.db, { team: on.team, ref: 'main', name: 'web', startedAt: new Date() });
     on.provider.verdict = 'valid';
+    on.test.wakeups.length = 0;
 
     const { body } = await on.put('main').expect(200);
 
     expect(body.status.phase).toBe('Ready');
-    expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: cluster.id } }]);
+    expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: cluster.id } }, ...CHECKS]);
   });
 });
 

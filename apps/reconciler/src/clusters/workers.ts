@@ -89,7 +89,9 @@ const AUTHORITIES_MAX = 2_000;
 /** How long the leader may be silent before another process takes over the watch and the probe. */
 const WATCH_LEASE_MS = 8_000;
 /** Clean-up is not urgent. */
-const CLEAN_UP_INTERVAL_MS = 15_000;
+const CLEAN_UP_INTERVAL_MS = 30_000;
+/** Prices are read once a day; a connection that became ready says so at once. */
+const PRICES_INTERVAL_FACTOR = 3;
 
 /** Wires the loops over clusters and their connections. Has no effect until `start`. */
 export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
@@ -184,7 +186,9 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
       clusters: { 'reconcile-cluster': reconcile },
       upkeep: upkeepHandlers({
         sweep,
-        verify,
+        async verify(signal) {
+          if ((await verify(signal)) > 0) void queue.nudge('refresh-prices', {}, { jobId: 'change' });
+        },
         refreshPrices: refresh,
         countNodes: count,
         cleanUp: unlessHeld(holds, cleanUp),
@@ -217,7 +221,7 @@ function recurringJobs({ sweepIntervalMs, verifyIntervalMs }: ClusterSettings): 
     { name: 'sweep-clusters', payload: {}, everyMs: sweepIntervalMs },
     { name: 'count-nodes', payload: {}, everyMs: sweepIntervalMs },
     { name: 'verify-connections', payload: {}, everyMs: verifyIntervalMs },
-    { name: 'refresh-prices', payload: {}, everyMs: verifyIntervalMs },
+    { name: 'refresh-prices', payload: {}, everyMs: PRICES_INTERVAL_FACTOR * verifyIntervalMs },
     { name: 'clean-up-garden', payload: {}, everyMs: CLEAN_UP_INTERVAL_MS },
   ];
 }

@@ -73,7 +73,7 @@ const SETTLE_AFTER_MS = 2_000;
 /** Time that a write needs besides the upstream call before its lease may end. */
 const LEASE_MARGIN_MS = 5_000;
 /** Interval of the check whether actions may be polled. The check costs no upstream call. */
-const LOOK_UP_CHECK_MS = 2_000;
+const LOOK_UP_CHECK_MS = 4_000;
 
 /** Wires the loops over the DNS mirror. Has no effect until `start`. */
 export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }: DnsWorkerDeps): DnsWorkers {
