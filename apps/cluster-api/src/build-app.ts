@@ -80,12 +80,12 @@ export interface AppDeps
     Pick<AccountHandlerDeps, 'issuerCalls'>,
     Pick<TokenHandlerDeps, 'issuerKeys' | 'refusals'> {
   readonly config: AppConfig;
-  /** For reads and single short statements. Its transactions use the connections for changes. */
+  /** For everything but changes of a team. */
   readonly prisma: Prisma;
   /** For frequent reads and single statements. */
   readonly pool: Pool;
   /** For changes. `connections`: the maximum number of concurrent changes. */
-  readonly changes: { readonly pool: Pool; readonly connections: number };
+  readonly changes: { readonly prisma: Prisma; readonly connections: number };
   readonly sessionUse: Pick<UseRecorder, 'note'>;
   readonly accounts: AccountVerifier;
   readonly accountUse: Pick<UseRecorder, 'note'>;
@@ -169,14 +169,9 @@ const before =
     ...(row.idempotent ? [] : [refuseIdempotencyKey]),
   ];
 
-type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'> & Pick<ClusterHandlerDeps, 'changeTeamDirectly'>;
+type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'>;
 
-function buildChanges({
-  config,
-  prisma,
-  changes,
-  metrics,
-}: Pick<AppDeps, 'config' | 'prisma' | 'changes' | 'metrics'>): Changes {
+function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'changes' | 'metrics'>): Changes {
   const turns = changeTurns(config.changes, { concurrency: changes.connections, after: systemClock.after });
   metrics.gauge({
     name: 'corral_changes_waiting_count',
@@ -185,7 +180,7 @@ function buildChanges({
       this.set(turns.countWaiting());
     },
   });
-  return { turns, ...teamChanges({ prisma, pool: changes.pool }, turns) };
+  return { turns, changeTeam: teamChanges(changes.prisma, turns) };
 }
 
 function buildHandlers(

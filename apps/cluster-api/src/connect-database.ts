@@ -1,11 +1,11 @@
-import { connectPool, connectPrismaTo, type Pool, type PoolOptions, type Prisma } from '@corral/database';
+import { connectPool, connectPrisma, type Pool, type PoolOptions, type Prisma } from '@corral/database';
 
 export interface ServiceDatabase {
   /** For reads, and for single short statements such as the lookup of a session. */
   readonly pool: Pool;
-  /** Its transactions use the connections for changes. */
   readonly prisma: Prisma;
-  readonly changes: { readonly pool: Pool; readonly connections: number };
+  /** Connections of their own. `prisma` is on `pool`. */
+  readonly changes: { readonly pool: Pool; readonly prisma: Prisma; readonly connections: number };
   close(): Promise<void>;
 }
 
@@ -29,13 +29,13 @@ export function connectDatabase({
     connectionsMax: forChanges,
     applicationName: `${options.applicationName} changes`,
   });
-  const prisma = connectPrismaTo({ pool, transactionPool: changePool });
+  const [prisma, changePrisma] = [connectPrisma(pool), connectPrisma(changePool)];
   return {
     pool,
     prisma,
-    changes: { pool: changePool, connections: forChanges },
+    changes: { pool: changePool, prisma: changePrisma, connections: forChanges },
     async close() {
-      await prisma.$disconnect();
+      await Promise.all([prisma.$disconnect(), changePrisma.$disconnect()]);
       await Promise.all([pool.end(), changePool.end()]);
     },
   };

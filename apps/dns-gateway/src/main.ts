@@ -1,6 +1,6 @@
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits, retentionLimits } from '@corral/contracts';
-import { connectPool, type PoolOptions, registerProcess } from '@corral/database';
+import { connectPool, registerProcess } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-data';
 import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
@@ -40,17 +40,17 @@ await startOrExit(SERVICE, async () => {
   const metrics = createMetrics({ service: SERVICE });
   const report = (what: string) => (error: Error) => log.warn(what, { error });
 
-  const connect = (applicationName: string, options: Pick<PoolOptions, 'connectionsMax' | 'plansOnce'>) =>
+  const connect = (applicationName: string, connectionsMax: number) =>
     connectPool({
-      ...options,
+      connectionsMax,
       databaseUrl: config.DATABASE_URL,
       applicationName,
       onIdleError: report('database connection lost'),
     });
   // Separate pools, so that a flood of writes leaves connections for reads.
   const forWrites = Math.floor(config.DATABASE_CONNECTIONS / 2);
-  const pool = connect(SERVICE, { connectionsMax: config.DATABASE_CONNECTIONS - forWrites });
-  const writePool = connect(`${SERVICE} writes`, { connectionsMax: forWrites, plansOnce: true });
+  const pool = connect(SERVICE, config.DATABASE_CONNECTIONS - forWrites);
+  const writePool = connect(`${SERVICE} writes`, forWrites);
   poolMetrics(metrics, { reads: pool, writes: writePool });
   const verifier = dnsTokenVerifier({
     pool,

@@ -5,7 +5,7 @@
 export type Columns<Row> = Readonly<Record<keyof Row & string, string>>;
 
 /**
- * Columns for a SELECT or RETURNING. Never `*`, because statements with `*` are not prepared.
+ * Columns for a SELECT or RETURNING.
  *
  * @param table name or alias of the table in the statement; a constant, never a value
  */

@@ -1,5 +1,5 @@
 import type { ConnectionId, TeamId } from '@corral/contracts';
-import type { Queryable, RawStatements } from '@corral/database';
+import type { Queryable, Transaction } from '@corral/database';
 
 /*
  * The locks of rows that several processes write, in the one order in which all take them: the changes of the team
@@ -10,7 +10,7 @@ import type { Queryable, RawStatements } from '@corral/database';
  * older than the lock.
  */
 
-type Prisma = Pick<RawStatements, '$queryRawUnsafe'>;
+type Prisma = Pick<Transaction, '$queryRawUnsafe'>;
 
 const lock = async (db: Prisma | Queryable, text: string, values: readonly unknown[]): Promise<void> => {
   if ('$queryRawUnsafe' in db) await db.$queryRawUnsafe(text, ...values);

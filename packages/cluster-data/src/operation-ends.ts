@@ -1,5 +1,5 @@
 import { type OperationErrorCode, type OperationKind, operationErrorCodes, type TeamId } from '@corral/contracts';
-import { type RawStatements, sqlText } from '@corral/database';
+import { sqlText, type Transaction } from '@corral/database';
 import { isOpenIn } from './operations.js';
 
 /* How operations go on and end: all values that an end writes are here. */
@@ -92,7 +92,7 @@ export const succeedOperationsOf = (gone: string, deletion: OperationKind): stri
 
 /** Cancels the open operations of a target that is deleted. @param now the database's clock */
 export async function cancelOperations(
-  tx: RawStatements,
+  tx: Transaction,
   { teamId, targetId, now }: { readonly teamId: TeamId; readonly targetId: string; readonly now: Date },
 ): Promise<void> {
   await tx.$executeRaw`

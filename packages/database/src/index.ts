@@ -12,20 +12,15 @@ export { type ApplyOptions, applyMigrations } from './migrate/apply-migrations.j
 export { createMigration, type DiffOptions, diffMigrations } from './migrate/diff-migrations.js';
 export { type Listener, type ListenOptions, listen } from './notifications.js';
 export {
-  type CommitWith,
   connectPool,
-  inOneTrip,
-  inOrder,
   inTransaction,
   onConnection,
   type Pool,
   type PoolOptions,
   type Queryable,
-  type QueryConfig,
 } from './pool.js';
 export {
   connectPrisma,
-  connectPrismaTo,
   connectReadingPrisma,
   noJson,
   type Prisma,
@@ -37,7 +32,6 @@ export {
   type Transaction,
 } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
-export { type RawStatements, rawStatements } from './raw-statements.js';
 export { type RetentionRule, retentionCount, retentionRules, retentionStatement } from './retention/retention-rules.js';
 export { type SweepRetentionDeps, type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { type GrantOptions, grantServiceRights, roleOf } from './roles/grant-rights.js';

@@ -19,7 +19,6 @@ const BEAT_MS = 5_000;
 
 /** A process that missed three beats counts as dead. Any beat deletes rows older than an hour. */
 const beat = {
-  name: 'service-process-beat',
   text: `WITH own AS (
            INSERT INTO service_process (id, service, seen_at) VALUES ($1, $2, clock_timestamp())
            ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at

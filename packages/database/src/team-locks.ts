@@ -1,5 +1,5 @@
 import type { TeamId } from '@corral/contracts';
-import type { RawStatements } from './raw-statements.js';
+import type { Transaction } from './prisma.js';
 
 /*
  * A team has two locks, so that a burst of cluster changes does not delay DNS writes, nor the reverse. A transaction that
@@ -12,7 +12,7 @@ import type { RawStatements } from './raw-statements.js';
 /** SQL: locks team `$1` against other DNS writes and demos until the transaction ends. */
 export const teamRowLock = 'SELECT true AS live FROM team WHERE id = $1 FOR NO KEY UPDATE';
 
-type Db = Pick<RawStatements, '$queryRawUnsafe'>;
+type Db = Pick<Transaction, '$queryRawUnsafe'>;
 
 // In this form the clock is read once the row is locked, however an earlier holder ended. Missing lock rows are
 // inserted.

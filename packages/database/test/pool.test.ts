@@ -1,7 +1,7 @@
 import { createEmptyDatabase, freePort, startPostgres, type TestDatabase } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { connectPool, inOrder, inTransaction, isDatabaseAway, type Pool, type PoolOptions } from '../src/index.js';
+import { connectPool, inTransaction, isDatabaseAway, type Pool, type PoolOptions } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
 
 let database: TestDatabase;
@@ -16,24 +16,6 @@ afterAll(() => database.drop());
 const pools: Pool[] = [];
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.end().catch(() => undefined)));
-});
-
-describe('a prepared statement', () => {
-  it.each([
-    ['is planned for the given values at first', {}, { generic: 0, custom: 3 }],
-    ['is planned once for any values on a pool for that', { plansOnce: true }, { generic: 3, custom: 0 }],
-  ])('%s', async (_what, options, planned) => {
-    const pool = opened({ connectionsMax: 1, ...options });
-    const statement = { name: 'find-thing', text: 'SELECT id FROM thing WHERE id = $1' };
-    for (let id = 101; id <= 103; id += 1) await pool.query({ ...statement, values: [id] });
-
-    const { rows } = await pool.query(
-      `SELECT generic_plans::int AS generic, custom_plans::int AS custom FROM pg_prepared_statements WHERE name = $1`,
-      [statement.name],
-    );
-
-    expect(rows).toEqual([planned]);
-  });
 });
 
 describe('inTransaction', () => {
@@ -74,32 +56,6 @@ describe('inTransaction', () => {
 
     await expect(work).rejects.toMatchObject({ code: '23505' });
     expect(await countOf(pool, 3)).toBe(0);
-  });
-
-  it('commits along with the last statements, and returns their results', async () => {
-    const pool = opened({ connectionsMax: 1 });
-
-    const value = await inTransaction(pool, (tx, commitWith) =>
-      commitWith(tx.query<{ id: number }>('INSERT INTO thing VALUES (6) RETURNING id')),
-    );
-
-    expect(value.rows).toEqual([{ id: 6 }]);
-    expect(await countOf(opened(), 6)).toBe(1);
-  });
-
-  it('rolls back when one of the last statements fails, with the error of the first that failed', async () => {
-    const pool = opened({ connectionsMax: 1 });
-    const before = await backendOf(pool);
-
-    const work = inTransaction(pool, async (tx, commitWith) => {
-      await tx.query('INSERT INTO thing VALUES (7)');
-      const later = async (text: string) => (await tx.query(text)).rowCount;
-      await commitWith(inOrder([later('INSERT INTO thing VALUES (7)'), tx.query('INSERT INTO thing VALUES (8)')]));
-    });
-
-    await expect(work).rejects.toMatchObject({ code: '23505' });
-    expect([await countOf(pool, 7), await countOf(pool, 8)]).toEqual([0, 0]);
-    expect(await backendOf(pool)).toBe(before);
   });
 
   it('fails when a statement failed that nobody waited for', async () => {

@@ -1,5 +1,5 @@
 import type { AuditAction, FieldChange, TeamId, UserId } from '@corral/contracts';
-import type { RawStatements } from '../changes/team-changes.js';
+import type { Transaction } from '../changes/team-changes.js';
 
 /** Who acted in which team. Without a user or an account it was the service or a trusted system. */
 export interface AuditActor {
@@ -35,7 +35,7 @@ export interface AuditedChange {
 
 /** Writes an audit entry in the transaction of the change. @returns the id of the entry */
 export async function recordAudit(
-  tx: RawStatements,
+  tx: Transaction,
   caller: AuditActor,
   { action, target, changes = null, detail = {} }: AuditedChange,
 ): Promise<bigint> {

@@ -1,6 +1,6 @@
 import { Problem } from '../problem.js';
 import type { Caller, KeyedRequest } from './caller.js';
-import type { RawStatements } from './team-changes.js';
+import type { Transaction } from './team-changes.js';
 
 /** Keys of each person and service account are separate. */
 type KeyOwner = Pick<Caller, 'team' | 'userId'> & Partial<Pick<Caller, 'account'>>;
@@ -20,7 +20,7 @@ function ownerIdOf({ userId, account }: KeyOwner): string {
  * @throws Problem `idempotency_key_reused`
  */
 export async function registerKey<Id extends string>(
-  tx: RawStatements,
+  tx: Transaction,
   caller: KeyOwner,
   request: KeyedRequest | null,
   resourceId: Id,
@@ -43,7 +43,7 @@ export async function registerKey<Id extends string>(
  * @returns null when there is none
  * @throws Problem `idempotency_key_reused`
  */
-export async function findKey(db: RawStatements, caller: KeyOwner, request: KeyedRequest): Promise<string | null> {
+export async function findKey(db: Transaction, caller: KeyOwner, request: KeyedRequest): Promise<string | null> {
   const first = await readKey(db, caller, request);
   return first === null ? null : resourceIdOf(first, request);
 }
@@ -53,7 +53,7 @@ interface KeyRow {
   readonly resourceId: string;
 }
 
-async function readKey(db: RawStatements, caller: KeyOwner, { key }: KeyedRequest): Promise<KeyRow | null> {
+async function readKey(db: Transaction, caller: KeyOwner, { key }: KeyedRequest): Promise<KeyRow | null> {
   const [row] = await db.$queryRaw<KeyRow[]>`
     SELECT request_hash AS "requestHash", resource_id AS "resourceId" FROM idempotency_key
     WHERE team_id = ${caller.team.id}::uuid AND user_id = ${ownerIdOf(caller)}::uuid AND key = ${key}`;

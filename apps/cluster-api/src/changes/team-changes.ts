@@ -1,20 +1,10 @@
 import type { TeamId } from '@corral/contracts';
-import {
-  type CommitWith,
-  inTransaction,
-  isLockTimeout,
-  lockTeamChanges,
-  type Pool,
-  type Prisma,
-  type RawStatements,
-  rawStatements,
-  type Transaction,
-} from '@corral/database';
+import { isLockTimeout, lockTeamChanges, type Prisma, type Transaction } from '@corral/database';
 import { Problem } from '../problem.js';
 import type { RequestContext } from './caller.js';
 import type { Turns } from './turns.js';
 
-export type { RawStatements, Transaction };
+export type { Transaction };
 
 /** In ms. A turn guarantees a free connection, so a longer wait means a problem in another process. */
 const transactionLimits = { maxWait: 5_000, timeout: 10_000 };
@@ -33,46 +23,17 @@ export interface TeamChange extends Pick<RequestContext, 'gone' | 'setAside'> {
  */
 export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) => Promise<T>) => Promise<T>;
 
-/** Statements on the connection of a transaction. */
-export interface DirectTransaction extends RawStatements {
-  readonly commitWith: CommitWith;
-}
-
 /**
- * The same on statements of `pg`. `work` begins before the team is locked: what it sends is sent along with the lock, and executed
- * under it.
+ * Returns the function through which all changes of a team go.
  *
- * @param work gets the database's clock, read under the lock. It must wait for it, so that a failure to lock is told from others
+ * @param prisma on the connections for changes
  */
-export type ChangeTeamDirectly = <T>(
-  of: TeamChange,
-  work: (tx: DirectTransaction, locked: Promise<Date>) => Promise<T>,
-) => Promise<T>;
-
-/**
- * Returns the functions through which all changes of a team go: one for changes that use Prisma's models, and one that sends
- * statements directly, for the changes of clusters, which are frequent.
- *
- * @param connections the connections for changes
- */
-export function teamChanges(
-  { prisma, pool }: { readonly prisma: Prisma; readonly pool: Pool },
-  turns: Pick<Turns, 'take'>,
-): { readonly changeTeam: ChangeTeam; readonly changeTeamDirectly: ChangeTeamDirectly } {
+export function teamChanges(prisma: Prisma, turns: Pick<Turns, 'take'>): ChangeTeam {
   const inTurn = turnTaker(turns);
-  return {
-    changeTeam: (of, work) =>
-      inTurn(of, () =>
-        prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, of.team.id)), transactionLimits),
-      ),
-    changeTeamDirectly: (of, work) =>
-      inTurn(of, () =>
-        inTransaction(pool, (client, commitWith) => {
-          const tx = { ...rawStatements(client), commitWith };
-          return work(tx, lockTeamChanges(tx, of.team.id));
-        }),
-      ),
-  };
+  return (of, work) =>
+    inTurn(of, () =>
+      prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, of.team.id)), transactionLimits),
+    );
 }
 
 const turnTaker =

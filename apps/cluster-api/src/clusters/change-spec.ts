@@ -34,8 +34,6 @@ import type { ClusterStore, ClusterTransaction, ClusterView } from './transactio
 export interface SpecChange {
   /** The cluster's name. */
   readonly name: string;
-  /** See `ChangedCluster`. */
-  readonly connectionRef?: string | undefined;
   readonly preconditions: Preconditions;
   /** Returns the entity tag that the preconditions refer to. Default: the cluster's. */
   readonly tagOf?: (current: ClusterRecord) => string;
@@ -93,9 +91,11 @@ export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
   return async (caller, change) => {
     const offered = change.needsCatalogue ? await catalogue.get() : null;
     if (change.purpose === 'dryRun') {
-      return store.preview(caller, change, (view) => preview(deps, view, change, offered));
+      return store.preview(caller, change.name, (view) => preview(deps, view, change, offered));
     }
-    const { outcome, claims } = await store.change(caller, change, (tx) => attempt(deps, tx, caller, change, offered));
+    const { outcome, claims } = await store.change(caller, change.name, (tx) =>
+      attempt(deps, tx, caller, change, offered),
+    );
     if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') wake(outcome.cluster.id);
     for (const id of serverIdsOf(claims)) wakeServer(id);
     return outcome;

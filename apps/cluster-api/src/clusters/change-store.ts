@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { cancelOperations } from '@corral/cluster-data';
 import { asClusterId, type ClusterId, type TeamId } from '@corral/contracts';
-import { inOrder, type RawStatements, type Sql, sql } from '@corral/database';
+import { type Sql, sql, type Transaction } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
-import type { DirectTransaction } from '../changes/team-changes.js';
 import { type Claims, claimsDetail } from '../node-pools/claim-servers.js';
 import { releaseServers } from '../node-pools/server-claims-store.js';
 import { beginOperation } from '../operations/store.js';
@@ -24,11 +23,10 @@ export interface LockedCluster {
 type Declared = Extract<Effect, { kind: 'declare' }>;
 
 /**
- * Writes an accepted change, its operation and the audit entry, and ends superseded operations. The statements are sent
- * together with COMMIT, and the last one reads the cluster as the others have left it.
+ * Writes an accepted change, its operation and the audit entry, and ends superseded operations.
  */
 export async function acceptChange(
-  tx: DirectTransaction,
+  tx: Transaction,
   locked: LockedCluster,
   accepted: AcceptedChange,
 ): ReturnType<ClusterTransaction['accept']> {
@@ -42,19 +40,19 @@ export async function acceptChange(
   const written = { teamId, clusterId, now };
   const row = clusterRow(locked, written, accepted);
   const { generation, desiredHash } = accepted;
-  const sent = inOrder([
-    effect.kind === 'declare'
-      ? writeDeclaration(tx, row, written, effect, claims)
-      : Promise.all([tx.$executeRaw(row), releaseServers(tx, written, claims.released)]),
-    beginOperation(
-      tx,
-      caller,
-      { id, kind, generation, desiredHash, isDone, now, supersedes: current !== null },
-      { action, target: { kind: 'Cluster', id: clusterId, name }, changes, detail },
-    ),
-    findCluster(tx, teamId, name),
-  ]);
-  const [, operation, cluster] = await tx.commitWith(sent);
+  if (effect.kind === 'declare') {
+    await writeDeclaration(tx, row, written, effect, claims);
+  } else {
+    await tx.$executeRaw(row);
+    await releaseServers(tx, written, claims.released);
+  }
+  const operation = await beginOperation(
+    tx,
+    caller,
+    { id, kind, generation, desiredHash, isDone, now, supersedes: current !== null },
+    { action, target: { kind: 'Cluster', id: clusterId, name }, changes, detail },
+  );
+  const cluster = await findCluster(tx, teamId, name);
   return { cluster: cluster as ClusterRecord, operation };
 }
 
@@ -100,7 +98,7 @@ function clusterRow(
  * assigns claimed servers and frees released ones, because only it sees the pools that it inserts.
  */
 async function writeDeclaration(
-  tx: RawStatements,
+  tx: Transaction,
   row: Sql,
   { teamId, clusterId, now }: Written,
   { spec: { nodePools }, priorities }: Declared,
@@ -142,7 +140,7 @@ async function writeDeclaration(
 
 /** Deletes a cluster that the garden does not know, and cancels its operations. */
 export async function removeDraft(
-  tx: RawStatements,
+  tx: Transaction,
   { caller, current, now }: { caller: Caller; current: ClusterRecord; now: Date },
   claims: Claims,
 ): Promise<void> {

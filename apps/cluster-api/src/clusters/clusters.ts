@@ -37,7 +37,6 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
         return changeSpec(caller, {
           ...options,
           name,
-          connectionRef: spec.connectionRef,
           pointers: pointersInCluster,
           declaredPools: spec.nodePools,
           action: 'cluster.declare',
@@ -70,7 +69,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
 
     /** Accepts the current specification again if its operation failed. */
     async retry(caller: Caller, name: string, { preconditions, keyed = null }: Conditions): Promise<ChangeOutcome> {
-      const outcome = await store.change(caller, { name }, (tx) => retryOrReplay(tx, { preconditions, keyed, newId }));
+      const outcome = await store.change(caller, name, (tx) => retryOrReplay(tx, { preconditions, keyed, newId }));
       if (outcome.kind === 'accepted') wake(outcome.cluster.id);
       return outcome;
     },
@@ -82,11 +81,9 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
       { preconditions, purpose }: Pick<SpecChange, 'preconditions' | 'purpose'>,
     ): Promise<RemovalOutcome> {
       if (purpose === 'dryRun') {
-        return store.preview(caller, { name }, async (view) => previewRemoval(view, preconditions));
+        return store.preview(caller, name, async (view) => previewRemoval(view, preconditions));
       }
-      const { outcome, claims } = await store.change(caller, { name }, (tx) =>
-        removeOnce(tx, { preconditions, newId }),
-      );
+      const { outcome, claims } = await store.change(caller, name, (tx) => removeOnce(tx, { preconditions, newId }));
       if (outcome.kind === 'accepted') wake(outcome.cluster.id);
       for (const id of serverIdsOf(claims)) wakeServer(id);
       return outcome;

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { asOperationId, clusterLimits } from '@corral/contracts';
-import { type Pool, type Prisma, rawStatements } from '@corral/database';
+import type { Prisma } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { Queue } from '@corral/queue';
 import type { Log } from '@corral/service';
 import { cachedCatalogue } from '../catalogue/cached-catalogue.js';
 import { catalogueRoutes } from '../catalogue/routes.js';
 import { catalogueStore } from '../catalogue/store.js';
-import type { ChangeTeam, ChangeTeamDirectly } from '../changes/team-changes.js';
+import type { ChangeTeam } from '../changes/team-changes.js';
 import { kubeconfigService } from '../kubeconfigs/kubeconfigs.js';
 import { kubeconfigRoutes } from '../kubeconfigs/routes.js';
 import { kubeconfigStore } from '../kubeconfigs/store.js';
@@ -35,10 +35,7 @@ export interface ClusterConfig {
 export interface ClusterHandlerDeps {
   readonly config: ClusterConfig;
   readonly prisma: Prisma;
-  /** For reads and single short statements that are frequent. */
-  readonly pool: Pool;
   readonly changeTeam: ChangeTeam;
-  readonly changeTeamDirectly: ChangeTeamDirectly;
   readonly queue: Pick<Queue, 'nudge'>;
   readonly garden: Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig' | 'viewerKubeconfig'>;
   /** Unix time in ms, for the age of the catalogue. */
@@ -57,7 +54,7 @@ const newOperationId = () => asOperationId(randomUUID());
 export function buildClusterHandlers(deps: ClusterHandlerDeps) {
   const { config, prisma, changeTeam, queue, garden, now, log } = deps;
   const { publicUrl } = config;
-  const store = clusterStore(rawStatements(deps.pool), deps.changeTeamDirectly);
+  const store = clusterStore(prisma, changeTeam);
   const [wake, wakeServer] = [clusterWakeUp(queue), serverWakeUp(queue)];
   const catalogue = cachedCatalogue({
     read: () => garden.readCloudProfile(AbortSignal.timeout(CATALOGUE_MS_MAX)),

@@ -22,10 +22,10 @@ import {
   storedSpecOf,
 } from '@corral/cluster-data';
 import type { ClusterPhase, TeamId } from '@corral/contracts';
-import { type RawStatements, sql, sqlText } from '@corral/database';
+import { sql, sqlText, type Transaction } from '@corral/database';
 import type { ClusterRecord } from './record.js';
 
-type Db = Pick<RawStatements, '$queryRaw'>;
+type Db = Pick<Transaction, '$queryRaw'>;
 
 /** The price columns of a connection, named as in `PricesRow`. */
 export const pricesOfConnection = sqlText(selectOf('price_list', priceColumns));
@@ -39,12 +39,6 @@ export const wholeClusters = sql`
          (SELECT ${sqlText(jsonOf('operation', operationColumns, { creator: creatorOfOperation }))}
           FROM operation WHERE target_id = cluster.id ORDER BY generation DESC, created_at DESC LIMIT 1) AS "lastOperation"
   FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id`;
-
-/** The columns of `wholeClusters` in a statement around it: with `*` that one would not be prepared. */
-export const columnsOfWhole = (table: string): string =>
-  [...Object.keys({ ...declared, ...observed, ...shown }), 'currency', 'prices', 'pricedAt', 'pools', 'lastOperation']
-    .map((name) => `${table}."${name}"`)
-    .join(', ');
 
 export interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRow {
   readonly lastOperation: OperationJson | null;

@@ -11,37 +11,29 @@ import {
   teamColumns,
 } from '@corral/cluster-data';
 import { asConnectionId, type ConnectionPhase, coversCluster, type TeamId } from '@corral/contracts';
-import { inOrder, isUniqueViolation, type RawStatements, sqlText } from '@corral/database';
+import { isUniqueViolation, type Prisma, sqlText, type Transaction } from '@corral/database';
 import { type Caller, clustersOf } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
-import type { ChangeTeamDirectly, DirectTransaction } from '../changes/team-changes.js';
+import type { ChangeTeam } from '../changes/team-changes.js';
 import type { PoolServer } from '../node-pools/claim-servers.js';
 import { lockServers, readServers } from '../node-pools/server-claims-store.js';
 import { acceptChange, removeDraft } from './change-store.js';
-import {
-  type ClusterRow,
-  clusterOf,
-  columnsOfWhole,
-  findCluster,
-  listClusters,
-  pricesOfConnection,
-  wholeClusters,
-} from './rows.js';
-import type { ChangedCluster, ClusterStore, ClusterTransaction, ClusterView, UsableConnection } from './transaction.js';
+import { type ClusterRow, clusterOf, findCluster, listClusters, pricesOfConnection, wholeClusters } from './rows.js';
+import type { ClusterStore, ClusterTransaction, ClusterView, UsableConnection } from './transaction.js';
 
 /** Attempts before a collision of generated names is reported. One collision is already unlikely. */
 const ATTEMPTS_MAX = 3;
 
 /** Clusters with their pools. All writes go through `change`, together with their operation. */
-export const clusterStore = (db: RawStatements, changeTeam: ChangeTeamDirectly): ClusterStore => ({
+export const clusterStore = (db: Prisma, changeTeam: ChangeTeam): ClusterStore => ({
   find: (teamId, name) => findCluster(db, teamId, name),
 
   list: (teamId, query) => listClusters(db, teamId, query),
 
-  async change(caller, subject, work) {
+  async change(caller, name, work) {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await changeTeam(caller, async (tx, locked) => work(await transactionOf(tx, caller, subject, locked)));
+        return await changeTeam(caller, async (tx, now) => work(await transactionOf(tx, caller, name, now)));
       } catch (error) {
         // The team's lock excludes other changes of its names, so only generated names can collide. A retry generates
         // new ones.
@@ -50,7 +42,7 @@ export const clusterStore = (db: RawStatements, changeTeam: ChangeTeamDirectly):
     }
   },
 
-  async preview(caller, { name }, work) {
+  async preview(caller, name, work) {
     const teamId = caller.team.id;
     return work({
       ...(await readDecisionBasis(db, teamId, name)),
@@ -71,25 +63,15 @@ function seenBy(caller: Caller, servers: PoolServer[]): PoolServer[] {
   );
 }
 
-/** The statements are sent together. Postgres executes them one after the other, so each sees what was locked before. */
-async function transactionOf(
-  tx: DirectTransaction,
-  caller: Caller,
-  { name, connectionRef }: ChangedCluster,
-  locked: Promise<Date>,
-): Promise<ClusterTransaction> {
+async function transactionOf(tx: Transaction, caller: Caller, name: string, now: Date): Promise<ClusterTransaction> {
   const teamId = caller.team.id;
-  const [now, , { current, ...basis }, expected] = await inOrder([
-    locked,
-    lockCluster(tx, teamId, name),
-    readDecisionBasis(tx, teamId, name),
-    connectionRef === undefined ? null : findConnection(tx, teamId, connectionRef, 'lock'),
-  ]);
+  await lockCluster(tx, teamId, name);
+  const { current, ...basis } = await readDecisionBasis(tx, teamId, name);
   return {
     ...basis,
     current,
     now,
-    findConnection: async (ref) => (ref === connectionRef ? expected : findConnection(tx, teamId, ref, 'lock')),
+    findConnection: (ref) => findConnection(tx, teamId, ref, 'lock'),
     async findOperation(id) {
       const [row] = await tx.$queryRaw<OperationRow[]>`
         SELECT ${sqlText(selectOf('operation', operationColumns))}, ${sqlText(creatorOfOperation)} AS creator
@@ -117,12 +99,12 @@ type DecisionBasisRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null
   };
 
 /** Reads what every change of a cluster needs, in one statement. */
-async function readDecisionBasis(tx: RawStatements, teamId: TeamId, name: string): Promise<DecisionBasis> {
+async function readDecisionBasis(tx: Transaction, teamId: TeamId, name: string): Promise<DecisionBasis> {
   const [row] = await tx.$queryRaw<DecisionBasisRow[]>`
     SELECT ${sqlText(selectOf('team', teamColumns.quotas))}, clock_timestamp() AS now,
            (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
            EXISTS (SELECT FROM subscription WHERE team_id = team.id AND is_active) AS subscribed,
-           ${sqlText(columnsOfWhole('found'))}
+           found.*
     FROM team
     LEFT JOIN (${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}) AS found ON true
     WHERE team.id = ${teamId}::uuid`;
@@ -142,7 +124,7 @@ async function readDecisionBasis(tx: RawStatements, teamId: TeamId, name: string
 
 /** @param how `lock`: until the cluster is written. Waits for a concurrent deletion and then finds nothing */
 async function findConnection(
-  tx: RawStatements,
+  tx: Transaction,
   teamId: TeamId,
   ref: string,
   how: 'lock' | 'read',

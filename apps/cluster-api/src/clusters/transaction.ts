@@ -90,14 +90,7 @@ export interface ClusterStore {
    * so quotas and unique names hold. An error rolls everything back. `work` may run again after a collision of
    * generated names, so it must not make outside calls.
    */
-  change<T>(caller: Caller, of: ChangedCluster, work: (tx: ClusterTransaction) => Promise<T>): Promise<T>;
+  change<T>(caller: Caller, name: string, work: (tx: ClusterTransaction) => Promise<T>): Promise<T>;
   /** Runs `work` on what a change would find. It waits for no change of the team, and none waits for it. */
-  preview<T>(caller: Caller, of: ChangedCluster, work: (view: ClusterView) => Promise<T>): Promise<T>;
-}
-
-/** The cluster that a change is about. */
-export interface ChangedCluster {
-  readonly name: string;
-  /** The connection that the change will ask for, if it is known, so that it is read together with the cluster. */
-  readonly connectionRef?: string | undefined;
+  preview<T>(caller: Caller, name: string, work: (view: ClusterView) => Promise<T>): Promise<T>;
 }

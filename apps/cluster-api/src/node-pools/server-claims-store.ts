@@ -7,7 +7,7 @@ import {
   serverStateOf,
 } from '@corral/cluster-data';
 import { asClusterId, type TeamId } from '@corral/contracts';
-import { type RawStatements, sqlText } from '@corral/database';
+import { sqlText, type Transaction } from '@corral/database';
 import type { PoolServer } from './claim-servers.js';
 
 /**
@@ -15,14 +15,14 @@ import type { PoolServer } from './claim-servers.js';
  * Lock order: team, cluster, then servers by id. Only the team's changes write which pool holds a server, so the joined
  * columns cannot be older than the team's lock.
  */
-export const lockServers = (tx: RawStatements, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> =>
+export const lockServers = (tx: Transaction, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> =>
   findServers(tx, teamId, connectionRef, 'FOR UPDATE OF server');
 
-export const readServers = (db: RawStatements, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> =>
+export const readServers = (db: Transaction, teamId: TeamId, connectionRef: string): Promise<PoolServer[]> =>
   findServers(db, teamId, connectionRef, '');
 
 async function findServers(
-  tx: RawStatements,
+  tx: Transaction,
   teamId: TeamId,
   connectionRef: string,
   lock: string,
@@ -68,7 +68,7 @@ function claimOf({ clusterId, cluster, nodePool }: Row): PoolServer['claimedBy']
 
 /** Must run before the pools are deleted: servers refer to them (ON DELETE RESTRICT). */
 export async function releaseServers(
-  tx: RawStatements,
+  tx: Transaction,
   { teamId, now }: { readonly teamId: TeamId; readonly now: Date },
   servers: readonly PoolServer[],
 ): Promise<void> {

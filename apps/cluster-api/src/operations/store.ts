@@ -9,7 +9,7 @@ import {
   selectOf,
 } from '@corral/cluster-data';
 import type { OperationId, OperationKind, OperationState, TeamId } from '@corral/contracts';
-import { type Prisma, type RawStatements, sqlText } from '@corral/database';
+import { type Prisma, sqlText, type Transaction } from '@corral/database';
 import { currentTraceparent } from '@corral/tracing';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
 import { isBehind, newestFirst, type Position, parseId } from '../paging.js';
@@ -102,7 +102,7 @@ interface BegunOperation {
 
 /** Writes the operation of an accepted change and its audit entry in one statement. */
 export async function beginOperation(
-  tx: RawStatements,
+  tx: Transaction,
   caller: AuditActor,
   { id, kind, generation, desiredHash, isDone, supersedes = false, now }: BegunOperation,
   { action, target, changes = null, detail = {} }: AuditedChange,

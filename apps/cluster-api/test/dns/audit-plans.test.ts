@@ -1,5 +1,5 @@
 import { asTeamId } from '@corral/contracts';
-import { connectPool, type Pool, type Queryable, rawStatements } from '@corral/database';
+import { connectPool, type Pool, type Sql, sql, type Transaction } from '@corral/database';
 import { createTestDatabase, patientPool, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiAudit } from '../../src/audit/api-entries.js';
@@ -67,16 +67,17 @@ const rowsRead = (node: PlanNode): number =>
 async function readPage(source: AuditSource, filters: Partial<AuditFilters>) {
   let read = 0;
   const counting = {
-    async query({ text, values }: { text: string; values: unknown[] }) {
+    async $queryRaw(parts: TemplateStringsArray | Sql, ...given: unknown[]) {
+      const { text, values } = 'raw' in parts ? sql(parts, ...given) : parts;
       const { rows } = await pool.query<{ 'QUERY PLAN': readonly [{ Plan: PlanNode }] }>(
         `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
         values,
       );
       read += rowsRead((rows[0] as (typeof rows)[number])['QUERY PLAN'][0].Plan);
-      return pool.query(text, values);
+      return (await pool.query(text, values)).rows;
     },
-  } as unknown as Queryable;
-  const log = { api: apiAudit, dns: dnsAudit }[source](rawStatements(counting) as Parameters<typeof apiAudit>[0]);
+  } as unknown as Transaction;
+  const log = { api: apiAudit, dns: dnsAudit }[source](counting as Parameters<typeof apiAudit>[0]);
   const none = { kind: null, action: null, outcome: null, name: null, type: null, token: null, actor: null };
   const page = await log({
     teamId: TEAM,

@@ -40,7 +40,6 @@ export const counterStore = (pool: Pick<Pool, 'query'>) => ({
    */
   async count(teamIds: readonly TeamId[], hours: readonly Date[], now: Date): Promise<number> {
     const { rowCount } = await pool.query({
-      name: 'usage-count',
       text: `
         WITH clock AS MATERIALIZED (SELECT $5::timestamptz AS now),
         open AS MATERIALIZED (

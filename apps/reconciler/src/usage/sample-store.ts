@@ -55,7 +55,6 @@ export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
 
   async readDns(teamIds: readonly TeamId[], now: Date): Promise<readonly DnsSample[]> {
     const { rows } = await pool.query<Omit<DnsSample, 'teamId' | 'sampledAt'> & { readonly teamId: string }>({
-      name: 'usage-sample-dns',
       text: `
         SELECT team.id AS "teamId",
                ${recordsOfTeam('team.slug')} AS records,
@@ -70,7 +69,6 @@ export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
 
   async readClusters(teamIds: readonly TeamId[]): Promise<ReadonlyMap<TeamId, readonly UsedCluster[]>> {
     const { rows } = await pool.query<ClusterRow>({
-      name: 'usage-sample-clusters',
       text: `
         SELECT cluster.team_id AS "teamId", ${selectOf('cluster', { ...clusterColumns.declared, ...clusterColumns.observed })},
                cluster.node_counts AS "nodeCounts", ${selectOf('price_list', priceColumns)}, ${poolsOfCluster} AS pools
@@ -92,7 +90,6 @@ export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
   async write(samples: readonly Sample[], recordsLimit: number): Promise<number> {
     const columnOf = <T>(of: (sample: Sample) => T): T[] => samples.map(of);
     const { rowCount } = await pool.query({
-      name: 'usage-sample-write',
       text: `
         INSERT INTO usage_hour AS known (team_id, hour, sampled_at, records_limit, records, dns_tokens, clusters, nodes,
                                          cost_minimum, cost_maximum, cost_currency)

@@ -32,7 +32,6 @@ type Row = Omit<CallingAccount, 'team' | 'actions'> & {
 
 /** One indexed look-up per request without a cache, so a revocation or another role applies immediately everywhere. */
 const findAccount = {
-  name: 'service-account-by-token',
   text: `SELECT account.id, account.name, account.role::text AS role, account.clusters, account.actions,
                 token.id AS "tokenId", trusted.issuer, token.subject, team.id AS "teamId", team.slug,
                 team.number AS "teamNumber", team.account_requests_max AS "requestsMax",

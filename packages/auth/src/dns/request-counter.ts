@@ -24,7 +24,6 @@ interface Minute {
 
 /** Writes absolute counts, so it can be repeated. Deleted teams are skipped. */
 const writeCounts = {
-  name: 'request-counts-write',
   text: `INSERT INTO dns_request_count AS known (team_id, minute, process_id, count)
          SELECT team.id, batch.minute, $3::uuid, batch.count
          FROM unnest($1::uuid[], $2::timestamptz[], $4::int[]) AS batch(team_id, minute, count)

@@ -37,7 +37,6 @@ const KEPT_MINUTES = 10;
 
 /** The session is locked against its end, so that no code of an ended session stays valid. */
 const issueCode = {
-  name: 'sign-in-code-issue',
   text: `WITH owner AS MATERIALIZED (
            SELECT id FROM session WHERE id = $1::uuid AND ${isActiveSession} FOR SHARE
          ), old AS (
@@ -50,7 +49,6 @@ const issueCode = {
 };
 
 const redeemCode = {
-  name: 'sign-in-code-redeem',
   text: `WITH code AS (
            UPDATE sign_in_code SET used_at = clock_timestamp() WHERE hash = $1 AND used_at IS NULL RETURNING *
          ), allowed AS MATERIALIZED (
@@ -69,7 +67,6 @@ const redeemCode = {
 };
 
 const endSessionOfUsedCode = {
-  name: 'sign-in-code-reused',
   text: `UPDATE session SET revoked_at = now()
          WHERE id = (SELECT starts_session FROM sign_in_code WHERE hash = $1 AND used_at IS NOT NULL)
            AND revoked_at IS NULL`,

@@ -109,7 +109,6 @@ export const endOldest = (person: string, also: string): string => `
   )`;
 
 const startSession = {
-  name: 'session-start',
   text: `WITH ${endOldest('SELECT $1::uuid', 'SELECT id FROM session WHERE hash = $4')}
          INSERT INTO session (user_id, hash, idle_expires_at, expires_at, method, user_agent)
          VALUES ($1, $2, now() + least($3::bigint, $5::bigint) * interval '1 ms', now() + $5::bigint * interval '1 ms',
@@ -119,7 +118,6 @@ const startSession = {
 
 /** One indexed look-up per request without a cache, so a revocation or a changed role applies immediately. */
 const findSession = {
-  name: 'session-find',
   text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,
                 app_user_name(app_user) AS "displayName",
                 session.created_at AS "createdAt", session.idle_expires_at AS "idleExpiresAt",
@@ -136,12 +134,10 @@ const findSession = {
 };
 
 const revokeSession = {
-  name: 'session-revoke',
   text: 'UPDATE session SET revoked_at = now() WHERE hash = $1 AND revoked_at IS NULL',
 };
 
 const listSessions = {
-  name: 'session-list',
   text: `SELECT id, method, name, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
                 expires_at AS "expiresAt"
          FROM session
@@ -151,12 +147,10 @@ const listSessions = {
 };
 
 const revokeOneSession = {
-  name: 'session-revoke-one',
   text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${isActiveSession}`,
 };
 
 const revokeAllSessions = {
-  name: 'session-revoke-all',
   // Fixed lock order, to avoid deadlocks.
   text: `WITH held AS MATERIALIZED (
            SELECT id FROM session WHERE user_id = $1::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE

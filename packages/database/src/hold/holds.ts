@@ -26,7 +26,6 @@ export type HoldFinding =
   | 'unread';
 
 const openHold = {
-  name: 'open-hold',
   text: `SELECT id, reason, begun_at AS "begunAt", backup_taken_at AS "backupTakenAt"
          FROM installation_hold WHERE ended_at IS NULL`,
 };

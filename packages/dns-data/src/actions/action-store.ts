@@ -120,10 +120,8 @@ export const actionStore = (pool: Pool) => ({
     const ids = reported.map((action) => action.id);
     const values = [ids, reported.map((action) => action.status), reported.map((action) => action.body)];
     const rows = await inTransaction(pool, async (tx) => {
-      const [failed] = await Promise.all([
-        tx.query<FailedRow>(recordStatement, values),
-        tx.query(releaseStatement, [ids]),
-      ]);
+      const failed = await tx.query<FailedRow>(recordStatement, values);
+      await tx.query(releaseStatement, [ids]);
       return failed.rows;
     });
     return rows.map(({ id, zone_id: zoneId, name, type }) => ({ entryId: id, key: { zoneId, name, type } }));

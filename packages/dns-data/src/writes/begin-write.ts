@@ -1,14 +1,5 @@
 import { ownerLabelOf } from '@corral/contracts';
-import {
-  type CommitWith,
-  inOneTrip,
-  inOrder,
-  inTransaction,
-  isHeldNow,
-  type Pool,
-  type Queryable,
-  rowClock,
-} from '@corral/database';
+import { inTransaction, isHeldNow, type Pool, type Queryable, rowClock } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
 import {
   type Admission,
@@ -150,8 +141,8 @@ const enterClear = {
 };
 
 /**
- * First transaction of a write: checks the quotas and records the write as pending, before anything is sent. Most writes need one round
- * trip; those that SQL did not enter are decided in a second transaction, between two.
+ * First transaction of a write: checks the quotas and records the write as pending, before anything is sent. Those that SQL did not
+ * enter are decided in a second transaction.
  *
  * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new write
  */
@@ -164,7 +155,7 @@ export async function beginWrite(
   const stated = statedRecords(newWrite.write);
   const attempt = { options, newWrite, wasDelivered };
   const outcome = stated === null ? null : await beginAtOnce(pool, attempt, stated);
-  return outcome ?? inTransaction(pool, (tx, commitWith) => beginInSteps(attempt, tx, commitWith));
+  return outcome ?? inTransaction(pool, (tx) => beginInSteps(attempt, tx));
 }
 
 interface Attempt {
@@ -180,11 +171,11 @@ async function beginAtOnce(pool: Pool, attempt: Attempt, stated: number): Promis
   const { limit, quota } = quotaOf(newWrite.owner, options.quota);
   const limits = [stated, quota.recordsPerRrset, quota[limit]];
   const values = [...snapshotValues(attempt), ...entryValues(newWrite, options), ...limits];
-  // Executed in order: the second statement takes its snapshot while the lock is held.
-  const [, { rows }] = await inOneTrip<[object, Entered]>(pool, [
-    { ...lockOnly[kind], values: [id] },
-    { ...enterClear[kind], values },
-  ]);
+  const { rows } = await inTransaction(pool, async (tx) => {
+    await tx.query({ ...lockOnly[kind], values: [id] });
+    // Takes its snapshot while the lock is held.
+    return tx.query<Entered>({ ...enterClear[kind], values });
+  });
   return rows[0] === undefined ? null : begunAs(attempt, rows[0]);
 }
 
@@ -194,23 +185,19 @@ interface Entered {
   readonly recordsMax: number;
 }
 
-async function beginInSteps(attempt: Attempt, tx: Queryable, commitWith: CommitWith): Promise<BeginOutcome> {
+async function beginInSteps(attempt: Attempt, tx: Queryable): Promise<BeginOutcome> {
   const { owner, key, requestHash } = attempt.newWrite;
-  const [locked, { rows }] = await inOrder([
-    tx.query<Owner>({ ...lockOwner[owner.kind], values: [owner.id] }),
-    tx.query<QuotaSnapshot>({ ...readSnapshot, values: snapshotValues(attempt) }),
-  ]);
+  const locked = await tx.query<Owner>({ ...lockOwner[owner.kind], values: [owner.id] });
+  const { rows } = await tx.query<QuotaSnapshot>({ ...readSnapshot, values: snapshotValues(attempt) });
   const seen = rows[0] as QuotaSnapshot;
   const isInDoubt = countPresent(attempt.newWrite.write, seen.rrset) > 0 && (await isSetInDoubt(attempt.newWrite, tx));
   const decided = decide(attempt, { ...seen, isInDoubt }, locked.rows[0]);
   if (decided.kind !== 'admitted') return decided;
   const entry = [key.zoneId, key.name, key.type, requestHash, decided.reserve, seen.rrset];
-  const inserted = await commitWith(
-    tx.query<{ id: number }>({
-      ...insertPending,
-      values: [...entry, ...entryValues(attempt.newWrite, attempt.options)],
-    }),
-  );
+  const inserted = await tx.query<{ id: number }>({
+    ...insertPending,
+    values: [...entry, ...entryValues(attempt.newWrite, attempt.options)],
+  });
   const { id } = inserted.rows[0] as { id: number };
   return begunAs(attempt, { id, rrset: seen.rrset, recordsMax: decided.recordsMax });
 }
