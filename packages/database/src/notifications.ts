@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { withSession } from './session-settings.js';
 
 export interface Listener {
   /**
@@ -62,7 +63,7 @@ export function listen(options: ListenOptions): Listener {
 
   const holdConnection = async (): Promise<void> => {
     const client = new pg.Client({
-      connectionString: options.databaseUrl,
+      connectionString: withSession(options.databaseUrl),
       application_name: options.applicationName,
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,

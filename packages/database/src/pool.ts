@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { readOnly, withSession } from './session-settings.js';
 
 /**
  * `pg` returns 64-bit integers as strings. Ours (upstream ids, counts) stay below 2^53 by contract. Larger values, such
@@ -30,14 +31,10 @@ export interface PoolOptions {
   readonly onIdleError: (error: Error) => void;
 }
 
-/** Sent when a connection begins: transactions that do not say otherwise change nothing. */
-export const readOnlyOption = '-c default_transaction_read_only=on';
-
 /** Creates the pool for hot paths and transactions. Connects lazily and reconnects after outages. */
 export function connectPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
-    connectionString: options.databaseUrl,
-    ...(options.isReadOnly === true && { options: readOnlyOption }),
+    connectionString: withSession(options.databaseUrl, options.isReadOnly === true ? readOnly : {}),
     application_name: options.applicationName,
     max: options.connectionsMax ?? 10,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 2_000,

@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma as Generated, PrismaClient } from './generated/client.js';
-import { type Pool, readOnlyOption } from './pool.js';
+import type { Pool } from './pool.js';
+import { readOnly, withSession } from './session-settings.js';
 
 export type Prisma = PrismaClient;
 /** Writes SQL NULL into a JSON column, where `null` would be ambiguous. */
@@ -26,12 +27,12 @@ interface TransactionBounds {
  * @param transactions default bounds of transactions; Prisma's own are 2 s and 5 s
  */
 export function connectPrisma(database: string | Pool, transactions?: TransactionBounds): Prisma {
-  return prismaOn(typeof database === 'string' ? { connectionString: database } : database, transactions);
+  return prismaOn(typeof database === 'string' ? { connectionString: withSession(database) } : database, transactions);
 }
 
 /** Like `connectPrisma`, but Postgres refuses every change. */
 export const connectReadingPrisma = (databaseUrl: string): Prisma =>
-  prismaOn({ connectionString: databaseUrl, options: readOnlyOption });
+  prismaOn({ connectionString: withSession(databaseUrl, readOnly) });
 
 const prismaOn = (source: ConstructorParameters<typeof PrismaPg>[0], transactions?: TransactionBounds): Prisma =>
   new PrismaClient({

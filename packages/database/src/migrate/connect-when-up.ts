@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { withSession } from '../session-settings.js';
 
 export type ConnectOptions = { timeoutMs: number; log: (message: string) => void };
 
@@ -22,7 +23,7 @@ const PASSING = new Set([
 export async function connectWhenUp(databaseUrl: string, { timeoutMs, log }: ConnectOptions): Promise<pg.Client> {
   const deadline = performance.now() + timeoutMs;
   for (let retryMs = RETRY_MS_MIN; ; retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)) {
-    const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
+    const client = new pg.Client({ connectionString: withSession(databaseUrl), connectionTimeoutMillis: 5_000 });
     client.on('error', () => undefined); // the next query reports the broken connection
     try {
       await client.connect();
