@@ -1,17 +1,24 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '@corral/service';
-import { Queue as BullQueue, Worker as BullWorker, type JobsOptions, type Processor, type WorkerOptions } from 'bullmq';
+import {
+  Queue as BullQueue,
+  Worker as BullWorker,
+  createPostgresBackend,
+  type JobsOptions,
+  type PostgresConnectionOptions,
+  type Processor,
+  type WorkerOptions,
+  withBackend,
+} from 'bullmq';
 import type { QueueName } from './jobs.js';
-import { frugalBackend, POLL_MS } from './postgres/frugal-backend.js';
-import { prepareQueue } from './postgres/prepare-queue.js';
-import { CONNECT_MS } from './postgres/shared-connection.js';
+import { CONNECT_MS, connectQueuePool } from './postgres-pool.js';
+import { prepareQueue } from './prepare-queue.js';
 
 /** The job store. */
 export interface BackendOptions {
   /** Redis URL; without one, jobs are stored in Postgres. */
   redisUrl?: string | undefined;
   databaseUrl: string;
-  /** Postgres connections of all queues of a process together, excluding the one that listens. Default: 4. */
-  poolSize?: number;
 }
 
 /** The subset of BullMQ's queue that we use, on either backend. */
@@ -21,90 +28,104 @@ export interface Producer {
   add(name: string, payload: unknown, options: JobsOptions): Promise<unknown>;
 }
 
-interface Consumer {
+export interface Consumer {
   waitUntilReady(): Promise<unknown>;
   /** Stops fetching jobs; resolves when no job is running. */
   close(): Promise<void>;
 }
 
-/** Opens a queue for sending. Its commands fail fast while the backend is unavailable. */
-export function openProducer(queue: QueueName, options: BackendOptions, onError: (error: Error) => void): Producer {
-  // Ended jobs are removed: a stored job would block its id, and outcomes are in the log.
-  const shared = { defaultJobOptions: { removeOnComplete: true, removeOnFail: true } };
-  if (options.redisUrl !== undefined) {
-    const connection = { ...redisOptions(options.redisUrl), enableOfflineQueue: false, maxRetriesPerRequest: 1 };
-    const producer = new BullQueue(queue, { ...shared, connection: { ...connection, commandTimeout: CONNECT_MS } });
-    producer.on('error', onError);
-    return producer;
-  }
-  const opened = prepared(options).then(() => {
-    const producer = new BullQueue(queue, { ...shared, connection: {} }, frugalBackend(options));
-    producer.on('error', onError);
-    return producer;
-  });
+type OnError = (error: Error) => void;
+
+/** Opens queues for sending and serving. Either throws when the queue in Postgres cannot be prepared. */
+export interface Backend {
+  /** For sending. Its commands fail fast while the backend is unavailable. */
+  openProducer(queue: QueueName, onError: OnError): Promise<Producer>;
+  /** Starts a worker that fetches jobs. It waits indefinitely for an unavailable Redis. */
+  openWorker(
+    queue: QueueName,
+    process: Processor,
+    settings: Omit<WorkerOptions, 'connection'>,
+    onError: OnError,
+  ): Promise<Consumer>;
+  /** Call it when all queues are closed. */
+  close(): Promise<void>;
+}
+
+/** Ended jobs are removed: a stored job would block its id, and outcomes are in the log. */
+const shared = { defaultJobOptions: { removeOnComplete: true, removeOnFail: true } };
+
+/** @param connectionsMax connections to Postgres, if jobs are stored there */
+export function openBackend(options: BackendOptions, connectionsMax: number): Backend {
+  const { redisUrl, databaseUrl } = options;
+  return redisUrl === undefined ? onPostgres(databaseUrl, connectionsMax) : onRedis(redisUrl);
+}
+
+function onRedis(url: string): Backend {
+  const connection = {
+    url,
+    connectTimeout: CONNECT_MS,
+    retryStrategy: (attempt: number) => Math.min(attempt * 100, CONNECT_MS),
+  };
+  const hasty = { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: CONNECT_MS };
   return {
-    ...lazily(opened),
-    add: async (name, payload, jobOptions) => (await opened).add(name, payload, jobOptions),
+    async openProducer(queue, onError) {
+      return new BullQueue(queue, { ...shared, connection: { ...connection, ...hasty } }).on('error', onError);
+    },
+    async openWorker(queue, process, settings, onError) {
+      const patient = { ...connection, maxRetriesPerRequest: null };
+      return new BullWorker(queue, process, { ...settings, connection: patient }).on('error', onError);
+    },
+    close: async () => undefined,
   };
 }
 
-/** Starts a worker that fetches jobs. It waits indefinitely for an unavailable backend. */
-export function openWorker(
-  queue: QueueName,
-  process: Processor,
-  settings: Omit<WorkerOptions, 'connection'>,
-  options: BackendOptions,
-  onError: (error: Error) => void,
-): Consumer {
-  if (options.redisUrl !== undefined) {
-    const connection = { ...redisOptions(options.redisUrl), maxRetriesPerRequest: null };
-    const worker = new BullWorker(queue, process, { ...settings, connection });
-    worker.on('error', onError);
-    return worker;
-  }
-  let isClosed = false;
-  const opened = prepared(options).then(() => {
-    if (isClosed) throw new Error('The worker was closed before it began.');
-    const patient = { ...settings, drainDelay: POLL_MS / 1_000, connection: {} };
-    const worker = new BullWorker(queue, process, patient, frugalBackend(options));
-    worker.on('error', onError);
-    return worker;
-  });
-  const { waitUntilReady, close } = lazily(opened);
+const Postgres = withBackend(createPostgresBackend);
+
+/** A worker fetches at least this often, in s, in case that its listening connection has died silently. */
+const POLL_SECONDS = 10;
+/** How long a worker fetches nothing after an error, in ms. */
+const REST_MS = 500;
+
+function onPostgres(databaseUrl: string, connectionsMax: number): Backend {
+  const pool = connectQueuePool(databaseUrl, connectionsMax);
+  // BullMQ's description of a pool differs from the types of `pg` in details.
+  const connection = pool as unknown as PostgresConnectionOptions;
+  let preparing: Promise<void> | null = null;
+  let closing: Promise<void> | undefined;
+  /** All queues of a process open at the same time, and need the schema once. */
+  const prepared = (): Promise<void> => {
+    preparing ??= prepareQueue({ databaseUrl }).finally(() => {
+      preparing = null;
+    });
+    return preparing;
+  };
   return {
-    waitUntilReady,
+    async openProducer(queue, onError) {
+      await prepared();
+      return new Postgres.Queue(queue, { ...shared, connection }).on('error', onError);
+    },
+    async openWorker(queue, process, settings, onError) {
+      await prepared();
+      const polling = { ...settings, drainDelay: POLL_SECONDS, connection };
+      const worker = new Postgres.Worker(queue, process, polling);
+      return worker.on('error', (error) => {
+        onError(error);
+        // BullMQ fetches again at once after most errors of Postgres, a busy loop for as long as an outage lasts.
+        void rest(worker);
+      });
+    },
     close() {
-      isClosed = true;
-      return close();
+      closing ??= pool.end();
+      return closing;
     },
   };
 }
 
-/** What can be called before it is open. */
-function lazily(opened: Promise<Consumer>): Consumer {
-  opened.catch(() => undefined); // reported by `waitUntilReady`
-  return {
-    waitUntilReady: async () => (await opened).waitUntilReady(),
-    async close() {
-      const consumer = await opened.catch(() => null);
-      await consumer?.close();
-    },
-  };
-}
-
-const preparing = new Map<string, Promise<void>>();
-
-/** All queues of a process open at the same time, and need the schema once. */
-function prepared({ databaseUrl }: BackendOptions): Promise<void> {
-  const running = preparing.get(databaseUrl);
-  if (running !== undefined) return running;
-  const begun = prepareQueue({ databaseUrl }).finally(() => preparing.delete(databaseUrl));
-  preparing.set(databaseUrl, begun);
-  return begun;
-}
-
-function redisOptions(url: string) {
-  return { url, connectTimeout: CONNECT_MS, retryStrategy: (attempt: number) => Math.min(attempt * 100, CONNECT_MS) };
+async function rest(worker: Pick<BullWorker, 'isPaused' | 'pause' | 'resume' | 'closing'>): Promise<void> {
+  if (worker.isPaused()) return;
+  await worker.pause(true);
+  await pause(REST_MS, undefined, { ref: false });
+  if (worker.closing === undefined) await worker.resume();
 }
 
 const QUIET_MS = 10_000;

@@ -1,7 +1,7 @@
 import type { Log } from '@corral/service';
 import { answerWithin } from '@corral/wire';
 import type { JobsOptions } from 'bullmq';
-import { type BackendOptions, connectionErrorLog, openProducer, type Producer } from './backend.js';
+import { type BackendOptions, connectionErrorLog, openBackend, type Producer } from './backend.js';
 import { type JobName, type JobPayloads, type JobRule, jobRules, type QueueName } from './jobs.js';
 
 export interface QueueOptions extends BackendOptions {
@@ -49,8 +49,12 @@ const CLOSE_MS_MAX = 2_000;
 const SUPPRESSED_SHARE = 0.9;
 const LATE = Symbol('late');
 
+/** Of all jobs that a process sends. */
+const CONNECTIONS_MAX = 2;
+
 /** Connects on the first job, and reconnects when needed. */
-export function connectQueue({ log, ...backend }: QueueOptions): Queue {
+export function connectQueue({ log, ...options }: QueueOptions): Queue {
+  const backend = openBackend(options, CONNECTIONS_MAX);
   const producers = new Map<QueueName, Promise<Producer>>();
   const timers = new Set<NodeJS.Timeout>();
   const sending = new Set<Promise<void>>();
@@ -58,16 +62,17 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
   let closed = false;
 
   const open = async (name: QueueName): Promise<Producer> => {
-    const producer = openProducer(name, backend, reportError);
+    let producer: Producer | undefined;
     try {
+      producer = await backend.openProducer(name, reportError);
       await producer.waitUntilReady();
+      return producer;
     } catch (error) {
       // BullMQ caches a failed start on Postgres, so the next job opens a new producer.
       producers.delete(name);
-      await producer.close().catch(() => undefined);
+      await producer?.close().catch(() => undefined);
       throw error;
     }
-    return producer;
   };
   const readyProducer = (name: QueueName): Promise<Producer> => {
     const known = producers.get(name) ?? open(name);
@@ -75,7 +80,7 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     return known;
   };
 
-  const add = async (name: JobName, payload: unknown, options: JobsOptions): Promise<void> => {
+  const add = async (name: JobName, payload: unknown, how: JobsOptions): Promise<void> => {
     if (closed) throw new QueueUnavailable(`The job ${name} was not taken: this process is closing its queue.`);
     const rule: JobRule = jobRules[name];
     const endsAt = performance.now() + SEND_MS_MAX;
@@ -83,25 +88,25 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
       // Connecting and adding have separate waits, so that no job is added after the caller received an error.
       const producer = await answerWithin(readyProducer(rule.queue), SEND_MS_MAX, LATE);
       if (producer === LATE) throw new Error(`no connection within ${SEND_MS_MAX} ms`);
-      const added = producer.add(name, payload, { ...retriesOf(rule), ...options });
+      const added = producer.add(name, payload, { ...retriesOf(rule), ...how });
       if ((await answerWithin(added, endsAt - performance.now(), LATE)) === LATE) {
         throw new Error(`no answer within ${SEND_MS_MAX} ms`);
       }
     } catch (cause) {
-      throw new QueueUnavailable(`The job ${name} was not taken. Check ${storeName(backend)}.`, { cause });
+      throw new QueueUnavailable(`The job ${name} was not taken. Check ${storeName(options)}.`, { cause });
     }
   };
 
-  const send: Queue['send'] = (name, payload, options = {}) => {
-    const sent = add(name, payload, coalescing(name, options));
+  const send: Queue['send'] = (name, payload, how = {}) => {
+    const sent = add(name, payload, coalescing(name, how));
     sending.add(sent);
     const forget = () => void sending.delete(sent);
     sent.then(forget, forget);
     return sent;
   };
-  const nudge: Queue['nudge'] = async (name, payload, options) => {
+  const nudge: Queue['nudge'] = async (name, payload, how) => {
     try {
-      await send(name, payload, options);
+      await send(name, payload, how);
     } catch (error) {
       log.warn('wake-up not sent', { job: name, error });
     }
@@ -143,7 +148,7 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
       const names = producers.size > 0 ? [...producers.keys()] : [jobRules['settle-writes'].queue];
       for (const name of names) {
         const producer = await answerWithin(readyProducer(name), SEND_MS_MAX, LATE);
-        if (producer === LATE) throw new QueueUnavailable(`${storeName(backend)} does not answer.`);
+        if (producer === LATE) throw new QueueUnavailable(`${storeName(options)} does not answer.`);
       }
     },
     async close() {
@@ -152,6 +157,7 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
       // Of those who do not wait for their jobs. Each ends by itself within the time limit of a job.
       await Promise.allSettled(sending);
       await Promise.all([...producers.values()].map((opening) => answerWithin(closeOnce(opening), CLOSE_MS_MAX, LATE)));
+      await answerWithin(backend.close(), CLOSE_MS_MAX, LATE);
     },
   };
 }

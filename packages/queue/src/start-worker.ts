@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Log, Metrics } from '@corral/service';
 import { answerWithin } from '@corral/wire';
 import { type Job, WaitingError } from 'bullmq';
-import { type BackendOptions, connectionErrorLog, openWorker } from './backend.js';
+import { type Backend, type BackendOptions, type Consumer, connectionErrorLog, openBackend } from './backend.js';
 import { type JobName, type JobOf, type JobPayloads, jobRules, type QueueName } from './jobs.js';
 
 export interface JobContext {
@@ -48,18 +48,21 @@ const IDLE_MS_MAX = 1_000;
 const ABORTED_MS_MAX = 1_000;
 /** A job is a hint and safe to repeat, so it is not dropped soon when its workers die. */
 const STALLED_MAX = 10;
+/** Connections to Postgres for all queues together, besides those that listen. */
+const CONNECTIONS = 3;
 
 /** Serves the given queues. Waits for an unavailable backend, at start and later. */
 export function startWorker(options: WorkerOptions): StartedWorker {
   const { closeMs = 20_000, log } = options;
   const jobs = jobRunner(options);
   const served = Object.entries(options.queues) as [QueueName, ServedQueue<QueueName>][];
+  const backend = openBackend(options, served.length + CONNECTIONS);
   const serving = served.map(([queue, { handlers, concurrency }]) =>
-    serveQueue(queue, jobs.runWith(handlers), concurrency, options),
+    serveQueue(queue, jobs.runWith(handlers), concurrency, { ...options, backend }),
   );
   const close = async (): Promise<void> => {
     jobs.stop();
-    const closed = Promise.all(serving.map((queue) => queue.close()));
+    const closed = Promise.all(serving.map((queue) => queue.close())).then(() => backend.close());
     // Without running jobs only connections are left to close, perhaps to an unavailable backend.
     if ((await answerWithin(closed, Math.min(closeMs, IDLE_MS_MAX), LATE)) !== LATE) return;
     if (jobs.running() > 0 && (await answerWithin(closed, closeMs - IDLE_MS_MAX, LATE)) !== LATE) return;
@@ -80,8 +83,12 @@ const RETRY_MS = 1_000;
 
 type RunJob = (job: Job, token?: string) => Promise<void>;
 
-function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options: WorkerOptions) {
-  const { log, lockMs = 30_000 } = options;
+function serveQueue(
+  queue: QueueName,
+  run: RunJob,
+  concurrency: number,
+  { backend, log, lockMs = 30_000 }: WorkerOptions & { readonly backend: Backend },
+) {
   const settings = {
     concurrency,
     lockDuration: lockMs,
@@ -91,22 +98,21 @@ function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options:
     runRetryDelay: RETRY_MS,
   };
   const reportError = connectionErrorLog(log.child({ queue }));
-  const open = () => openWorker(queue, run, settings, options, reportError);
-  let worker = open();
+  let worker: Consumer | undefined;
   const stop = new AbortController();
 
   const start = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       try {
-        await worker.waitUntilReady();
-        return;
+        const opened = await backend.openWorker(queue, run, settings, reportError);
+        worker = opened;
+        if (stop.signal.aborted) return await opened.close();
+        return void (await opened.waitUntilReady());
       } catch (error) {
         reportError(error);
         // BullMQ caches a failed start on Postgres.
-        await worker.close().catch(reportError);
+        await worker?.close().catch(reportError);
         await pause(REOPEN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-        if (stop.signal.aborted) return;
-        worker = open();
       }
     }
   };
@@ -115,7 +121,7 @@ function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options:
     ready,
     close: async () => {
       stop.abort();
-      await worker.close();
+      await worker?.close();
     },
   };
 }

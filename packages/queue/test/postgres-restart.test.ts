@@ -6,8 +6,7 @@ import { createEmptyDatabase, startPostgres, waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { connectQueue } from '../src/connect-queue.js';
-import { prepareQueue } from '../src/postgres/prepare-queue.js';
-import { shareConnection } from '../src/postgres/shared-connection.js';
+import { prepareQueue } from '../src/prepare-queue.js';
 import { startWorker } from '../src/start-worker.js';
 import { gateTo, memoryLog, someQueues } from './backends.js';
 
@@ -71,42 +70,66 @@ describe('a connection that is terminated while in use', () => {
   });
 });
 
-describe('a server that ends just when the listening connection is made', () => {
-  it('does not end the process, and announcements are heard once it is back', async () => {
+describe('a server that ends just when a connection is made', () => {
+  it('does not end the process, and jobs are taken once it is back', async () => {
     const database = await createEmptyDatabase();
     await prepareQueue({ databaseUrl: database.url });
     const { url, gate } = await gateTo(database.url);
-    const { connection, notices, release } = shareConnection({ databaseUrl: url });
-    await connection.waitUntilReady();
-
     await gate.close();
     const ending = await endingServer(Number(new URL(url).port));
-    await expect(notices.listen()).rejects.toThrow('terminating connection due to administrator command');
+    const options = { databaseUrl: url, log: memoryLog().log };
+    const queue = connectQueue(options);
+    let runs = 0;
+    const worker = startWorker({ ...options, queues: someQueues({ 'settle-writes': async () => (runs += 1) }) });
+    await waitFor('some connections', () => ending.count() >= 6);
     await ending.close();
     await gate.open();
 
-    let heard = 0;
-    notices.onNotice('dns', () => {
-      heard += 1;
-    });
-    await notices.listen();
-    await connection.pool.query(`SELECT pg_notify('bullmq_jobs', 'dns')`);
-    await waitFor('the announcement', () => heard === 1);
-    const client = (await connection.getListenClient()) as pg.Client;
-    await release();
-    expect(() => client.emit('error', new Error('The server ended while the connection was closed.'))).not.toThrow();
+    await worker.ready;
+    await waitFor('a job to be taken', () => queue.send('settle-writes', {}).then(() => true));
+    await waitFor('the job', () => runs >= 1);
+
+    await Promise.all([worker.close(), queue.close()]);
     await gate.close();
     await database.drop();
   });
 });
 
+describe('a listening connection that is lost', () => {
+  it('is replaced, and a job that was added meanwhile is found', async () => {
+    const database = await createEmptyDatabase();
+    const operator = new pg.Client({ connectionString: database.url });
+    await operator.connect();
+    const options = { databaseUrl: database.url, log: memoryLog().log };
+    const queue = connectQueue(options);
+    let runs = 0;
+    const worker = startWorker({ ...options, queues: someQueues({ 'settle-writes': async () => (runs += 1) }) });
+    await worker.ready;
+    await queue.send('settle-writes', {});
+    await waitFor('the first job', () => runs === 1);
+
+    await operator.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`,
+    );
+    await waitFor('a job to be taken', () => queue.send('settle-writes', {}).then(() => true));
+
+    await waitFor('the job', () => runs >= 2);
+    await Promise.all([worker.close(), queue.close(), operator.end()]);
+    await database.drop();
+  });
+});
+
 /** Postgres while it is ending: its answer to a new connection and its farewell come at once. */
-async function endingServer(port: number): Promise<{ close(): Promise<void> }> {
+async function endingServer(port: number): Promise<{ count(): number; close(): Promise<void> }> {
+  let count = 0;
   const server = createServer((socket) => {
+    count += 1;
+    socket.on('error', () => undefined);
     socket.once('data', () => socket.end(Buffer.concat([authenticated, readyForQuery, farewell])));
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return { close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
+  return { count: () => count, close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
 }
 
 /** A message of Postgres' protocol (postgresql.org/docs/current/protocol-message-formats.html). */
