@@ -1,5 +1,4 @@
 import type { BudgetReading, BudgetStore, CallClass, TurnTaken, UsedUp } from '@corral/upstream-budget';
-import type { Abortable } from '@corral/wire';
 
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
 
@@ -51,7 +50,7 @@ export interface WriteOptions {
   /** how long it may wait, where that is less than `waitMsMax` */
   patienceMs?: number;
   /** stops what was not sent yet (`unreached`); a call under way runs to its end, for its outcome matters */
-  signal?: Abortable;
+  signal?: AbortSignal;
   /** asked for a place when the write has to wait for its turn; null: there is none, and it is `throttled` */
   enterQueue?: () => (() => void) | null;
 }

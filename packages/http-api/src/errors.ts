@@ -1,5 +1,4 @@
 import type { Log } from '@corral/service';
-import { LightAbort } from '@corral/wire';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { sendText } from './respond.js';
 
@@ -117,17 +116,14 @@ export class ClientGone extends Error {
   }
 }
 
-/** One for all, as its stack says nothing and takes longer to capture than all else at the end of a request. */
-const LEFT = new ClientGone();
-
 /** Aborts when the client disconnects before it got an answer, and after the answer was sent. The reason is a `ClientGone`. */
-export function clientGone(res: Response): LightAbort {
-  const known: LightAbort | undefined = res.locals.gone;
+export function clientGone(res: Response): AbortSignal {
+  const known: AbortSignal | undefined = res.locals.gone;
   if (known !== undefined) return known;
-  const gone = new LightAbort();
-  const leave = () => gone.abort(LEFT);
-  res.locals.gone = gone;
+  const gone = new AbortController();
+  const leave = () => gone.abort(new ClientGone());
+  res.locals.gone = gone.signal;
   if (res.closed) leave();
   else res.once('close', leave);
-  return gone;
+  return gone.signal;
 }

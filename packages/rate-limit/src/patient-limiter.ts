@@ -1,4 +1,3 @@
-import type { Abortable } from '@corral/wire';
 import type { NextFunction, Response } from 'express';
 import type { Buckets } from './buckets.js';
 import { bucketLimiter, type Charge, type RequestLimit, type RequestLimiter, refusalOf } from './request-limiter.js';
@@ -15,7 +14,7 @@ export interface PatientLimiterOptions {
   /** Maximum wait for a token, in ms. */
   readonly patienceMs: number;
   /** Aborted when the client disconnects. */
-  readonly goneOf: (res: Response) => Abortable;
+  readonly goneOf: (res: Response) => AbortSignal;
   /** Does not count a request as work in flight while it waits. @returns counts it again */
   readonly setAside: (res: Response) => () => void;
 }

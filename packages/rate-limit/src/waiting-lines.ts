@@ -1,5 +1,3 @@
-import type { Abortable } from '@corral/wire';
-
 /**
  * The requests that wait for tokens of one bucket. A slot is the time at which a promised token is available. Slots
  * belong to the line: the first waiter always gets the earliest slot, and when one leaves, the last slot is dropped.
@@ -58,7 +56,7 @@ export interface WaitingLines {
    *
    * @returns false when the signal aborted first; the token must then be given back
    */
-  wait(key: string, waitMs: number, signal: Abortable): Promise<boolean>;
+  wait(key: string, waitMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
 interface Waiter {

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Abortable, onAborted } from './light-abort.js';
 
 /** A bound on a call: its time, and the signals of its callers. */
 export interface Deadline {
@@ -72,18 +71,20 @@ export function startPatience(ms: number): { leftMs(): number } {
 }
 
 /** Waits, or gives up as soon as the signal is aborted. @returns false when it gave up */
-export async function sleep(ms: number, signal?: Abortable): Promise<boolean> {
-  if (signal?.aborted) return false;
-  const over = new AbortController();
-  const leave = signal && onAborted(signal, () => over.abort());
+export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
   try {
-    await delay(ms, undefined, { signal: over.signal });
+    await delay(ms, undefined, signal === undefined ? {} : { signal });
     return true;
   } catch {
     return false;
-  } finally {
-    leave?.();
   }
+}
+
+/** Calls back once when the signal is aborted; at once if it has been. @returns a function that removes the listener */
+function onAborted(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
 }
 
 /**

@@ -14,5 +14,4 @@ export {
 } from './exchange.js';
 export { isObject, type JsonObject, parseJsonObject, readJsonObject } from './json.js';
 export { createLineCutter } from './json-stream.js';
-export { type Abortable, LightAbort, onAborted } from './light-abort.js';
 export { type AgentOptions, openAgent, retireAgent, type TlsMaterial } from './sockets.js';

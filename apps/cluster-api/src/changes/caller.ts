@@ -1,13 +1,12 @@
 import type { CallingAccount } from '@corral/auth';
 import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corral/contracts';
-import type { Abortable } from '@corral/wire';
 
 /** One request. */
 export interface RequestContext {
   /** For audit entries and error responses. */
   readonly requestId: string;
   /** Aborts when the client disconnects. */
-  readonly gone: Abortable;
+  readonly gone: AbortSignal;
   /**
    * Stops counting the request as in flight while it waits for something with its own limits.
    *

@@ -1,4 +1,3 @@
-import type { Abortable } from '@corral/wire';
 
 /** Thrown by `take` when the work does not get a turn. */
 export class TurnRefused extends Error {
@@ -34,7 +33,7 @@ export interface Turns {
    * @param gone aborts the wait
    * @throws TurnRefused, or the reason of `gone`. The work was not started then
    */
-  take<T>(key: string, gone: Abortable, work: () => Promise<T>): Promise<T>;
+  take<T>(key: string, gone: AbortSignal, work: () => Promise<T>): Promise<T>;
   countWaiting(): number;
 }
 
@@ -84,7 +83,7 @@ export function turns({ concurrency, waitingPerKey, waitingInAll, waitMs, after 
     }
   };
 
-  const wait = <T>(key: string, gone: Abortable, work: () => Promise<T>): Promise<T> =>
+  const wait = <T>(key: string, gone: AbortSignal, work: () => Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       const queue = waiting.get(key) ?? new Set<Waiter>();
       const end = (): void => {

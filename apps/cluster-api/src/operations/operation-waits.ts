@@ -1,6 +1,5 @@
 import { clusterLimits, type OperationId, type TeamId } from '@corral/contracts';
 import { keyedSemaphore } from '@corral/rate-limit';
-import type { Abortable } from '@corral/wire';
 
 export interface OperationWaitsDeps {
   /** Which of these operations are not open any more, those that are gone included. One statement for all. */
@@ -41,7 +40,7 @@ export interface OperationWait extends WaitedOperation {
   readonly caller: string;
   readonly seconds: number;
   /** Aborted when the client has gone. */
-  readonly gone: Abortable;
+  readonly gone: AbortSignal;
 }
 
 /** `ended`: the operation is final. `elapsed`: it is not, after the given time. */

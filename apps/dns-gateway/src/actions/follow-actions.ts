@@ -1,7 +1,6 @@
 import type { setTimeout } from 'node:timers/promises';
 import type { ActionRecord, ActionStore, CheckedAction, PollTurns, RrsetKey } from '@corral/dns-data';
 import type { ActionReading } from '@corral/hcloud';
-import { type Abortable, onAborted } from '@corral/wire';
 
 export interface FollowActionsDeps {
   readonly polls: Pick<PollTurns, 'takePoll' | 'endPoll' | 'findChecked'>;
@@ -103,13 +102,12 @@ const idsOf = (waiters: readonly Waiter[]): number[] => [
 /** Waits until one of the actions has ended, for at most `waitMs`, and no longer than the client stays. */
 export async function untilOneEnds(
   followed: Followed,
-  { waitMs, gone, pause }: { waitMs: number; gone: Abortable; pause: typeof setTimeout },
+  { waitMs, gone, pause }: { waitMs: number; gone: AbortSignal; pause: typeof setTimeout },
 ): Promise<void> {
   const over = new AbortController();
-  const leave = onAborted(gone, () => over.abort());
-  const patience = pause(waitMs, undefined, { signal: over.signal }).catch(() => undefined);
+  const signal = AbortSignal.any([gone, over.signal]);
+  const patience = pause(waitMs, undefined, { signal }).catch(() => undefined);
   await Promise.race([followed.done, patience]).finally(followed.stop);
-  leave();
   over.abort();
 }
 

@@ -1,5 +1,4 @@
 import type { Clock, KeyedSemaphore } from '@corral/rate-limit';
-import type { Abortable } from '@corral/wire';
 import type { Followed } from './follow-actions.js';
 
 export interface HeldReadsDeps {
@@ -15,7 +14,7 @@ export interface HeldReadsDeps {
 /** A request that may be held. */
 export interface Asker {
   /** Aborted when the client disconnects. */
-  readonly gone: Abortable;
+  readonly gone: AbortSignal;
   /** Excludes the request from the work in flight while it is held. @returns a function that includes it again */
   readonly setAside: () => () => void;
 }
@@ -41,7 +40,8 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
       if (draining.aborted) return false;
       const leave = places.tryAcquire(tokenId);
       if (leave === null) return false;
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const { promise: released, resolve } = Promise.withResolvers<void>();
+      const release = () => resolve();
       releases.add(release);
       gone.addEventListener('abort', release, { once: true });
       const callOff = clock.after(holdMs, release);

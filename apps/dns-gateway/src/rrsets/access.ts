@@ -1,7 +1,6 @@
 import type { DnsCaller } from '@corral/auth';
 import { canRead, coveredRoot, coversName, coversType, writeRefusal } from '@corral/contracts';
 import type { RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
-import { type Abortable, LightAbort, onAborted } from '@corral/wire';
 import { DnsError, notFound } from '../dns-error.js';
 
 /** What a caller sees of a zone. */
@@ -47,21 +46,23 @@ export function mayFollow(
 /** The clients that wait for the answer of one write, i.e. one request sent several times. */
 export interface Audience {
   /** Aborted when all clients have disconnected. */
-  readonly gone: Abortable;
-  join(gone: Abortable): void;
+  readonly gone: AbortSignal;
+  join(gone: AbortSignal): void;
 }
 
 /** @param first aborted when the first client disconnects */
-export function audienceOf(first: Abortable): Audience {
-  const all = new LightAbort();
+export function audienceOf(first: AbortSignal): Audience {
+  const all = new AbortController();
   let here = 0;
-  const join = (gone: Abortable): void => {
+  const join = (gone: AbortSignal): void => {
     here += 1;
-    onAborted(gone, () => {
+    const leave = () => {
       here -= 1;
       if (here === 0) all.abort(gone.reason);
-    });
+    };
+    if (gone.aborted) leave();
+    else gone.addEventListener('abort', leave, { once: true });
   };
   join(first);
-  return { gone: all, join };
+  return { gone: all.signal, join };
 }

@@ -1,7 +1,6 @@
 import type { DnsCaller } from '@corral/auth';
 import type { RrsetKey, RrsetWrite, UpstreamAnswer } from '@corral/dns-data';
 import type { UpstreamWrite } from '@corral/hcloud';
-import type { Abortable } from '@corral/wire';
 
 /** A write with checked caller, name, type and body. */
 export interface CheckedWrite {
@@ -15,7 +14,7 @@ export interface CheckedWrite {
   /** Deadline on the writer's clock for all waits: for earlier writes to its set and for the upstream's budget. */
   readonly deadline: number;
   /** Aborted when the client disconnects. */
-  readonly gone: Abortable;
+  readonly gone: AbortSignal;
   /** Excludes the request from the work in flight while it waits. @returns a function that includes it again */
   readonly setAside: () => () => void;
 }

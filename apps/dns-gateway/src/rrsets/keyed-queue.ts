@@ -1,10 +1,10 @@
-import { type Abortable, onAborted } from '@corral/wire';
+import { setTimeout } from 'node:timers/promises';
 
 export interface QueueWait {
   /** Maximum wait in milliseconds. */
   readonly waitMs: number;
   /** Waiting work leaves the queue when it aborts. */
-  readonly gone: Abortable;
+  readonly gone: AbortSignal;
   /** Takes a place in the queue, only called when the work must wait. Null when there is none. */
   readonly enterQueue: () => (() => void) | null;
 }
@@ -43,17 +43,9 @@ export function keyedQueue(): KeyedQueue {
   };
 }
 
-async function comesWithin(turn: Promise<void>, waitMs: number, gone: Abortable): Promise<'turn' | 'late' | 'gone'> {
-  let timer: NodeJS.Timeout | undefined;
-  let leave: () => void = () => undefined;
-  const ended = new Promise<'late' | 'gone'>((resolve) => {
-    leave = onAborted(gone, () => resolve('gone'));
-    timer = setTimeout(() => resolve('late'), waitMs);
-  });
-  try {
-    return await Promise.race([turn.then(() => 'turn' as const), ended]);
-  } finally {
-    clearTimeout(timer);
-    leave();
-  }
+async function comesWithin(turn: Promise<void>, waitMs: number, gone: AbortSignal): Promise<'turn' | 'late' | 'gone'> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([gone, over.signal]);
+  const late = setTimeout(waitMs, 'late' as const, { signal }).catch(() => 'gone' as const);
+  return Promise.race([turn.then(() => 'turn' as const), late]).finally(() => over.abort());
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { assertNever } from '@corral/dns-data';
-import { LightAbort, onAborted } from '@corral/wire';
 import { ClientGone, setIsBusy, tooManyWait } from '../dns-error.js';
 import { type Audience, audienceOf } from './access.js';
 import { type AnswerWriteDeps, answerWrite, type FirstCopiesDeps, firstCopies } from './answer-write.js';
@@ -40,11 +39,10 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   const queueUp = async (set: string, request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
     // Nothing to wait for, and no copy that could be found: most writes.
     const isAlone = !queue.isBusy(set);
-    const over = new LightAbort();
-    onAborted(request.gone, () => over.abort(request.gone.reason));
+    const found = new AbortController();
     const wait = {
       waitMs: Math.max(0, request.deadline - deps.now()),
-      gone: over,
+      gone: AbortSignal.any([request.gone, found.signal]),
       enterQueue: waits.placesOf(request).enter,
     };
     let copy: WriteAnswer | null = null;
@@ -52,7 +50,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
       ? Promise.resolve()
       : copies.findCopy(request, requestHash).then((answer) => {
           copy = answer;
-          if (answer !== null) over.abort(null);
+          if (answer !== null) found.abort();
         });
     looking.catch(() => undefined); // unused when the write leaves the queue first
     const turn = await queue.run(set, wait, async () => {

@@ -10,7 +10,7 @@ import {
   type WriteLease,
   type ZoneSyncStore,
 } from '@corral/dns-data';
-import { type Abortable, answerWithin } from '@corral/wire';
+import { answerWithin } from '@corral/wire';
 
 export interface SettlingDeps {
   readonly settlements: Pick<SettlementStore, 'settle' | 'renew' | 'takePendingOf' | 'postpone' | 'findSettled'>;
@@ -31,7 +31,7 @@ export interface UnknownWrite {
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
   readonly bytes: Buffer | null;
-  readonly gone: Abortable;
+  readonly gone: AbortSignal;
 }
 
 export interface Settling {

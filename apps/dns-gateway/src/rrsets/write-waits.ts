@@ -1,6 +1,5 @@
 import type { BeginOutcome } from '@corral/dns-data';
 import type { KeyedSemaphore } from '@corral/rate-limit';
-import type { Abortable } from '@corral/wire';
 import { ClientGone, setIsBusy, tooManyWait } from '../dns-error.js';
 import { ownerOf } from './access.js';
 import type { CheckedWrite } from './checked-write.js';
@@ -13,7 +12,7 @@ export interface WriteWaitsDeps {
   readonly queue: KeyedQueue;
   readonly settling: Pick<Settling, 'settleDue'>;
   /** Waits until an action that holds quota of the owner has ended, for at most `waitMs`. */
-  readonly roomMoves: (ownerId: string, waitMs: number, gone: Abortable) => Promise<void>;
+  readonly roomMoves: (ownerId: string, waitMs: number, gone: AbortSignal) => Promise<void>;
   readonly pause: (ms: number) => Promise<unknown>;
   readonly now: () => number;
 }

@@ -1,7 +1,6 @@
 import { asTeamId, type ClusterId, type ServerId, type TeamId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
-import { onAborted } from '@corral/wire';
 
 /** Names a row that is worked on in turns. */
 export type LeasedId = ClusterId | ServerId;
@@ -184,28 +183,20 @@ export function keepLease<Id extends LeasedId>(
   leaseMs: number,
   stop: AbortSignal,
 ): KeptPassLease {
-  const controller = new AbortController();
-  let overtaken = false;
-  const abort = () => controller.abort();
+  const overtaken = new AbortController();
   const renew = async (): Promise<void> => {
     try {
       if (await leases.renewLease(lease, leaseMs)) return;
-      overtaken = true;
-      abort();
+      overtaken.abort();
     } catch (error) {
       // The next renewal may succeed. Otherwise every write of the pass is still conditional on the lease.
       log.warn('lease not renewed', { id: lease.id, error });
     }
   };
   const timer = setInterval(() => void renew(), leaseMs / 3).unref();
-  const leave = onAborted(stop, abort);
   return {
-    signal: controller.signal,
-    isOvertaken: () => overtaken,
-    // The process's signal is long-lived, so listeners must be removed.
-    end() {
-      clearInterval(timer);
-      leave();
-    },
+    signal: AbortSignal.any([stop, overtaken.signal]),
+    isOvertaken: () => overtaken.signal.aborted,
+    end: () => clearInterval(timer),
   };
 }

@@ -1,4 +1,4 @@
-import { fullJitterMs, onAborted, sleep } from '@corral/wire';
+import { fullJitterMs, sleep } from '@corral/wire';
 import type { CallDeps } from '../calls/call.js';
 import { unreachableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';
@@ -36,15 +36,8 @@ interface Progress {
  * list cannot overtake an event.
  */
 export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<void> {
-  const ending = new AbortController();
-  const leaves = [watch.signal, deps.closing].map((source) => onAborted(source, () => ending.abort()));
-
-  const { signal } = ending;
-  const reporting = {
-    ...watch,
-    signal,
-    onState: (state: WatchState) => report(deps, watch, state),
-  };
+  const signal = AbortSignal.any([watch.signal, deps.closing]);
+  const reporting = { ...watch, signal, onState: (state: WatchState) => report(deps, watch, state) };
   const progress: Progress = { version: null, relistAt: 0, failures: 0 };
   while (!signal.aborted) {
     try {
@@ -59,7 +52,6 @@ export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<vo
       await sleep(delayMs, signal);
     }
   }
-  for (const leave of leaves) leave();
 }
 
 type ReportingWatch = ShootWatch & { onState: (state: WatchState) => void };

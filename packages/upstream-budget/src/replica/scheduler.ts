@@ -1,4 +1,3 @@
-import type { Abortable } from '@corral/wire';
 import type { BudgetReading } from '../account/budget-state.js';
 import { type CallClass, callClasses } from '../account/call-class.js';
 import type { UsedUp } from '../account/promise-turns.js';
@@ -22,7 +21,7 @@ export interface Patience {
   readonly patienceMs: number;
   /** The request had its turn and was answered 429. */
   readonly again?: boolean;
-  readonly signal?: Abortable | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Asks for a place when no turn is free; null when the request cannot wait. */
   readonly enterQueue?: (() => (() => void) | null) | undefined;
 }
@@ -114,7 +113,7 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
   };
   const closed = { waitMs: 0, usedUp: 'budget' } as const;
 
-  const wait = (id: number, signal: Abortable | undefined): Promise<Turned> =>
+  const wait = (id: number, signal: AbortSignal | undefined): Promise<Turned> =>
     new Promise((resolve) => {
       const giveUp = (): void => {
         keeper.cancel(id);
