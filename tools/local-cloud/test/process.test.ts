@@ -27,21 +27,6 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<unknow
 }
 
 describe('the process', () => {
-  it('prints its addresses, and exits cleanly on SIGTERM', async () => {
-    const { child, ready } = await start();
-
-    expect(ready).toEqual({
-      event: 'ready',
-      apiUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
-      adminUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-      dnsPort: expect.any(Number),
-      smtpPort: expect.any(Number),
-      gardenUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
-      gardenKubeconfigPath: join(dataDir, 'garden.kubeconfig'),
-    });
-    expect(await stop(child, 'SIGTERM')).toEqual([0, null]);
-  });
-
   it('loses no acknowledged write when it is killed', async () => {
     const headers = { Authorization: 'Bearer secret' };
     const first = await start();

@@ -50,15 +50,6 @@ describe('fault rules', () => {
     expect([rules.take('GET', path)?.status, rules.take('GET', path)?.status]).toEqual([500, 502]);
   });
 
-  it('no longer apply once cleared', () => {
-    const rules = new FaultRules();
-    rules.add([{ times: null, effect }]);
-
-    rules.clear();
-
-    expect([rules.take('GET', path), rules.list()]).toEqual([null, []]);
-  });
-
   it.each([
     [{}],
     [{ effect: { explode: true } }],

@@ -100,13 +100,6 @@ describe('a server rebuilt with join data', () => {
     );
   });
 
-  it('has the name of the server when the cloud-config states none', async () => {
-    addServer({ name: 'Old-Web' });
-    await rebuild(joinConfig({ more: { hostname: '' } }));
-
-    await waitFor('the node', async () => (await shoot.call('GET', '/api/v1/nodes/old-web')).status === 200);
-  });
-
   it.each<[string, () => Promise<string>, ServerOptions?]>([
     ['token is not there', async () => joinConfig({ token: 'zzzzzz.0123456789abcdef' })],
     ['token has another secret', async () => joinConfig({ token: 'abcdef.ffffffffffffffff' })],
@@ -160,30 +153,6 @@ describe('a server rebuilt with join data', () => {
     other.close();
   });
 
-  it('takes the configured time', async () => {
-    addServer({ joinMs: 30 * 60_000 });
-    await rebuild(joinConfig());
-    garden.cloud.admin.advanceClock(29 * 60_000);
-    expect(await readNode()).toBeNull();
-
-    garden.cloud.admin.advanceClock(60_000);
-
-    await untilReady('True');
-  });
-
-  it('joins after a restart in between', async () => {
-    addServer({ joinMs: 30 * 60_000 });
-    await rebuild(joinConfig());
-    shoot.close();
-    await garden.stop();
-
-    garden = await startTestGarden({}, { dataDir, actionMs: 20, shootPort });
-    shoot = await shootClient(garden, 'web');
-    garden.cloud.admin.advanceClock(30 * 60_000);
-
-    await untilReady('True');
-  });
-
   it('waits for an unavailable API server', async () => {
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });
     await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
@@ -235,31 +204,6 @@ describe('a joined node', () => {
     expect(node.metadata.annotations['node.machine.sapcloud.io/not-managed-by-mcm']).toBe('1');
   });
 
-  it('that is deleted returns only with the next join', async () => {
-    await joined();
-    const { uid } = (await readNode()).metadata;
-    expect((await shoot.call('DELETE', NODE)).status).toBe(200);
-    garden.cloud.admin.advanceClock(60_000);
-    expect([await readNode(), await pods()]).toEqual([null, []]);
-
-    await rebuild(joinConfig());
-
-    expect((await untilReady('True')).metadata.uid).not.toBe(uid);
-  });
-
-  it('exists again when the Shoot wakes up', async () => {
-    await joined();
-    await mark();
-    await garden.patch('web', { spec: { hibernation: { enabled: true } } });
-    await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
-    await expect(shoot.call('GET', NODE)).rejects.toThrow(/socket|ECONNRESET/);
-
-    await garden.patch('web', { spec: { hibernation: { enabled: false } } });
-    await garden.waitForShoot('web', 'awake', (read) => !read.status.hibernated && isHealthy(read));
-
-    expect(readyOf(await readNode()).status).toBe('True');
-  });
-
   it('counts as surplus for the garden until it is marked as unmanaged', async () => {
     await joined();
 
@@ -271,16 +215,6 @@ describe('a joined node', () => {
     await mark();
 
     await waitFor('the garden to be content', async () => (await condition()).status === 'True');
-  });
-
-  it('that is not ready makes the Shoot unhealthy, even if its machine is unmanaged', async () => {
-    await joined();
-    await mark();
-    await act('poweroff');
-
-    await waitFor('the garden to see it', async () => (await condition()).reason === 'NodeUnhealthy');
-
-    expect((await condition()).message).toContain('Node "srv-1" in worker group "pool-a" is unhealthy');
   });
 
   it('survives a restart with its labels, pods and tokens, and does not join again', async () => {
@@ -305,23 +239,6 @@ describe('pods of a joined node', () => {
     await untilReady('True');
   });
 
-  it('are one of a DaemonSet, a mirror pod and an ordinary one', async () => {
-    const found = await pods();
-
-    expect(found.map(({ metadata }) => [metadata.namespace, metadata.ownerReferences[0].kind])).toEqual([
-      ['default', 'ReplicaSet'],
-      ['kube-system', 'DaemonSet'],
-      ['kube-system', 'Node'],
-    ]);
-    expect(found[2].metadata.annotations).toHaveProperty(['kubernetes.io/config.mirror']);
-    const inDefault = await shoot.call('GET', '/api/v1/namespaces/default/pods');
-    expect(inDefault.body.items).toEqual([found[0]]);
-    expect((await shoot.call('GET', `/api/v1/namespaces/default/pods/${found[0].metadata.name}`)).body).toEqual(
-      found[0],
-    );
-    expect((await shoot.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName=other')).body.items).toEqual([]);
-  });
-
   it('are evicted by uid', async () => {
     const { name, uid } = (await pods())[0].metadata;
 
@@ -329,16 +246,5 @@ describe('pods of a joined node', () => {
     expect(await evict(name, uid)).toMatchObject({ status: 201, body: { status: 'Success' } });
     expect((await evict(name, uid)).status).toBe(404);
     expect(await pods()).toHaveLength(2);
-  });
-
-  it('are recreated immediately if their controller tolerates the cordon', async () => {
-    const daemon = (await pods())[1].metadata;
-    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: daemon.name } };
-    await shoot.call('POST', `/api/v1/namespaces/kube-system/pods/${daemon.name}/eviction`, body);
-
-    const again = (await pods())[1].metadata;
-
-    expect(again.ownerReferences).toEqual(daemon.ownerReferences);
-    expect(again.uid).not.toBe(daemon.uid);
   });
 });

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describeNeeding, unlessInstalled, waitFor } from '@corral/testing';
+import { describeNeeding, unlessInstalled } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CoreV1Api, KubeConfig, KubernetesObjectApi, makeInformer, PatchStrategy } from '@kubernetes/client-node';
-import { aShoot, aWorker, NAMESPACE } from './a-shoot.js';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { aWorker, NAMESPACE } from './a-shoot.js';
 import { isHealthy, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
 
 let garden: TestGarden;
@@ -37,10 +36,6 @@ const load = (kubeconfig: string) => {
   config.loadFromString(kubeconfig);
   return config;
 };
-const certificateIn = (answer: Part) => {
-  const user = load(kubeconfigIn(answer)).getCurrentUser();
-  return new X509Certificate(Buffer.from(user?.certData ?? '', 'base64'));
-};
 const nodesOf = async (kubeconfig: string) => {
   const { items } = await load(kubeconfig).makeApiClient(CoreV1Api).listNode();
   return items.map(({ metadata }) => metadata?.labels?.['worker.gardener.cloud/pool']).sort();
@@ -58,30 +53,6 @@ describe('a kubeconfig of a Shoot', () => {
     expect(await nodesOf(kubeconfigIn(answer))).toEqual(['pool-a', 'pool-a', 'pool-b']);
   });
 
-  it('names its user and group in a short-lived, backdated certificate', async () => {
-    const admin = await request('web', 600);
-    const viewer = await request('web', 600, 'viewer');
-
-    const [certificate, viewing] = [certificateIn(admin), certificateIn(viewer)];
-    const { expirationTimestamp } = admin.body.status;
-    expect(certificate.subject.split('\n')).toEqual([
-      'CN=gardener.cloud:admin:system:serviceaccount:garden:technical-user',
-      'O=gardener.cloud:project:admins',
-    ]);
-    expect(viewing.subject).toContain('O=gardener.cloud:project:viewers');
-    expect(Date.parse(certificate.validTo)).toBe(Date.parse(expirationTimestamp));
-    expect(Date.parse(expirationTimestamp) - Date.parse(certificate.validFrom)).toBeGreaterThan(600_000);
-  });
-
-  it('has one cluster for each address, the external one first', async () => {
-    const config = load(kubeconfigIn(await request('web')));
-
-    expect([config.getCurrentContext(), config.getClusters().map(({ name }) => name)]).toEqual([
-      `${NAMESPACE}--web-external`,
-      [`${NAMESPACE}--web-external`, `${NAMESPACE}--web-internal`],
-    ]);
-  });
-
   it.each([
     [
       'for less than ten minutes',
@@ -95,21 +66,6 @@ describe('a kubeconfig of a Shoot', () => {
     const { status, body } = await request(name, seconds);
 
     expect([status, body.message]).toEqual([expected, expect.stringContaining(message)]);
-  });
-
-  it('is refused while the Shoot has no address', async () => {
-    garden.cloud.admin.garden.addShootFaults({
-      name: 'young',
-      effect: { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], task: 'Waiting until shoot infrastructure has been reconciled' },
-    });
-    await garden.apply(aShoot({ name: 'young' }));
-
-    const { status, body } = await request('young');
-
-    expect([status, body.message]).toEqual([
-      422,
-      expect.stringContaining('no suitable advertised address for kube-apiserver'),
-    ]);
   });
 
   it('is issued for a hibernated Shoot, but its API server does not answer', async () => {
@@ -144,50 +100,6 @@ describe('a kubeconfig of a Shoot', () => {
 
     await expect(nodesOf(kubeconfig)).rejects.toMatchObject({ code: 401 });
     expect(await nodesOf(kubeconfigIn(await request('web')))).toHaveLength(3);
-  });
-});
-
-describe('@kubernetes/client-node', () => {
-  it('applies, reads, lists and deletes objects of any kind', async () => {
-    const api = KubernetesObjectApi.makeApiClient(load(garden.cloud.gardenKubeconfig));
-    const secret = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'client', namespace: NAMESPACE },
-      data: { a: 'Yg==' },
-    };
-
-    const applied = await api.patch(secret, undefined, undefined, 'client', false, PatchStrategy.ServerSideApply);
-    const read: Part = await api.read({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'client', namespace: NAMESPACE },
-    });
-    const listed = await api.list('core.gardener.cloud/v1beta1', 'Shoot', NAMESPACE);
-    await api.delete({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'client', namespace: NAMESPACE } });
-
-    expect([applied.metadata?.name, read.data]).toEqual(['client', { a: 'Yg==' }]);
-    expect(listed.items.map(({ metadata }) => metadata?.name)).toContain('web');
-    await expect(api.read(secret)).rejects.toMatchObject({ code: 404 });
-  });
-
-  it('keeps an informer up to date', async () => {
-    const config = load(garden.cloud.gardenKubeconfig);
-    const api = KubernetesObjectApi.makeApiClient(config);
-    const informer = makeInformer(config, SHOOTS, () => api.list('core.gardener.cloud/v1beta1', 'Shoot', NAMESPACE));
-    const last = new Map<string, Part>();
-    for (const event of ['add', 'update'] as const) {
-      informer.on(event, (shoot: Part) => void last.set(shoot.metadata.name, shoot));
-    }
-    await informer.start();
-
-    await garden.apply(aShoot({ name: 'watched' }));
-    await waitFor('the informer to see it healthy', () =>
-      isHealthy(last.get('watched') ?? { metadata: {}, status: {} }),
-    );
-
-    await informer.stop();
-    expect(last.get('web')?.status.lastOperation.state).toBe('Succeeded');
   });
 });
 
@@ -230,38 +142,5 @@ describeNeeding(describe, missingKubectl, 'kubectl', () => {
 
     expect(printed).toMatch(/^NAME +STATUS +ROLES +VERSION +AGE$/m);
     expect(printed.match(/^shoot--acme--web-pool-[ab]-hel1-dc2-\S+ +Ready +<none> +v1\.34\.3 +\S+$/gm)).toHaveLength(3);
-  });
-});
-
-describe('the certificate authority of a Shoot', () => {
-  const at = (name: string) => `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}.ca-cluster`;
-  const authorityOf = async (name: string) =>
-    Buffer.from(load(kubeconfigIn(await request(name))).getCurrentCluster()?.caData ?? '', 'base64').toString();
-  const untilThere = (path: string) =>
-    waitFor('the authority', async () => {
-      const { status, body } = await garden.call('GET', path);
-      return status === 200 && body;
-    });
-
-  it('is in a ConfigMap of the Shoot, and is deleted with it', async () => {
-    await garden.createReady({ name: 'kept' });
-
-    const { data } = await untilThere(at('kept'));
-
-    expect(data).toEqual({ 'ca.crt': await authorityOf('kept') });
-    garden.cloud.admin.garden.vanishShoot(NAMESPACE, 'kept');
-    expect((await garden.call('GET', at('kept'))).status).toBe(404);
-  });
-
-  it('is not repaired after a manual change', async () => {
-    await garden.createReady({ name: 'edited' });
-    await untilThere(at('edited'));
-    const path = at('edited');
-
-    await garden.call('PATCH', path, { data: { 'ca.crt': 'mine' } }, 'application/merge-patch+json');
-    await garden.patch('edited', { metadata: { annotations: { 'gardener.cloud/operation': 'reconcile' } } });
-    await garden.waitForShoot('edited', 'healthy', isHealthy);
-
-    expect((await garden.call('GET', path)).body.data).toEqual({ 'ca.crt': 'mine' });
   });
 });

@@ -1,17 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { equalJson, type Fields, type KubeObject } from '../kube/object.js';
-import {
-  difference,
-  emptySet,
-  type FieldSet,
-  fieldSet,
-  fromFieldsV1,
-  intersection,
-  leaf,
-  toFieldsV1,
-  union,
-} from './field-set.js';
 import { applyConfiguration, type FieldContext } from './managed-fields.js';
 import { integer, keyedBy, listOf, mapOf, objectSchema, struct, text } from './schema.js';
 
@@ -143,32 +132,3 @@ function withoutEmpty(value: unknown): unknown {
     entries.filter(([, item]) => !(typeof item === 'object' && item !== null && Object.keys(item).length === 0)),
   );
 }
-
-const step = fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:"x"');
-const { set: anySet } = fc.letrec<{ set: FieldSet }>((tie) => ({
-  set: fc.oneof(
-    { depthSize: 'small' },
-    fc.constant(leaf),
-    fc
-      .tuple(fc.boolean(), fc.array(fc.tuple(step, tie('set')), { maxLength: 2 }))
-      .map(([member, children]) => fieldSet(member, children)),
-  ),
-}));
-const root = anySet.map(({ children }) => fieldSet(false, children));
-
-describe('sets of fields', () => {
-  it('survive a round trip through FieldsV1', () => {
-    fc.assert(fc.property(root, (set) => expect(fromFieldsV1(toFieldsV1(set))).toEqual(set)));
-  });
-
-  it('obey the laws of set algebra', () => {
-    fc.assert(
-      fc.property(root, root, (a, b) => {
-        expect(toFieldsV1(union(difference(a, b), intersection(a, b)))).toEqual(toFieldsV1(a));
-        expect(intersection(difference(a, b), b)).toEqual(emptySet);
-        expect(toFieldsV1(union(a, b))).toEqual(toFieldsV1(union(b, a)));
-        expect(toFieldsV1(intersection(a, b))).toEqual(toFieldsV1(intersection(b, a)));
-      }),
-    );
-  });
-});
