@@ -1,4 +1,3 @@
-
 /** Thrown by `take` when the work does not get a turn. */
 export class TurnRefused extends Error {
   override readonly name = 'TurnRefused';
