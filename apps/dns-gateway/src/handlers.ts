@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type dnsDemoRoutes, dnsLimits, type dnsZoneRoutes, retentionLimits } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import type { Pool, Prisma } from '@corral/database';
 import {
   type AnsweredRecorder,
   actionStore,
@@ -67,7 +67,10 @@ export interface DemoConfig {
 
 export interface HandlerDeps {
   readonly config: HandlerConfig;
+  /** For the reads of record sets. */
   readonly pool: Pool;
+  /** For all else. */
+  readonly prisma: Prisma;
   readonly ledger: WriteLedger;
   readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone' | 'budget'>;
   readonly answered: AnsweredRecorder;
@@ -94,7 +97,7 @@ const LOOK_MS_MAX = 1_000;
 
 /** Zones, record sets, actions, the caller's token, and demos. */
 export function buildHandlers(deps: HandlerDeps): Handlers {
-  const { config, pool, ledger, upstream, answered, limits, clock, places, draining, metrics, log } = deps;
+  const { config, pool, prisma, ledger, upstream, answered, limits, clock, places, draining, metrics, log } = deps;
   const writes = metrics.counter({
     name: 'corral_dns_writes_total',
     help: 'Writes sent upstream, by how they ended; forbidden: answered 403',
@@ -114,8 +117,8 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
   };
   const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
   const reportDrift = driftReporter(metrics, log);
-  const note = noteRefused(refusedWrites(pool), (error) => log.warn('refused write not counted', { error }));
-  const settlements = settlementStore(pool);
+  const note = noteRefused(refusedWrites(prisma), (error) => log.warn('refused write not counted', { error }));
+  const settlements = settlementStore(prisma);
   // A new reader per read, because a zone that was found once may be unreachable the next time.
   const read: ReadRrset = (key, purpose) => upstreamReader(upstream)(key, purpose);
   const look = lookAgain({
@@ -152,7 +155,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
       onError: (error) => log.warn('write not settled', { error }),
     }),
     settleHoldMs: config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS,
-    copies: copyStore(pool, retentionLimits.replaySeconds * 1_000),
+    copies: copyStore(prisma, retentionLimits.replaySeconds * 1_000),
     queue: keyedQueue(),
     places,
     budgetLimit: () => upstream.budget().limit,
@@ -188,7 +191,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
       ...rrsetWriteRoutes({ zones, mirror, writer, answered, noteRefused: note, limits, budget: upstream.budget }),
       ...tokenRoutes({
         zones,
-        readUse: tokenUseReader(pool),
+        readUse: tokenUseReader(prisma),
         leftOf: limits.leftOf,
         quota: config.quota,
         endpoint: config.publicUrl,

@@ -1,6 +1,6 @@
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits, retentionLimits } from '@corral/contracts';
-import { connectPool, registerProcess } from '@corral/database';
+import { connectPool, connectPrisma, registerProcess } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-data';
 import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
@@ -78,7 +78,7 @@ await startOrExit(SERVICE, async () => {
     recordsPerDemo: dnsLimits.recordsPerDemo,
     recordsPerRrset: dnsLimits.recordsPerRrset,
   };
-  const ledger = writeLedger(writePool, {
+  const ledger = writeLedger(connectPrisma(writePool), {
     quota,
     leaseMs: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS,
     replayMs: REPLAY_MS,
@@ -142,6 +142,7 @@ await startOrExit(SERVICE, async () => {
       actionRunningMsMax: config.ACTION_TIMEOUT_MS,
     },
     pool,
+    prisma: connectPrisma(pool),
     ledger,
     upstream,
     verifier,

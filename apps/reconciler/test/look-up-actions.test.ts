@@ -42,7 +42,7 @@ async function write(name: string, operation: RrsetWriteKind, body: object | nul
   const key = { zoneId, name, type: 'A' };
   const requestBody = body === null ? null : JSON.stringify(body);
   const asked = operation === 'delete' ? { operation } : { operation, ttl: null, records: [], ...body };
-  const begun = await ledgerOf(at.pool, 60_000).begin(
+  const begun = await ledgerOf(at.prisma, 60_000).begin(
     {
       owner: { kind: 'team', id: acme.id, teamId: acme.id },
       tokenId: acme.tokenId,
@@ -65,7 +65,7 @@ async function write(name: string, operation: RrsetWriteKind, body: object | nul
   });
   if (outcome.kind !== 'accepted') throw new Error(`The write was ${outcome.kind}.`);
   const { action } = JSON.parse(outcome.body) as { action: { id: number; status: string } };
-  await ledgerOf(at.pool).finish(begun.lease, key, {
+  await ledgerOf(at.prisma).finish(begun.lease, key, {
     state: 'completed',
     status: outcome.status,
     body: outcome.body,

@@ -106,8 +106,15 @@ describe('a write with an unknown outcome', () => {
     const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
     await at.workers.settleWrites(running());
 
-    const finished = await ledgerOf(at.pool).finish(
-      { entryId: lost.entryId, fence: 1, operation: 'set_records', current: null, recordsMax: 1 },
+    const finished = await ledgerOf(at.prisma).finish(
+      {
+        entryId: lost.entryId,
+        fence: 1,
+        owner: lost.write.owner,
+        operation: 'set_records',
+        current: null,
+        recordsMax: 1,
+      },
       lost.write.key,
       { state: 'completed', status: 201, body: '{}', rrset: '{"records":[{}]}', action: null, recheck: false },
     );
@@ -292,14 +299,18 @@ describe('the recheck', () => {
 
   /** The write was accepted, with an action of this status. */
   const accept = ({ entryId, write }: { entryId: number; write: NewWrite }, status: 'running' | 'error') =>
-    ledgerOf(at.pool).finish({ entryId, fence: 1, operation: 'set_records', current: null, recordsMax: 1 }, write.key, {
-      state: 'completed',
-      status: 201,
-      body: '{}',
-      recheck: true,
-      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
-      action: { id: 1, status, body: '{}' },
-    });
+    ledgerOf(at.prisma).finish(
+      { entryId, fence: 1, owner: write.owner, operation: 'set_records', current: null, recordsMax: 1 },
+      write.key,
+      {
+        state: 'completed',
+        status: 201,
+        body: '{}',
+        recheck: true,
+        rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
+        action: { id: 1, status, body: '{}' },
+      },
+    );
 
   it('finds an effect that appeared only after the settlement', async () => {
     const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
@@ -361,7 +372,7 @@ describe('the recheck', () => {
 });
 
 it('the oldest write without an outcome has an age while it is sent and while it waits, and none when it is settled', async () => {
-  const { readPendingSeconds, readBacklogSeconds } = settlementStore(at.pool);
+  const { readPendingSeconds, readBacklogSeconds } = settlementStore(at.prisma);
   const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
   const age = (sql: string) =>
     at.pool.query(`UPDATE dns_audit_entry SET created_at = now() - interval '90 s', ${sql} WHERE id = $1`, [entryId]);

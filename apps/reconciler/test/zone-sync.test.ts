@@ -192,8 +192,8 @@ describe('a later sync', () => {
       operation: 'set_records',
       body: { records: records('192.0.2.8') },
     });
-    await ledgerOf(at.pool).finish(
-      { entryId, fence: 1, operation: 'set_records', current: null, recordsMax: 1 },
+    await ledgerOf(at.prisma).finish(
+      { entryId, fence: 1, owner: write.owner, operation: 'set_records', current: null, recordsMax: 1 },
       write.key,
       {
         state: 'completed',

@@ -3,7 +3,7 @@ import type { Pool } from '@corral/database';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decideAdmission, type RrsetWrite } from '../src/index.js';
-import { addOf, begin, bodyOf, mirrorFixture, neverDelivered, newWrite, ZONE_ID } from './mirror-database.js';
+import { accepted, addOf, begin, bodyOf, mirrorFixture, neverDelivered, newWrite, ZONE_ID } from './mirror-database.js';
 
 const quota = { recordsPerTeam: 100, recordsPerDemo: 20, recordsPerRrset: 6 };
 const given = mirrorFixture({ quota });
@@ -57,13 +57,8 @@ async function arrange(pool: Pool, { mirrored, ceiling, others, reserved, teamQu
   return { team, name };
 }
 
-/** The part of a connection that is needed. */
-interface Connection {
-  query(...statement: unknown[]): Promise<unknown>;
-}
-
 describe('beginning a write', () => {
-  it('follows the rule of admission, whether SQL or the process decides', async () => {
+  it('follows the rule of admission', async () => {
     await fc.assert(
       fc.asyncProperty(state, write, async (of, asked) => {
         const { team, name } = await arrange(given.database.pool, of);
@@ -94,41 +89,39 @@ describe('beginning a write', () => {
     );
   });
 
-  it('records the same, whether SQL or the process decides', async () => {
-    const entryOf = async (asked: RrsetWrite) => {
-      const { team, name } = await arrange(given.database.pool, { ...plain, mirrored: 2 });
-      const { entryId } = await begin(given.ledger, newWrite(team, name, asked));
-      const { rows } = await given.database.pool.query(
-        `SELECT team_id = $2 AS of_team, demo_id, actor, token_id = $3 AS of_token, zone_id, replace(name, $4, '') AS name, type, state,
-                length(request_hash) AS hash, reserved_records, lease_until > now() + interval '15 s' AS leased, lease_fence, request_id,
-                replace(before_body, $4, '') AS before_body, answered, request_body IS NOT NULL AS has_body, operation
-         FROM dns_audit_entry WHERE id = $1`,
-        [entryId, team.id, team.tokenId, team.slug],
-      );
-      return rows[0];
-    };
+  it('records who writes what, under a lease', async () => {
+    const { team, name } = await arrange(given.database.pool, { ...plain, mirrored: 2 });
 
-    const atOnce = await entryOf(setOf(5));
-    const inSteps = await entryOf(addOf(3, 100));
+    const { entryId } = await begin(given.ledger, newWrite(team, name, setOf(5)));
 
-    expect(atOnce).toMatchObject({
-      of_team: true,
-      of_token: true,
-      hash: 32,
-      reserved_records: 3,
-      leased: true,
-      operation: 'set_records',
-    });
-    expect(inSteps).toEqual({ ...atOnce, operation: 'add_records' });
-  });
-
-  it('waits for Postgres once if the number of records does not depend on the set, else twice; thrice while records may reappear', async () => {
-    const { team, name } = await arrange(given.database.pool, plain);
-    const withActions = await arrange(given.database.pool, { ...plain, ceiling: 1 });
-
-    expect(await roundTrips(() => begin(given.ledger, newWrite(team, `1.${name}`, setOf(1))))).toBe(1);
-    expect(await roundTrips(() => begin(given.ledger, newWrite(team, `2.${name}`, addOf(1))))).toBe(2);
-    expect(await roundTrips(() => begin(given.ledger, newWrite(withActions.team, withActions.name, setOf(1))))).toBe(3);
+    const { rows } = await given.database.pool.query(
+      `SELECT team_id, demo_id, actor, token_id, zone_id, name, type, state, length(request_hash) AS hash, reserved_records,
+              lease_until > now() + interval '15 s' AS leased, lease_fence, request_id, before_body, answered,
+              request_body IS NOT NULL AS has_body, operation
+       FROM dns_audit_entry WHERE id = $1`,
+      [entryId],
+    );
+    expect(rows).toEqual([
+      {
+        team_id: team.id,
+        demo_id: null,
+        actor: 'token',
+        token_id: team.tokenId,
+        zone_id: ZONE_ID,
+        name,
+        type: 'A',
+        state: 'pending',
+        hash: 32,
+        reserved_records: 3,
+        leased: true,
+        lease_fence: 1,
+        request_id: 'request',
+        before_body: bodyOf(name, 2),
+        answered: false,
+        has_body: true,
+        operation: 'set_records',
+      },
+    ]);
   });
 
   it('never exceeds the quota, however many begin at the same time', async () => {
@@ -144,6 +137,21 @@ describe('beginning a write', () => {
     expect(outcomes.filter(({ kind }) => kind === 'refused')).toHaveLength(20);
   });
 
+  it('admits what fits although other writes end meanwhile, and no more', async () => {
+    const { team, name } = await arrange(given.database.pool, { ...plain, teamQuota: 10 });
+    const write = async (at: number): Promise<string> => {
+      const asked = newWrite(team, `n${at}.${name}`, setOf(1));
+      const begun = await given.ledger.begin(asked, neverDelivered);
+      if (begun.kind === 'begun')
+        await given.ledger.finish(begun.lease, asked.key, accepted(bodyOf(asked.key.name, 1)));
+      return begun.kind;
+    };
+
+    const kinds = await Promise.all(Array.from({ length: 24 }, (_, at) => write(at)));
+
+    expect(kinds.toSorted()).toEqual([...Array(10).fill('begun'), ...Array(14).fill('refused')]);
+  });
+
   it('leaves nothing behind when it is refused at once', async () => {
     const { team, name } = await arrange(given.database.pool, { ...plain, others: 6, teamQuota: 4 });
 
@@ -157,31 +165,3 @@ describe('beginning a write', () => {
     expect(rows).toEqual([]);
   });
 });
-
-/** How often `work` waits for Postgres: statements that are sent before an earlier one is answered count once. */
-async function roundTrips(work: () => Promise<unknown>): Promise<number> {
-  const { pool } = given.database;
-  let [count, isWaiting] = [0, false];
-  const wrapped = new Set<Connection>();
-  const listen = (client: Connection): void => {
-    wrapped.add(client);
-    const send = client.query.bind(client);
-    const heard = (...statement: unknown[]): Promise<unknown> => {
-      if (!isWaiting) count += 1;
-      isWaiting = true;
-      return send(...statement).finally(() => {
-        isWaiting = false;
-      });
-    };
-    Object.assign(client, { query: heard });
-  };
-  pool.on('acquire', listen);
-  try {
-    await work();
-    return count;
-  } finally {
-    pool.off('acquire', listen);
-    // The method of the class is visible again.
-    for (const client of wrapped) delete (client as Partial<Connection>).query;
-  }
-}

@@ -139,7 +139,7 @@ function anUpstream() {
 
 /** The ledger and the mirror of a team, which learn of the upstream only what it answers. */
 function aService(team: TestTeam, upstream: ReturnType<typeof anUpstream>) {
-  const { pool } = given.database;
+  const { pool, prisma } = given.database;
   const deps = { ledger: given.ledger, pause: async () => undefined, settleAfterMs: 0 };
   const nameOf = (of: string): string => `${of}.${team.slug}`;
 
@@ -149,7 +149,11 @@ function aService(team: TestTeam, upstream: ReturnType<typeof anUpstream>) {
       const key = keyOf(name);
       const request = newWrite(team, name, sent.write, `${lastActionId}`);
       const due = { key, operation: sent.write.operation, requestBody: request.requestBody };
-      const settlement = { settlements: settlementStore(pool), read: async () => upstream.setAt(name), graceMs: 1_000 };
+      const settlement = {
+        settlements: settlementStore(prisma),
+        read: async () => upstream.setAt(name),
+        graceMs: 1_000,
+      };
       await performWrite(
         deps,
         { key, write: sent.write },
@@ -159,7 +163,7 @@ function aService(team: TestTeam, upstream: ReturnType<typeof anUpstream>) {
             const outcome = upstream.write(name, sent);
             return sent.isAnswerLost ? { kind: 'uncertain', reason: 'no answer' } : outcome;
           },
-          settle: ({ entryId, fence }) => settleWrite(settlement, { ...due, entryId, fence }),
+          settle: (lease) => settleWrite(settlement, { ...lease, ...due }),
         },
       );
     },

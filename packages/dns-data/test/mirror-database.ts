@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { TeamId } from '@corral/contracts';
-import { connectPool, type Pool } from '@corral/database';
-import { createTestDatabase, patientPool } from '@corral/testing';
+import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import {
   type BeginOutcome,
@@ -22,6 +22,7 @@ export const ZONE_ID = 7001;
 export interface MirrorDatabase {
   readonly url: string;
   readonly pool: Pool;
+  readonly prisma: Prisma;
   /** @param slug default: a random one */
   createTeam(slug?: string): Promise<TestTeam>;
   ledger(options?: Partial<LedgerOptions>): WriteLedger;
@@ -59,12 +60,14 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
     ...patientPool,
     onIdleError: () => undefined,
   });
+  const prisma = connectPrisma(pool, patientTransactions);
   await pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, 'example.test', '{}', now())`, [
     ZONE_ID,
   ]);
   return {
     url: database.url,
     pool,
+    prisma,
     async createTeam(slug = `t${randomUUID().slice(0, 8)}`) {
       const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       const id = team.rows[0]?.id as TeamId;
@@ -75,7 +78,7 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
       return { id, slug, tokenId: token.rows[0]?.id as string };
     },
     ledger: (options = {}) =>
-      writeLedger(pool, {
+      writeLedger(prisma, {
         quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
         leaseMs: 20_000,
         replayMs: 60_000,
@@ -86,6 +89,7 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
       return rows[0] as EntryRow;
     },
     async close() {
+      await prisma.$disconnect();
       await pool.end();
       await database.drop();
     },

@@ -47,7 +47,7 @@ async function counted(): Promise<Counted[]> {
 
 describe('writes refused before they were sent', () => {
   it('are counted in one entry a minute by any number of gateways', async () => {
-    const gateways = [1, 2, 3].map(() => refusedWrites(given.database.pool));
+    const gateways = [1, 2, 3].map(() => refusedWrites(given.database.prisma));
 
     await Promise.all(Array.from({ length: 60 }, (_, at) => gateways[at % 3]?.count(refusal())));
 
@@ -55,7 +55,7 @@ describe('writes refused before they were sent', () => {
   });
 
   it('are counted separately when token, name, operation or code differ', async () => {
-    const refused = refusedWrites(given.database.pool);
+    const refused = refusedWrites(given.database.prisma);
     const other = await given.database.pool.query(
       `INSERT INTO dns_token (team_id, name, hash, scopes) VALUES ($1, 'other', sha256($2::text::bytea), '{dns}') RETURNING id`,
       [given.team.id, given.name],
@@ -75,7 +75,7 @@ describe('writes refused before they were sent', () => {
   });
 
   it('start another entry in the next minute', async () => {
-    const refused = refusedWrites(given.database.pool);
+    const refused = refusedWrites(given.database.prisma);
     await refused.count(refusal());
     await given.database.pool.query(
       `UPDATE dns_audit_entry SET minute = minute - interval '5 minutes' WHERE team_id = $1`,
@@ -90,7 +90,7 @@ describe('writes refused before they were sent', () => {
   });
 
   it('are counted even when the requested name is invalid', async () => {
-    await refusedWrites(given.database.pool).count(
+    await refusedWrites(given.database.prisma).count(
       refusal({ key: { ...keyOf('\u0000'.repeat(20_000)), type: '\ud800'.repeat(99) } }),
     );
 
@@ -146,7 +146,7 @@ describe('a write that certainly never reached the upstream', () => {
       keyOf(given.name),
       unsent,
     );
-    await refusedWrites(given.database.pool).count(refusal());
+    await refusedWrites(given.database.prisma).count(refusal());
 
     const again = await given.ledger.begin(newWrite(given.team, given.name, addOf(1)), neverDelivered);
 

@@ -99,7 +99,7 @@ describe('a repeated request whose first copy was settled', () => {
   async function settled(found: string | null, applied: boolean): Promise<number> {
     const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
     await given.ledger.release(lease, -1_000, null);
-    const store = settlementStore(given.database.pool);
+    const store = settlementStore(given.database.prisma);
     const due = await store.takePending(100, 10_000);
     const mine = due.find(({ entryId }) => entryId === lease.entryId);
     if (mine === undefined) throw new Error('The released write is not due');
@@ -126,7 +126,7 @@ describe('a repeated request whose first copy was settled', () => {
 });
 
 describe('the first copy of a request', () => {
-  const copies = () => copyStore(given.database.pool, 60_000);
+  const copies = () => copyStore(given.database.prisma, 60_000);
   const request = (of = addOf(1)) => newWrite(given.team, given.name, of);
 
   it('is found while in progress, and replayed once it has ended undelivered', async () => {

@@ -86,7 +86,7 @@ describe('a read that one of our writes may have overtaken', () => {
     const readAt = await zoneSyncStore(given.database.pool).readClock();
     const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
     await given.ledger.release(lease, -1_000, null);
-    const store = settlementStore(given.database.pool);
+    const store = settlementStore(given.database.prisma);
     for (const due of await store.takePending(100, 10_000)) {
       await store.settle(due, { found: bodyOf(given.name, 1), applied: true, at: new Date(), recheckAfterMs: 60_000 });
     }

@@ -38,7 +38,7 @@ describe('an audit entry', () => {
     ['marks of text direction', '\u202e', '\u202e'],
   ])('of a refused write keeps the schema whatever the client called the record set: %s', async (_what, name, type) => {
     const tokenId = await givenToken(test, team, 'ci');
-    await refusedWrites(test.pool).count({
+    await refusedWrites(test.db).count({
       owner: { kind: 'team', id: team.id, teamId: team.id },
       tokenId,
       key: { zoneId: ZONE_ID, name, type },

@@ -31,6 +31,15 @@ const accepted: WriteOutcome = {
   body: '{"action":{"id":1,"status":"running"}}',
 };
 
+const leaseOf = (entryId: number): WriteLease => ({
+  entryId,
+  fence: 1,
+  owner: { kind: 'team', id: 'acme', teamId: null },
+  operation: 'set_records',
+  current: null,
+  recordsMax: 0,
+});
+
 /** A writer with a ledger that admits everything, and an upstream whose answers the test controls. */
 function startWriter(
   deps: Partial<RrsetWriterDeps['ledger']> = {},
@@ -49,7 +58,7 @@ function startWriter(
     ledger: {
       begin: async (): Promise<BeginOutcome> => ({
         kind: 'begun',
-        lease: { entryId: ++entries, fence: 1, operation: 'set_records', current: null, recordsMax: 0 },
+        lease: leaseOf(++entries),
       }),
       finish: async (_lease, _key, end) => ends.push(end) > 0,
       release: async () => undefined,
@@ -152,7 +161,7 @@ describe('a repeated write', () => {
         if (begins === 1) return { kind: 'busy', entryId: 7, identical: true, isDue: false };
         return {
           kind: 'begun',
-          lease: { entryId: 8, fence: 1, operation: 'set_records', current: null, recordsMax: 0 },
+          lease: leaseOf(8),
         };
       },
     });
@@ -200,13 +209,7 @@ describe('writes to different sets', () => {
       begin: ({ key }) =>
         new Promise((resolve) => {
           entering.push(key.name);
-          const lease: WriteLease = {
-            entryId: entering.length,
-            fence: 1,
-            operation: 'set_records',
-            current: null,
-            recordsMax: 0,
-          };
+          const lease = leaseOf(entering.length);
           admit.push(() => resolve({ kind: 'begun', lease }));
         }),
     });
@@ -276,7 +279,7 @@ describe('a write to a set that another process is writing to', () => {
     let busy = 3;
     const begun: BeginOutcome = {
       kind: 'begun',
-      lease: { entryId: 1, fence: 1, operation: 'set_records', current: null, recordsMax: 0 },
+      lease: leaseOf(1),
     };
     const { writer, pauses, untilSent, answer } = startWriter({
       begin: async () => (busy-- > 0 ? { kind: 'busy', entryId: 1, identical: false, isDue: false } : begun),

@@ -10,7 +10,8 @@ const write: UnknownWrite = {
   bytes: Buffer.from('{"ttl":60}'),
   gone: new AbortController().signal,
 };
-const lease: WriteLease = { entryId: 1, fence: 1, operation: 'set_records', current: null, recordsMax: 1 };
+const owner = { kind: 'team', id: 'acme', teamId: null } as const;
+const lease: WriteLease = { entryId: 1, fence: 1, owner, operation: 'set_records', current: null, recordsMax: 1 };
 
 /** Time passes only in pauses. */
 function start(deps: Partial<SettlingDeps> = {}) {

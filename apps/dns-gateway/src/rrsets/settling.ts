@@ -55,9 +55,9 @@ export function settling(deps: SettlingDeps): Settling {
   const { settlements, now } = deps;
 
   return {
-    async settleOwn({ key, write, bytes, gone }, { entryId, fence }) {
+    async settleOwn({ key, write, bytes, gone }, { entryId, fence, owner }) {
       const requestBody = bytes === null ? null : bytes.toString('utf8');
-      const due = { entryId, fence, key, operation: write.operation, requestBody };
+      const due = { entryId, fence, owner, key, operation: write.operation, requestBody };
       await deps.pause(deps.settleAfterMs);
       for (const until = now() + deps.settleWithinMs; now() < until && !gone.aborted; ) {
         try {

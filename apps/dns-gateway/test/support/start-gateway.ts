@@ -15,7 +15,7 @@ import { clientErrorRenderer, serve } from '@corral/http-api';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { type Buckets, type Clock, memoryBuckets } from '@corral/rate-limit';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
-import { createTestDatabase, patientPool } from '@corral/testing';
+import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 import { connectBudgetStore } from '@corral/upstream-budget';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { dnsErrors } from '../../src/http/error-shape.js';
@@ -100,7 +100,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...patientPool,
     onIdleError: () => undefined,
   });
-  const prisma = connectPrisma(database.url);
+  const prisma = connectPrisma(pool, patientTransactions);
   const upstream = connectHcloud({
     baseUrl: options.upstreamUrl ?? cloud.apiUrl,
     token: UPSTREAM_TOKEN,
@@ -129,7 +129,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     recordsPerDemo: dnsLimits.recordsPerDemo,
     recordsPerRrset: dnsLimits.recordsPerRrset,
   };
-  const ledger = writeLedger(pool, {
+  const ledger = writeLedger(prisma, {
     quota,
     leaseMs: 20_000,
     replayMs: 60_000,
@@ -167,6 +167,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       },
     },
     pool,
+    prisma,
     ledger,
     upstream,
     verifier,
@@ -234,8 +235,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       await verifier.close();
       await upstream.close();
       await direct.close();
-      await pool.end();
       await prisma.$disconnect();
+      await pool.end();
       await cloud.close();
       await database.drop();
     },

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { dnsLimits } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import type { Pool, Prisma } from '@corral/database';
 import {
   actionStore,
   demoEnds,
@@ -46,6 +46,8 @@ export interface DnsSettings {
 export interface DnsWorkerDeps {
   readonly settings: DnsSettings;
   readonly pool: Pool;
+  /** On the same connections. */
+  readonly prisma: Prisma;
   readonly queue: Queue;
   readonly hcloud: Pick<HcloudClient, 'readZone' | 'listRrsets' | 'readRrset' | 'readActions' | 'write'>;
   readonly metrics: Metrics;
@@ -76,9 +78,9 @@ const LEASE_MARGIN_MS = 5_000;
 const LOOK_UP_CHECK_MS = 4_000;
 
 /** Wires the loops over the DNS mirror. Has no effect until `start`. */
-export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }: DnsWorkerDeps): DnsWorkers {
+export function buildDnsWorkers({ settings, pool, prisma, queue, hcloud, metrics, log }: DnsWorkerDeps): DnsWorkers {
   const { zoneName, demoZoneName, graceMs, upstreamMsMax } = settings;
-  const settlements = settlementStore(pool);
+  const settlements = settlementStore(prisma);
   const store = zoneSyncStore(pool);
   const runs = syncRunStore(pool);
   const ends = demoEnds(pool);
@@ -102,7 +104,7 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
   const syncDemos = demoZoneName === null ? null : syncOf(demoZoneName, 'demos');
   const expire = expireDemos({ ends, metrics: recorded, log });
   const clear = clearDemos({
-    ledger: writeLedger(pool, { quota: dnsLimits, leaseMs: upstreamMsMax + LEASE_MARGIN_MS, replayMs: 0 }),
+    ledger: writeLedger(prisma, { quota: dnsLimits, leaseMs: upstreamMsMax + LEASE_MARGIN_MS, replayMs: 0 }),
     send: hcloud.write,
     settleAfterMs: SETTLE_AFTER_MS,
     now: () => performance.now(),

@@ -79,7 +79,7 @@ describe('record sets of ended demos', () => {
   it('include the set of a write that was pending when the demo ended', async () => {
     await addDemos(at, acme, ['late'], 60);
     const { id } = await demoOf(at, 'late');
-    const begun = await ledgerOf(at.pool).begin(
+    const begun = await ledgerOf(at.prisma).begin(
       {
         owner: { kind: 'demo', id, teamId: acme.id },
         tokenId: await tokenOf(id),

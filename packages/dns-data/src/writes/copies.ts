@@ -1,4 +1,4 @@
-import { type Pool, rowClock } from '@corral/database';
+import { type Prisma, readClock, type Transaction } from '@corral/database';
 import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 import { settledAnswer } from './settled-answer.js';
 
@@ -20,57 +20,58 @@ export type FirstCopy =
   /** Finished. The repeated request shares the outcome. */
   | { readonly kind: 'replayed'; readonly entryId: number; readonly status: number; readonly body: string };
 
-export interface LatestWrite {
-  readonly latest_id: number | null;
-  readonly latest_state: string | null;
-  readonly latest_identical: boolean | null;
-  readonly latest_answered: boolean | null;
-  readonly latest_due: boolean | null;
-  readonly latest_recent: boolean | null;
-  readonly latest_status: number | null;
-  readonly latest_body: string | null;
-  readonly latest_applied: boolean | null;
-  readonly latest_found: string | null;
-  readonly latest_completed_at: Date | null;
+const columns = {
+  id: true,
+  state: true,
+  requestHash: true,
+  answered: true,
+  leaseUntil: true,
+  completedAt: true,
+  upstreamStatus: true,
+  upstreamBody: true,
+  foundApplied: true,
+  foundBody: true,
+} as const;
+
+/** An earlier write to a set, as far as a copy of it depends on it. */
+export interface EarlierWrite {
+  readonly id: bigint;
+  readonly state: string;
+  readonly requestHash: Uint8Array | null;
+  readonly answered: boolean;
+  readonly leaseUntil: Date | null;
+  readonly completedAt: Date | null;
+  readonly upstreamStatus: number | null;
+  readonly upstreamBody: string | null;
+  readonly foundApplied: boolean | null;
+  readonly foundBody: string | null;
 }
 
-/** SQL for whether a row `latest` ended so lately that an identical request may be a copy. */
-export const isRecent = (replayMs: string): string =>
-  `latest.completed_at > clock_timestamp() - make_interval(secs => ${replayMs}::float8 / 1000)`;
+/** The latest write to a set; null when there was none. Changes outside Corral and writes that were never sent do not count. */
+export const findLatestWrite = (
+  db: Pick<Transaction, 'dnsAuditEntry'>,
+  { zoneId, name, type }: RrsetKey,
+): Promise<EarlierWrite | null> =>
+  db.dnsAuditEntry.findFirst({
+    where: { zoneId, name, type, actor: { not: 'upstream' }, minute: null },
+    orderBy: { id: 'desc' },
+    select: columns,
+  });
 
-/** SQL for the columns of `LatestWrite` of a row `latest`. */
-export const latestColumns = (hash: string, replayMs: string): string => `
-  latest.id AS latest_id, latest.state AS latest_state, latest.request_hash = ${hash} AS latest_identical,
-  latest.answered AS latest_answered, latest.lease_until <= ${rowClock} AS latest_due,
-  ${isRecent(replayMs)} AS latest_recent,
-  latest.upstream_status AS latest_status, latest.upstream_body AS latest_body,
-  latest.found_applied AS latest_applied, latest.found_body AS latest_found,
-  latest.completed_at AS latest_completed_at`;
-
-/** SQL for the latest write to the set in the first three parameters. */
-export const latestWrite = `
-  SELECT * FROM dns_audit_entry
-  WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor <> 'upstream' AND minute IS NULL
-  ORDER BY id DESC LIMIT 1`;
-
-const findLatest = {
-  name: 'copies-latest',
-  text: `SELECT ${latestColumns('$4', '$5')} FROM (${latestWrite}) AS latest`,
-};
-
-const findById = {
-  name: 'copies-by-id',
-  text: `SELECT ${latestColumns('$2', '$3')} FROM dns_audit_entry AS latest WHERE id = $1`,
-};
+/** The moment at which a request is compared with earlier ones. */
+export interface Moment {
+  /** The database's clock. */
+  readonly now: Date;
+  /** How long an undelivered outcome is kept for a copy. */
+  readonly replayMs: number;
+}
 
 /** Finds the first copies of repeated requests. */
-export const copyStore = (pool: Pick<Pool, 'query'>, replayMs: number) => ({
+export const copyStore = (prisma: Prisma, replayMs: number) => ({
   /** The latest write to the set, if it is an identical request whose client may not have received its answer. */
   async findCopy(query: CopyQuery, wasDelivered: DeliveryCheck): Promise<FirstCopy | null> {
-    const { zoneId, name, type } = query.key;
-    const values = [zoneId, name, type, query.requestHash, replayMs];
-    const { rows } = await pool.query<LatestWrite>({ ...findLatest, values });
-    return copyOf(query, rows[0], wasDelivered);
+    const now = await readClock(prisma);
+    return copyOf(query, await findLatestWrite(prisma, query.key), { now, replayMs }, wasDelivered);
   },
 
   /**
@@ -80,35 +81,51 @@ export const copyStore = (pool: Pick<Pool, 'query'>, replayMs: number) => ({
    * @returns null when the first copy certainly had no effect
    */
   async followCopy(query: CopyQuery, entryId: number): Promise<FirstCopy | null> {
-    const { rows } = await pool.query<LatestWrite>({ ...findById, values: [entryId, query.requestHash, replayMs] });
-    return copyOf(query, rows[0], () => false);
+    const now = await readClock(prisma);
+    const earlier = await prisma.dnsAuditEntry.findUnique({ where: { id: entryId }, select: columns });
+    return copyOf(query, earlier, { now, replayMs }, () => false);
   },
 });
 export type CopyStore = ReturnType<typeof copyStore>;
 
-function copyOf(query: CopyQuery, latest: LatestWrite | undefined, wasDelivered: DeliveryCheck): FirstCopy | null {
-  if (latest === undefined || latest.latest_id === null || !latest.latest_identical) return null;
-  if (latest.latest_state === 'pending') {
-    return { kind: 'pending', entryId: latest.latest_id, isDue: latest.latest_due === true };
+/** What a request repeats, if it repeats this write. Pure. */
+export function copyOf(
+  query: CopyQuery,
+  earlier: EarlierWrite | null,
+  moment: Moment,
+  wasDelivered: DeliveryCheck,
+): FirstCopy | null {
+  if (earlier === null || !isIdentical(query, earlier)) return null;
+  if (earlier.state === 'pending') {
+    return { kind: 'pending', entryId: Number(earlier.id), isDue: isDue(earlier, moment.now) };
   }
-  return replayOf(query, latest, wasDelivered);
+  return replayOf(query, earlier, moment, wasDelivered);
 }
 
-/**
- * Replays the first outcome only while that write is the latest to the set. After another write, the request is a new
- * one.
- */
-export function replayOf(
+/** Whether the request is the one that made this write. */
+export function isIdentical({ requestHash }: Pick<CopyQuery, 'requestHash'>, earlier: EarlierWrite): boolean {
+  return requestHash !== null && earlier.requestHash !== null && requestHash.equals(earlier.requestHash);
+}
+
+/** Whether the holder of a pending write is gone, so that any process may settle it. */
+export function isDue({ leaseUntil }: EarlierWrite, now: Date): boolean {
+  return leaseUntil !== null && leaseUntil <= now;
+}
+
+/** The first outcome, which is replayed for a while. */
+function replayOf(
   { key, write }: CopyQuery,
-  latest: LatestWrite,
+  earlier: EarlierWrite,
+  { now, replayMs }: Moment,
   wasDelivered: DeliveryCheck,
 ): Extract<FirstCopy, { kind: 'replayed' }> | null {
-  const { latest_id: entryId, latest_status: status, latest_body: body, latest_state: state } = latest;
-  if (entryId === null || !latest.latest_identical || !latest.latest_recent) return null;
-  if (wasDelivered(entryId, latest.latest_answered === true)) return null;
-  if (state === 'settled' && latest.latest_applied && latest.latest_completed_at !== null) {
-    const settled = { entryId, key, operation: write.operation, found: latest.latest_found };
-    return { kind: 'replayed', entryId, ...settledAnswer(settled, latest.latest_completed_at) };
+  const { state, completedAt, upstreamStatus: status, upstreamBody: body } = earlier;
+  const entryId = Number(earlier.id);
+  if (completedAt === null || completedAt.getTime() <= now.getTime() - replayMs) return null;
+  if (wasDelivered(entryId, earlier.answered)) return null;
+  if (state === 'settled' && earlier.foundApplied) {
+    const settled = { entryId, key, operation: write.operation, found: earlier.foundBody };
+    return { kind: 'replayed', entryId, ...settledAnswer(settled, completedAt) };
   }
   if ((state === 'completed' || state === 'refused') && status !== null && body !== null) {
     return { kind: 'replayed', entryId, status, body };

@@ -27,6 +27,7 @@ export interface LedgerOptions {
 export interface WriteLease {
   readonly entryId: number;
   readonly fence: number;
+  readonly owner: RrsetOwner;
   readonly operation: RrsetWriteKind;
   /** The mirrored body when the write began. It cannot change while the entry is pending. */
   readonly current: string | null;

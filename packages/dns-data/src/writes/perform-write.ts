@@ -1,10 +1,9 @@
 import type { WriteOutcome } from '@corral/hcloud';
-import { ahead } from './ahead.js';
 import type { WriteLease } from './new-write.js';
 import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
 import type { SettledOutcome } from './settle-write.js';
 import { settledAnswer } from './settled-answer.js';
-import { type Expectation, endOfAccepted, endOfRefused, expectationOf, type UpstreamAnswer } from './upstream-end.js';
+import { endOfAccepted, endOfRefused, type UpstreamAnswer } from './upstream-end.js';
 import type { WriteEnd, WriteLedger } from './write-ledger.js';
 
 export interface PerformWriteDeps {
@@ -62,15 +61,14 @@ const FINISH_TRIES = 4;
  */
 export async function performWrite<NotBegun extends { readonly kind: string }>(
   deps: PerformWriteDeps,
-  target: { readonly key: RrsetKey; readonly write: RrsetWrite },
+  target: Target,
   { begin, send, settle }: WriteSteps<NotBegun>,
 ): Promise<{ readonly kind: 'performed'; readonly lease: WriteLease; readonly result: PerformedWrite } | NotBegun> {
   const begun = await begin();
   if (!isBegun(begun)) return begun;
   const { lease } = begun;
-  const expectation = ahead(() => expectationOf(target.key, target.write, lease.current));
   const outcome = await send(lease);
-  const concluded = await conclude(deps, { ...target, expectation }, lease, outcome);
+  const concluded = await conclude(deps, target, lease, outcome);
   if (concluded.kind !== 'uncertain' || settle === undefined) return { kind: 'performed', lease, result: concluded };
   const settled = await settle(lease);
   if (settled !== null) return { kind: 'performed', lease, result: resultOf(target, lease, settled, concluded.reason) };
@@ -83,7 +81,7 @@ function isBegun<Other extends { readonly kind: string }>(begun: Begun | Other):
 }
 
 function resultOf(
-  { key, write }: { readonly key: RrsetKey; readonly write: RrsetWrite },
+  { key, write }: Target,
   { entryId }: WriteLease,
   { applied, found, at }: SettledOutcome,
   reason: string,
@@ -92,16 +90,15 @@ function resultOf(
   return { kind: 'settled', ...settledAnswer({ entryId, key, operation: write.operation, found }, at) };
 }
 
-interface Expected {
+interface Target {
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
-  readonly expectation: () => Expectation;
 }
 
 /** Records the outcome of the call in the ledger: the second transaction of a write. */
 async function conclude(
   deps: PerformWriteDeps,
-  { key, write, expectation }: Expected,
+  { key, write }: Target,
   lease: WriteLease,
   outcome: WriteOutcome | null,
 ): Promise<PerformedWrite> {
@@ -114,7 +111,7 @@ async function conclude(
       await finish(deps, lease, key, { state: 'unsent', code: 'not_found' });
       return { kind: 'unnecessary' };
     case 'accepted': {
-      const end = endOfAccepted(key, write, lease.current, outcome, expectation);
+      const end = endOfAccepted(key, write, lease.current, outcome);
       if (end === null) return leaveUncertain('the answer lacks what answers to such a write have');
       await finish(deps, lease, key, end);
       const { kind, status, body } = outcome;

@@ -1,39 +1,71 @@
-import type { Pool } from '@corral/database';
+import type { Prisma, Transaction } from '@corral/database';
+import type { RrsetKey } from './rrset-write.js';
 
-/*
- * What counts against an owner's quota of records, as SQL expressions. Parameters are expressions too. They are correct together
- * only in one snapshot.
- */
-
-export const mirroredRecords = (zoneId: string, ownerLabel: string): string =>
-  `(SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = ${zoneId} AND owner_label = ${ownerLabel})`;
-
-/** Of a team: those in the zone of the teams, none of which is a demo's. */
+/** SQL: the records of a team, which are those in the zone of the teams. */
 export const recordsOfTeam = (slug: string): string =>
   `(SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset JOIN dns_zone ON dns_zone.id = zone_id
     WHERE NOT of_demos AND owner_label = ${slug})`;
 
-/** Records that pending writes may add. */
-export const reservedRecords = (ownerId: string): string =>
-  `(SELECT coalesce(sum(reserved_records), 0)::int FROM dns_audit_entry
-     WHERE coalesce(demo_id, team_id) = ${ownerId} AND state = 'pending')`;
+/** The number of records in the mirror at a label of a zone. */
+export async function countMirrored(
+  db: Pick<Transaction, 'dnsRrset'>,
+  zoneId: number,
+  ownerLabel: string,
+): Promise<number> {
+  const { _sum } = await db.dnsRrset.aggregate({ where: { zoneId, ownerLabel }, _sum: { recordCount: true } });
+  return _sum.recordCount ?? 0;
+}
 
-/** Record sets with actions that may still fail: `high.ceiling` is how many records each may then have. */
-export const ceilingsOf = (ownerId: string): string =>
-  `(SELECT zone_id, name, type, max(records_ceiling) AS ceiling FROM dns_audit_entry
-    WHERE coalesce(demo_id, team_id) = ${ownerId} AND records_ceiling IS NOT NULL
-    GROUP BY zone_id, name, type) AS high
-   LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)
-   LEFT JOIN (SELECT zone_id, name, type, reserved_records FROM dns_audit_entry WHERE state = 'pending') AS pending
-     USING (zone_id, name, type)`;
+/** A write of which it is not yet certain how many records its set has upstream. */
+export interface OpenEntry {
+  readonly key: RrsetKey;
+  /** Records that it may add while it is pending; else 0. */
+  readonly reserved: number;
+  /** How many records its set may have as long as its action may fail; null while it is pending. */
+  readonly ceiling: number | null;
+  /** Records of its set in the mirror. */
+  readonly mirrored: number;
+}
 
-/** Whether `ceilingsOf` has any. */
-export const holdsByActions = (ownerId: string): string =>
-  `EXISTS (SELECT FROM dns_audit_entry WHERE coalesce(demo_id, team_id) = ${ownerId} AND records_ceiling IS NOT NULL)`;
+/** Reads the open entries of a team or a demo. Each part has an index of its own, which Prisma's conditions do not fit. */
+export async function readOpenEntries(db: Pick<Transaction, '$queryRaw'>, ownerId: string): Promise<OpenEntry[]> {
+  const rows = await db.$queryRaw<(Omit<OpenEntry, 'key'> & { zoneId: bigint; name: string; type: string })[]>`
+    SELECT zone_id AS "zoneId", name, type, reserved, ceiling, coalesce(rrset.record_count, 0) AS mirrored
+    FROM (SELECT zone_id, name, type, reserved_records AS reserved, NULL::int AS ceiling FROM dns_audit_entry
+          WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND state = 'pending'
+          UNION ALL
+          SELECT zone_id, name, type, 0, records_ceiling FROM dns_audit_entry
+          WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND records_ceiling IS NOT NULL) AS entry
+    LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)`;
+  return rows.map(({ zoneId, name, type, ...entry }) => ({ key: { zoneId: Number(zoneId), name, type }, ...entry }));
+}
 
-/** Of `ceilingsOf`: records beyond those mirrored and reserved that reappear if the actions fail. */
-export const heldByActions = `coalesce(sum(greatest(0, high.ceiling - coalesce(rrset.record_count, 0)
-                                          - coalesce(pending.reserved_records, 0))), 0)::int`;
+/** Records that count against a quota beside those in the mirror. */
+export interface RecordsHeld {
+  /** Those that pending writes may add. */
+  readonly reserved: number;
+  /** Beyond them, those that reappear if actions fail. */
+  readonly byActions: number;
+}
+
+/** @param open all open entries of an owner */
+export function recordsHeld(open: readonly OpenEntry[]): RecordsHeld {
+  const bySet = Map.groupBy(open, ({ key: { zoneId, name, type } }) => `${zoneId}/${name}/${type}`);
+  const reservedIn = (entries: readonly OpenEntry[]): number =>
+    entries.reduce((sum, { reserved }) => sum + reserved, 0);
+  const byActions = [...bySet.values()].map((entries) => {
+    const ceiling = Math.max(0, ...entries.map((each) => each.ceiling ?? 0));
+    const [{ mirrored }] = entries as [OpenEntry, ...OpenEntry[]];
+    return Math.max(0, ceiling - mirrored - reservedIn(entries));
+  });
+  return { reserved: reservedIn(open), byActions: byActions.reduce((sum, records) => sum + records, 0) };
+}
+
+/** How many records a set may have if actions of writes to it fail; 0 when none can. */
+export function ceilingOf(open: readonly OpenEntry[], { zoneId, name, type }: RrsetKey): number {
+  const ofSet = open.filter(({ key }) => key.zoneId === zoneId && key.name === name && key.type === type);
+  return Math.max(0, ...ofSet.map(({ ceiling }) => ceiling ?? 0));
+}
 
 /** A token, and how much of its owner's quota is used. */
 export interface TokenUse {
@@ -49,28 +81,35 @@ export interface TokenUse {
   readonly recordsMax: number | null;
 }
 
-const readUse = {
-  name: 'token-use',
-  text: `SELECT token.name, token.created_at AS "createdAt", token.session_id IS NOT NULL AS "isOfSession",
-                ${mirroredRecords('$2', '$3')} AS used,
-                ${reservedRecords('$4')} + (SELECT ${heldByActions} FROM ${ceilingsOf('$4')}) AS reserved,
-                (SELECT dns_records_max FROM team WHERE team.id = token.team_id) AS "recordsMax"
-         FROM dns_token AS token
-         WHERE token.id = $1 AND coalesce(token.demo_id, token.team_id) = $4`,
-};
-
 export interface TokenOfOwner {
+  readonly kind: 'team' | 'demo';
   readonly tokenId: string;
   readonly ownerId: string;
   readonly ownerLabel: string;
 }
 
-/** Reads a token with the use of its owner's quota in one prepared statement. Null when the owner has no such token. */
+/** Reads a token with the use of its owner's quota, in one snapshot. Null when the owner has no such token. */
 export type ReadTokenUse = (token: TokenOfOwner, zoneId: number) => Promise<TokenUse | null>;
 
 export const tokenUseReader =
-  (pool: Pick<Pool, 'query'>): ReadTokenUse =>
-  async ({ tokenId, ownerId, ownerLabel }, zoneId) => {
-    const { rows } = await pool.query<TokenUse>({ ...readUse, values: [tokenId, zoneId, ownerLabel, ownerId] });
-    return rows[0] ?? null;
-  };
+  (prisma: Prisma): ReadTokenUse =>
+  ({ kind, tokenId, ownerId, ownerLabel }, zoneId) =>
+    prisma.$transaction(
+      async (tx) => {
+        const token = await tx.dnsToken.findFirst({
+          where: { id: tokenId, ...(kind === 'team' ? { teamId: ownerId } : { demoId: ownerId }) },
+          select: { name: true, createdAt: true, sessionId: true, team: { select: { dnsRecordsMax: true } } },
+        });
+        if (token === null) return null;
+        const { reserved, byActions } = recordsHeld(await readOpenEntries(tx, ownerId));
+        return {
+          name: token.name,
+          createdAt: token.createdAt,
+          isOfSession: token.sessionId !== null,
+          used: await countMirrored(tx, zoneId, ownerLabel),
+          reserved: reserved + byActions,
+          recordsMax: token.team?.dnsRecordsMax ?? null,
+        };
+      },
+      { isolationLevel: 'RepeatableRead' },
+    );

@@ -1,13 +1,13 @@
 import { type DnsErrorCode, storableText } from '@corral/contracts';
-import type { Pool } from '@corral/database';
-import type { RrsetOwner, RrsetWriteKind } from './rrset-write.js';
+import type { Transaction } from '@corral/database';
+import type { RrsetKey, RrsetOwner, RrsetWriteKind } from './rrset-write.js';
 
 /** A write refused before it was sent upstream or recorded in the ledger. */
 export interface RefusedWrite {
   readonly owner: RrsetOwner;
   readonly tokenId: string;
   /** As requested; not necessarily valid names. */
-  readonly key: { readonly zoneId: number; readonly name: string; readonly type: string };
+  readonly key: RrsetKey;
   readonly operation: RrsetWriteKind;
   readonly code: DnsErrorCode;
   readonly requestId: string;
@@ -17,36 +17,41 @@ export interface RefusedWrite {
 const NAME_CHARACTERS = 255;
 const TYPE_CHARACTERS = 16;
 
-/**
- * SQL that counts writes never sent upstream, as returned by the query `from`: one entry per minute, token, name, type,
- * operation and code. Safe with any number of processes. No body is kept, so the size of an entry is bounded.
- */
-export const countUnsent = (from: string): string => `
-  INSERT INTO dns_audit_entry AS known (team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
-                                        request_id, state, minute, created_at, completed_at)
-  SELECT team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code, request_id,
-         'unsent', date_trunc('minute', clock_timestamp()), clock_timestamp(), clock_timestamp()
-  FROM (${from}) AS refused
-  ON CONFLICT (token_id, zone_id, name, type, operation, refusal_code, minute) WHERE minute IS NOT NULL
-  DO UPDATE SET count = known.count + 1, request_id = excluded.request_id, completed_at = greatest(known.completed_at, excluded.completed_at)`;
+/** A write that was never sent. */
+export interface UnsentWrite extends Omit<RefusedWrite, 'tokenId' | 'operation' | 'requestId'> {
+  /** Null for a deletion by Corral itself. */
+  readonly tokenId: string | null;
+  readonly operation: string;
+  readonly requestId: string | null;
+}
 
-const countRefused = {
-  name: 'refused-write-count',
-  text: countUnsent(`SELECT $1::uuid AS team_id, $2::uuid AS demo_id, 'token'::dns_actor AS actor, $3::uuid AS token_id,
-                            $4::bigint AS zone_id, $5::text AS name, $6::text AS type, $7::text AS operation,
-                            $8::text AS refusal_code, $9::text AS request_id`),
-};
+/**
+ * Counts a write that was never sent upstream: one entry per minute, token, name, type, operation and code. Safe with any number of
+ * processes. No body is kept, so the size of an entry is bounded.
+ */
+export async function countUnsent(
+  db: Pick<Transaction, '$executeRaw'>,
+  { owner, tokenId, key, operation, code, requestId }: UnsentWrite,
+): Promise<void> {
+  const demoId = owner.kind === 'demo' ? owner.id : null;
+  const actor = tokenId === null ? 'service' : 'token';
+  await db.$executeRaw`
+    INSERT INTO dns_audit_entry AS known (team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
+                                          request_id, state, minute, created_at, completed_at)
+    VALUES (${owner.teamId}::uuid, ${demoId}::uuid, ${actor}::dns_actor, ${tokenId}::uuid, ${key.zoneId}, ${key.name}, ${key.type},
+            ${operation}, ${code}, ${requestId}, 'unsent', date_trunc('minute', clock_timestamp()), clock_timestamp(),
+            clock_timestamp())
+    ON CONFLICT (token_id, zone_id, name, type, operation, refusal_code, minute) WHERE minute IS NOT NULL
+    DO UPDATE SET count = known.count + 1, request_id = excluded.request_id,
+                  completed_at = greatest(known.completed_at, excluded.completed_at)`;
+}
 
 /** Audit entries for writes that never reached the ledger. */
-export const refusedWrites = (pool: Pick<Pool, 'query'>) => ({
-  async count({ owner, tokenId, key, operation, code, requestId }: RefusedWrite): Promise<void> {
-    const demoId = owner.kind === 'demo' ? owner.id : null;
+export const refusedWrites = (prisma: Pick<Transaction, '$executeRaw'>) => ({
+  async count({ key, ...write }: RefusedWrite): Promise<void> {
     const name = storableText(key.name, NAME_CHARACTERS, '\ufffd');
     const type = storableText(key.type, TYPE_CHARACTERS, '\ufffd');
-    await pool.query({
-      ...countRefused,
-      values: [owner.teamId, demoId, tokenId, key.zoneId, name, type, operation, code, requestId],
-    });
+    await countUnsent(prisma, { ...write, key: { ...key, name, type } });
   },
 });
 export type RefusedWrites = ReturnType<typeof refusedWrites>;

@@ -1,13 +1,11 @@
-import { ownerLabelOf } from '@corral/contracts';
-import { type Pool, rowClock } from '@corral/database';
-import { recordCountOf } from '../mirror/rrset-body.js';
+import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import { type EntryHold, endEntry, isHeldBy, keepAction, mirrorRrset } from './end-entry.js';
+import { entryKey, entryOwner, type KeyRow, type OwnedEntryRow } from './entry-rows.js';
 import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 import { settledAction } from './settled-answer.js';
 
 /** A pending entry whose record set must be read upstream. */
-export interface DueEntry {
-  readonly entryId: number;
-  readonly fence: number;
+export interface DueEntry extends EntryHold {
   readonly key: RrsetKey;
   readonly operation: RrsetWriteKind;
   readonly requestBody: string | null;
@@ -32,194 +30,145 @@ export interface Settlement {
   readonly recheckAfterMs: number;
 }
 
-interface KeyRow {
-  id: number;
-  zone_id: number;
-  name: string;
-  type: string;
-}
-interface DueRow extends KeyRow {
+interface DueRow extends OwnedEntryRow {
   lease_fence: number;
   operation: RrsetWriteKind;
   request_body: string | null;
 }
-interface RecheckRow extends KeyRow {
-  recheck_at: Date;
-}
 
-export const settlementStore = (pool: Pool) => ({
-  /**
-   * Takes over pending entries whose lease has expired: the holder died, or released the write without an outcome. The
-   * longest due come first, so an unreadable set does not block others.
-   */
-  async takePending(max: number, leaseMs: number): Promise<DueEntry[]> {
-    const { rows } = await pool.query<DueRow>(
-      `UPDATE dns_audit_entry
-       SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000), lease_fence = lease_fence + 1
-       WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${rowClock}
-                    ORDER BY lease_until, id LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, lease_fence, zone_id, name, type, operation, request_body`,
-      [max, leaseMs],
-    );
-    return rows.map(dueEntry);
-  },
+const clock = sqlText(rowClock);
+const taken = sqlText('id, team_id, demo_id, lease_fence, zone_id, name, type, operation, request_body');
 
-  /** Like `takePending` for one set, so that a new write can settle the entry that blocks it. */
-  async takePendingOf({ zoneId, name, type }: RrsetKey, leaseMs: number): Promise<DueEntry | null> {
-    const { rows } = await pool.query<DueRow>(
-      `UPDATE dns_audit_entry
-       SET lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000), lease_fence = lease_fence + 1
-       WHERE zone_id = $1 AND name = $2 AND type = $3 AND state = 'pending' AND lease_until <= ${rowClock}
-       RETURNING id, lease_fence, zone_id, name, type, operation, request_body`,
-      [zoneId, name, type, leaseMs],
-    );
-    return rows[0] === undefined ? null : dueEntry(rows[0]);
-  },
+/*
+ * Searches name the states in their text: that is how Postgres knows that the small indexes of pending entries and of rechecks fit.
+ */
+export const settlementStore = (prisma: Prisma) => {
+  const after = async (ms: number): Promise<Date> => new Date((await readClock(prisma)).getTime() + ms);
 
-  /** Extends the lease while the set is being read. */
-  async renew({ entryId, fence }: Pick<DueEntry, 'entryId' | 'fence'>, leaseMs: number): Promise<void> {
-    await pool.query(
-      `UPDATE dns_audit_entry
-       SET lease_until = greatest(lease_until, clock_timestamp() + make_interval(secs => $3::float8 / 1000))
-       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'`,
-      [entryId, fence, leaseMs],
-    );
-  },
+  return {
+    /**
+     * Takes over pending entries whose lease has expired: the holder died, or released the write without an outcome. The
+     * longest due come first, so an unreadable set does not block others.
+     */
+    async takePending(max: number, leaseMs: number): Promise<DueEntry[]> {
+      const rows = await prisma.$queryRaw<DueRow[]>`
+        UPDATE dns_audit_entry
+        SET lease_until = clock_timestamp() + make_interval(secs => ${leaseMs}::float8 / 1000), lease_fence = lease_fence + 1
+        WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${clock}
+                     ORDER BY lease_until, id LIMIT ${max} FOR UPDATE SKIP LOCKED)
+        RETURNING ${taken}`;
+      return rows.map(dueEntry);
+    },
 
-  /**
-   * The outcome that another process recorded; null while the entry is pending or when it ended without a settlement.
-   */
-  async findSettled(entryId: number): Promise<{ applied: boolean; found: string | null; at: Date } | null> {
-    const { rows } = await pool.query<{ applied: boolean; found: string | null; at: Date }>(
-      `SELECT found_applied AS applied, found_body AS found, completed_at AS at
-       FROM dns_audit_entry WHERE id = $1 AND state = 'settled'`,
-      [entryId],
-    );
-    return rows[0] ?? null;
-  },
+    /** Like `takePending` for one set, so that a new write can settle the entry that blocks it. */
+    async takePendingOf({ zoneId, name, type }: RrsetKey, leaseMs: number): Promise<DueEntry | null> {
+      const [row] = await prisma.$queryRaw<DueRow[]>`
+        UPDATE dns_audit_entry
+        SET lease_until = clock_timestamp() + make_interval(secs => ${leaseMs}::float8 / 1000), lease_fence = lease_fence + 1
+        WHERE zone_id = ${zoneId} AND name = ${name} AND type = ${type} AND state = 'pending' AND lease_until <= ${clock}
+        RETURNING ${taken}`;
+      return row === undefined ? null : dueEntry(row);
+    },
 
-  /**
-   * Takes entries whose set must be read again. They become due again after `retryMs` unless `dropRecheck` is called.
-   */
-  async takeRechecks(max: number, retryMs: number): Promise<DueRecheck[]> {
-    const { rows } = await pool.query<RecheckRow>(
-      `UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE id IN (SELECT id FROM dns_audit_entry WHERE recheck_at <= ${rowClock}
-                    ORDER BY recheck_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, zone_id, name, type, recheck_at`,
-      [max, retryMs],
-    );
-    return rows.map((row) => ({ entryId: row.id, key: keyOf(row), recheckAt: row.recheck_at }));
-  },
+    /** Extends the lease while the set is being read. */
+    async renew(held: Pick<DueEntry, 'entryId' | 'fence'>, leaseMs: number): Promise<void> {
+      const leaseUntil = await after(leaseMs);
+      const where = { ...isHeldBy(held), leaseUntil: { lt: leaseUntil } };
+      await prisma.dnsAuditEntry.updateMany({ where, data: { leaseUntil } });
+    },
 
-  /** Ends a recheck after the set was read. A recheck requested meanwhile stays. */
-  async dropRecheck({ entryId, recheckAt }: DueRecheck): Promise<void> {
-    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1 AND recheck_at = $2', [
-      entryId,
-      recheckAt,
-    ]);
-  },
+    /**
+     * The outcome that another process recorded; null while the entry is pending or when it ended without a settlement.
+     */
+    async findSettled(entryId: number): Promise<{ applied: boolean; found: string | null; at: Date } | null> {
+      const entry = await prisma.dnsAuditEntry.findUnique({
+        where: { id: entryId, state: 'settled' },
+        select: { foundApplied: true, foundBody: true, completedAt: true },
+      });
+      if (entry === null || entry.completedAt === null) return null;
+      return { applied: entry.foundApplied === true, found: entry.foundBody, at: entry.completedAt };
+    },
 
-  /**
-   * Postpones a recheck by `retryMs` because the set could not be compared now. No effect if it was taken again
-   * meanwhile.
-   */
-  async deferRecheck({ entryId, recheckAt }: DueRecheck, retryMs: number): Promise<void> {
-    await pool.query(
-      `UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
-       WHERE id = $1 AND recheck_at = $2`,
-      [entryId, recheckAt, retryMs],
-    );
-  },
+    /**
+     * Takes entries whose set must be read again. They become due again after `retryMs` unless `dropRecheck` is called.
+     */
+    async takeRechecks(max: number, retryMs: number): Promise<DueRecheck[]> {
+      const rows = await prisma.$queryRaw<(KeyRow & { recheck_at: Date })[]>`
+        UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => ${retryMs}::float8 / 1000)
+        WHERE id IN (SELECT id FROM dns_audit_entry WHERE recheck_at <= ${clock}
+                     ORDER BY recheck_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED)
+        RETURNING id, zone_id, name, type, recheck_at`;
+      return rows.map((row) => ({ entryId: Number(row.id), key: entryKey(row), recheckAt: row.recheck_at }));
+    },
 
-  /** Removes the recheck because the writer has read the set itself. */
-  async forgetRecheck(entryId: number): Promise<void> {
-    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1', [entryId]);
-  },
+    /** Ends a recheck after the set was read. A recheck requested meanwhile stays. */
+    async dropRecheck({ entryId: id, recheckAt }: DueRecheck): Promise<void> {
+      await prisma.dnsAuditEntry.updateMany({ where: { id, recheckAt }, data: { recheckAt: null } });
+    },
 
-  /** Returns an entry whose set could not be read now. It is due again after `retryMs`. */
-  async postpone({ entryId, fence }: DueEntry, retryMs: number): Promise<void> {
-    await pool.query(
-      `UPDATE dns_audit_entry SET lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
-       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'`,
-      [entryId, fence, retryMs],
-    );
-  },
+    /**
+     * Postpones a recheck by `retryMs` because the set could not be compared now. No effect if it was taken again
+     * meanwhile.
+     */
+    async deferRecheck({ entryId: id, recheckAt }: DueRecheck, retryMs: number): Promise<void> {
+      await prisma.dnsAuditEntry.updateMany({ where: { id, recheckAt }, data: { recheckAt: await after(retryMs) } });
+    },
 
-  /**
-   * Ends a pending entry with what was found: mirror, entry and action in one statement. False when another process
-   * took over.
-   */
-  async settle(due: DueEntry, { found, applied, at, recheckAfterMs }: Settlement): Promise<boolean> {
-    const { entryId, fence, key } = due;
-    const action = applied ? settledAction({ ...due, found }, at) : null;
-    const { rowCount } = await pool.query(
-      `WITH done AS (
-         UPDATE dns_audit_entry
-         SET state = 'settled', found_body = $3, found_applied = $4, reserved_records = 0, lease_until = NULL,
-             completed_at = clock_timestamp(),
-             recheck_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000)
-         WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
-         RETURNING id, team_id, demo_id, zone_id, name, type
-       ), kept AS (
-         INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
-         SELECT zone_id, name, type, $6, $7, $3 FROM done WHERE $3::text IS NOT NULL
-         ON CONFLICT (zone_id, name, type) DO UPDATE
-         SET record_count = excluded.record_count, body = excluded.body, updated_at = clock_timestamp()
-       ), gone AS (
-         DELETE FROM dns_rrset USING done
-         WHERE $3::text IS NULL AND dns_rrset.zone_id = done.zone_id AND dns_rrset.name = done.name
-           AND dns_rrset.type = done.type
-       ), started AS (
-         INSERT INTO dns_action (id, team_id, demo_id, audit_entry_id, status, body)
-         SELECT $8::bigint, team_id, demo_id, id, 'success', $9 FROM done WHERE $8::bigint IS NOT NULL
-       )
-       SELECT id FROM done`,
-      [
-        entryId,
-        fence,
-        found,
-        applied,
-        recheckAfterMs,
-        ownerLabelOf(key.name),
-        recordCountOf(found),
-        action?.id ?? null,
-        action?.body ?? null,
-      ],
-    );
-    return rowCount === 1;
-  },
+    /** Removes the recheck because the writer has read the set itself. */
+    async forgetRecheck(entryId: number): Promise<void> {
+      await prisma.dnsAuditEntry.updateMany({ where: { id: entryId }, data: { recheckAt: null } });
+    },
 
-  /** Age of the oldest entry due for settlement, in seconds; 0 when none is due. */
-  async readBacklogSeconds(): Promise<number> {
-    const { rows } = await pool.query<{ seconds: number | null }>(
-      `SELECT extract(epoch FROM clock_timestamp() - min(lease_until))::float8 AS seconds
-       FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${rowClock}`,
-    );
-    return rows[0]?.seconds ?? 0;
-  },
+    /** Returns an entry whose set could not be read now. It is due again after `retryMs`. */
+    async postpone(due: DueEntry, retryMs: number): Promise<void> {
+      await prisma.dnsAuditEntry.updateMany({ where: isHeldBy(due), data: { leaseUntil: await after(retryMs) } });
+    },
 
-  /** Age of the oldest write without an outcome, also of one that is still being sent, in seconds; 0 when there is none. */
-  async readPendingSeconds(): Promise<number> {
-    const { rows } = await pool.query<{ seconds: number | null }>(
-      `SELECT extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS seconds
-       FROM dns_audit_entry WHERE state = 'pending'`,
-    );
-    return Math.max(0, rows[0]?.seconds ?? 0);
-  },
-});
+    /** Ends a pending entry with what was found: entry, mirror and action together. False when another process took over. */
+    settle(due: DueEntry, { found, applied, at, recheckAfterMs }: Settlement): Promise<boolean> {
+      const action = applied ? settledAction({ ...due, found }, at) : null;
+      return endEntry(
+        prisma,
+        due,
+        (now) => ({
+          state: 'settled',
+          foundBody: found,
+          foundApplied: applied,
+          recheckAt: new Date(now.getTime() + recheckAfterMs),
+        }),
+        async (tx, now) => {
+          await mirrorRrset(tx, due.key, found, now);
+          if (action !== null) await keepAction(tx, due, { ...action, status: 'success' }, now);
+        },
+      );
+    },
+
+    /** Age of the oldest entry due for settlement, in seconds; 0 when none is due. */
+    async readBacklogSeconds(): Promise<number> {
+      const [row] = await prisma.$queryRaw<{ seconds: number | null }[]>`
+        SELECT extract(epoch FROM clock_timestamp() - min(lease_until))::float8 AS seconds
+        FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${clock}`;
+      return row?.seconds ?? 0;
+    },
+
+    /** Age of the oldest write without an outcome, also of one that is still being sent, in seconds; 0 when there is none. */
+    async readPendingSeconds(): Promise<number> {
+      const [row] = await prisma.$queryRaw<{ seconds: number | null }[]>`
+        SELECT extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS seconds
+        FROM dns_audit_entry WHERE state = 'pending'`;
+      return Math.max(0, row?.seconds ?? 0);
+    },
+  };
+};
 export type SettlementStore = ReturnType<typeof settlementStore>;
 
 function dueEntry(row: DueRow): DueEntry {
   return {
-    entryId: row.id,
+    entryId: Number(row.id),
     fence: row.lease_fence,
-    key: keyOf(row),
+    owner: entryOwner(row),
+    key: entryKey(row),
     operation: row.operation,
     requestBody: row.request_body,
   };
-}
-
-function keyOf({ zone_id, name, type }: KeyRow): RrsetKey {
-  return { zoneId: zone_id, name, type };
 }

@@ -10,26 +10,11 @@ export interface UpstreamAnswer {
   readonly body: string;
 }
 
-/** What is known of an accepted write before it is answered. */
-export interface Expectation {
-  /** The mirrored body afterwards, null when the set is gone. */
-  readonly rrset: string | null;
-  /** Whether the upstream could accept the write if its set matches the mirror. */
-  readonly fits: boolean;
-}
-
-/** @param current the mirrored body before the write */
-export const expectationOf = (key: RrsetKey, write: RrsetWrite, current: string | null): Expectation => ({
-  rrset: effectOf(key, current, write, null),
-  fits: fits(write, setOf(current)),
-});
-
 /**
  * The result of an accepted write: the mirrored body, the action to follow, and whether the answer is consistent with
  * the mirror.
  *
  * @param current the mirrored body before the write
- * @param expectation called only if the answer proves that the write was accepted
  * @returns null when the answer lacks members that the operation requires and so proves nothing
  */
 export function endOfAccepted(
@@ -37,7 +22,6 @@ export function endOfAccepted(
   write: RrsetWrite,
   current: string | null,
   { status, body }: UpstreamAnswer,
-  expectation: () => Expectation = () => expectationOf(key, write, current),
 ): Extract<WriteEnd, { state: 'completed' }> | null {
   const [stated = null, actionText = null] = sliceMembers(body, ['rrset', 'action']);
   const action = actionOf(actionText);
@@ -47,7 +31,7 @@ export function endOfAccepted(
   // An action that failed immediately changed nothing, whatever the status code.
   if (action?.status === 'error') return { state: 'completed', status, body, rrset: current, action, recheck: true };
   const wasRemoved = write.operation === 'create' && current !== null;
-  const { rrset: expected, fits: isExpected } = expectation();
+  const expected = effectOf(key, current, write, null);
   // An update changes only labels, so any other difference is not its effect. The recheck attributes it.
   if (write.operation === 'update' && compareRrset(key.type, expected, stated) === 'drifted') {
     return { state: 'completed', status, body, rrset: expected, action, recheck: true };
@@ -58,7 +42,7 @@ export function endOfAccepted(
     body,
     rrset: stated ?? expected,
     action,
-    recheck: !isExpected,
+    recheck: !fits(write, setOf(current)),
     wasRemoved,
   };
 }

@@ -1,6 +1,6 @@
-import { connectPool, type Pool } from '@corral/database';
+import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
-import { createTestDatabase, patientPool, type TestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool, patientTransactions, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Deletion, deleteRemaining, type RemainingRrset } from '../../src/index.js';
 import { writeLedger } from '../../src/writes/write-ledger.js';
@@ -14,6 +14,7 @@ const left = (demoId: string): RemainingRrset => ({
 
 let database: TestDatabase;
 let pool: Pool;
+let prisma: Prisma;
 let demoId: string;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -23,6 +24,7 @@ beforeAll(async () => {
     ...patientPool,
     onIdleError: () => undefined,
   });
+  prisma = connectPrisma(pool, patientTransactions);
   await pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, 'demo.example.test', '{}', now())`, [
     ZONE_ID,
   ]);
@@ -37,6 +39,7 @@ beforeAll(async () => {
   demoId = rows[0]?.id as string;
 });
 afterAll(async () => {
+  await prisma.$disconnect();
   await pool.end();
   await database.drop();
 });
@@ -52,7 +55,7 @@ beforeEach(async () => {
 const sent: UpstreamWrite[] = [];
 const deleting = (outcome: WriteOutcome): Promise<Deletion> => {
   sent.length = 0;
-  const ledger = writeLedger(pool, {
+  const ledger = writeLedger(prisma, {
     quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
     leaseMs: 10_000,
     replayMs: 0,

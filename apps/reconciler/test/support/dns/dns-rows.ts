@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { TeamId } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import type { Pool, Prisma } from '@corral/database';
 import { type NewWrite, parseStoredWrite, type RrsetWriteKind, writeLedger } from '@corral/dns-data';
 
 /** Rows of the DNS product, as gateways write them. */
@@ -42,7 +42,7 @@ export interface EntryRow {
   recheck_at: Date | null;
 }
 
-export function dnsRows(pool: Pool, zoneId: number): DnsRows {
+export function dnsRows(pool: Pool, prisma: Prisma, zoneId: number): DnsRows {
   const readEntries = async (where = 'true'): Promise<EntryRow[]> =>
     (await pool.query<EntryRow>(`SELECT * FROM dns_audit_entry WHERE ${where} ORDER BY id`)).rows;
   return {
@@ -71,7 +71,7 @@ export function dnsRows(pool: Pool, zoneId: number): DnsRows {
         requestId: null,
         requestHash: createHash('sha256').update(randomUUID()).digest(),
       };
-      const begun = await ledgerOf(pool).begin(write, () => true);
+      const begun = await ledgerOf(prisma).begin(write, () => true);
       if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
       return { entryId: begun.lease.entryId, write };
     },
@@ -93,8 +93,8 @@ export function dnsRows(pool: Pool, zoneId: number): DnsRows {
 }
 
 /** A ledger whose leases have already expired when they are granted. */
-export const ledgerOf = (pool: Pool, leaseMs = -1_000) =>
-  writeLedger(pool, {
+export const ledgerOf = (prisma: Prisma, leaseMs = -1_000) =>
+  writeLedger(prisma, {
     quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
     leaseMs,
     replayMs: 60_000,

@@ -1,10 +1,10 @@
-import { connectPool, type Pool } from '@corral/database';
+import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
 import { zoneSyncStore } from '@corral/dns-data';
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import type { Queue } from '@corral/queue';
 import { createMetrics, type Metrics, silentLog } from '@corral/service';
-import { createTestDatabase, patientPool } from '@corral/testing';
+import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../../src/dns/workers.js';
 import { type DnsRows, dnsRows } from './dns-rows.js';
 
@@ -15,6 +15,7 @@ export const UPSTREAM_TOKEN = 'x'.repeat(64);
 export interface Reconciling extends DnsRows {
   readonly databaseUrl: string;
   readonly pool: Pool;
+  readonly prisma: Prisma;
   readonly cloud: LocalCloud;
   readonly hcloud: HcloudClient;
   readonly zoneId: number;
@@ -64,6 +65,7 @@ export async function startReconciling(
     ...patientPool,
     onIdleError: () => undefined,
   });
+  const prisma = connectPrisma(pool, patientTransactions);
   const hcloud = connectHcloud({
     baseUrl: cloud.apiUrl,
     token: UPSTREAM_TOKEN,
@@ -79,6 +81,7 @@ export async function startReconciling(
     buildDnsWorkers({
       settings: { ...settings, ...differing },
       pool,
+      prisma,
       queue,
       metrics,
       log: silentLog,
@@ -88,9 +91,10 @@ export async function startReconciling(
   const idOf = (name: string) => cloud.admin.zones().find((zone) => zone.name === name)?.id as number;
   const [zoneId, demoZoneId] = [idOf(ZONE), idOf(DEMO_ZONE)];
   return {
-    ...dnsRows(pool, zoneId),
+    ...dnsRows(pool, prisma, zoneId),
     databaseUrl: database.url,
     pool,
+    prisma,
     cloud,
     hcloud,
     zoneId,
@@ -117,6 +121,7 @@ export async function startReconciling(
     async stop() {
       hcloud.close();
       await cloud.close();
+      await prisma.$disconnect();
       await pool.end();
       await database.drop();
     },

@@ -1,0 +1,35 @@
+import { rowClock, sqlText, type Transaction } from '@corral/database';
+import type { RrsetOwner } from './rrset-write.js';
+
+/** The owner of a set, as read under its lock. */
+export interface LockedOwner {
+  /** Whether it may write. Ending a demo takes the lock too, so no write begins after its end was committed. */
+  readonly isLive: boolean;
+  /** A team's own quota of records; null for that of the installation. */
+  readonly recordsMax: number | null;
+  /** The database's clock. */
+  readonly now: Date;
+}
+
+const clock = sqlText(rowClock);
+
+/**
+ * Locks the row of a team or a demo until the transaction ends. Whatever changes what counts against its quota holds this lock, so all
+ * that is read under it belongs together.
+ *
+ * @returns null when the owner is gone
+ */
+export async function lockOwner(
+  tx: Pick<Transaction, '$queryRaw'>,
+  { kind, id }: Pick<RrsetOwner, 'kind' | 'id'>,
+): Promise<LockedOwner | null> {
+  const [owner = null] =
+    kind === 'team'
+      ? await tx.$queryRaw<LockedOwner[]>`
+          SELECT true AS "isLive", dns_records_max AS "recordsMax", ${clock} AS now
+          FROM team WHERE id = ${id}::uuid FOR NO KEY UPDATE`
+      : await tx.$queryRaw<LockedOwner[]>`
+          SELECT ended_at IS NULL AND expires_at > ${clock} AS "isLive", NULL::int AS "recordsMax", ${clock} AS now
+          FROM demo WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+  return owner;
+}
