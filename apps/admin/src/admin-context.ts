@@ -80,8 +80,7 @@ export async function withContext<T>(
   const operator = operatorName(as, io.env);
   const prisma = connectReadingPrisma(settings.databaseUrl);
   const changing = connectPrisma(settings.databaseUrl, bounds);
-  const record = (db: Transaction, act: Act): Promise<void> =>
-    recordAct((text, values) => db.$executeRawUnsafe(text, ...values), operator, act);
+  const record = (db: Transaction, act: Act): Promise<void> => recordAct(db, operator, act);
   const teams = teamStore(prisma);
   const users = userStore(prisma);
   try {

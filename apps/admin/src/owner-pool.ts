@@ -1,6 +1,5 @@
-import { connectPool, inTransaction, type Pool, type PoolOptions, type Queryable } from '@corral/database';
+import { connectPool, type Pool, type PoolOptions } from '@corral/database';
 import type { AdminContext } from './admin-context.js';
-import { type Act, recordAct } from './operators/record-acts.js';
 
 export interface OwnerPoolOptions extends Pick<PoolOptions, 'connectionsMax' | 'idleInTransactionMs'> {
   /** Shown in `pg_stat_activity`, behind `corral-admin`. */
@@ -14,21 +13,6 @@ export const readByPool = <T>(
   options: OwnerPoolOptions,
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> => withPool(context, { ...options, isReadOnly: true }, work);
-
-/** Runs `work` in one transaction together with the entry of the operator's act. */
-export const changeByPool = <T>(
-  context: Pick<AdminContext, 'settings' | 'operator'>,
-  options: OwnerPoolOptions,
-  actOf: (result: T) => Act,
-  work: (tx: Queryable) => Promise<T>,
-): Promise<T> =>
-  withPool(context, options, (pool) =>
-    inTransaction(pool, async (tx) => {
-      const result = await work(tx);
-      await recordAct((text, values) => tx.query(text, [...values]), context.operator, actOf(result));
-      return result;
-    }),
-  );
 
 /** Runs `work` with connections and closes them. For work in several transactions, which notes its own act. */
 export async function withPool<T>(

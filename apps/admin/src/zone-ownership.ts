@@ -35,21 +35,40 @@ export async function readOwnership(
   prisma: Prisma,
   { zoneName, demoZoneName, recordsPerTeam }: OwnershipQuery,
 ): Promise<Ownership> {
-  const shares = await prisma.$queryRaw<{ team: string; quota: number; rrsets: number; records: number }[]>`
-    SELECT team.slug AS team, coalesce(team.dns_records_max, ${recordsPerTeam}::int) AS quota, count(rrset.name)::int AS rrsets, coalesce(sum(rrset.record_count), 0)::int AS records
-    FROM team
-    LEFT JOIN (dns_rrset AS rrset JOIN dns_zone AS zone ON zone.id = rrset.zone_id AND zone.name = ${zoneName})
-      ON rrset.owner_label = team.slug
-    GROUP BY team.id ORDER BY team.slug`;
-  const ownerless = await prisma.$queryRaw<Omit<OwnerlessRrset, 'why'>[]>`
-    SELECT rrset.name, rrset.type, rrset.record_count AS records
-    FROM dns_rrset AS rrset JOIN dns_zone AS zone ON zone.id = rrset.zone_id AND zone.name = ${zoneName}
-    WHERE NOT EXISTS (SELECT 1 FROM team WHERE team.slug = rrset.owner_label)
-    ORDER BY rrset.owner_label, rrset.name, rrset.type`;
+  const zone = { name: zoneName };
+  const teams = await prisma.team.findMany({ select: { slug: true, dnsRecordsMax: true }, orderBy: { slug: 'asc' } });
+  const owned = await prisma.dnsRrset.groupBy({
+    by: ['ownerLabel'],
+    where: { zone },
+    _count: true,
+    _sum: { recordCount: true },
+  });
+  const byLabel = new Map(owned.map(({ ownerLabel, _count, _sum }) => [ownerLabel, { _count, _sum }]));
+  const shares = teams.map(({ slug, dnsRecordsMax }) => {
+    const has = byLabel.get(slug);
+    return {
+      team: slug,
+      quota: dnsRecordsMax ?? recordsPerTeam,
+      rrsets: has?._count ?? 0,
+      records: has?._sum.recordCount ?? 0,
+    };
+  });
+  const slugs = new Set(teams.map(({ slug }) => slug));
+  const labels = owned.map(({ ownerLabel }) => ownerLabel).filter((label) => !slugs.has(label));
+  const ownerless = await prisma.dnsRrset.findMany({
+    where: { zone, ownerLabel: { in: labels } },
+    select: { name: true, type: true, recordCount: true },
+    orderBy: [{ ownerLabel: 'asc' }, { name: 'asc' }, { type: 'asc' }],
+  });
   return {
     teams: shares.map((share) => ({ ...share, isOverQuota: share.records > share.quota })),
     ownerlessRrsets: ownerless.length,
-    ownerless: ownerless.map((rrset) => ({ ...rrset, why: whyOwnerless(rrset.name, zoneName, demoZoneName) })),
+    ownerless: ownerless.map(({ name, type, recordCount }) => ({
+      name,
+      type,
+      records: recordCount,
+      why: whyOwnerless(name, zoneName, demoZoneName),
+    })),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { connectPrisma, type Pool } from '@corral/database';
 import { type BackendOptions, type Queue, startWorker } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
@@ -18,7 +18,7 @@ export interface WorkerSettings {
   readonly lockMs: number;
 }
 
-type Shared = 'pool' | 'queue' | 'metrics' | 'log';
+type Shared = 'pool' | 'prisma' | 'queue' | 'metrics' | 'log';
 
 export interface WorkerDeps {
   readonly settings: WorkerSettings;
@@ -60,7 +60,7 @@ export interface StartedWorkers {
 /** The composition root. Has no effect until `start`. */
 export function buildWorkers(deps: WorkerDeps): Workers {
   const { settings, pool, queue, backend, metrics, log } = deps;
-  const shared = { pool, queue, metrics, log };
+  const shared = { pool, prisma: connectPrisma(pool), queue, metrics, log };
   const dns = buildDnsWorkers({ ...shared, ...deps.dns });
   const retention = buildRetentionWorkers({ ...shared, ...deps.retention });
   const usage = buildUsageWorkers({ ...shared, ...deps.usage });

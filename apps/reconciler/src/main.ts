@@ -1,4 +1,4 @@
-import { connectPool, connectPrisma } from '@corral/database';
+import { connectPool } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectHcloud, connectProjects, readPrices, upstreamCallMetrics, verifyToken } from '@corral/hcloud';
 import { buildMetricsApp, serve } from '@corral/http-api';
@@ -58,7 +58,6 @@ await startOrExit('reconciler', async () => {
   });
   const dns: WorkerDeps['dns'] = {
     hcloud,
-    prisma: connectPrisma(pool),
     settings: {
       zoneName: config.DNS_ZONE_NAME,
       demoZoneName: config.DEMO_ZONE_NAME ?? null,

@@ -42,7 +42,7 @@ const workers = ({ port = sink.port, timeoutMs = 20_000 } = {}) =>
       from: 'Corral <corral@corral.test>',
       timeoutMs,
     }),
-    pool: at.pool,
+    prisma: at.prisma,
     metrics: createMetrics({ service: 't' }),
     log,
   });
@@ -211,7 +211,7 @@ describe('no mail is lost', () => {
 
   it('when a process dies while sending: another one sends the mail later', async () => {
     const id = await invite('ada@acme.test');
-    const [held] = await mailStore(at.pool).claimDue(5, 50);
+    const [held] = await mailStore(at.prisma).claimDue(5, 50);
     expect(held?.id).toBe(id);
 
     await waitFor('another process to send it', async () => (await send()) === 1);
@@ -221,7 +221,7 @@ describe('no mail is lost', () => {
 
   it('when an invitation is renewed while its mail is sent: another mail becomes due', async () => {
     const id = await invite('ada@acme.test');
-    const store = mailStore(at.pool);
+    const store = mailStore(at.prisma);
     const [held] = await store.claimDue(5, 60_000);
     await dueNow(id);
 

@@ -4,8 +4,8 @@ export {
   type Hold,
   type HoldFinding,
   isHeld,
+  isHeldIn,
   isHeldNow,
-  makeAllDue,
   rebuiltSinceBackup,
 } from './hold/holds.js';
 export { type ApplyOptions, applyMigrations } from './migrate/apply-migrations.js';

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Queryable } from '@corral/database';
+import type { Prisma } from '@corral/database';
 import { OperatorError } from '../operator-error.js';
 import type { Manifest } from './archive-format.js';
 
 /** @throws OperatorError when the database has any table */
-export async function requireEmpty(db: Queryable): Promise<void> {
-  const { rows } = await db.query<{ name: string }>(
-    `SELECT schemaname || '.' || tablename AS name FROM pg_tables
-     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1 LIMIT 1`,
-  );
-  if (rows[0] === undefined) return;
+export async function requireEmpty(prisma: Prisma): Promise<void> {
+  const [table] = await prisma.$queryRaw<{ name: string }[]>`
+    SELECT schemaname || '.' || tablename AS name FROM pg_tables
+    WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1 LIMIT 1`;
+  if (table === undefined) return;
   throw new OperatorError(
-    `The database is not empty: it has the table ${rows[0].name}. Create a new database, and set DATABASE_URL to it.`,
+    `The database is not empty: it has the table ${table.name}. Create a new database, and set DATABASE_URL to it.`,
   );
 }
 

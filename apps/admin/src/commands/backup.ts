@@ -1,15 +1,15 @@
 import { rename, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { applyMigrations } from '@corral/database';
+import { applyMigrations, connectPrisma } from '@corral/database';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
-import { ArchiveDamaged } from '../backup/archive-format.js';
+import { ArchiveDamaged, type Manifest } from '../backup/archive-format.js';
 import { requireEmpty, requireKnownMigrations } from '../backup/check-target.js';
 import { loadArchive } from '../backup/load-archive.js';
 import { readArchive } from '../backup/read-archive.js';
 import { writeArchive } from '../backup/write-archive.js';
 import { OperatorError } from '../operator-error.js';
-import { readByPool, withPool } from '../owner-pool.js';
+import { readByPool } from '../owner-pool.js';
 import { migrateInstallation } from './migrate.js';
 
 const notContained =
@@ -51,17 +51,15 @@ export function restoreCommand(withContext: WithContext): Command {
           );
           return;
         }
-        await withPool(context, ofBackup, async (pool) => {
-          await requireEmpty(pool);
-          context.progress('The file is complete. Creating tables …\n');
-          await applyMigrations({
-            databaseUrl: context.settings.databaseUrl,
-            migrationsDir: context.io.migrationsDir,
-            only: new Set(manifest.migrations.map(({ name }) => name)),
-          });
-          context.progress('Loading rows …\n');
-          await loadArchive(pool, file, manifest);
+        await requireEmpty(context.prisma);
+        context.progress('The file is complete. Creating tables …\n');
+        await applyMigrations({
+          databaseUrl: context.settings.databaseUrl,
+          migrationsDir: context.io.migrationsDir,
+          only: new Set(manifest.migrations.map(({ name }) => name)),
         });
+        context.progress('Loading rows …\n');
+        await loadRows(context, file, manifest);
         await migrateInstallation(context);
         const target = { kind: 'Database', name: basename(file) };
         await context.perform({ team: null, action: 'database.restore', target }, async () => undefined);
@@ -74,6 +72,15 @@ export function restoreCommand(withContext: WithContext): Command {
         );
       }),
     );
+}
+
+async function loadRows({ settings }: AdminContext, file: string, manifest: Manifest): Promise<void> {
+  const prisma = connectPrisma(settings.databaseUrl, { maxWait: 10_000, timeout: TABLE_MS });
+  try {
+    await loadArchive(prisma, file, manifest);
+  } finally {
+    await prisma.$disconnect();
+  }
 }
 
 /** A backup is also taken before `migrate`, of a database that has no table of acts yet. */

@@ -1,4 +1,4 @@
-import { findHold, type Hold } from '@corral/database';
+import { findHold, type Hold, type Transaction } from '@corral/database';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { beginHold, beginHoldOfRestored } from '../hold/begin-hold.js';
@@ -7,7 +7,6 @@ import { type HoldReport, readHoldReport } from '../hold/hold-report.js';
 import { OperatorError } from '../operator-error.js';
 import type { Act, ActOfInstallation } from '../operators/record-acts.js';
 import { timeOption } from '../option-parsers.js';
-import { changeByPool, readByPool } from '../owner-pool.js';
 import { renderTable } from '../table.js';
 
 export function holdCommand(withContext: WithContext): Command {
@@ -18,7 +17,7 @@ export function holdCommand(withContext: WithContext): Command {
     .option('--restored-from <time>', 'the database was restored otherwise, from a backup of this time', timeOption)
     .action(
       withContext(async (context, { restoredFrom }: { restoredFrom?: Date }) => {
-        const hold = await changeByPool(context, poolOptions, actOn('begin'), async (tx) => {
+        const hold = await context.change(actOn('begin'), async (tx) => {
           if ((await findHold(tx)) !== null) throw new OperatorError('A hold is in force already. See `hold status`.');
           await (restoredFrom === undefined ? beginHold(tx) : beginHoldOfRestored(tx, restoredFrom));
           return getHold(tx);
@@ -31,7 +30,7 @@ export function holdCommand(withContext: WithContext): Command {
     .description('show whether a hold is in force')
     .action(
       withContext(async (context) => {
-        const hold = await readByPool(context, poolOptions, findHold);
+        const hold = await findHold(context.prisma);
         context.print({ hold }, hold === null ? 'No hold is in force.\n' : statusText(hold));
       }),
     );
@@ -40,9 +39,7 @@ export function holdCommand(withContext: WithContext): Command {
     .description('show what was found during the hold, and what is not read yet')
     .action(
       withContext(async (context) => {
-        const report = await readByPool(context, poolOptions, async (pool) =>
-          readHoldReport(pool, await getHold(pool)),
-        );
+        const report = await readHoldReport(context.prisma, await getHold(context.prisma));
         context.print({ ...report, isComplete: report.missing.length === 0 }, reportText(report));
       }),
     );
@@ -88,7 +85,7 @@ export function resumeCommand(withContext: WithContext): Command {
           ...actOn('end')({ id }),
           detail: { ...of, incomplete: incomplete === true },
         });
-        const ended = await changeByPool(context, poolOptions, act, async (tx) => {
+        const ended = await context.change(act, async (tx) => {
           const hold = await getHold(tx);
           if (hold.id !== id) throw new OperatorError(`The hold in force is ${hold.id}. Read \`hold report\` first.`);
           const { missing } = await readHoldReport(tx, hold);
@@ -106,7 +103,7 @@ export function resumeCommand(withContext: WithContext): Command {
     );
 }
 
-async function getHold(db: Parameters<typeof findHold>[0]): Promise<Hold> {
+async function getHold(db: Transaction): Promise<Hold> {
   const hold = await findHold(db);
   if (hold !== null) return hold;
   throw new OperatorError('No hold is in force. `hold begin` begins one.');
@@ -154,8 +151,6 @@ const findingsTable = (findings: HoldReport['findings']): string =>
 
 const broughtBackText = ({ dnsTokens, invitations, members }: HoldReport['broughtBack']): string =>
   `Valid again, also if they ended after the backup: ${dnsTokens} DNS tokens, ${invitations} invitations, ${members} memberships.\nRevoke what should have ended (\`token revoke\`, \`user end\`).\n`;
-
-const poolOptions = { purpose: 'hold', connectionsMax: 1, statementTimeoutMs: 60_000 } as const;
 
 const actOn =
   (what: 'begin' | 'end') =>

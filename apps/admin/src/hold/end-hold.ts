@@ -1,5 +1,6 @@
 import { operationValues } from '@corral/cluster-data';
-import { type Hold, type HoldFinding, makeAllDue, type Queryable, rebuiltSinceBackup } from '@corral/database';
+import { type Hold, type HoldFinding, readClock, rebuiltSinceBackup, type Transaction } from '@corral/database';
+import { makeAllDue } from './make-all-due.js';
 
 export interface Ended {
   readonly keptClusters: number;
@@ -15,44 +16,43 @@ const clustersToKeep: readonly HoldFinding[] = ['shoot_ahead', 'to_be_created', 
  * Ends the hold. After a restore, clusters whose Shoot is ahead, or that would be created, stay as they are until their team
  * declares again, servers that were rebuilt since fail, and those that were not read are only read. So nothing is created, rolled back or rebuilt silently.
  */
-export async function endHold(tx: Queryable, hold: Hold): Promise<Ended> {
+export async function endHold(tx: Transaction, hold: Hold): Promise<Ended> {
   const isRestored = hold.reason === 'restored';
   const keptClusters = isRestored ? await keepClusters(tx, hold) : 0;
   const failedServers = isRestored ? await failServers(tx, hold) : 0;
   const unreadServers = isRestored ? await markUnreadServers(tx, hold) : 0;
-  await tx.query('UPDATE installation_hold SET ended_at = clock_timestamp() WHERE id = $1', [hold.id]);
-  await makeAllDue(tx);
+  const now = await readClock(tx);
+  await tx.installationHold.update({ where: { id: hold.id }, data: { endedAt: now } });
+  await makeAllDue(tx, now);
   return { keptClusters, failedServers, unreadServers };
 }
 
-async function keepClusters(tx: Queryable, { id }: Hold): Promise<number> {
-  const { rowCount } = await tx.query(
-    `UPDATE cluster SET kept_generation = generation
-     WHERE started_at IS NOT NULL AND coalesce(
-       (SELECT finding FROM hold_finding
-        WHERE hold_id = $1 AND target_kind = 'Cluster' AND target_id = cluster.id::text), 'unread') = ANY ($2)`,
-    [id, clustersToKeep],
-  );
-  return rowCount ?? 0;
-}
-
-const findingOfServer = `coalesce(
+/** SQL: what was found about a thing during the hold `$1`. */
+const foundOf = (kind: 'Cluster' | 'AdoptedServer', idColumn: string): string => `coalesce(
   (SELECT finding FROM hold_finding
-   WHERE hold_id = $1 AND target_kind = 'AdoptedServer' AND target_id = adopted_server.id::text), 'unread')`;
+   WHERE hold_id = $1::uuid AND target_kind = '${kind}' AND target_id = ${idColumn}::text), 'unread')`;
+
+const keepClusters = (tx: Transaction, { id }: Hold): Promise<number> =>
+  tx.$executeRawUnsafe(
+    `UPDATE cluster SET kept_generation = generation
+     WHERE started_at IS NOT NULL AND ${foundOf('Cluster', 'cluster.id')} = ANY ($2)`,
+    id,
+    clustersToKeep,
+  );
+
+const findingOfServer = foundOf('AdoptedServer', 'adopted_server.id');
 
 /** A server of another kind than `cloud` is never rebuilt by Corral. */
-async function markUnreadServers(tx: Queryable, { id }: Hold): Promise<number> {
-  const { rowCount } = await tx.query(
-    `UPDATE adopted_server SET unread_hold_id = $1 WHERE server_kind = 'cloud' AND ${findingOfServer} = 'unread'`,
-    [id],
+const markUnreadServers = (tx: Transaction, { id }: Hold): Promise<number> =>
+  tx.$executeRawUnsafe(
+    `UPDATE adopted_server SET unread_hold_id = $1::uuid WHERE server_kind = 'cloud' AND ${findingOfServer} = 'unread'`,
+    id,
   );
-  return rowCount ?? 0;
-}
 
 /** As above, for those that were rebuilt. */
-async function failServers(tx: Queryable, { id }: Hold): Promise<number> {
+async function failServers(tx: Transaction, { id }: Hold): Promise<number> {
   const [state, , error] = operationValues({ to: 'failed', code: 'server_changed', message: rebuiltSinceBackup });
-  const { rowCount } = await tx.query(
+  const failed = await tx.$queryRawUnsafe<unknown[]>(
     `WITH failed AS (
        UPDATE adopted_server
        SET phase = 'Failed', message = $2, node_name = NULL, node_ready = false, member_of_id = NULL,
@@ -64,8 +64,11 @@ async function failServers(tx: Queryable, { id }: Hold): Promise<number> {
                             updated_at = clock_timestamp(), finished_at = clock_timestamp()
        WHERE id IN (SELECT operation_id FROM failed) AND state IN ('queued', 'running')
      )
-     SELECT FROM failed`,
-    [id, rebuiltSinceBackup, state, error],
+     SELECT operation_id FROM failed`,
+    id,
+    rebuiltSinceBackup,
+    state,
+    error,
   );
-  return rowCount ?? 0;
+  return failed.length;
 }

@@ -1,4 +1,4 @@
-import type { Hold, HoldFinding, Queryable } from '@corral/database';
+import { type Hold, type HoldFinding, readClock, type Transaction } from '@corral/database';
 
 /** What was found about one thing during the hold. */
 export interface ReportedFinding {
@@ -32,7 +32,7 @@ export interface HoldReport {
 }
 
 /** Reads what is known during a hold. */
-export async function readHoldReport(db: Queryable, hold: Hold): Promise<HoldReport> {
+export async function readHoldReport(db: Transaction, hold: Hold): Promise<HoldReport> {
   const facts = {
     syncs: await readSyncs(db, hold),
     writes: await readWrites(db, hold),
@@ -78,61 +78,80 @@ export function missingIn({ syncs, writes, findings, isGardenListed }: Facts): s
   return missing;
 }
 
-async function readSyncs(db: Queryable, { begunAt }: Hold): Promise<ReportedSync[]> {
-  const { rows } = await db.query<ReportedSync>(
-    `SELECT zone.name AS zone, coalesce(run.state::text, 'none') AS state, coalesce(run.added, 0) AS added,
-            coalesce(run.changed, 0) AS changed, coalesce(run.removed, 0) AS removed, coalesce(run.skipped, 0) AS skipped
-     FROM dns_zone zone LEFT JOIN LATERAL (
-       SELECT state, skipped, (sum(added) OVER ())::int AS added, (sum(changed) OVER ())::int AS changed,
-              (sum(removed) OVER ())::int AS removed
-       FROM dns_sync_run WHERE zone_name = zone.name AND started_at >= $1
-       ORDER BY state = 'succeeded' DESC, started_at DESC LIMIT 1
-     ) run ON true ORDER BY zone.name`,
-    [begunAt],
-  );
-  return rows;
+async function readSyncs(db: Transaction, { begunAt }: Hold): Promise<ReportedSync[]> {
+  const zones = await db.dnsZone.findMany({ select: { name: true }, orderBy: { name: 'asc' } });
+  const runs = await db.dnsSyncRun.findMany({ where: { startedAt: { gte: begunAt } }, orderBy: { startedAt: 'desc' } });
+  return zones.map(({ name: zone }) => {
+    const ofZone = runs.filter(({ zoneName }) => zoneName === zone);
+    const shown = ofZone.find(({ state }) => state === 'succeeded') ?? ofZone[0];
+    const sumOf = (column: 'added' | 'changed' | 'removed') => ofZone.reduce((sum, run) => sum + run[column], 0);
+    return {
+      zone,
+      state: shown?.state ?? 'none',
+      added: sumOf('added'),
+      changed: sumOf('changed'),
+      removed: sumOf('removed'),
+      skipped: shown?.skipped ?? 0,
+    };
+  });
 }
 
-async function readWrites(db: Queryable, { begunAt }: Hold): Promise<HoldReport['writes']> {
-  const { rows } = await db.query<HoldReport['writes']>(
-    `SELECT (count(*) FILTER (WHERE state = 'pending'))::int AS pending,
-            (count(*) FILTER (WHERE state = 'settled' AND found_applied))::int AS applied,
-            (count(*) FILTER (WHERE state = 'settled' AND NOT found_applied))::int AS "notApplied"
-     FROM dns_audit_entry WHERE state = 'pending' OR (state = 'settled' AND completed_at >= $1)`,
-    [begunAt],
-  );
-  return rows[0] as HoldReport['writes'];
+async function readWrites(db: Transaction, { begunAt }: Hold): Promise<HoldReport['writes']> {
+  const settled = { state: 'settled', completedAt: { gte: begunAt } } as const;
+  return {
+    pending: await db.dnsAuditEntry.count({ where: { state: 'pending' } }),
+    applied: await db.dnsAuditEntry.count({ where: { ...settled, foundApplied: true } }),
+    notApplied: await db.dnsAuditEntry.count({ where: { ...settled, foundApplied: false } }),
+  };
 }
 
-async function readFindings(db: Queryable, hold: Hold): Promise<ReportedFinding[]> {
-  const { rows } = await db.query<ReportedFinding>(
-    `SELECT target.kind, team.slug AS team, target.name, coalesce(finding.finding, 'unread') AS finding,
-            coalesce(finding.message, 'No pass has read it yet.') AS message
-     FROM (SELECT 'Cluster' AS kind, id, team_id, name FROM cluster WHERE started_at IS NOT NULL
-           UNION ALL SELECT 'AdoptedServer', id, team_id, server_id::text FROM adopted_server) target
-     JOIN team ON team.id = target.team_id
-     LEFT JOIN hold_finding finding
-            ON finding.hold_id = $1 AND finding.target_kind = target.kind AND finding.target_id = target.id::text
-     UNION ALL
-     SELECT 'Shoot', NULL, target_id, finding, message FROM hold_finding WHERE hold_id = $1 AND target_kind = 'Shoot'
-     ORDER BY 1, 2, 3`,
-    [hold.id],
-  );
-  return rows;
+const unread = { finding: 'unread', message: 'No pass has read it yet.' } as const;
+
+async function readFindings(db: Transaction, { id: holdId }: Hold): Promise<ReportedFinding[]> {
+  const found = await db.holdFinding.findMany({ where: { holdId } });
+  const byTarget = new Map(found.map((each) => [`${each.targetKind} ${each.targetId}`, each]));
+  const of = (kind: ReportedFinding['kind'], id: string): Pick<ReportedFinding, 'finding' | 'message'> => {
+    const { finding, message } = byTarget.get(`${kind} ${id}`) ?? unread;
+    return { finding: finding as HoldFinding, message };
+  };
+  const team = { select: { slug: true } };
+  const clusters = await db.cluster.findMany({
+    where: { startedAt: { not: null } },
+    select: { id: true, name: true, team },
+  });
+  const servers = await db.adoptedServer.findMany({ select: { id: true, serverId: true, team } });
+  const all: ReportedFinding[] = [
+    ...servers.map(({ id, serverId, team: { slug } }) => ({
+      kind: 'AdoptedServer' as const,
+      team: slug,
+      name: String(serverId),
+      ...of('AdoptedServer', id),
+    })),
+    ...clusters.map(({ id, name, team: { slug } }) => ({
+      kind: 'Cluster' as const,
+      team: slug,
+      name,
+      ...of('Cluster', id),
+    })),
+    ...found
+      .filter(({ targetKind }) => targetKind === 'Shoot')
+      .map(({ targetId }) => ({ kind: 'Shoot' as const, team: null, name: targetId, ...of('Shoot', targetId) })),
+  ];
+  const keyOf = ({ kind, team, name }: ReportedFinding): string => [kind, team ?? '', name].join(' ');
+  return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 }
 
-async function readGardenListed(db: Queryable, { id }: Hold): Promise<boolean> {
-  const { rowCount } = await db.query("SELECT FROM hold_finding WHERE hold_id = $1 AND target_kind = 'Garden'", [id]);
-  return rowCount === 1;
+async function readGardenListed(db: Transaction, { id }: Hold): Promise<boolean> {
+  return (await db.holdFinding.count({ where: { holdId: id, targetKind: 'Garden' } })) === 1;
 }
 
-async function readBroughtBack(db: Queryable): Promise<HoldReport['broughtBack']> {
-  const { rows } = await db.query<HoldReport['broughtBack']>(
-    `SELECT (SELECT count(*)::int FROM dns_token
-             WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())) AS "dnsTokens",
-            (SELECT count(*)::int FROM invitation
-             WHERE accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()) AS invitations,
-            (SELECT count(*)::int FROM membership) AS members`,
-  );
-  return rows[0] as HoldReport['broughtBack'];
+async function readBroughtBack(db: Transaction): Promise<HoldReport['broughtBack']> {
+  const now = await readClock(db);
+  return {
+    dnsTokens: await db.dnsToken.count({
+      where: { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+    }),
+    invitations: await db.invitation.count({ where: { acceptedAt: null, revokedAt: null, expiresAt: { gt: now } } }),
+    members: await db.membership.count(),
+  };
 }

@@ -21,19 +21,43 @@ export interface ActQuery {
 }
 
 /** Reads what operators did in teams and in the installation, newest first. */
-export const readActs = (prisma: Prisma, { limit, before, operator }: ActQuery): Promise<OperatorAct[]> =>
-  prisma.$queryRaw<OperatorAct[]>`
-    SELECT * FROM (
-      (SELECT audit_entry.created_at AS at, operator, action, slug AS team, target_kind AS "targetKind",
-              target_name AS "targetName", detail, changes
-       FROM audit_entry JOIN team ON team.id = team_id
-       WHERE operator IS NOT NULL AND audit_entry.created_at < coalesce(${before}::timestamptz, 'infinity')
-         AND operator = coalesce(${operator}::text, operator)
-       ORDER BY audit_entry.created_at DESC LIMIT ${limit})
-      UNION ALL
-      (SELECT created_at, operator, action, NULL, target_kind, target_name, detail, NULL
-       FROM operator_act
-       WHERE created_at < coalesce(${before}::timestamptz, 'infinity')
-         AND operator = coalesce(${operator}::text, operator)
-       ORDER BY created_at DESC LIMIT ${limit})
-    ) AS acts ORDER BY at DESC LIMIT ${limit}`;
+export async function readActs(prisma: Prisma, { limit, before, operator }: ActQuery): Promise<OperatorAct[]> {
+  const at = before === null ? {} : { createdAt: { lt: before } };
+  const page = { orderBy: { createdAt: 'desc' }, take: limit } as const;
+  const inTeams = await prisma.auditEntry.findMany({
+    where: { ...at, operator: operator ?? { not: null } },
+    include: { team: { select: { slug: true } } },
+    ...page,
+  });
+  const ofInstallation = await prisma.operatorAct.findMany({
+    where: { ...at, ...(operator !== null && { operator }) },
+    ...page,
+  });
+  return [
+    ...inTeams.map((entry) => actOf(entry, entry.team.slug, entry.changes as OperatorAct['changes'])),
+    ...ofInstallation.map((entry) => actOf(entry, null, null)),
+  ]
+    .toSorted((one, other) => other.at.getTime() - one.at.getTime())
+    .slice(0, limit);
+}
+
+interface Entry extends Pick<OperatorAct, 'action' | 'targetKind' | 'targetName'> {
+  readonly createdAt: Date;
+  readonly operator: string | null;
+  readonly detail: unknown;
+}
+
+const actOf = (
+  { createdAt, operator, action, targetKind, targetName, detail }: Entry,
+  team: string | null,
+  changes: OperatorAct['changes'],
+): OperatorAct => ({
+  at: createdAt,
+  operator: operator as string,
+  action,
+  team,
+  targetKind,
+  targetName,
+  detail: detail as object,
+  changes,
+});

@@ -1,4 +1,5 @@
 import type { AuditAction, FieldChange, TeamId } from '@corral/contracts';
+import { noJson, readClock, type Transaction } from '@corral/database';
 
 /** What an operator does, for the audit log. Nothing in it may be a secret. */
 export type Act = ActInTeam | ActOfInstallation;
@@ -23,24 +24,15 @@ export interface ActOfInstallation {
   readonly detail?: Detail;
 }
 
-/** Runs a statement with its values: by Prisma or by `pg`, in the transaction of the change. */
-export type RunStatement = (text: string, values: readonly unknown[]) => Promise<unknown>;
-
 /** Writes the entry of an act. */
-export async function recordAct(run: RunStatement, operator: string, act: Act): Promise<void> {
+export async function recordAct(tx: Transaction, operator: string, act: Act): Promise<void> {
   const { action, target, detail = {} } = act;
+  const createdAt = await readClock(tx);
+  const entry = { operator, action, targetKind: target.kind, targetName: target.name, detail, createdAt };
   if (act.team === null) {
-    await run(
-      `INSERT INTO operator_act (operator, action, target_kind, target_name, detail, created_at)
-       VALUES ($1, $2, $3, $4, $5::jsonb, clock_timestamp())`,
-      [operator, action, target.kind, target.name, JSON.stringify(detail)],
-    );
+    await tx.operatorAct.create({ data: entry });
     return;
   }
-  const changes = act.changes === undefined ? null : JSON.stringify(act.changes);
-  await run(
-    `INSERT INTO audit_entry (team_id, operator, action, target_kind, target_id, target_name, detail, changes, created_at)
-     VALUES ($1::uuid, $2, $3, $4, $5::uuid, $6, $7::jsonb, $8::jsonb, clock_timestamp())`,
-    [act.team.id, operator, action, target.kind, act.target.id, target.name, JSON.stringify(detail), changes],
-  );
+  const changes = act.changes === undefined ? noJson : ([...act.changes] as object[]);
+  await tx.auditEntry.create({ data: { ...entry, teamId: act.team.id, targetId: act.target.id, changes } });
 }

@@ -1,4 +1,4 @@
-import { findHold, type Pool } from '@corral/database';
+import { isHeldIn, type Pool } from '@corral/database';
 import type { RequestHandler } from 'express';
 import { changesAreHeld } from '../dns-error.js';
 
@@ -6,6 +6,6 @@ import { changesAreHeld } from '../dns-error.js';
 export const refuseWhileHeld =
   (pool: Pool): RequestHandler =>
   async (_req, _res, next) => {
-    if ((await findHold(pool)) !== null) throw changesAreHeld();
+    if (await isHeldIn(pool)) throw changesAreHeld();
     next();
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterId, TokenVerdict } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import type { Pool, Prisma } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { PricesReading } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
@@ -52,6 +52,7 @@ export interface ClusterSettings {
 export interface ClusterWorkerDeps {
   readonly settings: ClusterSettings;
   readonly pool: Pool;
+  readonly prisma: Prisma;
   readonly queue: Queue;
   readonly garden: GardenClient;
   /** Decrypts the tokens of connections. */
@@ -95,7 +96,7 @@ const PRICES_INTERVAL_FACTOR = 3;
 
 /** Wires the loops over clusters and their connections. Has no effect until `start`. */
 export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
-  const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
+  const { settings, pool, prisma, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
   const wakeUps = clusterWakeUps(queue);
@@ -108,7 +109,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   });
   const metrics = clusterMetrics(deps.metrics, { leases, gate });
   const openToken = tokenOpener(keys);
-  const holds = holdStore(pool);
+  const holds = holdStore(prisma);
   const pass = clusterPass({
     garden,
     leases,
@@ -151,7 +152,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onCounted: (outcome) => metrics.nodeCounts.inc({ outcome }),
   });
   const cleanUp = cleanUpGarden({
-    store: cleanupStore(pool),
+    store: cleanupStore(prisma),
     garden,
     log,
     onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),

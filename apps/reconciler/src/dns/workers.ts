@@ -120,7 +120,7 @@ export function buildDnsWorkers({ settings, pool, prisma, queue, hcloud, metrics
     expireDemos: expire,
     clearDemos: clear,
     lookUpActions: lookUp,
-    handlers: dnsHandlers({ settle, lookUp, sync, syncDemos, expire, clear, holds: holdStore(pool), queue, graceMs }),
+    handlers: dnsHandlers({ settle, lookUp, sync, syncDemos, expire, clear, holds: holdStore(prisma), queue, graceMs }),
     concurrency: 7,
     recurring: recurringJobs(settings),
     // The schedule keeps its interval across restarts. A start triggers a sync immediately.

@@ -1,4 +1,4 @@
-import { type Pool, rowClock } from '@corral/database';
+import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
 import { backoffMs, spreadMs } from '@corral/wire';
@@ -71,31 +71,23 @@ interface DueCleanup {
   readonly failures: number;
 }
 
-export const cleanupStore = (pool: Pool) => ({
+export const cleanupStore = (prisma: Prisma) => ({
   /** Claims due clean-ups, oldest first. They are due again after `retryMs` unless an outcome is recorded. */
-  async claimDue(limit: number, retryMs: number): Promise<DueCleanup[]> {
-    const { rows } = await pool.query<DueCleanup>(
-      `UPDATE garden_cleanup SET due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE id IN (SELECT id FROM garden_cleanup WHERE due_at <= ${rowClock}
-                    ORDER BY due_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, namespace, name, failures`,
-      [limit, retryMs],
-    );
-    return rows;
-  },
+  claimDue: (limit: number, retryMs: number): Promise<DueCleanup[]> =>
+    prisma.$queryRaw`
+      UPDATE garden_cleanup SET due_at = clock_timestamp() + make_interval(secs => ${retryMs}::float8 / 1000)
+      WHERE id IN (SELECT id FROM garden_cleanup WHERE due_at <= ${sqlText(rowClock)}
+                   ORDER BY due_at, id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+      RETURNING id, namespace, name, failures`,
 
   /** Deletes the row of credentials that are gone. */
   async recordGone({ id }: DueCleanup): Promise<void> {
-    await pool.query('DELETE FROM garden_cleanup WHERE id = $1', [id]);
+    await prisma.gardenCleanup.deleteMany({ where: { id } });
   },
 
   async recordFailure({ id }: DueCleanup, againMs: number): Promise<void> {
-    await pool.query(
-      `UPDATE garden_cleanup
-       SET failures = failures + 1, due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE id = $1`,
-      [id, againMs],
-    );
+    const dueAt = new Date((await readClock(prisma)).getTime() + againMs);
+    await prisma.gardenCleanup.updateMany({ where: { id }, data: { failures: { increment: 1 }, dueAt } });
   },
 });
 type CleanupStore = ReturnType<typeof cleanupStore>;

@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import type { Prisma } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
@@ -16,7 +16,7 @@ export interface MailWorkerDeps {
     /** Interval at which the database is searched for due mails whose job was lost. */
     readonly intervalMs: number;
   };
-  readonly pool: Pool;
+  readonly prisma: Prisma;
   readonly mailServer: MailServer;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -30,14 +30,14 @@ export interface MailWorkers {
 }
 
 /** Wires the loop over mails. */
-export function buildMailWorkers({ settings, pool, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
+export function buildMailWorkers({ settings, prisma, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
   const outcomes = metrics.counter({
     name: 'corral_mails_total',
     help: 'Deliveries of mails, by outcome',
     labelNames: ['outcome'],
   });
   const send = sendMails({
-    store: mailStore(pool),
+    store: mailStore(prisma),
     deliver: mailServer.deliver,
     place: settings.place,
     log,
@@ -45,7 +45,7 @@ export function buildMailWorkers({ settings, pool, mailServer, metrics, log }: M
   });
   return {
     sendMails: send,
-    handlers: { 'send-mails': oneAtATime(unlessHeld(holdStore(pool), send)) },
+    handlers: { 'send-mails': oneAtATime(unlessHeld(holdStore(prisma), send)) },
     // One job runs. A second one ends immediately, and needs a slot.
     concurrency: 2,
     recurring: [{ name: 'send-mails', payload: {}, everyMs: settings.intervalMs }],

@@ -1,5 +1,5 @@
 import type { ServerId } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import type { Pool, Prisma } from '@corral/database';
 import { GardenError, renderJoinUserData, type ShootNodes } from '@corral/garden';
 import type { Projects } from '@corral/hcloud';
 import type { JobContext, JobHandlers, Queue } from '@corral/queue';
@@ -90,6 +90,7 @@ export interface ServerSettings {
 export interface ServerWorkerDeps {
   readonly settings: ServerSettings;
   readonly pool: Pool;
+  readonly prisma: Prisma;
   readonly queue: Queue;
   readonly projects: Projects;
   /** Null in an installation without a garden, which has no clusters to join. */
@@ -112,7 +113,7 @@ export interface ServerWorkers {
 
 /** Wires the loop over adopted servers. */
 export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
-  const { settings, pool, queue, projects, keys, log } = deps;
+  const { settings, pool, prisma, queue, projects, keys, log } = deps;
   const leases = leaseStore(pool, serverTable);
   const metrics = serverMetrics(deps.metrics, { leases });
   // A separate gate: a Shoot that denies access must not block this process's work on clusters.
@@ -123,7 +124,7 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
   const pass = serverPass({
     leases,
     store: serverStore(pool),
-    holds: holdStore(pool),
+    holds: holdStore(prisma),
     projects,
     log,
     tick: () => performance.now(),

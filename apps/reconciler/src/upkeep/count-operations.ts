@@ -58,7 +58,6 @@ interface Total {
 }
 
 const readTotals = {
-  name: 'operation-totals',
   text: `SELECT kind, outcome, ended::float8 AS ended, late::float8 AS late, seconds
          FROM unnest($1::text[]) AS known(kind) CROSS JOIN unnest($2::text[]) AS possible(outcome)
          LEFT JOIN operation_total AS total USING (kind, outcome)`,

@@ -5,7 +5,6 @@ import { setOrForget } from '../loop/set-or-forget.js';
 
 /** Open operations have no `finished_at`; its index finds them. */
 const readOldest = {
-  name: 'oldest-open-operation',
   text: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS seconds
          FROM operation WHERE finished_at IS NULL`,
 };
@@ -14,7 +13,6 @@ const maxima = JSON.stringify(operationSecondsMax);
 const timedKinds = Object.entries(operationSecondsMax).flatMap(([kind, seconds]) => (seconds === null ? [] : [kind]));
 
 const countOverdue = {
-  name: 'overdue-operations',
   text: `SELECT kind, (SELECT count(*)::float8 FROM operation
                        WHERE finished_at IS NULL AND operation.kind = timed.kind
                          AND created_at < clock_timestamp() - make_interval(secs => ($2::jsonb->>timed.kind)::float8)) AS count

@@ -41,7 +41,7 @@ const leaveMany = (count: number) =>
 function cleanUp(deleteCredentials: CleanUpDeps['garden']['deleteCredentials'] = at.garden.deleteCredentials) {
   const outcomes: CleanupOutcome[] = [];
   const run = cleanUpGarden({
-    store: cleanupStore(at.pool),
+    store: cleanupStore(at.prisma),
     garden: { deleteCredentials },
     log: silentLog,
     random: () => 0,
@@ -146,7 +146,7 @@ describe('a failed deletion', () => {
 
   it('is taken over by another process when the first one dies', async () => {
     await leave('kdied');
-    await cleanupStore(at.pool).claimDue(1, MINUTE_MS);
+    await cleanupStore(at.prisma).claimDue(1, MINUTE_MS);
 
     const meanwhile = await cleanUp(async () => 'absent');
 

@@ -91,7 +91,7 @@ const follow = (watchShoots: GardenClient['watchShoots'], more: Partial<FollowDe
   followShoots({
     garden: { watchShoots },
     dueTimes: dueStore(at.pool),
-    holds: holdStore(at.pool),
+    holds: holdStore(at.prisma),
     relistEveryMs: HOUR_MS,
     wakeUps: { wakeAll: async () => undefined },
     onChanges: () => undefined,

@@ -111,7 +111,7 @@ describe('a pass during a hold', () => {
 describe('during a hold', () => {
   it('jobs that change something outside do not run', async () => {
     let runs = 0;
-    const job = unlessHeld(holdStore(at.pool), async () => {
+    const job = unlessHeld(holdStore(at.prisma), async () => {
       runs += 1;
     });
 
@@ -127,7 +127,7 @@ describe('during a hold', () => {
     const world = await readyWorld();
     const [namespace, shootName] = await at.placeOf(world.cluster);
 
-    await holdStore(at.pool).noteListed([
+    await holdStore(at.prisma).noteListed([
       { namespace, shootName },
       { namespace: 'garden-t1', shootName: 'cunknown' },
     ]);

@@ -36,6 +36,7 @@ beforeAll(async () => {
       },
     },
     pool: at.pool,
+    prisma: at.prisma,
     queue: reconciler.queue,
     keys: at.keys,
     nodes: at.garden.nodes,

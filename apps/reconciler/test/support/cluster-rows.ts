@@ -1,12 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ClusterId, Condition, ConnectionId, OperationId, OperationWaiting, TeamId } from '@corral/contracts';
-import { connectPool, inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
+import {
+  connectPool,
+  connectPrisma,
+  inTransaction,
+  type Pool,
+  type Prisma,
+  type Queryable,
+  rowClock,
+} from '@corral/database';
 import { createTestDatabase, patientPool } from '@corral/testing';
 
 /** A database in which clusters are declared like in the cluster API: in one transaction each, due immediately. */
 export interface ClusterRows {
   readonly url: string;
   readonly pool: Pool;
+  readonly prisma: Prisma;
   addTeam(slug?: string): Promise<TestTeam>;
   addConnection(team: TestTeam, ref?: string): Promise<ConnectionId>;
   declare(team: TestTeam, connectionId: ConnectionId, declared?: Declared): Promise<TestCluster>;
@@ -114,10 +123,12 @@ export async function openClusterRows(): Promise<ClusterRows> {
     ...patientPool,
     onIdleError: () => undefined,
   });
+  const prisma = connectPrisma(pool);
   const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);
   return {
     url: database.url,
     pool,
+    prisma,
     async addTeam(slug = `t-${randomBytes(4).toString('hex')}`) {
       const { id } = await one<{ id: TeamId }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       return { id, slug };
@@ -191,6 +202,7 @@ export async function openClusterRows(): Promise<ClusterRows> {
       );
     },
     async close() {
+      await prisma.$disconnect();
       await pool.end();
       await database.drop();
     },

@@ -107,6 +107,7 @@ export async function startClusters(
       const workers = buildClusterWorkers({
         settings: { ...clusterSettings, ...settings },
         pool: rows.pool,
+        prisma: rows.prisma,
         queue,
         garden: client,
         keys,

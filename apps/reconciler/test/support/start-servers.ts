@@ -106,6 +106,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
   const workers = buildServerWorkers({
     settings: serverSettings,
     pool: rows.pool,
+    prisma: rows.prisma,
     queue,
     keys,
     log: silentLog,

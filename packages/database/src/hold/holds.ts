@@ -1,5 +1,5 @@
 import type { Queryable } from '../pool.js';
-import type { Prisma } from '../prisma.js';
+import type { Transaction } from '../prisma.js';
 
 /** A period in which Corral changes nothing upstream, in the garden or at a provider. */
 export interface Hold {
@@ -25,29 +25,24 @@ export type HoldFinding =
   | 'unknown_shoot'
   | 'unread';
 
-const openHold = {
-  text: `SELECT id, reason, begun_at AS "begunAt", backup_taken_at AS "backupTakenAt"
-         FROM installation_hold WHERE ended_at IS NULL`,
-};
-
 /** The hold in force, or null. Not cached, so that a hold takes effect with the next change. */
-export async function findHold(db: Queryable): Promise<Hold | null> {
-  const { rows } = await db.query<Hold>(openHold);
-  return rows[0] ?? null;
+export async function findHold(prisma: Pick<Transaction, 'installationHold'>): Promise<Hold | null> {
+  const hold = await prisma.installationHold.findFirst({ where: { endedAt: null }, omit: { endedAt: true } });
+  return hold === null ? null : { ...hold, reason: hold.reason as Hold['reason'] };
 }
 
 /** SQL expression: whether a hold is in force. */
 export const isHeldNow = 'EXISTS (SELECT FROM installation_hold WHERE ended_at IS NULL)';
 
 /** Whether a hold is in force. */
-export async function isHeld(prisma: Pick<Prisma, 'installationHold'>): Promise<boolean> {
+export async function isHeld(prisma: Pick<Transaction, 'installationHold'>): Promise<boolean> {
   return (await prisma.installationHold.count({ where: { endedAt: null } })) > 0;
 }
 
-/** Makes every started cluster and every adopted server due: when a hold begins, to be read, and when it ends, to be worked on. */
-export async function makeAllDue(db: Queryable): Promise<void> {
-  await db.query('UPDATE cluster SET due_at = clock_timestamp() WHERE started_at IS NOT NULL');
-  await db.query('UPDATE adopted_server SET due_at = clock_timestamp()');
+/** The same by `pg`. */
+export async function isHeldIn(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ held: boolean }>(`SELECT ${isHeldNow} AS held`);
+  return rows[0]?.held === true;
 }
 
 /** Why a server fails that was rebuilt after the backup from which its row comes. */

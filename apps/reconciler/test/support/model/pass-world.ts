@@ -34,7 +34,7 @@ export function passOn({ at, garden }: Pick<World, 'at' | 'garden'>, between?: (
     leases: tripped(leaseStore(at.pool, clusterTable), between),
     desired: tripped(desiredStore(at.pool), between),
     records: tripped(recordStore(at.pool), between),
-    holds: holdStore(at.pool),
+    holds: holdStore(at.prisma),
     catalogue: catalogue(garden.client, 0),
     // The model identifies tokens by their version.
     openToken: () => '1',
