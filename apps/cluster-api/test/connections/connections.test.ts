@@ -1,14 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server, type Socket } from 'node:net';
 import { connectionMessages } from '@corral/contracts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { verifyToken } from '@corral/hcloud';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import nock from 'nock';
+import type { Response } from 'supertest';
 import { givenCluster } from '../support/clusters.js';
 import { type ConnectionApi, OTHER_TOKEN, spec, startConnectionApi, TOKEN } from '../support/connection-api.js';
-
-let on: ConnectionApi;
-beforeAll(async () => {
-  on = await startConnectionApi();
-});
-afterAll(() => on.test.close());
-beforeEach(() => on.reset());
+import { recordedLog } from '../support/recorded-log.js';
+import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
 /** The token of a connection that is new or changed is verified, and its prices are read. */
 const CHECKS = [
@@ -16,356 +17,604 @@ const CHECKS = [
   { job: 'refresh-prices', payload: {} },
 ];
 
-describe('PUT /connections/{ref}/ at a new ref', () => {
-  it('answers 201 with the connection but without its token', async () => {
-    const { body, text } = await on.put('main', spec({ providerConfig: {} })).expect(201);
+describe('connections', () => {
+  let on: ConnectionApi;
+  beforeAll(async () => {
+    on = await startConnectionApi();
+  });
+  afterAll(() => on.test.close());
+  beforeEach(() => on.reset());
 
-    expect(body).toMatchObject({
-      apiVersion: 'clusters.corral.dev/v1',
-      kind: 'Connection',
-      metadata: { ref: 'main', name: 'Production', team: on.team.slug },
-      spec: { name: 'Production', provider: 'hcloud', providerConfig: {} },
-      status: { phase: 'Ready', message: '', project: { reachable: true, readOnly: false, currency: null } },
+  describe('PUT /connections/{ref}/ at a new ref', () => {
+    it('answers 201 with the connection but without its token', async () => {
+      const { body, text } = await on.put('main', spec({ providerConfig: {} })).expect(201);
+
+      expect(body).toMatchObject({
+        apiVersion: 'clusters.corral.dev/v1',
+        kind: 'Connection',
+        metadata: { ref: 'main', name: 'Production', team: on.team.slug },
+        spec: { name: 'Production', provider: 'hcloud', providerConfig: {} },
+        status: { phase: 'Ready', message: '', project: { reachable: true, readOnly: false, currency: null } },
+      });
+      expect(body.status.verifiedAt).toBe(body.metadata.createdAt);
+      expect(text).not.toContain(TOKEN);
     });
-    expect(body.status.verifiedAt).toBe(body.metadata.createdAt);
-    expect(text).not.toContain(TOKEN);
-  });
 
-  it('encrypts the token for its row', async () => {
-    const { body } = await on.put('main').expect(201);
+    it('encrypts the token for its row', async () => {
+      const { body } = await on.put('main').expect(201);
 
-    const row = await on.rowOf('main');
-    expect(Buffer.from(row.sealedToken).includes(TOKEN)).toBe(false);
-    expect(on.test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, body.metadata.id)).toBe(TOKEN);
-  });
+      const row = await on.rowOf('main');
+      expect(Buffer.from(row.sealedToken).includes(TOKEN)).toBe(false);
+      expect(on.test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, body.metadata.id)).toBe(TOKEN);
+    });
 
-  it('writes an audit entry without the token', async () => {
-    const answer = await on.put('main').expect(201);
+    it('writes an audit entry without the token', async () => {
+      const answer = await on.put('main').expect(201);
 
-    const entries = await on.auditOf();
-    expect(entries).toEqual([
-      {
-        action: 'connection.create',
-        targetName: 'main',
-        userId: on.team.admin.id,
-        changes: null,
-        detail: { phase: 'Ready' },
-        requestId: answer.headers['x-correlation-id'],
+      const entries = await on.auditOf();
+      expect(entries).toEqual([
+        {
+          action: 'connection.create',
+          targetName: 'main',
+          userId: on.team.admin.id,
+          changes: null,
+          detail: { phase: 'Ready' },
+          requestId: answer.headers['x-correlation-id'],
+        },
+      ]);
+    });
+
+    it('rejects a read-only token with an explanation', async () => {
+      on.provider.verdict = 'read-only';
+
+      const { body } = await on.put('main').expect(201);
+
+      expect(body.status).toEqual({
+        phase: 'Rejected',
+        verifiedAt: null,
+        message: connectionMessages.ReadOnly,
+        project: { reachable: true, readOnly: true, currency: null },
+      });
+    });
+
+    it('has no project before the provider’s first answer', async () => {
+      on.provider.verdict = 'unknown';
+
+      expect((await on.put('main').expect(201)).body.status).toMatchObject({ phase: 'Unverified', project: null });
+    });
+
+    it('shows the currency of its prices, which are read again after a new token', async () => {
+      const { body } = await on.put('main').expect(201);
+      const connectionId = body.metadata.id;
+      await on.test.db.priceList.create({ data: { connectionId, currency: 'EUR', dueAt: new Date('2030-01-01') } });
+      expect((await on.test.api.as(on.team.member).get(on.path('main')).expect(200)).body.status.project.currency).toBe(
+        'EUR',
+      );
+
+      await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+      const { dueAt } = await on.test.db.priceList.findUniqueOrThrow({ where: { connectionId } });
+      expect(dueAt.getTime()).toBeLessThan(Date.parse('2030-01-01'));
+    });
+
+    it('forgets the project when a new token gets no verdict', async () => {
+      await on.put('main').expect(201);
+      on.provider.verdict = 'unknown';
+
+      const { body } = await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+      expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null, project: null });
+    });
+
+    it('uses the ref as the default name', async () => {
+      const { body } = await on.put('main', { provider: 'hcloud', token: TOKEN }).expect(201);
+
+      expect(body.metadata.name).toBe('main');
+    });
+
+    it('requires a token', async () => {
+      const { body } = await on.put('main', { provider: 'hcloud' }).expect(422);
+
+      expect([body.code, body.errors]).toEqual([
+        'validation_failed',
+        [
+          {
+            pointer: '/spec/token',
+            code: 'validation_failed',
+            message: 'is required for a new connection',
+            detail: 'spec.token is required for a new connection.',
+          },
+        ],
+      ]);
+      expect([on.provider.shown, await on.auditOf()]).toEqual([[], []]);
+    });
+
+    it.each([['with capitals', 'Main']])('refuses a ref %s', async (_what, ref) => {
+      await on.put(ref).expect(422);
+    });
+
+    it('refuses unknown provider settings', async () => {
+      const { body } = await on.put('main', spec({ providerConfig: { placement: 'spread' } })).expect(422);
+
+      expect(body.errors[0].pointer).toBe('/spec/providerConfig/placement');
+    });
+
+    it.each([['NUL', { providerConfig: { a: ['x\0'] } }, '/spec/providerConfig/a/0']])(
+      'refuses %s, which Postgres cannot store',
+      async (_what, more, pointer) => {
+        const { body } = await on.put('main', spec(more)).expect(422);
+
+        expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
       },
-    ]);
-  });
-
-  it('rejects a read-only token with an explanation', async () => {
-    on.provider.verdict = 'read-only';
-
-    const { body } = await on.put('main').expect(201);
-
-    expect(body.status).toEqual({
-      phase: 'Rejected',
-      verifiedAt: null,
-      message: connectionMessages.ReadOnly,
-      project: { reachable: true, readOnly: true, currency: null },
-    });
-  });
-
-  it('has no project before the provider’s first answer', async () => {
-    on.provider.verdict = 'unknown';
-
-    expect((await on.put('main').expect(201)).body.status).toMatchObject({ phase: 'Unverified', project: null });
-  });
-
-  it('shows the currency of its prices, which are read again after a new token', async () => {
-    const { body } = await on.put('main').expect(201);
-    const connectionId = body.metadata.id;
-    await on.test.db.priceList.create({ data: { connectionId, currency: 'EUR', dueAt: new Date('2030-01-01') } });
-    expect((await on.test.api.as(on.team.member).get(on.path('main')).expect(200)).body.status.project.currency).toBe(
-      'EUR',
     );
 
-    await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
+    it('is created by one of two concurrent requests and replaced by the other', async () => {
+      const answers = await Promise.all([on.put('main'), on.put('main', spec({ token: OTHER_TOKEN }))]);
 
-    const { dueAt } = await on.test.db.priceList.findUniqueOrThrow({ where: { connectionId } });
-    expect(dueAt.getTime()).toBeLessThan(Date.parse('2030-01-01'));
-  });
-
-  it('forgets the project when a new token gets no verdict', async () => {
-    await on.put('main').expect(201);
-    on.provider.verdict = 'unknown';
-
-    const { body } = await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
-
-    expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null, project: null });
-  });
-
-  it('uses the ref as the default name', async () => {
-    const { body } = await on.put('main', { provider: 'hcloud', token: TOKEN }).expect(201);
-
-    expect(body.metadata.name).toBe('main');
-  });
-
-  it('requires a token', async () => {
-    const { body } = await on.put('main', { provider: 'hcloud' }).expect(422);
-
-    expect([body.code, body.errors]).toEqual([
-      'validation_failed',
-      [
-        {
-          pointer: '/spec/token',
-          code: 'validation_failed',
-          message: 'is required for a new connection',
-          detail: 'spec.token is required for a new connection.',
-        },
-      ],
-    ]);
-    expect([on.provider.shown, await on.auditOf()]).toEqual([[], []]);
-  });
-
-  it.each([
-    ['with capitals', 'Main'],
-    ['that begins with a hyphen', '-main'],
-    ['of 41 characters', 'a'.repeat(41)],
-    ['with a dot', 'a.b'],
-    ['with a slash in it', 'a%2Fb'],
-  ])('refuses a ref %s', async (_what, ref) => {
-    await on.put(ref).expect(422);
-  });
-
-  it('refuses unknown provider settings', async () => {
-    const { body } = await on.put('main', spec({ providerConfig: { placement: 'spread' } })).expect(422);
-
-    expect(body.errors[0].pointer).toBe('/spec/providerConfig/placement');
-  });
-
-  it.each([
-    ['NUL', { providerConfig: { a: ['x\0'] } }, '/spec/providerConfig/a/0'],
-    ['half a surrogate pair', { name: '\ud800' }, '/spec/name'],
-    ['NUL in the name of a member', { providerConfig: { 'a\0': 1 } }, '/spec/providerConfig'],
-  ])('refuses %s, which Postgres cannot store', async (_what, more, pointer) => {
-    const { body } = await on.put('main', spec(more)).expect(422);
-
-    expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
-  });
-
-  it('is created by one of two concurrent requests and replaced by the other', async () => {
-    const answers = await Promise.all([on.put('main'), on.put('main', spec({ token: OTHER_TOKEN }))]);
-
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 201]);
-    expect((await on.rowOf('main')).tokenVersion).toBe(2);
-  });
-
-  it('limits a team to 50 connections', async () => {
-    const row = { teamId: on.team.id, name: 'x', provider: 'hcloud', providerConfig: {}, tokenKeyId: 'test' };
-    await on.test.db.connection.createMany({
-      data: Array.from({ length: 50 }, (_, at) => ({ ...row, ref: `c${at}`, sealedToken: new Uint8Array(30) })),
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 201]);
+      expect((await on.rowOf('main')).tokenVersion).toBe(2);
     });
 
-    expect((await on.put('one-more').expect(403)).body.code).toBe('quota_exceeded');
-    await on.put('c7').expect(200);
-  });
-});
+    it('limits a team to 50 connections', async () => {
+      const row = { teamId: on.team.id, name: 'x', provider: 'hcloud', providerConfig: {}, tokenKeyId: 'test' };
+      await on.test.db.connection.createMany({
+        data: Array.from({ length: 50 }, (_, at) => ({ ...row, ref: `c${at}`, sealedToken: new Uint8Array(30) })),
+      });
 
-describe('PUT /connections/{ref}/ at an existing ref', () => {
-  it('keeps an omitted name', async () => {
-    await on.put('main');
-
-    const { body } = await on.put('main', { provider: 'hcloud' }).expect(200);
-
-    expect(body.metadata.name).toBe('Production');
-  });
-
-  it('answers 200, replaces the name and keeps an omitted token', async () => {
-    await on.put('main');
-    on.provider.shown = [];
-
-    const { body } = await on.put('main', { provider: 'hcloud', name: 'Renamed', providerConfig: {} }).expect(200);
-
-    expect([body.metadata.name, body.spec.providerConfig, body.status.phase]).toEqual(['Renamed', {}, 'Ready']);
-    expect([on.provider.shown, await on.rowOf('main')]).toMatchObject([[], { tokenVersion: 1, generation: 2 }]);
-    expect((await on.auditOf())[1]).toMatchObject({
-      action: 'connection.replace',
-      changes: [{ pointer: '/spec/name', from: 'Production', to: 'Renamed' }],
-      detail: { phase: 'Ready', tokenReplaced: false },
+      expect((await on.put('one-more').expect(403)).body.code).toBe('quota_exceeded');
+      await on.put('c7').expect(200);
     });
   });
 
-  it('writes nothing when nothing changes', async () => {
-    const { body: before } = await on.put('main');
+  describe('PUT /connections/{ref}/ at an existing ref', () => {
+    it('keeps an omitted name', async () => {
+      await on.put('main');
 
-    const { body: unchanged } = await on.put('main', { provider: 'hcloud', name: 'Production' }).expect(200);
-    const { body: sameToken } = await on.put('main').expect(200);
+      const { body } = await on.put('main', { provider: 'hcloud' }).expect(200);
 
-    expect(unchanged).toEqual(before);
-    // `verifiedAt` is part of the answer and therefore of its entity tag.
-    expect(sameToken.metadata).toEqual({ ...before.metadata, etag: expect.any(String) });
-    expect(await on.rowOf('main')).toMatchObject({ tokenVersion: 1, generation: 1 });
-    expect(await on.auditOf()).toHaveLength(1);
-  });
-
-  it('stores a new token and wakes only the started clusters that use it', async () => {
-    await on.put('main');
-    await on.put('other');
-    const running = await givenCluster(on.test.db, {
-      team: on.team,
-      ref: 'main',
-      name: 'running',
-      startedAt: new Date(),
+      expect(body.metadata.name).toBe('Production');
     });
-    await givenCluster(on.test.db, { team: on.team, ref: 'main', name: 'draft', startedAt: null });
-    await givenCluster(on.test.db, { team: on.team, ref: 'other', name: 'beside', startedAt: new Date() });
-    const before = await on.rowOf('main');
-    on.test.wakeups.length = 0;
 
-    await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
+    it('answers 200, replaces the name and keeps an omitted token', async () => {
+      await on.put('main');
+      on.provider.shown = [];
 
-    const row = await on.rowOf('main');
-    expect(on.test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, row.id)).toBe(OTHER_TOKEN);
-    expect([row.tokenVersion, row.generation, row.gardenName]).toEqual([2, 2, before.gardenName]);
-    expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: running.id } }, ...CHECKS]);
-    const due = await on.test.db.cluster.findMany({ where: { teamId: on.team.id, dueAt: { not: null } } });
-    expect(due.map(({ id }) => id)).toEqual([running.id]);
-    expect((await on.auditOf()).at(-1)).toMatchObject({ detail: { tokenReplaced: true } });
+      const { body } = await on.put('main', { provider: 'hcloud', name: 'Renamed', providerConfig: {} }).expect(200);
+
+      expect([body.metadata.name, body.spec.providerConfig, body.status.phase]).toEqual(['Renamed', {}, 'Ready']);
+      expect([on.provider.shown, await on.rowOf('main')]).toMatchObject([[], { tokenVersion: 1, generation: 2 }]);
+      expect((await on.auditOf())[1]).toMatchObject({
+        action: 'connection.replace',
+        changes: [{ pointer: '/spec/name', from: 'Production', to: 'Renamed' }],
+        detail: { phase: 'Ready', tokenReplaced: false },
+      });
+    });
+
+    it('writes nothing when nothing changes', async () => {
+      const { body: before } = await on.put('main');
+
+      const { body: unchanged } = await on.put('main', { provider: 'hcloud', name: 'Production' }).expect(200);
+      const { body: sameToken } = await on.put('main').expect(200);
+
+      expect(unchanged).toEqual(before);
+      // `verifiedAt` is part of the answer and therefore of its entity tag.
+      expect(sameToken.metadata).toEqual({ ...before.metadata, etag: expect.any(String) });
+      expect(await on.rowOf('main')).toMatchObject({ tokenVersion: 1, generation: 1 });
+      expect(await on.auditOf()).toHaveLength(1);
+    });
+
+    it('stores a new token and wakes only the started clusters that use it', async () => {
+      await on.put('main');
+      await on.put('other');
+      const running = await givenCluster(on.test.db, {
+        team: on.team,
+        ref: 'main',
+        name: 'running',
+        startedAt: new Date(),
+      });
+      await givenCluster(on.test.db, { team: on.team, ref: 'main', name: 'draft', startedAt: null });
+      await givenCluster(on.test.db, { team: on.team, ref: 'other', name: 'beside', startedAt: new Date() });
+      const before = await on.rowOf('main');
+      on.test.wakeups.length = 0;
+
+      await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+      const row = await on.rowOf('main');
+      expect(on.test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, row.id)).toBe(OTHER_TOKEN);
+      expect([row.tokenVersion, row.generation, row.gardenName]).toEqual([2, 2, before.gardenName]);
+      expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: running.id } }, ...CHECKS]);
+      const due = await on.test.db.cluster.findMany({ where: { teamId: on.team.id, dueAt: { not: null } } });
+      expect(due.map(({ id }) => id)).toEqual([running.id]);
+      expect((await on.auditOf()).at(-1)).toMatchObject({ detail: { tokenReplaced: true } });
+    });
+
+    it('stores a new token when the old one can no longer be decrypted', async () => {
+      await on.put('main');
+      await on.test.db.connection.updateMany({ where: { teamId: on.team.id }, data: { tokenKeyId: 'lost' } });
+
+      await on.put('main').expect(200);
+
+      expect(await on.rowOf('main')).toMatchObject({ tokenVersion: 2, tokenKeyId: 'test' });
+    });
   });
 
-  it('stores a new token when the old one can no longer be decrypted', async () => {
-    await on.put('main');
-    await on.test.db.connection.updateMany({ where: { teamId: on.team.id }, data: { tokenKeyId: 'lost' } });
+  describe('the provider’s verdict on a token', () => {
+    it('is shown in the status of a rejected token, which is still stored', async () => {
+      on.provider.verdict = 'rejected';
 
-    await on.put('main').expect(200);
+      const { body } = await on.put('main').expect(201);
 
-    expect(await on.rowOf('main')).toMatchObject({ tokenVersion: 2, tokenKeyId: 'test' });
-  });
-});
+      expect(body.status).toMatchObject({ phase: 'Rejected', verifiedAt: null });
+      expect(body.status.message).toContain('Replace it with a valid token');
+    });
 
-describe('the provider’s verdict on a token', () => {
-  it('is shown in the status of a rejected token, which is still stored', async () => {
-    on.provider.verdict = 'rejected';
+    it('is requested again soon after an unusable answer', async () => {
+      on.provider.verdict = 'unknown';
+      const before = Date.now();
 
-    const { body } = await on.put('main').expect(201);
+      const { body } = await on.put('main').expect(201);
 
-    expect(body.status).toMatchObject({ phase: 'Rejected', verifiedAt: null });
-    expect(body.status.message).toContain('Replace it with a valid token');
-  });
+      expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
+      const { verifyAt, verifyFailures } = await on.rowOf('main');
+      expect(verifyFailures).toBe(1);
+      expect(Math.abs(Number(verifyAt) - before)).toBeLessThan(60_000);
+    });
 
-  it('is requested again soon after an unusable answer', async () => {
-    on.provider.verdict = 'unknown';
-    const before = Date.now();
+    it('keeps an accepted token Ready when it is inconclusive', async () => {
+      await on.put('main');
+      on.provider.verdict = 'unknown';
 
-    const { body } = await on.put('main').expect(201);
+      const { body } = await on.put('main').expect(200);
 
-    expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
-    const { verifyAt, verifyFailures } = await on.rowOf('main');
-    expect(verifyFailures).toBe(1);
-    expect(Math.abs(Number(verifyAt) - before)).toBeLessThan(60_000);
-  });
+      expect(body.status.phase).toBe('Ready');
+    });
 
-  it('keeps an accepted token Ready when it is inconclusive', async () => {
-    await on.put('main');
-    on.provider.verdict = 'unknown';
+    it('leaves a new token Unverified when it is inconclusive', async () => {
+      await on.put('main');
+      on.provider.verdict = 'unknown';
 
-    const { body } = await on.put('main').expect(200);
+      const { body } = await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
 
-    expect(body.status.phase).toBe('Ready');
-  });
+      expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
+    });
 
-  it('leaves a new token Unverified when it is inconclusive', async () => {
-    await on.put('main');
-    on.provider.verdict = 'unknown';
+    it('makes a rejected connection Ready and wakes its clusters', async () => {
+      on.provider.verdict = 'rejected';
+      await on.put('main');
+      const cluster = await givenCluster(on.test.db, {
+        team: on.team,
+        ref: 'main',
+        name: 'web',
+        startedAt: new Date(),
+      });
+      on.provider.verdict = 'valid';
+      on.test.wakeups.length = 0;
 
-    const { body } = await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
+      const { body } = await on.put('main').expect(200);
 
-    expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
-  });
-
-  it('makes a rejected connection Ready and wakes its clusters', async () => {
-    on.provider.verdict = 'rejected';
-    await on.put('main');
-    const cluster = await givenCluster(on.test.db, { team: on.team, ref: 'main', name: 'web', startedAt: new Date() });
-    on.provider.verdict = 'valid';
-    on.test.wakeups.length = 0;
-
-    const { body } = await on.put('main').expect(200);
-
-    expect(body.status.phase).toBe('Ready');
-    expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: cluster.id } }, ...CHECKS]);
-  });
-});
-
-describe('POST /connections/', () => {
-  const post = (body: object = spec(), key?: string) => {
-    const sent = on.test.api.as(on.team.admin).post(on.path());
-    return (key === undefined ? sent : sent.set('Idempotency-Key', key)).send({ spec: body });
-  };
-
-  it('creates a connection at a generated ref and answers its location', async () => {
-    const answer = await post().expect(201);
-
-    expect(answer.body.metadata.ref).toMatch(/^conn-[a-z0-9]{8}$/);
-    expect(answer.headers.location).toBe(on.path(answer.body.metadata.ref));
-    await on.test.api
-      .as(on.team.member)
-      .get(answer.headers.location as string)
-      .expect(200);
+      expect(body.status.phase).toBe('Ready');
+      expect(on.test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: cluster.id } }, ...CHECKS]);
+    });
   });
 
-  it('creates one connection per idempotency key, also for concurrent requests', async () => {
-    const answers = [...(await Promise.all([post(spec(), 'k1'), post(spec(), 'k1')])), await post(spec(), 'k1')];
+  describe('POST /connections/', () => {
+    const post = (body: object = spec(), key?: string) => {
+      const sent = on.test.api.as(on.team.admin).post(on.path());
+      return (key === undefined ? sent : sent.set('Idempotency-Key', key)).send({ spec: body });
+    };
 
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    expect(new Set(answers.map(({ body }) => body.metadata.ref)).size).toBe(1);
-    expect(await on.test.db.connection.count({ where: { teamId: on.team.id } })).toBe(1);
-    expect(await on.auditOf()).toHaveLength(1);
-  });
+    it('creates a connection at a generated ref and answers its location', async () => {
+      const answer = await post().expect(201);
 
-  it('keeps the keys of different users apart', async () => {
-    const colleague = await on.test.createUser(`second@${on.team.slug}.test`, [{ team: on.team, role: 'admin' }]);
-    await post(spec(), 'k1').expect(201);
+      expect(answer.body.metadata.ref).toMatch(/^conn-[a-z0-9]{8}$/);
+      expect(answer.headers.location).toBe(on.path(answer.body.metadata.ref));
+      await on.test.api
+        .as(on.team.member)
+        .get(answer.headers.location as string)
+        .expect(200);
+    });
 
-    const sent = on.test.api.as(colleague).post(on.path()).set('Idempotency-Key', 'k1');
-    await sent.send({ spec: spec() }).expect(201);
+    it('creates one connection per idempotency key, also for concurrent requests', async () => {
+      const answers = [...(await Promise.all([post(spec(), 'k1'), post(spec(), 'k1')])), await post(spec(), 'k1')];
 
-    expect(await on.test.db.connection.count({ where: { teamId: on.team.id } })).toBe(2);
-  });
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+      expect(new Set(answers.map(({ body }) => body.metadata.ref)).size).toBe(1);
+      expect(await on.test.db.connection.count({ where: { teamId: on.team.id } })).toBe(1);
+      expect(await on.auditOf()).toHaveLength(1);
+    });
 
-  it('refuses a key that was sent with another body', async () => {
-    await post(spec(), 'k1').expect(201);
+    it('keeps the keys of different users apart', async () => {
+      const colleague = await on.test.createUser(`second@${on.team.slug}.test`, [{ team: on.team, role: 'admin' }]);
+      await post(spec(), 'k1').expect(201);
 
-    const { body } = await post(spec({ name: 'Other' }), 'k1').expect(422);
+      const sent = on.test.api.as(colleague).post(on.path()).set('Idempotency-Key', 'k1');
+      await sent.send({ spec: spec() }).expect(201);
 
-    expect(body.code).toBe('idempotency_key_reused');
-  });
+      expect(await on.test.db.connection.count({ where: { teamId: on.team.id } })).toBe(2);
+    });
 
-  it('does not create a deleted connection again for the same key', async () => {
-    const { body } = await post(spec(), 'k1').expect(201);
-    await on.test.api.as(on.team.admin).delete(on.path(body.metadata.ref)).expect(204);
+    it('refuses a key that was sent with another body', async () => {
+      await post(spec(), 'k1').expect(201);
 
-    await post(spec(), 'k1').expect(404);
-  });
+      const { body } = await post(spec({ name: 'Other' }), 'k1').expect(422);
 
-  it('treats a key as new when it is deleted during the look-up', async () => {
-    const { body: first } = await post(spec(), 'k-old').expect(201);
-    await on.test.pool.query(
-      `CREATE SEQUENCE claims;
+      expect(body.code).toBe('idempotency_key_reused');
+    });
+
+    it('does not create a deleted connection again for the same key', async () => {
+      const { body } = await post(spec(), 'k1').expect(201);
+      await on.test.api.as(on.team.admin).delete(on.path(body.metadata.ref)).expect(204);
+
+      await post(spec(), 'k1').expect(404);
+    });
+
+    it('treats a key as new when it is deleted during the look-up', async () => {
+      const { body: first } = await post(spec(), 'k-old').expect(201);
+      await on.test.pool.query(
+        `CREATE SEQUENCE claims;
        CREATE FUNCTION sweep_key() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
          IF nextval('claims') = 1 THEN DELETE FROM idempotency_key WHERE key = 'k-old'; END IF; RETURN NULL; END $$;
        CREATE TRIGGER sweep AFTER INSERT ON idempotency_key FOR EACH STATEMENT EXECUTE FUNCTION sweep_key()`,
-    );
-    try {
-      const { body } = await post(spec(), 'k-old').expect(201);
+      );
+      try {
+        const { body } = await post(spec(), 'k-old').expect(201);
 
-      expect(body.metadata.ref).not.toBe(first.metadata.ref);
-    } finally {
-      await on.test.pool.query('DROP TRIGGER sweep ON idempotency_key; DROP FUNCTION sweep_key; DROP SEQUENCE claims');
+        expect(body.metadata.ref).not.toBe(first.metadata.ref);
+      } finally {
+        await on.test.pool.query(
+          'DROP TRIGGER sweep ON idempotency_key; DROP FUNCTION sweep_key; DROP SEQUENCE claims',
+        );
+      }
+    });
+
+    it.each(['', 'x'.repeat(256), 'two words', 'ümlaut'])('refuses the key %j', async (key) => {
+      await post(spec(), Buffer.from(key).toString('latin1')).expect(422);
+    });
+
+    it('requires a token', async () => {
+      const { body } = await post({ provider: 'hcloud' }).expect(422);
+
+      const [code, detail] = ['validation_failed', 'spec.token is required.'];
+      expect(body.errors).toEqual([{ pointer: '/spec/token', code, message: 'is required', detail }]);
+    });
+  });
+});
+
+describe('provider', () => {
+  const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
+  const PROVIDER = 'http://provider.test/v1';
+  /** Longer than any answer takes on a busy machine. */
+  const PATIENT_MS = 30_000;
+
+  let test: TestClusterApi;
+  let baseUrl: string;
+  let timeoutMs: number;
+  beforeAll(async () => {
+    startIntercepting();
+    test = await startClusterApi({
+      deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs }) },
+    });
+  });
+  afterAll(async () => {
+    stopIntercepting();
+    await test.close();
+  });
+  beforeEach(() => {
+    baseUrl = PROVIDER;
+    timeoutMs = PATIENT_MS;
+    nock.disableNetConnect();
+    nock.enableNetConnect('127.0.0.1');
+  });
+  afterEach(() => {
+    nock.cleanAll();
+    nock.enableNetConnect();
+  });
+
+  type Reply = readonly [status: number, body: string];
+  const GROUPS = '/placement_groups';
+  const LEFT_OVERS = `${GROUPS}?label_selector=corral.dev%2Fprobe`;
+  const listed: Reply = [200, JSON.stringify({ placement_groups: [] })];
+  const made: Reply = [201, JSON.stringify({ placement_group: { id: 7 } })];
+  const refusal = (code: string): string => JSON.stringify({ error: { code, message: 'no', details: null } });
+  const unauthorized: Reply = [401, refusal('unauthorized')];
+
+  /** Lets the provider answer the next calls with these replies. Further calls fail. */
+  function theProvider(...replies: readonly Reply[]): nock.Scope {
+    const scope = nock(PROVIDER, { reqheaders: { authorization: `Bearer ${TOKEN}` } });
+    for (const [status, body] of replies) {
+      scope.intercept(status === 201 ? GROUPS : LEFT_OVERS, status === 201 ? 'POST' : 'GET').reply(status, body);
+      if (status === 201) scope.delete(`${GROUPS}/7`).reply(204);
     }
+    return scope;
+  }
+
+  async function phaseAfterPut(): Promise<string> {
+    await test.db.connection.deleteMany();
+    const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
+    const { body } = await sent.send({ spec: { provider: 'hcloud', token: TOKEN } }).expect(201);
+    return body.status.phase;
+  }
+
+  describe('a connection whose provider', () => {
+    it.each<[string, readonly Reply[], string]>([
+      ['allows list, create and delete is ready', [listed, made], 'Ready'],
+      ['answers 401 twice is rejected', [unauthorized, unauthorized], 'Rejected'],
+      ['answers 401, then accepts the token, is ready', [unauthorized, listed, made], 'Ready'],
+      ['answers 401, then 500, is not verified', [unauthorized, [500, '']], 'Unverified'],
+      ['answers 429 is not verified', [[429, refusal('rate_limit_exceeded')]], 'Unverified'],
+      ['answers 500 is not verified', [[500, refusal('server_error')]], 'Unverified'],
+      ['answers an HTML page is not verified', [[200, '<html>Welcome</html>']], 'Unverified'],
+      ['answers an empty body is not verified', [[200, '']], 'Unverified'],
+    ])('%s', async (_what, replies, phase) => {
+      const scope = theProvider(...replies);
+
+      expect(await phaseAfterPut()).toBe(phase);
+      expect(scope.isDone()).toBe(true);
+    });
   });
 
-  it.each(['', 'x'.repeat(256), 'two words', 'ümlaut'])('refuses the key %j', async (key) => {
-    await post(spec(), Buffer.from(key).toString('latin1')).expect(422);
+  describe('a connection whose provider, at the socket level,', () => {
+    let server: Server;
+    const sockets = new Set<Socket>();
+    async function theSocket(onRequest: (socket: Socket) => void): Promise<void> {
+      server = createServer((socket) => {
+        sockets.add(socket);
+        socket.on('error', () => undefined);
+        socket.on('data', () => onRequest(socket));
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      baseUrl = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+    }
+    afterEach(async () => {
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+      await new Promise((resolve) => server.close(resolve));
+    });
+
+    it.each<[string, (socket: Socket) => void]>([
+      [
+        'ends in the middle of a body',
+        (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"placement_groups": ['),
+      ],
+      ['resets the connection', (socket) => socket.resetAndDestroy()],
+      ['does not speak HTTP', (socket) => socket.end('220 mail.test ESMTP\r\n')],
+      ['never answers', () => undefined],
+      [
+        'sends one byte at a time without end',
+        (socket) => void setInterval(() => socket.writable && socket.write(' '), 50).unref(),
+      ],
+    ])('%s is not verified, after a short time', async (_what, onRequest) => {
+      timeoutMs = 400;
+      await theSocket(onRequest);
+
+      // Some of these never end on their own. That there is an answer proves the time limit.
+      expect(await phaseAfterPut()).toBe('Unverified');
+    });
+  });
+});
+
+describe('secrets', () => {
+  const recorded = recordedLog();
+  let test: TestClusterApi;
+  beforeAll(async () => {
+    test = await startClusterApi({ log: recorded.log, config: { devSignIn: true } });
+  });
+  afterAll(() => test.close());
+
+  /** Makes successful and failing requests with tokens. @returns all answers */
+  async function useEverything(tokens: readonly string[]): Promise<Response[]> {
+    const { api, acme } = test;
+    const admin = api.as(acme.admin);
+    const path = (rest: string) => acme.path(`/connections/${rest}`);
+    const spec = (more: object = {}) => ({ spec: { provider: 'hcloud', token: tokens[0], ...more } });
+    return [
+      await admin.put(path('main/')).send(spec()),
+      await admin.put(path('main/')).send(spec({ token: tokens[1], name: 'Renamed' })),
+      await admin.post(path('')).set('Idempotency-Key', 'k').send(spec()),
+      await admin
+        .post(path(''))
+        .set('Idempotency-Key', 'k')
+        .send(spec({ name: 'Other' })),
+      await admin.put(path('main/')).send(spec({ provider: 'aws' })),
+      await admin.put(path('main/')).send(spec({ providerConfig: { text: 'x'.repeat(5_000) } })),
+      await admin.put(path('main/')).send(spec({ [tokens[0] as string]: 1 })),
+      await admin.put(path(`${tokens[0]?.toLowerCase()}/`)).send(spec()),
+      await admin.put(`${path('main/')}?token=${tokens[0]}`).send(spec()),
+      await api.as(acme.member).put(path('main/')).send(spec()),
+      await api.put(path('main/')).send(spec()),
+      await admin.get(path('main/')),
+      await admin.get(path('')),
+      await admin.delete(path('main/')),
+      await api.as(acme.admin).post('/auth/dev-login/').send({ email: 'member@acme.test' }),
+    ];
+  }
+
+  it('connection tokens and session cookies are in no answer, no log line and no row', async () => {
+    const tokens = [randomBytes(32).toString('hex'), `short-${randomBytes(4).toString('hex')}`];
+    const cookies = [test.acme.admin, test.acme.member].map(({ cookie }) => cookie.slice('sessionid='.length));
+
+    const answers = await useEverything(tokens);
+
+    const bodies = answers.map(({ text }) => text);
+    // Names of fields and resources are repeated in answers, tokens are not.
+    const named = new Set([bodies[6], bodies[7], bodies[8]]);
+    const unnamed = bodies.filter((body) => !named.has(body)).join('\n');
+    const { rows } = await test.pool.query(
+      `SELECT connection::text AS row FROM connection UNION ALL SELECT audit_entry::text FROM audit_entry
+     UNION ALL SELECT idempotency_key::text FROM idempotency_key UNION ALL SELECT session::text FROM session`,
+    );
+    const pointers = {
+      unnamed,
+      log: await recorded.text(),
+      stored: JSON.stringify(rows),
+      wakeups: JSON.stringify(test.wakeups),
+    };
+    for (const [place, text] of Object.entries(pointers)) {
+      for (const secret of [...tokens, ...cookies]) {
+        for (const form of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('base64')]) {
+          expect([place, text.includes(form)]).toEqual([place, false]);
+        }
+      }
+    }
+    expect(pointers.log).toContain('"message":"request"');
+    expect(pointers.stored).toContain('connection.replace');
   });
 
-  it('requires a token', async () => {
-    const { body } = await post({ provider: 'hcloud' }).expect(422);
+  it('the text of a DNS token is only in the answer to its creation', async () => {
+    const { api, globex: team, pool } = test;
+    const [admin, member] = [api.as(team.admin), api.as(team.member)];
+    const at = (rest: string) => team.path(`/dns-tokens/${rest}`);
+    const create = () => member.post(at('')).set('Idempotency-Key', 'dns').send({ name: 'ci' });
+    const { token, id } = (await create().expect(201)).body;
 
-    const [code, detail] = ['validation_failed', 'spec.token is required.'];
-    expect(body.errors).toEqual([{ pointer: '/spec/token', code, message: 'is required', detail }]);
+    const answers = [
+      await create().expect(201),
+      await member.post(at('')).send({ name: token, token }).expect(422),
+      await member.get(at('')).expect(200),
+      await admin.get(at(`${id}/`)).expect(200),
+      await member.get(at(`${token}/`)).expect(404),
+      await member.delete(at(`${id}/`)).expect(204),
+      await admin.get(team.path('/audit/')).expect(200),
+      await admin.get(team.path('/audit/export/')).expect(200),
+    ];
+
+    const { rows } = await pool.query(
+      `SELECT dns_token::text AS row FROM dns_token UNION ALL SELECT audit_entry::text FROM audit_entry
+     UNION ALL SELECT idempotency_key::text FROM idempotency_key`,
+    );
+    // A token that a client puts into a path is logged with the path.
+    const log = (await recorded.lines()).filter(({ path }) => path !== at(`${token}/`));
+    for (const text of [...answers.map((answer) => answer.text), JSON.stringify(rows), JSON.stringify(log)]) {
+      for (const form of [token, Buffer.from(token).toString('hex'), Buffer.from(token).toString('base64')]) {
+        expect(text).not.toContain(form);
+      }
+    }
+    expect(JSON.stringify(rows)).toContain(id);
+  });
+
+  it('session ids are in no log line, wherever they are in a path', async () => {
+    const { api, globex } = test;
+    const cookie = await test.signIn(globex.member);
+    const { body } = await api.as({ cookie }).get('/api/v1/me/sessions/').expect(200);
+    const { id } = body.items.find(({ current }: { current: boolean }) => current);
+    const at = `/api/v1/me/sessions/${id}`;
+
+    await api.as(globex.admin).delete(`${at}/`).expect(404);
+    await api.as(globex.admin).get(`${at}/`).expect(405);
+    await api.as(globex.admin).delete(`${at}/more/`).expect(404);
+    await api.as(globex.admin).delete(`${at.toUpperCase()}/`).expect(404);
+    await api.delete(`${at}/`).expect(401);
+    await api.as({ cookie }).delete(at).expect(204);
+
+    const lines = (await recorded.lines()).filter(({ path }) => /sessions\/.+/i.test(String(path)));
+    expect(lines.map(({ path }) => path)).toEqual([
+      '/api/v1/me/sessions/{id}/',
+      '/api/v1/me/sessions/{id}/',
+      '/api/v1/me/sessions/{id}/more/',
+      '/API/V1/ME/SESSIONS/{id}/',
+      '/api/v1/me/sessions/{id}/',
+      '/api/v1/me/sessions/{id}/',
+    ]);
+    expect((await recorded.text()).toLowerCase()).not.toContain(id);
   });
 });

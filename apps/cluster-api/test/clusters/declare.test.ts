@@ -1,10 +1,19 @@
-import type { Condition } from '@corral/contracts';
+import type { ClusterSpec, Condition } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import { addConnection, type ClusterTest, everythingOf, freshName, startWithConnection } from '../support/clusters.js';
+import {
+  addConnection,
+  type ClusterTest,
+  converge,
+  declare,
+  everythingOf,
+  freshName,
+  runningCluster,
+  startWithConnection,
+} from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
-import { PUBLIC_URL, startClusterApi } from '../support/start-cluster-api.js';
+import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
 describe('PUT /clusters/{name}/', () => {
   const garden = fakeGarden();
@@ -46,12 +55,6 @@ describe('PUT /clusters/{name}/', () => {
     expect(answer.headers).toMatchObject({ etag: resource.metadata.etag, 'operation-location': operation.self });
     expect(stored.dueAt).not.toBeNull();
     expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
-  });
-
-  it('fills in omitted fields', async () => {
-    const { body } = await put({ connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33' }).expect(202);
-
-    expect(body.resource.spec).toEqual(aClusterSpec({ kubernetesVersion: '1.33', nodePools: [] }));
   });
 
   it('writes an audit entry', async () => {
@@ -128,25 +131,6 @@ describe('PUT /clusters/{name}/', () => {
       .expect(422);
 
     expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/metadata/name' }] });
-  });
-
-  it('keeps immutable fields that are omitted or null', async () => {
-    const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
-    await t.clusters.running(name, { network });
-
-    await put({ kubernetesVersion: '1.33.4' }).expect(200);
-    await put({ kubernetesVersion: '1.33.4', region: null, network: { podCIDR: null }, nodePools: null }).expect(200);
-  });
-
-  it('keeps the plan and the image of a pool that are omitted', async () => {
-    const spec = aClusterSpec({ plan: 'monthly', nodePools: [aPool({ image: { name: 'ubuntu' } })] });
-    await t.clusters.running(name, spec);
-    const { image: _image, ...pool } = aPool();
-
-    const { body } = await put({ kubernetesVersion: '1.34', nodePools: [pool] }).expect(202);
-
-    expect(body.resource.spec).toEqual({ ...spec, kubernetesVersion: '1.34' });
-    expect(body.resetToDefault).toBeUndefined();
   });
 
   it('resets omitted sizes of a listed pool to their defaults, and names each in plan, answer and log', async () => {
@@ -313,17 +297,6 @@ describe('PUT /clusters/{name}/', () => {
     expect((await worker()).workerName).not.toBe(before.workerName);
   });
 
-  it('can change the network only before the first pass', async () => {
-    const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
-    await t.clusters.declareDraft(name);
-    await put(aClusterSpec({ network })).expect(202);
-    await t.clusters.beginFirstPass(name);
-
-    const { body } = await put(aClusterSpec()).expect(422);
-
-    expect(body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/spec/network/podCIDR' }] });
-  });
-
   it('is refused over a rejected connection, except for a draft', async () => {
     const { body } = await put(aClusterSpec({ connectionRef: 'rejected' })).expect(409);
 
@@ -388,5 +361,153 @@ describe('PUT /clusters/{name}/', () => {
 
       expect(garden.catalogueReads).toBe(reads);
     });
+  });
+});
+
+describe('an invalid specification', () => {
+  const network = (more: Partial<ClusterSpec['network']>) => ({ network: { ...aClusterSpec().network, ...more } });
+  const pools = (...more: Parameters<typeof aPool>) => ({ nodePools: [aPool(...more)] });
+
+  /** Asserts status, code, the first pointer, and that `detail` is a sentence. */
+  function expectProblem(
+    answer: { status: number; body: Record<string, unknown> },
+    wanted: readonly [number, string, string?],
+  ) {
+    const [status, code, pointer] = wanted;
+    const { errors, detail } = answer.body as { errors?: { pointer: string }[]; detail: string };
+    expect([answer.status, answer.body.code, errors?.[0]?.pointer]).toEqual([status, code, pointer]);
+    expect(detail).toMatch(/^\S.{10,}[.]$/);
+  }
+  let t: TestClusterApi;
+  beforeAll(async () => {
+    t = await startClusterApi();
+    await addConnection(t, t.acme);
+    await runningCluster(t, t.acme, 'there');
+  });
+  afterAll(() => t.close());
+
+  const put = (name: string, body: unknown) =>
+    t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}/`))
+      .send(body as object);
+
+  it.each<[string, object, [number, string, string?]]>([
+    ['has an unknown field', { ...aClusterSpec(), nodePool: [] }, [422, 'validation_failed', '/spec/nodePool']],
+    [
+      'has overlapping ranges',
+      aClusterSpec(network({ serviceCIDR: '10.244.0.0/20' })),
+      [422, 'invalid_network', '/spec/network/serviceCIDR'],
+    ],
+    [
+      'has a version that is not offered',
+      aClusterSpec({ kubernetesVersion: '1.22.1' }),
+      [422, 'unsupported_version', '/spec/kubernetesVersion'],
+    ],
+    [
+      'has an arm64 machine type',
+      aClusterSpec(pools({ machineType: 'cax21' })),
+      [422, 'unsupported_by_garden', '/spec/nodePools/0/machineType'],
+    ],
+    [
+      'has two pools with the same name',
+      aClusterSpec({ nodePools: [aPool(), aPool()] }),
+      [422, 'invalid_node_pool', '/spec/nodePools/1/name'],
+    ],
+    ['has too many nodes', aClusterSpec(pools({ maximum: 101 })), [403, 'quota_exceeded', '/spec/nodePools']],
+  ])('that %s is refused with a code and pointer, and nothing is written', async (_what, spec, wanted) => {
+    const before = await everythingOf(t, t.acme);
+
+    expectProblem(await put('new', { spec }), wanted);
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+
+  it.each<[string, Partial<ClusterSpec>, [number, string, string?]]>([
+    ['connection', { connectionRef: 'other' }, [422, 'immutable_field', '/spec/connectionRef']],
+    [
+      'version by two minor versions',
+      { kubernetesVersion: '1.35.0' },
+      [422, 'unsupported_version', '/spec/kubernetesVersion'],
+    ],
+  ])('that changes the %s of a running cluster is refused, and nothing is written', async (_what, spec, wanted) => {
+    const before = await everythingOf(t, t.acme);
+
+    expectProblem(await put('there', { spec: aClusterSpec(spec) }), wanted);
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+
+  it.each([
+    ['in capitals', 'Web'],
+    ['with an underscore', 'web_1'],
+    ['of 64 characters', 'w'.repeat(64)],
+    ['that ends in a hyphen', 'web-'],
+    ['with a NUL', 'web%00'],
+    ['with an escaped slash', 'a%2Fb'],
+  ])('for a cluster name %s is refused', async (_what, name) => {
+    expectProblem(await put(name, { spec: aClusterSpec() }), [422, 'validation_failed', '']);
+  });
+
+  it('with a misspelt dryRun is refused instead of applied', async () => {
+    const answer = await t.api
+      .as(t.acme.member)
+      .put(t.acme.path('/clusters/new/?dryrun=true'))
+      .send({ spec: aClusterSpec() });
+
+    expectProblem(answer, [422, 'validation_failed', '/query/dryrun']);
+  });
+});
+
+describe('a specification that needs an optional garden feature', () => {
+  const cases: [feature: string, spec: Partial<ClusterSpec>, pointer: string][] = [
+    [
+      'existing-network',
+      { network: { ...aClusterSpec().network, existingNetwork: 'backbone' } },
+      '/spec/network/existingNetwork',
+    ],
+    ['private-nodes', { nodePools: [aPool({ publicIP: false })] }, '/spec/nodePools/0/publicIP'],
+    [
+      'image-options',
+      { nodePools: [aPool({ image: { name: 'ubuntu', hugePages: 2 } })] },
+      '/spec/nodePools/0/image/hugePages',
+    ],
+  ];
+  let able: TestClusterApi;
+  let plain: TestClusterApi;
+  beforeAll(async () => {
+    able = await startClusterApi({
+      config: { gardenFeatures: new Set(['existing-network', 'private-nodes', 'image-options'] as const) },
+    });
+    plain = await startClusterApi();
+    for (const t of [able, plain]) await addConnection(t, t.acme);
+  });
+  afterAll(() => Promise.all([able.close(), plain.close()]));
+
+  const put = (t: TestClusterApi, name: string, spec: unknown) =>
+    t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}/`))
+      .send({ spec });
+
+  it.each(cases)('is accepted when %s is enabled, and answered as declared', async (name, spec) => {
+    const { body } = await put(able, name, aClusterSpec(spec)).expect(202);
+
+    expect(body.resource.spec).toMatchObject(spec);
+  });
+
+  it.each(cases)('is refused without %s, with who can enable it', async (name, spec, pointer) => {
+    const { body } = await put(plain, name, aClusterSpec(spec)).expect(422);
+
+    expect(body).toMatchObject({ code: 'unsupported_by_garden', errors: [{ pointer }] });
+    expect(body.detail).toContain(`ask the operators of this installation to enable ${name}`);
+  });
+
+  it('cannot change the existing network of a started cluster', async () => {
+    await declare(able, able.acme, 'started');
+    await converge(able, able.acme, 'started');
+    const network = { ...aClusterSpec().network, existingNetwork: 'backbone' };
+
+    const { body } = await put(able, 'started', aClusterSpec({ network })).expect(422);
+
+    expect(body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/spec/network/existingNetwork' }] });
   });
 });

@@ -1,36 +1,179 @@
+import { randomUUID } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildApp } from '../../src/build-app.js';
+import { aPool } from '../support/a-cluster.js';
 import { checkedClient } from '../support/checked-client.js';
-import { addConnection, runningCluster, showConditions } from '../support/clusters.js';
-import { features, type Machines, startMachines } from '../support/machines.js';
+import { addConnection, declare, runningCluster, showConditions } from '../support/clusters.js';
+import { claimsOf } from '../support/given-servers.js';
+import { features, type Machines, own, startMachines } from '../support/machines.js';
 import { recordedLog } from '../support/recorded-log.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
 let at: Machines;
+
 beforeAll(async () => {
   at = await startMachines();
 });
+
 afterAll(() => at.close());
-beforeEach(() => at.reset());
 
-const ask = (id: number | string = at.serverID, user = at.team.admin) =>
-  at.t.api.as(user).post(at.serversPath(`${id}/join-command/`));
-const entries = () =>
-  at.t.db.auditEntry.findMany({ where: { teamId: at.team.id, action: 'server.join_command' }, orderBy: { id: 'asc' } });
-const issued = async () => (await entries()).map(({ detail }) => (detail as { issued?: boolean }).issued);
+describe('the adoption of a machine that joins by command', () => {
+  beforeEach(() => at.reset());
+  it.each(['dedicated', 'onprem'])('is accepted for the kind %s without calling the provider', async (serverKind) => {
+    const reads = at.provider.reads();
 
-async function expectRefused(code: string, status: number, said: string | RegExp = ''): Promise<void> {
-  const { body } = await ask().expect(status);
-  expect([body.code, body.detail]).toEqual([code, expect.stringMatching(said)]);
-  expect(await entries()).toEqual([]);
-  expect(at.garden.joinTokens.size).toBe(0);
-}
+    const { body, headers } = await at.adopt({ serverKind, location: 'the cellar' }).expect(202);
+
+    expect(at.provider.reads()).toBe(reads);
+
+    expect(body).toMatchObject({
+      metadata: { name: String(at.serverID), serverID: at.serverID },
+      spec: { serverKind, serverType: 'ax42', location: 'the cellar' },
+      status: { phase: 'Adopting', claimedBy: null },
+    });
+    const operation = await at.t.api.as(at.team.member).get(new URL(headers['operation-location'] as string).pathname);
+    expect(operation.body).toMatchObject({ kind: 'server.adopt', state: 'queued' });
+  });
+
+  it('requires the same acknowledgement', async () => {
+    const { body } = await at.adopt({}, { confirm: 'JOIN' }).expect(422);
+
+    expect(body.code).toBe('acknowledgement_required');
+    expect(await at.t.db.adoptedServer.count({ where: { teamId: at.team.id } })).toBe(0);
+  });
+
+  it('is refused with a type that is too long for a node pool', async () => {
+    const { body } = await at.adopt({ serverType: 'x'.repeat(21) }).expect(422);
+
+    expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/serverType' }] });
+    await at.adopt({ serverType: 'x'.repeat(20) }).expect(202);
+  });
+
+  it('works over a connection with a rejected token', async () => {
+    await at.t.db.connection.updateMany({ where: { teamId: at.team.id }, data: { phase: 'Rejected' } });
+
+    await at.adopt().expect(202);
+  });
+
+  it('is the same operation for a repeated request', async () => {
+    const first = await at.adopt().expect(202);
+
+    expect((await at.adopt().expect(202)).body.status.operationId).toBe(first.body.status.operationId);
+    expect((await at.adopt({ location: 'hel1' }).expect(409)).body.code).toBe('server_claimed');
+  });
+
+  it('may use the id of another team’s machine or of a cloud server', async () => {
+    await at.adopt().expect(202);
+
+    await at.adopt({}, undefined, at.t, await at.another()).expect(202);
+
+    const token = randomUUID().repeat(2);
+    at.provider.put(token, { id: at.serverID, serverType: 'ax42', location: 'fsn1-dc14' });
+    const [owner, late] = [await at.another(token), await at.another(token)];
+    await at.adopt({ serverKind: 'cloud' }, undefined, at.t, owner).expect(202);
+    expect((await at.adopt({ serverKind: 'cloud' }, undefined, at.t, late).expect(409)).body.code).toBe(
+      'server_claimed',
+    );
+  });
+
+  it('uses an id once per team, over all connections', async () => {
+    await addConnection(at.t, at.team, { ref: 'other' });
+    await at.adopt().expect(202);
+
+    const other = at.team.path('/connections/other/adopted-servers/');
+    const spec = {
+      serverID: at.serverID,
+      serverType: 'ax42',
+      location: 'x',
+      architecture: 'amd64',
+      serverKind: 'onprem',
+    };
+    const body = { spec, acknowledge: { confirm: 'WIPE' } };
+    expect((await at.t.api.as(at.team.admin).post(other).send(body).expect(409)).body.code).toBe('server_claimed');
+  });
+
+  it('lets only pools of its source claim the machine, immediately', async () => {
+    await at.adopt().expect(202);
+
+    await declare(at.t, at.team, 'web', { nodePools: [aPool(), own()] });
+
+    expect(await claimsOf(at.t, at.team, 'web')).toEqual([at.serverID]);
+    const pooled = { ...own(), name: 'pooled', source: 'pooled' };
+    const put = at.t.api
+      .as(at.team.member)
+      .put(at.team.path('/clusters/web/node-pools/pooled/'))
+      .send({ spec: pooled });
+    expect((await put.expect(422)).body.code).toBe('invalid_node_pool');
+  });
+
+  it('makes the cost of its cluster unknown', async () => {
+    await at.adopt().expect(202);
+    await declare(at.t, at.team, 'web', { nodePools: [aPool(), own()] });
+
+    const { body } = await at.t.api.as(at.team.member).get(at.team.path('/clusters/web/')).expect(200);
+
+    expect(body.status.cost.items[1].reason).toBe('The price of dedicated machines is unknown.');
+  });
+
+  it('can be cancelled by deregistering while no pool claims the machine', async () => {
+    await at.adopt().expect(202);
+
+    await at.t.api
+      .as(at.team.admin)
+      .delete(at.serversPath(`${at.serverID}/`))
+      .expect(204);
+
+    expect(await at.row()).toMatchObject({ phase: 'Deregistering' });
+  });
+
+  it('cannot be undone while the machine is a node, even when the token is rejected', async () => {
+    await at.joining();
+    await at.t.db.connection.updateMany({ where: { teamId: at.team.id }, data: { phase: 'Rejected' } });
+    await at.update({ nodePoolId: null, phase: 'Leaving' });
+
+    expect(
+      (
+        await at.t.api
+          .as(at.team.admin)
+          .delete(at.serversPath(`${at.serverID}/`))
+          .expect(409)
+      ).body.code,
+    ).toBe('server_claimed');
+  });
+
+  it('does not prevent a token of another project', async () => {
+    await at.adopt().expect(202);
+    const put = at.t.api
+      .as(at.team.admin)
+      .put(at.team.path('/connections/main/'))
+      .send({ spec: { provider: 'hcloud', token: randomUUID() } });
+
+    await put.expect(200);
+  });
+});
 
 describe('POST …/adopted-servers/{server_id}/join-command/', () => {
+  beforeEach(() => at.reset());
+
+  const ask = (id: number | string = at.serverID, user = at.team.admin) =>
+    at.t.api.as(user).post(at.serversPath(`${id}/join-command/`));
+  const entries = () =>
+    at.t.db.auditEntry.findMany({
+      where: { teamId: at.team.id, action: 'server.join_command' },
+      orderBy: { id: 'asc' },
+    });
+  const issued = async () => (await entries()).map(({ detail }) => (detail as { issued?: boolean }).issued);
+
+  async function expectRefused(code: string, status: number, said: string | RegExp = ''): Promise<void> {
+    const { body } = await ask().expect(status);
+    expect([body.code, body.detail]).toEqual([code, expect.stringMatching(said)]);
+    expect(await entries()).toEqual([]);
+    expect(at.garden.joinTokens.size).toBe(0);
+  }
   it('answers a command that is valid for 15 minutes and must not be cached', async () => {
     await at.joining();
     const before = Date.now();

@@ -1,0 +1,513 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import {
+  addConnection,
+  type ClusterTest,
+  declare,
+  declareDraft,
+  endOperations,
+  freshName,
+  runningCluster,
+  startWithConnection,
+} from '../support/clusters.js';
+import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+let t: ClusterTest;
+
+beforeAll(async () => {
+  t = await startWithConnection();
+});
+
+afterAll(() => t.close());
+
+describe('DELETE /clusters/{name}/', () => {
+  let name: string;
+  const remove = (query = '') => t.api.as(t.acme.member).delete(`${t.acme.path(`/clusters/${name}/`)}${query}`);
+  const rows = () => t.db.cluster.count({ where: { teamId: t.acme.id, name } });
+  beforeEach(() => {
+    name = freshName(t);
+  });
+
+  it('removes a draft immediately: 204', async () => {
+    await t.clusters.declareDraft(name);
+
+    const answer = await remove().expect(204);
+
+    expect(answer.text).toBe('');
+    expect(await rows()).toBe(0);
+  });
+
+  it('removes a cluster before its first pass and cancels its operations', async () => {
+    await t.clusters.declare(name);
+
+    await remove().expect(204);
+
+    expect(await rows()).toBe(0);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create cancelled']);
+    const entry = await t.db.auditEntry.findFirst({ where: { targetName: name, action: 'cluster.delete' } });
+    expect(entry).toMatchObject({
+      userId: t.acme.member.id,
+      changes: [{ pointer: '/spec', from: expect.objectContaining({ region: aClusterSpec().region }), to: null }],
+    });
+  });
+
+  it('answers 202 for a started cluster, with the operation to poll and the phase Deleting', async () => {
+    await t.clusters.declare(name);
+    await t.clusters.beginFirstPass(name);
+    t.wakeups.length = 0;
+
+    const { body, headers } = await remove().expect(202);
+
+    expect(body).toMatchObject({
+      operation: { kind: 'cluster.delete', state: 'queued', target: { name } },
+      resource: { metadata: { generation: 2 }, status: { phase: 'Deleting' } },
+    });
+    expect(headers['operation-location']).toBe(body.operation.self);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create superseded', 'cluster.delete queued']);
+    const stored = await t.db.cluster.findFirstOrThrow({ where: { name } });
+    expect(stored.deletionRequestedAt).not.toBeNull();
+    expect(stored.dueAt).not.toBeNull();
+    expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
+  });
+
+  it('answers the same operation when it is repeated, also with the previous tag', async () => {
+    await t.clusters.running(name);
+    const { etag } = (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers;
+    const first = (
+      await remove()
+        .set('If-Match', etag as string)
+        .expect(202)
+    ).body;
+
+    const again = (
+      await remove()
+        .set('If-Match', etag as string)
+        .expect(202)
+    ).body;
+
+    expect(again.operation.id).toBe(first.operation.id);
+    expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation);
+  });
+
+  it('creates a new operation after a failed deletion', async () => {
+    await t.clusters.running(name);
+    const first = (await remove().expect(202)).body;
+    await t.clusters.endOperations(name, 'failed');
+
+    const again = (await remove().expect(202)).body;
+
+    expect(again.operation).toMatchObject({ kind: 'cluster.delete', state: 'queued' });
+    expect(again.operation.id).not.toBe(first.operation.id);
+    expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation + 1);
+  });
+
+  it('answers 404 for an unknown cluster', async () => {
+    expect((await remove().expect(404)).body.code).toBe('not_found');
+  });
+
+  it('answers 412 for an outdated tag and writes nothing', async () => {
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
+
+    const { body } = await remove().set('If-Match', '"old"').expect(412);
+
+    expect(body.code).toBe('precondition_failed');
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+
+  it('keeps the operations of a deleted cluster', async () => {
+    const { operation } = await t.clusters.declare(name);
+    await remove().expect(204);
+
+    const { body } = await t.api
+      .as(t.acme.member)
+      .get(t.acme.path(`/operations/${operation.id}/`))
+      .expect(200);
+
+    expect(body).toMatchObject({ state: 'cancelled', target: { name } });
+  });
+
+  it('as a dry run lists what would be deleted and writes nothing', async () => {
+    await t.clusters.running(name, { nodePools: [aPool({ minimum: 2, maximum: 2 }), aPool({ name: 'burst' })] });
+    const before = await t.clusters.everything();
+
+    const { body } = await remove('?dryRun=true').expect(200);
+
+    expect(body.resource.metadata.name).toBe(name);
+    expect(body.deletes.map(({ kind, name: of, count }: Record<string, unknown>) => [kind, of, count])).toEqual([
+      ['Node', 'general', 2],
+      ['Node', 'burst', null],
+      ['Volume', null, null],
+      ['LoadBalancer', null, null],
+    ]);
+    expect(body.effects).toMatchObject([
+      { target: 'cluster', kind: 'deleted', kubernetesVersion: { after: null } },
+      { pool: 'general', kind: 'removed', nodes: { before: { minimum: 2, maximum: 2 }, after: null } },
+      { pool: 'burst', kind: 'removed', nodes: { before: { minimum: 1, maximum: 3 }, after: null } },
+    ]);
+    expect(await t.clusters.everything()).toEqual(before);
+  });
+});
+
+describe('hibernate retry', () => {
+  let name: string;
+  const post = (what: 'hibernate' | 'resume' | 'retry') =>
+    t.api.as(t.acme.member).post(t.acme.path(`/clusters/${name}/${what}/`));
+  beforeEach(() => {
+    name = freshName(t);
+  });
+
+  describe.each([
+    { what: 'hibernate', before: false },
+    { what: 'resume', before: true },
+  ] as const)('POST /clusters/{name}/$what/', ({ what, before }) => {
+    it('changes only hibernated: 202 with the operation to poll', async () => {
+      await t.clusters.running(name, { hibernated: before });
+
+      const { body, headers } = await post(what).expect(202);
+
+      expect(body).toMatchObject({
+        operation: { kind: `cluster.${what}`, state: 'queued' },
+        resource: { metadata: { generation: 2 }, spec: aClusterSpec({ hibernated: !before }) },
+      });
+      expect(headers['operation-location']).toBe(body.operation.self);
+      expect(headers.etag).toBe(body.resource.metadata.etag);
+      expect(t.wakeups).toContainEqual({ job: 'reconcile-cluster', payload: { clusterId: body.resource.metadata.id } });
+      const entry = await t.db.auditEntry.findFirst({ where: { targetName: name, action: `cluster.${what}` } });
+      expect(entry).toMatchObject({
+        detail: { operationId: body.operation.id },
+        changes: [{ pointer: '/spec/hibernated', from: before, to: !before }],
+      });
+    });
+
+    it('refuses a body, of which its sender expects something, and writes nothing', async () => {
+      await t.clusters.running(name, { hibernated: before });
+      const written = await t.clusters.everything();
+
+      const { body } = await post(what).send({ dryRun: true }).expect(422);
+
+      expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', '']);
+      expect(await t.clusters.everything()).toEqual(written);
+      await post(what).send({}).expect(202);
+    });
+
+    it('answers 200 and writes nothing when nothing changes', async () => {
+      await t.clusters.running(name, { hibernated: !before });
+      const written = await t.clusters.everything();
+
+      const { body, headers } = await post(what).expect(200);
+
+      expect(body.spec.hibernated).toBe(!before);
+      expect(headers['operation-location']).toBeUndefined();
+      expect(await t.clusters.everything()).toEqual(written);
+    });
+
+    it('answers 200 with the running operation when it is repeated, and writes nothing', async () => {
+      await t.clusters.running(name, { hibernated: before });
+      const { operation } = (await post(what).expect(202)).body;
+      const written = await t.clusters.everything();
+
+      const { body, headers } = await post(what).expect(200);
+
+      expect(headers['operation-location']).toBe(operation.self);
+      expect(body.status.lastOperation).toMatchObject({ id: operation.id, kind: `cluster.${what}`, state: 'queued' });
+      expect(await t.clusters.everything()).toEqual(written);
+    });
+
+    it('is retried when it is repeated after a failure', async () => {
+      await t.clusters.running(name, { hibernated: before });
+      const first = (await post(what).expect(202)).body.operation;
+      await t.clusters.endOperations(name, 'failed');
+
+      const { body } = await post(what).expect(202);
+
+      expect(body.operation).toMatchObject({ kind: `cluster.${what}`, state: 'queued' });
+      expect(body.operation.id).not.toBe(first.id);
+      expect(body.resource.metadata.generation).toBe(3);
+    });
+
+    it('of a draft is stored for its start', async () => {
+      await t.clusters.declare(name, { nodePools: [], hibernated: before });
+
+      const { body } = await post(what).expect(202);
+
+      expect(body.operation).toMatchObject({ kind: `cluster.${what}`, state: 'succeeded', progress: 100 });
+      expect(body.resource).toMatchObject({ spec: { hibernated: !before }, status: { phase: 'Draft' } });
+      expect(t.wakeups).toEqual([]);
+    });
+
+    it('answers 404 for an unknown cluster', async () => {
+      await post(what).expect(404);
+    });
+
+    it('answers 409 while the cluster is being deleted', async () => {
+      await t.clusters.running(name, { hibernated: before });
+      const deletion = await t.api.as(t.acme.member).delete(t.acme.path(`/clusters/${name}/`));
+
+      const operationId = deletion.body.operation.id;
+      expect((await post(what).expect(409)).body).toMatchObject({ code: 'cluster_deleting', operationId });
+    });
+
+    it('answers 409 over a rejected connection', async () => {
+      const ref = `rejected-${what}`;
+      await addConnection(t, t.acme, { ref });
+      await t.clusters.running(name, { hibernated: before, connectionRef: ref });
+      await t.db.connection.updateMany({ where: { ref }, data: { phase: 'Rejected' } });
+
+      expect((await post(what).expect(409)).body.code).toBe('connection_rejected');
+    });
+
+    it('answers 412 for an outdated tag', async () => {
+      await t.clusters.running(name, { hibernated: before });
+
+      expect((await post(what).set('If-Match', '"old"').expect(412)).body.code).toBe('precondition_failed');
+    });
+
+    it('takes effect once per idempotency key, whatever changed in between', async () => {
+      await t.clusters.running(name, { hibernated: before });
+      const key = `${what}-${name}`;
+      const first = (await post(what).set('Idempotency-Key', key).expect(202)).body;
+      await post(what === 'hibernate' ? 'resume' : 'hibernate').expect(202);
+
+      const again = (await post(what).set('Idempotency-Key', key).expect(202)).body;
+
+      expect(again.operation).toMatchObject({ id: first.operation.id, state: 'superseded' });
+      expect(again.resource.spec.hibernated).toBe(before);
+    });
+
+    it('with the key of a request without effect has no effect again', async () => {
+      await t.clusters.running(name, { hibernated: !before });
+      const key = `idle-${what}-${name}`;
+      await post(what).set('Idempotency-Key', key).expect(200);
+      await post(what === 'hibernate' ? 'resume' : 'hibernate').expect(202);
+
+      await post(what).set('Idempotency-Key', key).expect(200);
+    });
+
+    it('refuses the key of another request', async () => {
+      await t.clusters.running(name, { hibernated: before });
+      const key = `reused-${what}-${name}`;
+      await post(what).set('Idempotency-Key', key).expect(202);
+
+      const other = await post('retry').set('Idempotency-Key', key).expect(422);
+
+      expect(other.body.code).toBe('idempotency_key_reused');
+    });
+  });
+
+  describe('POST /clusters/{name}/retry/', () => {
+    it('accepts the same specification again after its operation failed', async () => {
+      const { operation } = await t.clusters.declare(name);
+      await t.clusters.converge(name);
+      await t.api
+        .as(t.acme.member)
+        .put(t.acme.path(`/clusters/${name}/`))
+        .send({ spec: aClusterSpec({ plan: 'annual' }) });
+      await t.clusters.endOperations(name, 'failed');
+      t.wakeups.length = 0;
+
+      const { body } = await post('retry').expect(202);
+
+      expect(body).toMatchObject({
+        operation: { kind: 'cluster.update', state: 'queued' },
+        resource: { metadata: { generation: 3 }, spec: aClusterSpec({ plan: 'annual' }) },
+      });
+      expect(body.operation.desiredHash).not.toBe(operation.desiredHash);
+      expect(await t.clusters.operationsOf(name)).toEqual([
+        'cluster.create succeeded',
+        'cluster.update failed',
+        'cluster.update queued',
+      ]);
+      expect(t.wakeups).toHaveLength(1);
+    });
+
+    it('answers 200 and writes nothing while the operation runs, and after it succeeded', async () => {
+      await t.clusters.declare(name);
+      const written = await t.clusters.everything();
+      await post('retry').expect(200);
+      expect(await t.clusters.everything()).toEqual(written);
+
+      await t.clusters.converge(name);
+      await post('retry').expect(200);
+    });
+
+    it('has no effect on a draft', async () => {
+      await t.clusters.declareDraft(name);
+
+      await post('retry').expect(200);
+    });
+
+    it('creates one operation per idempotency key', async () => {
+      await t.clusters.running(name);
+      await post('hibernate').expect(202);
+      await t.clusters.endOperations(name, 'failed');
+
+      const first = (await post('retry').set('Idempotency-Key', `r-${name}`).expect(202)).body;
+      await t.clusters.endOperations(name, 'failed');
+      const again = (await post('retry').set('Idempotency-Key', `r-${name}`).expect(202)).body;
+
+      expect(again.operation).toMatchObject({ id: first.operation.id, state: 'failed' });
+      expect(again.operation.error).toMatchObject({ code: 'provider_capacity', retryable: true });
+    });
+
+    it('answers 404, 409 and 412 like other changes', async () => {
+      await post('retry').expect(404);
+      await t.clusters.running(name);
+      await post('retry').set('If-Match', '"old"').expect(412);
+      await t.api
+        .as(t.acme.member)
+        .delete(t.acme.path(`/clusters/${name}/`))
+        .expect(202);
+      expect((await post('retry').expect(409)).body.code).toBe('cluster_deleting');
+    });
+
+    it('answers 409 over a rejected connection', async () => {
+      await addConnection(t, t.acme, { ref: 'rejected-retry' });
+      await t.clusters.running(name, { connectionRef: 'rejected-retry' });
+      await post('hibernate').expect(202);
+      await t.clusters.endOperations(name, 'failed');
+      await t.db.connection.updateMany({ where: { ref: 'rejected-retry' }, data: { phase: 'Rejected' } });
+
+      expect((await post('retry').expect(409)).body.code).toBe('connection_rejected');
+    });
+  });
+});
+
+describe('operations', () => {
+  let t: TestClusterApi;
+  const get = (path: string) => t.api.as(t.acme.member).get(t.acme.path(path));
+
+  beforeAll(async () => {
+    t = await startClusterApi();
+    await addConnection(t, t.acme);
+  });
+  afterAll(() => t.close());
+
+  describe('GET /operations/{id}/', () => {
+    it('answers the operation at its self URL', async () => {
+      const { operation } = await declare(t, t.acme, 'polled');
+
+      const { body } = await get(new URL(operation.self).pathname.replace(t.acme.path(''), '')).expect(200);
+
+      expect(body).toEqual(operation);
+      expect(body.self).toBe(`${PUBLIC_URL}/api/v1/teams/acme/operations/${operation.id}/`);
+    });
+
+    it('names the person who requested the change, in every answer', async () => {
+      const { operation } = await declare(t, t.acme, 'requested');
+      const { email } = t.acme.member;
+      const person = { id: expect.any(Number), email, displayName: email };
+
+      expect(operation.createdBy).toEqual(person);
+      const { items } = (await get('/operations/?target=requested').expect(200)).body;
+      expect(items[0].createdBy).toEqual(person);
+    });
+
+    it('names no person when the service began the change', async () => {
+      const { operation } = await declare(t, t.acme, 'unasked');
+      await t.db.operation.update({ where: { id: operation.id }, data: { createdById: null } });
+
+      expect((await get(`/operations/${operation.id}/`).expect(200)).body.createdBy).toBeNull();
+    });
+
+    it('explains a failure and what to do', async () => {
+      const { operation } = await declare(t, t.acme, 'failing');
+      await endOperations(t, t.acme, 'failing', 'failed');
+
+      const { body } = await get(`/operations/${operation.id}/`).expect(200);
+
+      expect(body.error).toEqual({
+        code: 'provider_capacity',
+        message: 'Sold out.',
+        retryable: true,
+        hint: 'Take another machine type.',
+      });
+    });
+
+    it('is kept after its cluster was deleted', async () => {
+      const { operation } = await declareDraft(t, t.acme, 'gone');
+      await t.api.as(t.acme.member).delete(t.acme.path('/clusters/gone/')).expect(204);
+
+      expect((await get(`/operations/${operation.id}/`).expect(200)).body).toEqual(operation);
+    });
+
+    it.each([randomUUID(), 'x'])('answers 404 for %s', async (id) => {
+      expect((await get(`/operations/${id}/`).expect(404)).body.code).toBe('not_found');
+    });
+  });
+
+  describe('GET /operations/', () => {
+    interface Listed {
+      items: { id: string; kind: string; state: string; createdAt: string; target: { name: string; id: string } }[];
+      next: string | null;
+    }
+    const list = async (query = ''): Promise<Listed> => (await get(`/operations/?${query}`).expect(200)).body;
+
+    it('lists the team’s operations, newest first', async () => {
+      await runningCluster(t, t.acme, 'listed');
+      await t.api.as(t.acme.member).post(t.acme.path('/clusters/listed/hibernate/')).expect(202);
+
+      const { items } = await list();
+
+      expect(items.slice(0, 2).map(({ kind, target }) => [kind, target.name])).toEqual([
+        ['cluster.hibernate', 'listed'],
+        ['cluster.create', 'listed'],
+      ]);
+      const times = items.map(({ createdAt }) => createdAt);
+      expect(times).toEqual(times.toSorted().reverse());
+    });
+
+    it('filters by the target’s name or id', async () => {
+      const { resource } = await declare(t, t.acme, 'wanted');
+
+      const byName = await list('target=wanted');
+      const byId = await list(`target=${resource.metadata.id}`);
+
+      expect(byName.items).toHaveLength(1);
+      expect(byId).toEqual(byName);
+      expect((await list('target=nothing')).items).toEqual([]);
+    });
+
+    it('filters by state', async () => {
+      for (const name of ['waits', 'failed']) await declare(t, t.acme, name);
+      await endOperations(t, t.acme, 'failed', 'failed');
+
+      const { items } = await list('state=failed');
+
+      expect(new Set(items.map(({ state }) => state))).toEqual(new Set(['failed']));
+      expect(items.map(({ target }) => target.name)).toContain('failed');
+    });
+
+    it('filters by several states and kinds', async () => {
+      await declare(t, t.acme, 'of-a-kind');
+
+      const both = await list('state=failed&state=queued&kind=cluster.create&kind=cluster.delete');
+
+      expect(new Set(both.items.map(({ state }) => state))).toEqual(new Set(['failed', 'queued']));
+      expect(new Set(both.items.map(({ kind }) => kind))).toEqual(new Set(['cluster.create']));
+      expect((await list('kind=cluster.delete')).items).toEqual([]);
+    });
+
+    it('lists each operation once over all pages, also with equal times', async () => {
+      await t.pool.query(`UPDATE operation SET created_at = '2026-11-21' WHERE team_id = $1 AND state = 'queued'`, [
+        t.acme.id,
+      ]);
+      const whole = await list();
+      const seen: string[] = [];
+      let next: string | null = '';
+      while (next !== null) {
+        const page: Listed = await list(next === '' ? 'limit=2' : `limit=2&cursor=${next}`);
+        seen.push(...page.items.map(({ id }) => id));
+        next = page.next;
+      }
+
+      expect(seen).toEqual(whole.items.map(({ id }) => id));
+      expect(new Set(seen).size).toBe(seen.length);
+    });
+
+    it.each(['state=done', 'limit=0'])('answers 422 for ?%s', async (query) => {
+      expect((await get(`/operations/?${query}`).expect(422)).body.code).toBe('validation_failed');
+    });
+  });
+});

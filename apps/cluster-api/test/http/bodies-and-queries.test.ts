@@ -1,0 +1,437 @@
+import { randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import {
+  type ClusterRoute,
+  checkClusterAnswer,
+  clusterBodyLimits,
+  clusterRoutes,
+  problemCodes,
+} from '@corral/contracts';
+import type { Served } from '@corral/http-api';
+import { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { addConnection, type ClusterTest, declareDraft, freshName, startWithConnection } from '../support/clusters.js';
+import { listen } from '../support/listen.js';
+import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { pathOf } from '../support/tenancy/how-to-call.js';
+
+describe('a body', () => {
+  let test: TestClusterApi;
+  beforeAll(async () => {
+    test = await startClusterApi();
+  });
+  afterAll(() => test.close());
+
+  const put = (body: string | Buffer, type: string | null = 'application/json') => {
+    const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
+    if (type !== null) sent.set('Content-Type', type);
+    // supertest would encode a string as JSON again.
+    return sent.serialize((sentBody: unknown) => sentBody as string).send(body);
+  };
+  const valid = JSON.stringify({ spec: { provider: 'hcloud', token: 't' } });
+  it.each([
+    ['no bytes', ''],
+    ['broken JSON', '{broken'],
+    ['two values', '{}{}'],
+  ])('of %s is invalid JSON', async (_what, body) => {
+    expect((await put(body).expect(400)).body.code).toBe('invalid_json');
+  });
+
+  it('that is not UTF-8 is invalid JSON', async () => {
+    const latin = Buffer.from('{"spec": {"name": "M\u00fcller"}}', 'latin1');
+
+    expect((await put(latin).expect(400)).body.code).toBe('invalid_json');
+  });
+
+  it.each([
+    ['nested 17 deep', `{"spec":${'['.repeat(16)}${']'.repeat(16)}}`, 'is nested too deep'],
+    ['nested 25,000 deep', `{"spec":${'{"a":'.repeat(25_000)}1${'}'.repeat(25_000)}}`, 'is nested too deep'],
+    ['of 100,000 open brackets', '['.repeat(100_000), 'is nested too deep'],
+    [
+      'with 2,000 elements in its members',
+      JSON.stringify({ spec: Array(2_000).fill({}) }),
+      'has too many members and elements',
+    ],
+    ['with 80,000 elements', `{"spec":[${'{},'.repeat(80_000)}{}]}`, 'has too many members and elements'],
+  ])('%s is refused before it is parsed', async (_what, text, message) => {
+    const { body } = await put(text).expect(422);
+
+    const code = 'validation_failed';
+    const error = { pointer: '', code, message, detail: `The request ${message}.` };
+    expect([body.code, body.errors]).toEqual([code, [error]]);
+  });
+
+  it.each([
+    ['none', null],
+    ['a form', 'application/x-www-form-urlencoded'],
+  ])('of type %s is not parsed', async (_what, type) => {
+    expect((await put(Buffer.from(valid), type).expect(415)).body.code).toBe('unsupported_media_type');
+  });
+
+  it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+    'of type %s is parsed',
+    async (type) => {
+      expect((await put(valid, type)).status).toBeLessThan(300);
+    },
+  );
+
+  it.each<[string, unknown, string]>([
+    ['no specification', {}, '/spec'],
+    ['a field next to it', { spec: { provider: 'hcloud', token: 't' }, note: 'Connection' }, '/note'],
+    ['an unknown field', { spec: { provider: 'hcloud', token: 't', tokn: 'x' } }, '/spec/tokn'],
+    ['another type', { spec: { provider: 'hcloud', token: 7 } }, '/spec/token'],
+    [
+      'a number beyond the range of a double',
+      '{"spec":{"provider":"hcloud","token":"t","providerConfig":{"n":1e999}}}',
+      '/spec/providerConfig/n',
+    ],
+    [
+      'a member called __proto__',
+      '{"spec":{"provider":"hcloud","token":"t","__proto__":{"name":"x"}}}',
+      '/spec/__proto__',
+    ],
+    ['a slash in a name', { spec: { provider: 'hcloud', token: 't', 'a/b~c': 1 } }, '/spec/a~1b~0c'],
+  ])('with %s is refused with a pointer', async (_what, body, pointer) => {
+    const { body: problem } = await put(typeof body === 'string' ? body : JSON.stringify(body)).expect(422);
+
+    expect(problem.code).toBe('validation_failed');
+    expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
+  });
+
+  it.each([['gzip', gzipSync(valid)]])('with Content-Encoding %s is not parsed', async (encoding, bytes) => {
+    const { body } = await put(bytes).set('Content-Encoding', encoding).expect(415);
+
+    expect(body.code).toBe('unsupported_media_type');
+  });
+
+  it('with a thousand wrong fields gets at most 20 errors', async () => {
+    const wrong = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`x${at}`, 1]));
+
+    const { body } = await put(JSON.stringify({ spec: wrong })).expect(422);
+
+    expect(body.errors.length).toBeLessThanOrEqual(20);
+  });
+
+  it('is not repeated in the problem, because it may contain a secret', async () => {
+    const secret = 'very-secret-token';
+    for (const text of [`{"spec": {"token": "${secret}\n"}}`, `{"spec": {"token": "${secret}"`, `"${secret}"`]) {
+      expect((await put(text)).text).not.toContain(secret);
+    }
+  });
+});
+
+describe('bad http', () => {
+  let test: TestClusterApi;
+  let server: Served;
+  beforeAll(async () => {
+    test = await startClusterApi();
+    server = await listen(test.app);
+  });
+  afterAll(async () => {
+    await server.close();
+    await test.close();
+  });
+  afterEach(async () => {
+    expect(await test.db.connection.count()).toBe(0);
+    // The next client must still be served.
+    await test.api.as(test.acme.admin).get('/api/v1/me/').expect(200);
+  });
+
+  const put = (change: Partial<RawRequest> = {}): RawRequest => ({
+    method: 'PUT',
+    path: test.acme.path('/connections/main/'),
+    ...change,
+    headers: [['Cookie', test.acme.admin.cookie], ['Content-Type', 'application/json'], ...(change.headers ?? [])],
+  });
+  const bytes = (text: string) => sendBytes(server.url, Buffer.from(text, 'latin1'));
+
+  function expectProblem({ status, headers, json }: RawAnswer, code: keyof typeof problemCodes): void {
+    expect([status, json?.code]).toEqual([problemCodes[code].status, code]);
+    checkClusterAnswer.problem(json);
+    expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+    expect(json.type).toBe(`${PUBLIC_URL}/problems/${code}`);
+    expect(json.instance).toBe(`urn:uuid:${headers['x-correlation-id']}`);
+  }
+
+  describe('a body on the wire', () => {
+    const large = JSON.stringify({ padding: 'x'.repeat(clusterBodyLimits.bytes) });
+
+    it('over 256 KiB is refused, with Content-Length and chunked', async () => {
+      const chunks = put({ headers: [['Transfer-Encoding', 'chunked']], body: chunked(large) });
+
+      expectProblem(await sendRaw(server.url, put({ body: large })), 'payload_too_large');
+      expectProblem(await sendRaw(server.url, chunks), 'payload_too_large');
+    });
+
+    it('without a session is not read', async () => {
+      const request = { method: 'PUT', path: test.acme.path('/connections/main/'), body: large };
+
+      expectProblem(await sendRaw(server.url, request), 'authentication_required');
+    });
+
+    it('that ends before its length is refused, even when it looks complete', async () => {
+      const body = JSON.stringify({ spec: { provider: 'hcloud', token: 't' } });
+      const request = renderRequest(put({ body }))
+        .toString()
+        .replace(/Content-Length: \d+/, 'Content-Length: 5000');
+
+      // The client cannot read a problem any more. What matters is that nothing was changed.
+      expect((await sendBytes(server.url, request, { end: true })).status).toBe(400);
+    });
+
+    it('is refused by routes without a body, and ignored with GET', async () => {
+      const path = test.acme.path('/clusters/web/hibernate/');
+      const send = (method: string, body: string) => sendRaw(server.url, put({ method, path, body }));
+
+      for (const body of ['{broken', '{"dryRun":true}', '[]', 'x'.repeat(200_000)]) {
+        const answer = await send('POST', body);
+        expectProblem(answer, 'validation_failed');
+        expect(answer.json.detail).toBe('This request takes no body, and nothing was changed. Leave it out.');
+      }
+      for (const body of ['', '{}', ' { }\n', 'null']) expectProblem(await send('POST', body), 'not_found');
+      const read = await sendRaw(server.url, put({ method: 'GET', path: '/api/v1/me/', body: '{broken' }));
+      expect(read.status).toBe(200);
+    });
+  });
+
+  describe('invalid HTTP', () => {
+    it.each([
+      ['garbage', 'garbage\r\n\r\n'],
+      ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+    ])('such as %s gets a problem', async (_what, request) => {
+      expectProblem(await bytes(request), 'invalid_http');
+    });
+  });
+
+  describe('a path without its trailing slash', () => {
+    const locationOf = async (target: string) => {
+      const { status, headers } = await sendRaw(server.url, {
+        path: target,
+        headers: [['Cookie', test.acme.member.cookie]],
+      });
+      return [status, headers.location];
+    };
+
+    it('is redirected to the path with it', async () => {
+      expect(await locationOf('/api/v1/me')).toEqual([308, '/api/v1/me/']);
+      expect(await locationOf('/api/v1/teams/acme/connections?phase=Ready')).toEqual([
+        308,
+        '/api/v1/teams/acme/connections/?phase=Ready',
+      ]);
+    });
+
+    it.each([
+      ['//evil.test/api/v1/me', [404, undefined]],
+      ['/\\evil.test/api/v1/me', [404, undefined]],
+      ['///api/v1/me', [308, '/api/v1/me/']],
+      ['http://evil.test/api/v1/me', [308, '/api/v1/me/']],
+      ['http://evil.test//evil.test/api/v1/me', [404, undefined]],
+      ['/api/v1/teams/%2F%2Fevil.test/clusters', [308, '/api/v1/teams/%2F%2Fevil.test/clusters/']],
+      ['/api/v1/teams/\\evil.test/clusters', [308, '/api/v1/teams/\\evil.test/clusters/']],
+    ])('of the form %s never redirects to another host', async (target, expected) => {
+      expect(await locationOf(target)).toEqual(expected);
+    });
+
+    it('is served without a redirect for other methods', async () => {
+      const path = '/auth/logout';
+
+      expect((await sendRaw(server.url, { method: 'POST', path })).status).toBe(204);
+      expectProblem(await sendRaw(server.url, { method: 'PATCH', path }), 'method_not_allowed');
+    });
+
+    it('does not allow header injection into the answer', async () => {
+      const { headers } = await sendRaw(server.url, { path: '/api/v1/teams/a%0d%0aSet-Cookie:x=1/clusters' });
+
+      expect(headers['set-cookie']).toBeUndefined();
+    });
+  });
+});
+
+describe('out of range', () => {
+  let test: TestClusterApi;
+  let team: { slug: string; number: string };
+  beforeAll(async () => {
+    test = await startClusterApi();
+    const { slug, number } = await test.db.team.findUniqueOrThrow({ where: { id: test.acme.id } });
+    team = { slug, number: String(number) };
+    await addConnection(test, test.acme);
+    await declareDraft(test, test.acme, 'none');
+  });
+  afterAll(() => test.close());
+
+  const routes: readonly ClusterRoute[] = clusterRoutes;
+  const withParameter = (fits: (parameter: { name: string; type: string }) => boolean) =>
+    routes.flatMap((route) => (route.query ?? []).filter(fits).map(({ name }) => [route.operationId, name] as const));
+
+  /** Calls a route as an administrator of a team with a cluster `none`, so that every list exists. */
+  async function ask(operationId: string, query: string) {
+    const route = routes.find((each) => each.operationId === operationId) as ClusterRoute;
+    return test.api.as(test.acme.admin).get(`${pathOf(route, team)}?${query}`);
+  }
+
+  const days = [
+    '+275760-09-13T00:00:00.000Z',
+    '-271821-04-20T00:00:00.000Z',
+    '294277-01-01T00:00:00Z',
+    '+294277-01-01T00:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '0001-01-01T00:00:00+00:01',
+    '9999-12-31T23:59:59-00:01',
+    '-4713-01-01T00:00:00Z',
+    'NaN',
+    'Invalid Date',
+    'infinity',
+    '-infinity',
+    'epoch',
+    '0',
+    '1',
+    '8640000000000001',
+    '1e308',
+    '',
+  ];
+
+  describe('a time out of range', () => {
+    it.each(withParameter(({ type }) => type === 'time'))('is refused by %s as %s', async (operationId, name) => {
+      for (const day of days) {
+        const { status, body } = await ask(operationId, `${name}=${encodeURIComponent(day)}`);
+
+        expect([day, status, body.code]).toEqual([day, 422, 'validation_failed']);
+      }
+    });
+
+    it('is refused as the end of a DNS token', async () => {
+      for (const expiresAt of days) {
+        const answer = await test.api
+          .as(test.acme.admin)
+          .post(test.acme.path('/dns-tokens/'))
+          .send({ name: 'x', expiresAt });
+
+        expect([expiresAt, answer.status]).toEqual([expiresAt, 422]);
+      }
+    });
+  });
+
+  describe('a made-up cursor', () => {
+    const ids = [randomUUID(), 'api-1', 'dns-999999999999999999', 'api-99999999999999999999', '1e308', 'NaN', '-1'];
+    const now = new Date().toISOString();
+    const keys: unknown[][] = [
+      ...days.flatMap((day) => ids.slice(0, 2).map((id) => [day, id])),
+      ...ids.map((id) => [id]),
+      ...ids.map((id) => [now, id]),
+      [now],
+      [],
+      [1e308],
+      [now, 1e308],
+      [null, null],
+      [{}, []],
+      [now, randomUUID(), 'x'],
+      ['9'.repeat(400)],
+      [now, '9'.repeat(400)],
+      ['9'.repeat(400), randomUUID()],
+      ['\u0000', randomUUID()],
+      ['\ud800'],
+    ];
+    const cursorOf = (key: unknown) => Buffer.from(JSON.stringify(key)).toString('base64url');
+
+    it.each(withParameter(({ name }) => name === 'cursor'))(
+      'is answered with a page or refused by %s',
+      async (operationId) => {
+        const statuses = new Set<number>();
+        for (const key of keys) {
+          const { status } = await ask(operationId, `cursor=${cursorOf(key)}`);
+          statuses.add(status);
+
+          expect([200, 422]).toContain(status);
+          if (key.length === 2 && days.includes(key[0] as string)) expect([key, status]).toEqual([key, 422]);
+        }
+        expect(statuses).toContain(422);
+      },
+    );
+
+    it.each(withParameter(({ name }) => name === 'limit'))(
+      'or an out-of-range limit is refused by %s',
+      async (operationId) => {
+        for (const limit of [
+          '1e308',
+          'NaN',
+          'Infinity',
+          '-1',
+          '0',
+          '0x10',
+          '1.5',
+          '99999999999999999999',
+          '999999999',
+        ]) {
+          expect([limit, (await ask(operationId, `limit=${limit}`)).status]).toEqual([limit, 422]);
+        }
+      },
+    );
+  });
+
+  describe('a made-up event id', () => {
+    it.each([
+      '1e308.0.0',
+      'NaN.NaN.NaN',
+      '-1.0.0',
+      '0.0.1000000000000000',
+      '99999999999999999999.0.0',
+      '0.99999999999999999999.0',
+      '0.0',
+      '0.0.0.0',
+      '',
+    ])('is refused: %s', async (text) => {
+      const id = Buffer.from(text).toString('base64url') || '=';
+      const answer = test.api.as(test.acme.admin).get(test.acme.path('/events/')).set('Last-Event-ID', id);
+
+      await answer.expect(422);
+    });
+  });
+});
+
+describe('an id with capitals is that of', () => {
+  let t: ClusterTest;
+  beforeAll(async () => {
+    t = await startWithConnection();
+  });
+  afterAll(() => t.close());
+  it('an operation, also as a filter', async () => {
+    const name = freshName(t);
+    const { operation, resource } = await t.clusters.declareDraft(name);
+    const member = t.api.as(t.acme.member);
+    const path = t.acme.path('/operations/');
+
+    const { body } = await member.get(`${path}${operation.id.toUpperCase()}/`).expect(200);
+    expect(body.id).toBe(operation.id);
+
+    const listed = await member.get(`${path}?target=${resource.metadata.id.toUpperCase()}`).expect(200);
+    expect(listed.body.items.map(({ id }: { id: string }) => id)).toEqual([operation.id]);
+  });
+
+  it('a DNS token', async () => {
+    const admin = t.api.as(t.acme.admin);
+    const path = t.acme.path('/dns-tokens/');
+    const { id } = (await admin.post(path).send({ name: 'capital' }).expect(201)).body;
+
+    expect((await admin.get(`${path}${id.toUpperCase()}/`).expect(200)).body.id).toBe(id);
+    await admin.delete(`${path}${id.toUpperCase()}/`).expect(204);
+    expect(await t.db.dnsToken.findUnique({ where: { id } })).toMatchObject({ revokedAt: expect.any(Date) });
+  });
+
+  it('an invitation', async () => {
+    const admin = t.api.as(t.acme.admin);
+    const path = `/a/${t.acme.slug}/team/api/invitations/`;
+    const { id } = (await admin.post(path).send({ email: 'eve@acme.test' }).expect(201)).body;
+
+    await admin.delete(`${path}${id.toUpperCase()}/`).expect(204);
+  });
+
+  it('the session of the request, whose cookie is then cleared', async () => {
+    const caller = t.api.as({ cookie: await t.signIn(t.acme.member) });
+    const { body } = await caller.get('/api/v1/me/sessions/').expect(200);
+    const { id } = body.items.find(({ current }: { current: boolean }) => current);
+
+    const { headers } = await caller.delete(`/api/v1/me/sessions/${id.toUpperCase()}/`).expect(204);
+
+    expect(String(headers['set-cookie'])).toMatch(/sessionid=;/);
+  });
+});

@@ -1,0 +1,374 @@
+import { clusterRoutes } from '@corral/contracts';
+import type { Served } from '@corral/http-api';
+import { memoryBuckets } from '@corral/rate-limit';
+import { type DatabaseDoor, databaseDoor, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Response as Answer } from 'supertest';
+import { isRefusedWhileHeld } from '../../src/http/refuse-while-held.js';
+import { aClusterSpec } from '../support/a-cluster.js';
+import type { TestUser } from '../support/checked-client.js';
+import { addConnection, type ClusterTest, startWithConnection } from '../support/clusters.js';
+import { listen } from '../support/listen.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
+
+describe('request limits', () => {
+  const ME = '/api/v1/me/';
+  const many = {
+    perAddressPerMinute: 100_000,
+    perPersonPerMinute: 100_000,
+    signInRequestsPerAddressPerMinute: 100_000,
+  };
+
+  let test: TestClusterApi;
+  afterEach(() => test.close());
+
+  /** Starts the API with buckets on a simulated clock, which real time does not refill. */
+  async function start(limits: Partial<typeof many>): Promise<{ now: number }> {
+    const clock = { now: 1_000_000 };
+    const buckets = memoryBuckets(() => clock.now);
+    test = await startClusterApi({ config: { limits: { ...many, ...limits } }, deps: { buckets } });
+    return clock;
+  }
+
+  describe('a request above a limit', () => {
+    it('is answered 429 with the time to wait and succeeds after that', async () => {
+      const clock = await start({ perPersonPerMinute: 2 });
+      const get = () => test.api.as(test.acme.member).get(ME);
+      await get().expect(200);
+      await get().expect(200);
+
+      const refused = await get().expect(429);
+
+      expect(refused.body.code).toBe('rate_limit_exceeded');
+      expect(refused.headers).toMatchObject({
+        'retry-after': '30',
+        'ratelimit-limit': '2',
+        'ratelimit-remaining': '0',
+      });
+      clock.now += 30_000;
+      await get().expect(200);
+    });
+
+    it('changes nothing', async () => {
+      await start({ perPersonPerMinute: 1 });
+      const admin = test.api.as(test.acme.admin);
+      await admin.get(ME).expect(200);
+
+      await admin
+        .put(test.acme.path('/connections/main/'))
+        .send({ spec: { provider: 'hcloud', token: 't' } })
+        .expect(429);
+
+      expect(await test.db.connection.count()).toBe(0);
+    });
+  });
+
+  describe('the limits count', () => {
+    it('requests without a valid session per address, before the session is looked up', async () => {
+      await start({ perAddressPerMinute: 3 });
+      for (const cookie of ['', 'sessionid=x', '']) {
+        expect((await test.api.as({ cookie }).get(ME)).status).toBeLessThan(429);
+      }
+
+      for (const cookie of ['', 'sessionid=x', test.acme.member.cookie]) {
+        const { body } = await test.api.as({ cookie }).get(ME).expect(429);
+        expect(body.detail).toContain('this address');
+      }
+    });
+
+    it('no requests with a session per address, whatever their outcome', async () => {
+      await start({ perAddressPerMinute: 1 });
+      const member = test.api.as(test.acme.member);
+      for (let time = 0; time < 3; time += 1) {
+        const { headers } = await member.get(ME).expect(200);
+        expect(headers['ratelimit-limit']).toBe(String(many.perPersonPerMinute));
+        await member.get('/nowhere/').expect(404);
+        // Any web page can make its visitors send this request. It must not use up the limit of the address.
+        await member.post('/auth/logout/').set('Origin', 'https://elsewhere.example').expect(403);
+      }
+
+      await test.api.get('/nowhere/').expect(404);
+      await test.api.get('/nowhere/').expect(429);
+    });
+
+    it('no requests of a session or token that was found good, even if others have used up its address', async () => {
+      await start({ perAddressPerMinute: 2 });
+      const path = test.acme.path('/clusters/');
+      const member = test.api.as(test.acme.member);
+      const account = test.api.withToken(await test.createAccount(test.acme, 'ci', { role: 'viewer' }));
+      for (const caller of [member, account]) await caller.get(path).expect(200);
+      for (let time = 0; time < 2; time += 1) await test.api.withToken('wrong').get(path).expect(401);
+      await test.api.withToken('wrong').get(path).expect(429);
+
+      for (const caller of [member, account]) {
+        await caller.get(path).expect(200);
+        await caller.get('/openapi.json').expect(200);
+      }
+      // Not yet known here.
+      await test.api.as(test.globex.member).get(path).expect(429);
+    });
+
+    it('a session that was found good, and has ended since, as any other cookie', async () => {
+      await start({ perAddressPerMinute: 2 });
+      const cookie = await test.signIn(test.acme.member);
+      await test.api.as({ cookie }).get(ME).expect(200);
+      await test.db.session.deleteMany();
+
+      for (const status of [401, 401, 429]) await test.api.as({ cookie }).get(ME).expect(status);
+    });
+
+    it('a cookie beside a token of a good session as strangers', async () => {
+      await start({ perAddressPerMinute: 1 });
+      const member = test.api.as(test.acme.member);
+      await member.get(ME).expect(200);
+
+      for (const status of [401, 429]) await member.get(ME).set('Authorization', 'Bearer other').expect(status);
+      await member.get(ME).expect(200);
+    });
+
+    it('requests per person, over all their sessions', async () => {
+      await start({ perPersonPerMinute: 2 });
+      const other = await test.signIn(test.acme.member);
+      await test.api.as(test.acme.member).get(ME).expect(200);
+      await test.api.as({ cookie: other }).get(ME).expect(200);
+
+      for (const cookie of [test.acme.member.cookie, other]) {
+        expect((await test.api.as({ cookie }).get(ME).expect(429)).body.detail).toContain('this person');
+      }
+      await test.api.as(test.acme.admin).get(ME).expect(200);
+    });
+
+    it('requests to unknown paths', async () => {
+      await start({ perAddressPerMinute: 1 });
+      await test.api.get('/nowhere/').expect(404);
+
+      await test.api.get('/nowhere/').expect(429);
+    });
+
+    it('sign-ins separately, before the identity provider is called', async () => {
+      await start({ signInRequestsPerAddressPerMinute: 2 });
+      await test.api.get('/auth/login/').expect(404);
+      await test.api.get('/auth/callback/?code=guess&state=guess').expect(404);
+
+      for (const path of ['/auth/login/', '/auth/callback/?code=another']) {
+        expect((await test.api.get(path).expect(429)).body.detail).toContain('sign-ins');
+      }
+      await test.api.as(test.acme.member).get(ME).expect(200);
+    });
+
+    it('sign-ins of a signed-in person for that person, not for the address', async () => {
+      await start({ signInRequestsPerAddressPerMinute: 1 });
+      const member = test.api.as(test.acme.member);
+      await member.get('/auth/callback/?code=guess').expect(404);
+      await member.get('/auth/callback/?code=guess').expect(429);
+
+      await test.api.get('/auth/callback/?code=guess').expect(404);
+    });
+
+    it('public pages but not health checks', async () => {
+      for (const path of ['/openapi.json', '/docs/', '/problems/', '/problems/not_found']) {
+        await start({ perAddressPerMinute: 1 });
+        await test.api.get(path).expect(200);
+
+        await test.api.get(path).expect(429);
+        await test.api.get('/healthz').expect(200);
+      }
+    });
+  });
+});
+
+describe('while too many requests are in flight', () => {
+  /** Limit of requests in flight. Bursts may exceed it eightfold, for ten times as many requests. */
+  const MAX = 2;
+  const MORE_THAN_A_BURST = 20;
+
+  let t: TestClusterApi;
+  let served: Served;
+  let hooli: TestTeam;
+  beforeAll(async () => {
+    t = await startClusterApi({ config: { requestsInFlightMax: MAX } });
+    served = await listen(t.app);
+    hooli = await t.createTeam('hooli');
+    for (const team of [t.acme, hooli]) await addConnection(t, team);
+  });
+  afterAll(async () => {
+    await served.close();
+    await t.close();
+  });
+
+  const send = (user: TestUser, path: string, init: RequestInit = {}) =>
+    fetch(`${served.url}${path}`, {
+      ...init,
+      headers: { Cookie: user.cookie, 'Content-Type': 'application/json' },
+    });
+  const list = (team: TestTeam) => send(team.member, team.path('/clusters/'));
+  const declare = (team: TestTeam, name: string) =>
+    send(team.member, team.path(`/clusters/${name}/`), {
+      method: 'PUT',
+      body: JSON.stringify({ spec: aClusterSpec() }),
+    });
+
+  const countWaiting = async () =>
+    Number(/^corral_changes_waiting_count\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
+
+  /** Holds the lock on a team's changes, as another process would. @returns a function that releases it */
+  async function hold(team: TestTeam): Promise<() => Promise<void>> {
+    const holder = await t.pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM team_change_lock WHERE team_id = $1 FOR UPDATE', [team.id]);
+    return async () => {
+      await holder.query('COMMIT');
+      holder.release();
+    };
+  }
+  it('the busiest team gets 503 with Retry-After, other teams are served, and waiting changes do not count', async () => {
+    for (const team of [t.acme, t.globex, hooli]) expect((await list(team)).status).toBe(200);
+    const releases = [await hold(t.acme), await hold(hooli)];
+    const changes: Promise<Response>[] = [];
+    // One change per team is running and counts as in flight. The others wait.
+    for (let waiting = 0; waiting < MORE_THAN_A_BURST; waiting += 1) {
+      changes.push(declare(t.acme, `web-${waiting}`));
+      await waitFor('the change to have come', async () => (await countWaiting()) === waiting);
+    }
+    changes.push(declare(hooli, 'web'));
+    const lists = await Promise.all(Array.from({ length: 2 * MORE_THAN_A_BURST }, () => list(t.acme)));
+    const refused = lists.find(({ status }) => status === 503);
+
+    const other = await list(t.globex);
+    for (const each of releases) await each();
+    const done = await Promise.all(changes);
+
+    expect(other.status).toBe(200);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect(refused?.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    const problem = (await refused?.json()) as Record<string, string>;
+    expect(problem).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(problem.instance).toBe(`urn:uuid:${refused?.headers.get('x-correlation-id')}`);
+    expect(problem.detail).toContain('Retry-After');
+    // Later changes exceed the team's quota of clusters.
+    for (const { status } of done) expect([202, 422]).toContain(status);
+    expect((await list(t.acme)).status).toBe(200);
+  });
+});
+
+describe('during a hold', () => {
+  let t: ClusterTest;
+  beforeAll(async () => {
+    t = await startWithConnection();
+  });
+  afterAll(() => t.close());
+  beforeEach(() => t.db.installationHold.create({ data: { reason: 'requested' } }));
+  afterEach(() => t.db.installationHold.deleteMany());
+
+  const declare = (name: string) =>
+    t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}/`))
+      .send({ spec: aClusterSpec() });
+  it('refuses changes with 503 and Retry-After, and changes nothing', async () => {
+    const before = await t.db.cluster.count();
+
+    const answer = await declare('refused').expect(503);
+
+    expect(answer.body).toMatchObject({ detail: expect.stringContaining('stopped changes') });
+    expect(answer.headers['retry-after']).toBe('60');
+    expect(await t.db.cluster.count()).toBe(before);
+  });
+
+  it('answers reads and dry runs, and refuses strangers as before', async () => {
+    const path = `${t.acme.path('/clusters/planned/')}?dryRun=true`;
+    await t.api.as(t.acme.member).put(path).send({ spec: aClusterSpec() }).expect(200);
+    await t.api.as(t.acme.member).get(t.acme.path('/clusters/')).expect(200);
+    await t.api.as(t.globex.member).put(t.acme.path('/clusters/held/')).send({}).expect(404);
+  });
+
+  it('refuses every change except of sessions', () => {
+    const served = clusterRoutes.filter((route) => route.method !== 'get' && !isRefusedWhileHeld(route));
+    expect(served.map(({ operationId }) => operationId).sort()).toEqual([
+      'authorize',
+      'devSignIn',
+      'exchangeToken',
+      'signOut',
+      'signOutEverywhere',
+      'startDnsSession',
+    ]);
+  });
+
+  it('accepts the change when the hold has ended', async () => {
+    await declare('later').expect(503);
+    await t.db.installationHold.updateMany({ data: { endedAt: new Date() } });
+
+    await declare('later').expect(202);
+  });
+});
+
+describe('database away', () => {
+  let test: TestClusterApi;
+  let door: DatabaseDoor;
+  beforeAll(async () => {
+    test = await startClusterApi();
+    door = databaseDoor(test.databaseUrl);
+  });
+  afterAll(() => test.close());
+  afterEach(() => door.open());
+
+  function expectUnavailable({ status, body, headers }: Answer): void {
+    expect([status, body.code]).toEqual([503, 'service_unavailable']);
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  }
+
+  describe('while Postgres is unavailable', () => {
+    it('requests with a session get 503 with Retry-After, and recover on their own', async () => {
+      const member = test.api.as(test.acme.member);
+      await door.shut();
+
+      for (const path of ['/api/v1/me/', test.acme.path('/clusters/'), test.acme.path('/connections/')]) {
+        expectUnavailable(await member.get(path));
+      }
+      const put = () =>
+        test.api
+          .as(test.acme.admin)
+          .put(test.acme.path('/connections/main/'))
+          .send({ spec: { provider: 'hcloud', token: 't' } });
+      expectUnavailable(await put());
+      expectUnavailable(await test.api.as(test.acme.member).post('/auth/logout/'));
+      await waitFor('not to be ready', async () => (await test.api.get('/readyz')).status === 503);
+      await door.open();
+
+      await waitFor('the API to answer', async () => (await member.get('/api/v1/me/')).status === 200);
+      await put().expect(201);
+    });
+
+    it('requests without a session still get 401, and public pages work', async () => {
+      await door.shut();
+
+      await test.api.get('/api/v1/me/').expect(401);
+      await test.api.get('/healthz').expect(200);
+      await test.api.get('/problems/service_unavailable').expect(200);
+    });
+  });
+
+  describe('a Postgres that becomes unavailable during changes', () => {
+    it('leaves each change complete or without effect', async () => {
+      const before = await test.db.connection.count();
+      const sent = Array.from({ length: 8 }, (_, at) =>
+        test.api
+          .as(test.acme.admin)
+          .put(test.acme.path(`/connections/c${at}/`))
+          .send({ spec: { provider: 'hcloud', token: 't' } }),
+      );
+      const answers = Promise.all(sent);
+      await waitFor('a change to be under way', async () => (await test.db.connection.count()) > before);
+
+      await door.shut();
+      const statuses = (await answers).map(({ status }) => status);
+      await door.open();
+
+      expect(statuses.filter((status) => status !== 201 && status !== 503)).toEqual([]);
+      await waitFor('Postgres to be back', () => test.db.connection.count());
+      const entries = await test.db.auditEntry.count({ where: { action: 'connection.create' } });
+      expect(await test.db.connection.count()).toBe(entries);
+      expect(entries).toBeGreaterThanOrEqual(before + statuses.filter((status) => status === 201).length);
+    });
+  });
+});

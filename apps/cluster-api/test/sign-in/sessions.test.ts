@@ -1,0 +1,569 @@
+import { randomUUID } from 'node:crypto';
+import { sessionStore } from '@corral/auth';
+import { connectPool, type Pool } from '@corral/database';
+import { patientPool } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Replica, startReplica } from '../support/events/start-replica.js';
+import type { Browser } from '../support/sign-in/browser.js';
+import { type SignInTest, startSignIn } from '../support/sign-in/start-sign-in.js';
+import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
+
+describe('session', () => {
+  let test: TestClusterApi;
+  let dev: TestClusterApi;
+  beforeAll(async () => {
+    test = await startClusterApi();
+    dev = await startClusterApi({ config: { devSignIn: true, secureCookies: false } });
+  });
+  afterAll(async () => {
+    await test.close();
+    await dev.close();
+  });
+
+  const ME = '/api/v1/me/';
+  const SIGN_IN = '/auth/dev-login/';
+  const SIGN_OUT = '/auth/logout/';
+  /** The cookie that an answer sets, in the form that a browser sends back. */
+  const cookieOf = (answer: { headers: Record<string, string> }) => {
+    const [setCookie = ''] = (answer.headers['set-cookie'] ?? []) as unknown as string[];
+    return { cookie: setCookie.split(';')[0] as string, attributes: setCookie.split('; ').slice(1) };
+  };
+
+  describe('GET /api/v1/me/', () => {
+    it('answers the user, the session’s expiry and the teams', async () => {
+      const { body } = await test.api.as(test.acme.admin).get(ME).expect(200);
+
+      expect(body).toMatchObject({
+        email: 'admin@acme.test',
+        displayName: 'admin@acme.test',
+        teams: [{ slug: 'acme', name: 'acme', role: 'admin' }],
+      });
+      expect(Date.parse(body.session.idleExpiresAt)).toBeLessThan(Date.parse(body.session.expiresAt));
+    });
+
+    it('answers 401 without a session', async () => {
+      const { body } = await test.api.get(ME).expect(401);
+
+      expect([body.code, body.operationId]).toEqual(['authentication_required', null]);
+    });
+
+    it.each([
+      ['made up', `sessionid=${'a'.repeat(43)}`],
+      ['too short', 'sessionid=abc'],
+    ])('answers 401 for a session cookie that is %s', async (_what, cookie) => {
+      await test.api.as({ cookie }).get(ME).expect(401);
+    });
+
+    it('answers 401 for two session cookies, because one may be planted', async () => {
+      const planted = await test.signIn(test.globex.member);
+
+      await test.api
+        .as({ cookie: `${test.acme.member.cookie}; ${planted}` })
+        .get(ME)
+        .expect(401);
+    });
+
+    it('is redirected to its canonical path with its query', async () => {
+      const answer = await test.api.as(test.acme.member).get('/api/v1/me?x=1').expect(308);
+
+      expect(answer.headers.location).toBe('/api/v1/me/?x=1');
+    });
+  });
+
+  describe('the end of a session', () => {
+    it.each([
+      ['idle', 'idle_expires_at'],
+      ['absolute', 'expires_at'],
+    ])('comes at its %s timeout', async (_which, column) => {
+      const cookie = await test.signIn(test.acme.member);
+      await test.api.as({ cookie }).get(ME).expect(200);
+
+      await test.pool.query(
+        `UPDATE session SET ${column} = now() WHERE id = (SELECT id FROM session ORDER BY created_at DESC LIMIT 1)`,
+      );
+
+      await test.api.as({ cookie }).get(ME).expect(401);
+    });
+
+    it('comes immediately when it is revoked, for every kind of request', async () => {
+      const cookie = await test.signIn(test.acme.admin);
+      await test.pool.query(
+        'UPDATE session SET revoked_at = now() WHERE id = (SELECT id FROM session ORDER BY created_at DESC LIMIT 1)',
+      );
+
+      await test.api.as({ cookie }).get(test.acme.path('/clusters/')).expect(401);
+      await test.api.as({ cookie }).delete(test.acme.path('/connections/main/')).expect(401);
+    });
+  });
+
+  describe('a changed role', () => {
+    it('applies from the next request on', async () => {
+      const user = await test.createUser('rising@acme.test', [{ team: test.acme, role: 'member' }]);
+      const remove = () => test.api.as(user).delete(test.acme.path('/connections/none/'));
+      await remove().expect(403);
+
+      await test.db.membership.updateMany({ where: { userId: user.id }, data: { role: 'admin' } });
+      await remove().expect(404);
+
+      await test.db.membership.deleteMany({ where: { userId: user.id } });
+      expect((await remove().expect(404)).body.code).toBe('not_found');
+    });
+  });
+
+  describe('GET /api/v1/teams/', () => {
+    it('lists the caller’s teams by slug in pages', async () => {
+      const user = await test.createUser('many@acme.test');
+      for (const slug of ['t-c', 't-a', 't-b']) {
+        const team = await test.createTeam(slug);
+        await test.db.membership.create({ data: { teamId: team.id, userId: user.id, role: 'member' } });
+      }
+      const page = (query: string) => test.api.as(user).get(`/api/v1/teams/${query}`).expect(200);
+
+      const first = await page('?limit=2');
+      const second = await page(`?limit=2&cursor=${first.body.next}`);
+
+      const slugsOf = ({ body }: { body: { items: { slug: string }[] } }) => body.items.map(({ slug }) => slug);
+      expect([slugsOf(first), slugsOf(second), second.body.next]).toEqual([['t-a', 't-b'], ['t-c'], null]);
+      expect(slugsOf(await page(''))).toHaveLength(3);
+    });
+
+    it.each([
+      ['limit=0', '/query/limit'],
+      ['limit=201', '/query/limit'],
+      ['limit=-1', '/query/limit'],
+    ])('refuses ?%s with a pointer to the parameter', async (query, pointer) => {
+      const { body } = await test.api.as(test.acme.member).get(`/api/v1/teams/?${query}`).expect(422);
+
+      expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
+    });
+  });
+
+  describe('POST /auth/dev-login/', () => {
+    it('is not found unless it is enabled', async () => {
+      await test.api.post(SIGN_IN).send({ email: 'admin@acme.test' }).expect(404);
+      await test.api.get(SIGN_IN).expect(404);
+    });
+
+    it('signs in the user with the address, in any case', async () => {
+      const answer = await dev.api.post(SIGN_IN).send({ email: 'Admin@ACME.test' }).expect(200);
+
+      expect(answer.body.email).toBe('admin@acme.test');
+      const { cookie, attributes } = cookieOf(answer);
+      await dev.api.as({ cookie }).get(ME).expect(200);
+      expect(attributes).toEqual(['Path=/', expect.stringMatching(/^Expires=/), 'HttpOnly', 'SameSite=Lax']);
+      const expires = Date.parse((attributes[1] as string).slice('Expires='.length));
+      expect(Math.abs(expires - Date.parse(answer.body.session.expiresAt))).toBeLessThan(1_000);
+    });
+
+    it('ends the session that it replaces', async () => {
+      const before = await dev.signIn(dev.acme.member);
+
+      const answer = await dev.api.as({ cookie: before }).post(SIGN_IN).send({ email: 'member@acme.test' }).expect(200);
+
+      await dev.api.as({ cookie: before }).get(ME).expect(401);
+      await dev.api.as(cookieOf(answer)).get(ME).expect(200);
+    });
+
+    it('does not reuse a planted session cookie', async () => {
+      const planted = `sessionid=${'a'.repeat(43)}`;
+
+      const answer = await dev.api
+        .as({ cookie: planted })
+        .post(SIGN_IN)
+        .send({ email: 'member@acme.test' })
+        .expect(200);
+
+      expect(cookieOf(answer).cookie).not.toBe(planted);
+      await dev.api.as({ cookie: planted }).get(ME).expect(401);
+    });
+
+    it('refuses an unknown address and sets no cookie', async () => {
+      const answer = await dev.api.post(SIGN_IN).send({ email: 'nobody@acme.test' }).expect(403);
+
+      expect(answer.body.code).toBe('permission_denied');
+      expect(answer.headers['set-cookie']).toBeUndefined();
+    });
+
+    it.each([{}, { email: 'acme' }])('refuses %j', async (body) => {
+      expect((await dev.api.post(SIGN_IN).send(body).expect(422)).body.code).toBe('validation_failed');
+    });
+
+    it('refuses requests from other sites, which could sign visitors in as another user', async () => {
+      await dev.api.post(SIGN_IN).set('Origin', 'https://evil.test').send({ email: 'admin@acme.test' }).expect(403);
+      await dev.api.post(SIGN_IN).set('Origin', PUBLIC_URL).send({ email: 'admin@acme.test' }).expect(200);
+    });
+  });
+
+  describe('POST /auth/logout/', () => {
+    it('ends the session and clears the cookie', async () => {
+      const cookie = await test.signIn(test.acme.member);
+
+      const answer = await test.api.as({ cookie }).post(SIGN_OUT).expect(204);
+
+      await test.api.as({ cookie }).get(ME).expect(401);
+      const { cookie: cleared, attributes } = cookieOf(answer);
+      expect(cleared).toBe('sessionid=');
+      expect(attributes).toEqual(
+        expect.arrayContaining([
+          'Path=/',
+          'HttpOnly',
+          'Secure',
+          'SameSite=Lax',
+          'Expires=Thu, 01 Jan 1970 00:00:00 GMT',
+        ]),
+      );
+    });
+
+    it('does not end the user’s other sessions', async () => {
+      const [one, other] = [await test.signIn(test.acme.member), await test.signIn(test.acme.member)];
+
+      await test.api.as({ cookie: one }).post(SIGN_OUT).expect(204);
+
+      await test.api.as({ cookie: other }).get(ME).expect(200);
+    });
+
+    it('succeeds without a session', async () => {
+      await test.api.post(SIGN_OUT).expect(204);
+      await test.api.as({ cookie: 'sessionid=x' }).post(SIGN_OUT).expect(204);
+    });
+  });
+});
+
+describe('own sessions', () => {
+  const HOUR_MS = 3_600_000;
+
+  let site: SignInTest;
+  /** Another replica of the service with its own connections to the same database. */
+  let replica: Replica;
+  let pool: Pool;
+  let laptop: Browser;
+  let phone: Browser;
+  beforeAll(async () => {
+    site = await startSignIn();
+    pool = connectPool({
+      databaseUrl: site.test.databaseUrl,
+      applicationName: 'replica',
+      ...patientPool,
+      onIdleError: () => undefined,
+    });
+    const sessions = sessionStore(pool, { idleMs: 12 * HOUR_MS, absoluteMs: 168 * HOUR_MS });
+    replica = await startReplica(site.test, { deps: { sessions } });
+    site.idp.accounts.set('ann', { email: 'ann@acme.test', email_verified: true });
+    site.idp.accounts.set('bob', { email: 'bob@acme.test', email_verified: true });
+  });
+  afterAll(async () => {
+    await replica.close();
+    await pool.end();
+    await site.close();
+  });
+  beforeEach(async () => {
+    await site.test.db.session.deleteMany();
+    laptop = await site.signedIn('ann', 'Laptop');
+    phone = await site.signedIn('ann', 'Phone');
+  });
+
+  const SESSIONS = '/api/v1/me/sessions/';
+  interface Listed {
+    readonly id: string;
+    readonly userAgent: string;
+    readonly current: boolean;
+  }
+  const list = async (browser: Browser, query = ''): Promise<Listed[]> =>
+    (await browser.send(`${site.url}${SESSIONS}${query}`)).body.items;
+  const idOf = async (browser: Browser, userAgent: string): Promise<string> =>
+    (await list(browser)).find((session) => session.userAgent === userAgent)?.id as string;
+  /** The statuses of `GET /api/v1/me/` at both replicas. Cookies are shared between ports. */
+  const statuses = (browser: Browser): Promise<number[]> =>
+    Promise.all([site.url, replica.url].map(async (url) => (await browser.send(`${url}/api/v1/me/`)).status));
+
+  describe('GET /api/v1/me/sessions/', () => {
+    it('lists the user’s own sessions, newest first, and marks the current one', async () => {
+      await site.signedIn('bob');
+
+      const { body, status } = await laptop.send(`${site.url}${SESSIONS}`);
+
+      expect([status, body.next]).toEqual([200, null]);
+      expect(body.items).toMatchObject([
+        { userAgent: 'Phone', method: 'oidc', current: false },
+        { userAgent: 'Laptop', method: 'oidc', current: true },
+      ]);
+    });
+
+    it('continues after its cursor', async () => {
+      const first = await laptop.send(`${site.url}${SESSIONS}?limit=1`);
+      const second = await laptop.send(`${site.url}${SESSIONS}?limit=1&cursor=${first.body.next}`);
+
+      expect([first, second].map(({ body }) => body.items.map(({ userAgent }: Listed) => userAgent))).toEqual([
+        ['Phone'],
+        ['Laptop'],
+      ]);
+      expect(second.body.next).toBeNull();
+    });
+
+    it.each(['idle_expires_at', 'expires_at'])('omits sessions past their %s, which no longer work', async (end) => {
+      await site.test.pool.query(`UPDATE session SET ${end} = now() WHERE user_agent = 'Phone'`);
+
+      expect((await list(laptop)).map(({ userAgent }) => userAgent)).toEqual(['Laptop']);
+      expect(await statuses(phone)).toEqual([401, 401]);
+      expect(await statuses(laptop)).toEqual([200, 200]);
+    });
+
+    it('shows at most 200 characters of the user agent', async () => {
+      const chatty = await site.signedIn('ann', 'x'.repeat(2_000));
+
+      expect((await list(chatty))[0]?.userAgent).toBe('x'.repeat(200));
+    });
+
+    it('requires a session', async () => {
+      expect((await site.open().send(`${site.url}${SESSIONS}`)).status).toBe(401);
+    });
+  });
+
+  describe('DELETE /api/v1/me/sessions/{id}/', () => {
+    const end = (browser: Browser, id: string, headers: Record<string, string> = {}) =>
+      browser.send(`${site.url}${SESSIONS}${id}/`, { method: 'DELETE', headers });
+
+    it('ends only that session, immediately at every replica', async () => {
+      const id = await idOf(laptop, 'Phone');
+      expect(await statuses(phone)).toEqual([200, 200]);
+
+      expect((await end(laptop, id)).status).toBe(204);
+
+      expect(await statuses(phone)).toEqual([401, 401]);
+      expect(await statuses(laptop)).toEqual([200, 200]);
+      expect((await end(laptop, id)).status).toBe(404);
+    });
+
+    it('can end the current session and clears its cookie', async () => {
+      const page = await end(laptop, await idOf(laptop, 'Laptop'));
+
+      expect([page.status, page.setCookies[0]]).toEqual([204, expect.stringMatching(/^sessionid=;/)]);
+      expect(await laptop.jar.getCookies(site.url)).toEqual([]);
+    });
+
+    it('does not find sessions of others or invalid ids', async () => {
+      const bob = await site.signedIn('bob', 'Bob');
+      const foreign = await idOf(bob, 'Bob');
+
+      for (const id of [foreign, '00000000-0000-4000-8000-000000000000', 'x', '%00', `${foreign}%27--`]) {
+        expect((await end(laptop, id)).body.code).toBe('not_found');
+      }
+      expect(await statuses(bob)).toEqual([200, 200]);
+    });
+
+    it('is refused for requests of another site', async () => {
+      const page = await end(laptop, await idOf(laptop, 'Phone'), { Origin: 'https://evil.test' });
+
+      expect([page.status, page.body.code]).toEqual([403, 'cross_site_request']);
+      expect(await statuses(phone)).toEqual([200, 200]);
+    });
+  });
+
+  describe('POST /auth/logout/everywhere/', () => {
+    it('ends all sessions of the user only, immediately at every replica', async () => {
+      const bob = await site.signedIn('bob');
+
+      const page = await laptop.send(`${replica.url}/auth/logout/everywhere/`, { method: 'POST' });
+
+      expect(page.status).toBe(204);
+      expect(await laptop.jar.getCookies(site.url)).toEqual([]);
+      expect(await statuses(phone)).toEqual([401, 401]);
+      expect(await statuses(bob)).toEqual([200, 200]);
+      expect(await list(await site.signedIn('ann'))).toHaveLength(1);
+    });
+
+    it('is refused without a session and for requests of another site', async () => {
+      const everywhere = `${site.url}/auth/logout/everywhere/`;
+
+      expect((await site.open().send(everywhere, { method: 'POST' })).status).toBe(401);
+      const page = await laptop.send(everywhere, { method: 'POST', headers: { 'Sec-Fetch-Site': 'cross-site' } });
+      expect([page.status, page.body.code]).toEqual([403, 'cross_site_request']);
+      expect(await statuses(phone)).toEqual([200, 200]);
+    });
+  });
+
+  describe('a sign-in that starts at one replica', () => {
+    it('can finish at another', async () => {
+      site.idp.person = 'bob';
+      const browser = site.open();
+      const callback = new URL(await browser.walkTo(`${site.url}/auth/login/`, site.callback));
+
+      const page = await browser.send(`${replica.url}${callback.pathname}${callback.search}`);
+
+      expect([page.status, page.headers.location]).toEqual([303, `${site.url}/api/v1/me/`]);
+      expect(await statuses(browser)).toEqual([200, 200]);
+    });
+  });
+});
+
+describe('invited', () => {
+  const config = { devSignIn: true, secureCookies: false };
+  let test: TestClusterApi;
+  let team: TestTeam;
+  let email: string;
+  beforeAll(async () => {
+    test = await startClusterApi({ config });
+  });
+  afterAll(() => test.close());
+  beforeEach(async () => {
+    team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+    email = `ada@${team.slug}.test`;
+  });
+
+  const path = ({ slug }: TestTeam, rest = '') => `/a/${slug}/team/api/invitations/${rest}`;
+  const invite = async (by = team): Promise<string> =>
+    (await test.api.as(by.admin).post(path(by)).send({ email }).expect(201)).body.id;
+  const revoke = (id: string) => test.api.as(team.admin).delete(path(team, `${id}/`));
+  const expire = (id: string) => test.db.invitation.update({ where: { id }, data: { expiresAt: new Date() } });
+  const signIn = (address = email) => test.api.post('/auth/dev-login/').send({ email: address });
+  const usersOf = (address = email) => test.db.user.findMany({ where: { email: address } });
+  const audits = async (of = team) =>
+    (await test.db.auditEntry.findMany({ where: { teamId: of.id }, orderBy: { id: 'asc' } })).map(
+      ({ action, targetKind, targetId, userId, requestId }) => ({ action, targetKind, targetId, userId, requestId }),
+    );
+  const cookieOf = ({ headers }: { headers: Record<string, unknown> }) => {
+    const [setCookie = ''] = (headers['set-cookie'] ?? []) as string[];
+    return { cookie: setCookie.split(';')[0] as string };
+  };
+
+  describe('an invited person without a user', () => {
+    it('signs in with the address alone, accepts and becomes a member', async () => {
+      const id = await invite();
+
+      const answer = await signIn(email.toUpperCase()).expect(200);
+
+      expect(answer.body).toMatchObject({ email, teams: [] });
+      const ada = test.api.as(cookieOf(answer));
+      await ada.get(team.path('/clusters/')).expect(404);
+      await ada.post(`/invitations/${id}/accept/`).expect(200);
+      await ada.get(team.path('/clusters/')).expect(200);
+    });
+
+    it('is in the audit log of the inviting team, with the request', async () => {
+      const id = await invite();
+
+      const { headers } = await signIn().expect(200);
+      await signIn().expect(200);
+
+      const [user] = await usersOf();
+      expect((await audits()).slice(1)).toEqual([
+        {
+          action: 'invitation.create_user',
+          targetKind: 'Invitation',
+          targetId: id,
+          userId: user?.id,
+          requestId: headers['x-correlation-id'],
+        },
+      ]);
+    });
+
+    it('becomes one user with concurrent sign-ins and several invitations', async () => {
+      const other = await test.createTeam(`u-${randomUUID().slice(0, 8)}`);
+      await invite();
+      await invite(other);
+
+      const answers = await Promise.all([signIn(), signIn(), signIn(), signIn()]);
+
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      expect(await usersOf()).toHaveLength(1);
+      const entries = [...(await audits()), ...(await audits(other))];
+      expect(entries.filter(({ action }) => action === 'invitation.create_user')).toHaveLength(1);
+    });
+
+    it('is admitted by another invitation when one has expired', async () => {
+      const other = await test.createTeam(`u-${randomUUID().slice(0, 8)}`);
+      await invite(other);
+      await expire(await invite());
+
+      await signIn().expect(200);
+
+      expect((await audits(other)).map(({ action }) => action)).toContain('invitation.create_user');
+    });
+
+    it('either becomes a user or is refused when the invitation is revoked at the same time', async () => {
+      for (const name of ['one', 'two', 'three']) {
+        email = `${name}@${team.slug}.test`;
+        const id = await invite();
+
+        const [signedIn, revoked] = await Promise.all([signIn(), revoke(id)]);
+
+        expect([revoked.status, [200, 403].includes(signedIn.status)]).toEqual([204, true]);
+        expect(await usersOf()).toHaveLength(signedIn.status === 200 ? 1 : 0);
+      }
+    });
+  });
+
+  describe('a person is not admitted', () => {
+    it.each<[string, (id: string) => Promise<unknown>]>([
+      ['is revoked', (id) => revoke(id).expect(204)],
+      ['has expired', expire],
+      ['was accepted', (id) => test.db.invitation.update({ where: { id }, data: { acceptedAt: new Date() } })],
+    ])('by an invitation that %s', async (_what, end) => {
+      await end(await invite());
+
+      await signIn().expect(403);
+
+      expect(await usersOf()).toEqual([]);
+    });
+
+    it('by an invitation to another address, and learns what to do', async () => {
+      await invite();
+
+      const { body, headers } = await signIn(`eve@${team.slug}.test`).expect(403);
+
+      expect(body).toMatchObject({
+        code: 'permission_denied',
+        detail: expect.stringMatching(/invited.*admin -- user/),
+      });
+      expect(headers['set-cookie']).toBeUndefined();
+      expect(await usersOf(`eve@${team.slug}.test`)).toEqual([]);
+    });
+  });
+
+  describe('with an identity provider', () => {
+    let site: SignInTest;
+    let alone: TestClusterApi;
+    beforeAll(async () => {
+      site = await startSignIn({ config });
+      [alone, test] = [test, site.test];
+    });
+    afterAll(async () => {
+      test = alone;
+      await site.close();
+    });
+
+    it('an invitation does not replace a verified address', async () => {
+      await invite();
+      site.idp.accounts.set(email, { email, email_verified: false });
+      site.idp.person = email;
+
+      const page = await site.open().visit(`${site.url}/auth/login/`);
+
+      expect([page.status, page.body.code]).toEqual([403, 'email_not_verified']);
+      expect(await usersOf()).toEqual([]);
+    });
+
+    it('a person who signed in with the address alone stays the same user', async () => {
+      await invite();
+      const { body: before } = await signIn().expect(200);
+      site.idp.accounts.set(email, { email, email_verified: true, name: 'Ada' });
+      site.idp.person = email;
+
+      const { body: after } = await site.open().visit(`${site.url}/auth/login/`);
+
+      expect([after.id, after.displayName]).toEqual([before.id, 'Ada']);
+      expect((await audits()).filter(({ action }) => action === 'invitation.create_user')).toHaveLength(1);
+    });
+
+    it('a new user causes no entry in the audit log of the inviting team', async () => {
+      await invite();
+      site.idp.accounts.set(email, { email, email_verified: true });
+      site.idp.person = email;
+
+      const { body } = await site.open().visit(`${site.url}/auth/login/`);
+
+      expect([body.email, body.teams]).toEqual([email, []]);
+      expect((await audits()).map(({ action }) => action)).toEqual(['invitation.create']);
+    });
+  });
+});
