@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { CliExit, usageError } from '../exit-codes.js';
 import { type CliIo, isInteractive } from '../io.js';
@@ -51,14 +51,17 @@ export async function confirmCount(io: CliIo, sentence: string, count: number, o
 
 async function ask({ stdin, err, signal }: CliIo, question: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: err, terminal: true });
-  const interrupted = new Promise<string>((_resolve, reject) => {
+  const answered = new Promise<string>((resolve, reject) => {
+    lines.once('line', resolve);
     // Ctrl-C reaches a terminal that reads lines, and not the process.
     lines.once('SIGINT', () => reject(new CliExit('interrupted')));
     lines.once('close', () => reject(new CliExit('refused')));
     signal.addEventListener('abort', () => reject(new CliExit('interrupted')), { once: true });
   });
+  lines.setPrompt(question);
+  lines.prompt();
   try {
-    return (await Promise.race([lines.question(question), interrupted])).trim();
+    return (await answered).trim();
   } catch (error) {
     err.write('\n');
     throw error;
