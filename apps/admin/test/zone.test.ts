@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import { connectPrisma, type Prisma } from '@corral/database';
 import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-data';
 import { type StartedWorker, startWorker } from '@corral/queue';
 import { silentLog } from '@corral/service';
+import { patientTransactions } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin, ZONE } from './support/start-admin.js';
 
 const ZONE_ID = 7001;
 
 let admin: TestAdmin;
+let prisma: Prisma;
 let worker: StartedWorker | null = null;
 beforeAll(async () => {
   admin = await startAdmin();
+  prisma = connectPrisma(admin.pool, patientTransactions);
 });
 beforeEach(async () => {
   await admin.empty();
@@ -21,15 +25,18 @@ afterEach(async () => {
   await worker?.close();
   worker = null;
 });
-afterAll(() => admin.stop());
+afterAll(async () => {
+  await prisma.$disconnect();
+  await admin.stop();
+});
 
 /** Replaces a reconciler: executes the requested run with the given sets for a zone. */
 async function startFakeReconciler(
   sets: [name: string, records: number][],
   { failure, zoneName = ZONE }: { failure?: string; zoneName?: string } = {},
 ): Promise<void> {
-  const store = zoneSyncStore(admin.pool);
-  const runs = syncRunStore(admin.pool);
+  const store = zoneSyncStore(prisma);
+  const runs = syncRunStore(prisma);
   const makeRun = async ({ runId = null, reason }: { runId?: string | null; reason: string }) => {
     const lease = (await runs.takeRun(zoneName, reason, runId)) as SyncLease;
     if (failure !== undefined) return runs.failRun(lease, failure);
@@ -111,7 +118,7 @@ describe('zone sync', () => {
 describe('zone import', () => {
   /** Leaves an unfinished import, like a reconciler that was killed. */
   async function leaveImport(zoneName: string, state: 'running' | 'failed'): Promise<string> {
-    const runs = syncRunStore(admin.pool);
+    const runs = syncRunStore(prisma);
     const lease = (await runs.takeRun(zoneName, 'start', randomUUID())) as SyncLease;
     const readings = { zoneId: ZONE_ID, readAt: new Date(), sets: [] };
     const position = { nextPage: 7, listedTotal: 900 };

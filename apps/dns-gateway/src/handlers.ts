@@ -122,7 +122,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
   // A new reader per read, because a zone that was found once may be unreachable the next time.
   const read: ReadRrset = (key, purpose) => upstreamReader(upstream)(key, purpose);
   const look = lookAgain({
-    mirror: zoneSyncStore(pool),
+    mirror: zoneSyncStore(prisma),
     settlements,
     read,
     reportDrift,
@@ -131,10 +131,10 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
     waitMsMax: LOOK_MS_MAX,
     onError: (error) => log.warn('record set not read again', { error }),
   });
-  const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
+  const following = { store: actionStore(prisma), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
   const follow = followActions({
     ...following,
-    polls: pollTurns(pool),
+    polls: pollTurns(prisma),
     lookAgain: look,
     read: upstream.readActions,
     onReadError: (error) => log.warn('actions not read', { error }),
@@ -177,11 +177,11 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
   const actions = actionProgress({ ...following, follow, held, runningMsMax: config.actionRunningMsMax });
   const clear = clearDemo({
     ...sending,
-    ends: demoEnds(pool),
+    ends: demoEnds(prisma),
     onError: (error) => log.warn('demo not cleared immediately', { error }),
   });
   const buildDemos = (zone: ZoneDirectory, { perTeam }: DemoConfig) => {
-    const store = demoStore(pool, { demosPerTeam: perTeam, clearLeaseMs: CLEAR_LEASE_MS });
+    const store = demoStore(prisma, { demosPerTeam: perTeam, clearLeaseMs: CLEAR_LEASE_MS });
     return demoRoutes({ demos: demos({ store, zone, drawLabel, clear }) });
   };
   return {

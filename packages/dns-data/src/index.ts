@@ -50,11 +50,9 @@ export {
   type DriftReporter,
   driftReporter,
   type FoundRrset,
-  idOf,
   type Observation,
   type ObserveOptions,
   type ObserveResult,
-  type SetKey,
 } from './mirror/observe-rrsets.js';
 export {
   assertUsable,
@@ -74,6 +72,7 @@ export type {
   RrsetSelection,
   SortKey,
 } from './mirror/rrset-page.js';
+export { idOf, type SetKey } from './mirror/set-key.js';
 export {
   type SyncCounts,
   type SyncLease,
@@ -82,6 +81,7 @@ export {
   SyncTakenOver,
   syncRunStore,
 } from './mirror/sync-run-store.js';
+export { type WithZoneLock, zoneLock } from './mirror/zone-lock.js';
 export {
   type ObservedRrset,
   type ZoneOwners,

@@ -1,5 +1,5 @@
-import { connectPool } from '@corral/database';
-import { patientPool } from '@corral/testing';
+import { connectPrisma } from '@corral/database';
+import { patientTransactions } from '@corral/testing';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type ActionStore, actionStore, timedOutAction } from '../src/index.js';
 import { addOf, bodyOf, mirrorFixture, newWrite, writeAccepted } from './mirror-database.js';
@@ -8,7 +8,7 @@ const given = mirrorFixture();
 
 let store: ActionStore;
 beforeAll(() => {
-  store = actionStore(given.database.pool);
+  store = actionStore(given.database.prisma);
 });
 
 async function startAction(name = `api.${given.team.slug}`): Promise<{ id: number; entryId: number }> {
@@ -62,23 +62,19 @@ describe('the actions of a team', () => {
   it('can be recorded by two processes concurrently without a deadlock', async () => {
     const ids: number[] = [];
     for (let at = 0; at < 25; at += 1) ids.push((await startAction(`n${at}.${given.team.slug}`)).id);
-    const open = () =>
-      connectPool({
-        databaseUrl: given.database.url,
-        applicationName: 'test',
-        ...patientPool,
-        onIdleError: () => undefined,
-      });
-    const pools = [open(), open()];
+    const open = () => connectPrisma(given.database.url, patientTransactions);
+    const processes = [open(), open()];
 
     for (let round = 0; round < 40; round += 1) {
       const reported = ids.map((id) => ({ id, status: 'running', body: `{"round":${round}}` }));
-      const all = pools.map((pool, at) => actionStore(pool).recordActions(at === 0 ? reported : reported.toReversed()));
+      const all = processes.map((prisma, at) =>
+        actionStore(prisma).recordActions(at === 0 ? reported : reported.toReversed()),
+      );
       await Promise.all(all);
     }
 
     expect((await store.findActions(given.team.id, ids)).every(({ body }) => body === '{"round":39}')).toBe(true);
-    await Promise.all(pools.map((pool) => pool.end()));
+    await Promise.all(processes.map((prisma) => prisma.$disconnect()));
   });
 });
 

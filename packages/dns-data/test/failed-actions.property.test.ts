@@ -139,7 +139,7 @@ function anUpstream() {
 
 /** The ledger and the mirror of a team, which learn of the upstream only what it answers. */
 function aService(team: TestTeam, upstream: ReturnType<typeof anUpstream>) {
-  const { pool, prisma } = given.database;
+  const { prisma } = given.database;
   const deps = { ledger: given.ledger, pause: async () => undefined, settleAfterMs: 0 };
   const nameOf = (of: string): string => `${of}.${team.slug}`;
 
@@ -170,9 +170,9 @@ function aService(team: TestTeam, upstream: ReturnType<typeof anUpstream>) {
 
     async report(pick: number): Promise<void> {
       const [ended] = upstream.running.splice(pick % Math.max(1, upstream.running.length), 1);
-      if (ended !== undefined) await actionStore(pool).recordActions([{ ...ended, body: '{}' }]);
+      if (ended !== undefined) await actionStore(prisma).recordActions([{ ...ended, body: '{}' }]);
     },
 
-    read: (of: string): Promise<void> => observeLater(pool, nameOf(of), upstream.setAt(nameOf(of))),
+    read: (of: string): Promise<void> => observeLater(given.database, nameOf(of), upstream.setAt(nameOf(of))),
   };
 }

@@ -17,7 +17,7 @@ const given = mirrorFixture({ quota: { recordsPerTeam: 10, recordsPerDemo: 20, r
 
 let actions: ActionStore;
 beforeAll(() => {
-  actions = actionStore(given.database.pool);
+  actions = actionStore(given.database.prisma);
 });
 
 /** An accepted write that leaves `left` records in its set. @returns its action and its entry */
@@ -29,7 +29,7 @@ async function write(name: string, of: RrsetWrite, left: number, status = 'runni
 
 const grow = (name: string, count: number, from = 0) => write(name, addOf(count, from), count, 'success');
 const remove = (name: string) => write(name, { operation: 'delete' }, 0);
-const read = (name: string, found: string | null) => observeLater(given.database.pool, name, found);
+const read = (name: string, found: string | null) => observeLater(given.database, name, found);
 const end = (id: number, status: string) => actions.recordActions([{ id, status, body: '{}' }]);
 const admits = async (count: number, name = `b.${given.team.slug}`) =>
   (await given.ledger.begin(newWrite(given.team, name, addOf(count, 100)), neverDelivered)).kind === 'begun';

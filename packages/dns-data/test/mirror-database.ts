@@ -185,7 +185,11 @@ export async function writeAccepted(
  * Observes what the upstream states of a set, one second after everything that is known of it. As the reconciler does, it then forgets
  * that the set is to be read again.
  */
-export async function observeLater(pool: Pool, name: string, found: string | null): Promise<void> {
+export async function observeLater(
+  { pool, prisma }: MirrorDatabase,
+  name: string,
+  found: string | null,
+): Promise<void> {
   const set = [ZONE_ID, name];
   const isOfSet = `zone_id = $1 AND name = $2 AND type = 'A'`;
   await pool.query(
@@ -197,7 +201,7 @@ export async function observeLater(pool: Pool, name: string, found: string | nul
     `UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 second' WHERE ${isOfSet}`,
     set,
   );
-  const sync = zoneSyncStore(pool);
+  const sync = zoneSyncStore(prisma);
   const reading = { key: keyOf(name), found, readAt: await sync.readClock() };
   const { result } = await sync.observe(reading, { graceMs: 60_000, purpose: 'sync' });
   if (result !== 'skipped') await pool.query(`UPDATE dns_audit_entry SET recheck_at = NULL WHERE ${isOfSet}`, set);

@@ -1,5 +1,5 @@
-import { connectPool } from '@corral/database';
-import { patientPool, waitFor } from '@corral/testing';
+import { connectPrisma } from '@corral/database';
+import { patientTransactions, waitFor } from '@corral/testing';
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { actionStore, type PollTurn, type PollTurns, pollTurns } from '../src/index.js';
 import { addOf, bodyOf, mirrorFixture, newWrite, writeAccepted } from './mirror-database.js';
@@ -9,7 +9,7 @@ const given = mirrorFixture();
 const LONG = { intervalMs: 0, leaseMs: 60_000, wantedMs: 60_000 };
 let polls: PollTurns;
 beforeAll(() => {
-  polls = pollTurns(given.database.pool);
+  polls = pollTurns(given.database.prisma);
 });
 beforeEach(async () => {
   await given.database.pool.query('DELETE FROM dns_action_poll');
@@ -50,19 +50,13 @@ describe('the turn to poll actions', () => {
 
   it('goes to one of many processes that ask for it concurrently', async () => {
     const id = await startAction();
-    const open = () =>
-      connectPool({
-        databaseUrl: given.database.url,
-        applicationName: 'test',
-        ...patientPool,
-        onIdleError: () => undefined,
-      });
-    const pools = Array.from({ length: 6 }, open);
+    const open = () => connectPrisma(given.database.url, patientTransactions);
+    const processes = Array.from({ length: 6 }, open);
 
-    const turns = await Promise.all(pools.map((pool) => pollTurns(pool).takePoll([id], LONG)));
+    const turns = await Promise.all(processes.map((prisma) => pollTurns(prisma).takePoll([id], LONG)));
 
     expect(turns.filter(({ kind }) => kind === 'ours')).toHaveLength(1);
-    await Promise.all(pools.map((pool) => pool.end()));
+    await Promise.all(processes.map((prisma) => prisma.$disconnect()));
   });
 
   it('comes again after the interval, and not before', async () => {
@@ -111,7 +105,7 @@ describe('the turn to poll actions', () => {
 
   it('skips actions that have ended or that no client waits for', async () => {
     const [ended, left, wanted] = (await startActions(3)) as [number, number, number];
-    await actionStore(given.database.pool).recordActions([{ id: ended, status: 'success', body: '{}' }]);
+    await actionStore(given.database.prisma).recordActions([{ id: ended, status: 'success', body: '{}' }]);
     const { until } = ours(await polls.takePoll([ended, left], LONG));
     await polls.endPoll(until, [], 0);
 
@@ -168,7 +162,7 @@ describe('the turn to look up actions without waiting clients', () => {
     ]);
 
     const found = await polls.takeLookUp(0, 60_000);
-    await actionStore(given.database.pool).recordActions(
+    await actionStore(given.database.prisma).recordActions(
       found.map(({ id, body }) => ({ id, status: 'success', body })),
     );
     const rest = await polls.takeLookUp(0, 60_000);
@@ -185,7 +179,7 @@ describe('the turn to look up actions without waiting clients', () => {
     const fresh = await startAction();
 
     const found = await polls.takeLookUp(0, 60_000);
-    await actionStore(given.database.pool).recordActions([{ id: old, status: 'success', body: '{}' }]);
+    await actionStore(given.database.prisma).recordActions([{ id: old, status: 'success', body: '{}' }]);
 
     expect(found.map(({ id }) => id)).toEqual([old, fresh]);
     expect(await polls.takeLookUp(0, 60_000)).toEqual([]);

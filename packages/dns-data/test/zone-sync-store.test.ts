@@ -9,7 +9,7 @@ const GRACE_MS = 30_000;
 
 /** Observes a set at a time by the database's clock. */
 async function observe(found: string | null, { readAt, purpose }: { readAt?: Date; purpose?: 'import' } = {}) {
-  const store = zoneSyncStore(given.database.pool);
+  const store = zoneSyncStore(given.database.prisma);
   const read = { key: keyOf(given.name), found, readAt: readAt ?? (await store.readClock()) };
   return (await store.observe(read, { graceMs: GRACE_MS, purpose: purpose ?? 'sync' })).result;
 }
@@ -75,7 +75,7 @@ describe('a read that one of our writes may have overtaken', () => {
   });
 
   it('is skipped when the write ended after the read was sent', async () => {
-    const readAt = await zoneSyncStore(given.database.pool).readClock();
+    const readAt = await zoneSyncStore(given.database.prisma).readClock();
     await write();
 
     expect(await observe(null, { readAt })).toBe('skipped');
@@ -83,7 +83,7 @@ describe('a read that one of our writes may have overtaken', () => {
   });
 
   it('is skipped when a settlement ended after the read was sent', async () => {
-    const readAt = await zoneSyncStore(given.database.pool).readClock();
+    const readAt = await zoneSyncStore(given.database.prisma).readClock();
     const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
     await given.ledger.release(lease, -1_000, null);
     const store = settlementStore(given.database.prisma);
@@ -107,8 +107,8 @@ describe('a read that one of our writes may have overtaken', () => {
 
   it('counts once the action was seen to have ended before the read', async () => {
     const { id: actionId } = await write();
-    const before = await zoneSyncStore(given.database.pool).readClock();
-    await actionStore(given.database.pool).recordActions([{ id: actionId, status: 'success', body: '{}' }]);
+    const before = await zoneSyncStore(given.database.prisma).readClock();
+    await actionStore(given.database.prisma).recordActions([{ id: actionId, status: 'success', body: '{}' }]);
 
     expect(await observe(null, { readAt: before })).toBe('skipped');
     // Times have millisecond resolution: within the same millisecond the order is unknown.

@@ -274,7 +274,7 @@ describe('the audit entries of a demo', () => {
     const ended = await end('traced', gateway.acme.token);
     await makeDemo(gateway, { name: 'untraced' });
     await ageDemo(gateway, 'untraced', 8 * DAY_SECONDS);
-    await demoEnds(gateway.pool).endExpired(10);
+    await demoEnds(gateway.prisma).endExpired(10);
 
     const { rows } = await gateway.pool.query(
       `SELECT operation, type, request_id FROM dns_audit_entry WHERE name IN ('traced', 'untraced') ORDER BY id`,

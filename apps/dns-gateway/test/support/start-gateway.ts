@@ -115,7 +115,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   });
   const direct = connectHcloud({ baseUrl: cloud.apiUrl, token: UPSTREAM_TOKEN, log });
   const mirrorZones = () =>
-    Promise.all([mirrorZone(pool, direct, ZONE, 'teams'), mirrorZone(pool, direct, DEMO_ZONE, 'demos')]);
+    Promise.all([
+      mirrorZone(pool, prisma, direct, ZONE, 'teams'),
+      mirrorZone(pool, prisma, direct, DEMO_ZONE, 'demos'),
+    ]);
   const [zoneId, demoZoneId] = await mirrorZones();
 
   const verifier = dnsTokenVerifier({
@@ -290,8 +293,14 @@ async function call(
 }
 
 /** A simple form of the zone sync of the reconciler. */
-async function mirrorZone(pool: Pool, upstream: HcloudClient, name: string, owners: ZoneOwners): Promise<number> {
-  const store = zoneSyncStore(pool);
+async function mirrorZone(
+  pool: Pool,
+  prisma: Prisma,
+  upstream: HcloudClient,
+  name: string,
+  owners: ZoneOwners,
+): Promise<number> {
+  const store = zoneSyncStore(prisma);
   const zone = await upstream.readZone(name);
   if (zone.kind === 'absent') throw new Error('The local cloud has no such zone');
   await store.saveZone(zone, owners);

@@ -11,6 +11,7 @@ import {
   syncRunStore,
   writeLedger,
   type ZoneOwners,
+  zoneLock,
   zoneSyncStore,
 } from '@corral/dns-data';
 import type { HcloudClient } from '@corral/hcloud';
@@ -81,16 +82,16 @@ const LOOK_UP_CHECK_MS = 4_000;
 export function buildDnsWorkers({ settings, pool, prisma, queue, hcloud, metrics, log }: DnsWorkerDeps): DnsWorkers {
   const { zoneName, demoZoneName, graceMs, upstreamMsMax } = settings;
   const settlements = settlementStore(prisma);
-  const store = zoneSyncStore(pool);
-  const runs = syncRunStore(pool);
-  const ends = demoEnds(pool);
+  const store = zoneSyncStore(prisma);
+  const runs = syncRunStore(prisma);
+  const ends = demoEnds(prisma);
   const zoneNames = demoZoneName === null ? [zoneName] : [zoneName, demoZoneName];
   const recorded = dnsMetrics(metrics, { zoneNames, sync: store, settlements, ends });
   const shared = { source: hcloud, metrics: recorded, log, reportDrift: driftReporter(metrics, log), graceMs };
   const settle = settleWrites({ ...shared, settlements, mirror: store });
   const lookUp = lookUpActions({
-    turns: pollTurns(pool),
-    store: actionStore(pool),
+    turns: pollTurns(prisma),
+    store: actionStore(prisma),
     read: hcloud.readActions,
     metrics: recorded,
     log,
@@ -99,7 +100,15 @@ export function buildDnsWorkers({ settings, pool, prisma, queue, hcloud, metrics
     runningMsMax: settings.actionRunningMsMax,
   });
   const syncOf = (name: string, owners: ZoneOwners) =>
-    zoneSync({ ...shared, zoneName: name, owners, store, runs, mirror: mirrorStore(pool) });
+    zoneSync({
+      ...shared,
+      zoneName: name,
+      owners,
+      store,
+      runs,
+      mirror: mirrorStore(pool),
+      withZoneLock: zoneLock(pool),
+    });
   const sync = syncOf(zoneName, 'teams');
   const syncDemos = demoZoneName === null ? null : syncOf(demoZoneName, 'demos');
   const expire = expireDemos({ ends, metrics: recorded, log });

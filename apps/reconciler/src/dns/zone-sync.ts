@@ -6,6 +6,7 @@ import {
   type SyncRunStore,
   SyncTakenOver,
   upstreamReader,
+  type WithZoneLock,
   type ZoneOwners,
   type ZoneSyncStore,
 } from '@corral/dns-data';
@@ -21,6 +22,7 @@ export interface ZoneSyncDeps {
   readonly owners: ZoneOwners;
   readonly store: ZoneSyncStore;
   readonly runs: SyncRunStore;
+  readonly withZoneLock: WithZoneLock;
   readonly mirror: Pick<MirrorStore, 'findZone'>;
   readonly source: Pick<HcloudClient, 'readZone' | 'listRrsets' | 'readRrset'>;
   readonly metrics: DnsMetrics;
@@ -60,8 +62,8 @@ class SyncRefused extends Error {
 export const zoneSync =
   (deps: ZoneSyncDeps) =>
   async ({ reason, runId }: SyncRequest, signal: AbortSignal): Promise<SyncResult> => {
-    const { store, zoneName, log } = deps;
-    const result = await store.withZoneLock(zoneName, () => walkUntil(deps, { reason, runId }, signal));
+    const { withZoneLock, zoneName, log } = deps;
+    const result = await withZoneLock(zoneName, () => walkUntil(deps, { reason, runId }, signal));
     if (result !== 'busy') return result;
     log.debug('zone sync already running', { zone: zoneName, reason });
     return { kind: 'already running' };

@@ -247,7 +247,7 @@ describe('the upstream’s budget', () => {
     expect(deletionsSent(tight)).toBe(sent);
     const unsent = await tight.readEntries(`state = 'unsent'`);
     expect(unsent.length).toBeLessThanOrEqual(8);
-    expect(await demoEnds(tight.pool).listRemaining(1_000)).toHaveLength(200 - first.deleted);
+    expect(await demoEnds(tight.prisma).listRemaining(1_000)).toHaveLength(200 - first.deleted);
     await tight.stop();
   });
 });

@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import type { Transaction } from '@corral/database';
 
 export type ActionSortField = 'id' | 'command' | 'status' | 'started' | 'finished';
 
@@ -44,22 +44,25 @@ const columns: Readonly<Record<ActionSortField, string>> = {
 };
 
 /** Reads one page of the owner's newest actions. */
-export async function pageActions(pool: Pick<Pool, 'query'>, lookUp: ActionPageLookUp): Promise<ActionPage> {
+export async function pageActions(
+  db: Pick<Transaction, '$queryRawUnsafe'>,
+  lookUp: ActionPageLookUp,
+): Promise<ActionPage> {
   const { ownerId, withinName, types, statuses, sort, limit, offset } = lookUp;
   const order = orderOf(sort);
   const isNarrowed = withinName !== null || types.length > 0;
   const values: unknown[] = [ownerId, limit, offset];
   const newest = newestActions(values, statuses, isNarrowed ? SEARCHED_ACTIONS_MAX : LISTED_ACTIONS_MAX);
-  const { rows } = await pool.query<ActionPage>(
+  const rows = await db.$queryRawUnsafe<ActionPage[]>(
     `WITH newest AS (${newest}), mine AS MATERIALIZED (
        SELECT id, status, started_at, body FROM newest
        ${isNarrowed ? narrowedTo(values, withinName, types) : ''} ORDER BY id DESC LIMIT ${LISTED_ACTIONS_MAX}
      ), page AS (
-       SELECT body, row_number() OVER (ORDER BY ${order}) AS place FROM mine ORDER BY place LIMIT $2 OFFSET $3
+       SELECT body, row_number() OVER (ORDER BY ${order}) AS place FROM mine ORDER BY place LIMIT $2::int OFFSET $3::int
      )
      SELECT (SELECT count(*)::int FROM mine) AS total,
             (SELECT coalesce(string_agg(body, ',' ORDER BY place), '') FROM page) AS bodies`,
-    values,
+    ...values,
   );
   return rows[0] as ActionPage;
 }
@@ -68,7 +71,7 @@ export async function pageActions(pool: Pick<Pool, 'query'>, lookUp: ActionPageL
 function newestActions(values: unknown[], statuses: readonly string[], max: number): string {
   const of = (condition: string, order: string): string => `
        SELECT id, status, started_at, body, audit_entry_id FROM dns_action
-       WHERE coalesce(demo_id, team_id) = $1${condition} ORDER BY ${order}id DESC LIMIT ${max}`;
+       WHERE coalesce(demo_id, team_id) = $1::uuid${condition} ORDER BY ${order}id DESC LIMIT ${max}`;
   if (statuses.length === 0) return of('', '');
   // A range, not `=`: only the index that has the state is in this order, so it is used however rare Postgres thinks the state is.
   const isWanted = ' AND dns_action.status >= wanted.status AND dns_action.status <= wanted.status';

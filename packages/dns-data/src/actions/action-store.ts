@@ -1,6 +1,9 @@
-import { inTransaction, type Pool } from '@corral/database';
+import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockOwners } from '../writes/owner-lock.js';
 import type { RrsetKey } from '../writes/rrset-write.js';
 import { type ActionPage, type ActionPageLookUp, pageActions } from './action-page.js';
+import { lockRunning } from './lock-running.js';
+import { releasable } from './releasable.js';
 
 export interface ActionRecord {
   readonly id: number;
@@ -25,85 +28,61 @@ export interface FailedWrite {
   readonly key: RrsetKey;
 }
 
-interface FailedRow {
-  id: number;
-  zone_id: number;
-  name: string;
-  type: string;
-}
-
 /** Base for the ids of our own actions: far above the upstream's ids, and still a safe integer in JavaScript. */
 export const OWN_ACTION_ID_BASE = 2 ** 52;
 
-const columns = `action.id, action.status, entry.name, entry.type, action.body, action.started_at AS "startedAt",
-                 action.checked_at AS "checkedAt"`;
+/** A zone sync has read the set of an older action since. */
+const RECHECKED_WITHIN_MS = 3_600_000;
 
-const findOfOwner = {
-  name: 'actions-of-owner',
-  text: `SELECT ${columns}
-         FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
-         WHERE coalesce(action.demo_id, action.team_id) = $1 AND action.id = ANY($2::bigint[]) ORDER BY action.id`,
+const ofSet = { zoneId: true, name: true, type: true } as const;
+const shown = {
+  id: true,
+  status: true,
+  body: true,
+  startedAt: true,
+  checkedAt: true,
+  auditEntry: { select: { name: true, type: true } },
+} as const;
+
+type ActionRow = Omit<ActionRecord, 'id' | 'name' | 'type'> & {
+  readonly id: bigint;
+  readonly auditEntry: { readonly name: string; readonly type: string };
 };
 
-const findHolding = {
-  name: 'actions-holding-room',
-  text: `SELECT ${columns}
-         FROM dns_audit_entry AS entry JOIN dns_action AS action ON action.audit_entry_id = entry.id
-         WHERE coalesce(entry.demo_id, entry.team_id) = $1 AND entry.records_ceiling IS NOT NULL
-           AND action.status = 'running' ORDER BY action.id`,
-};
+const actionRecord = ({ id, auditEntry, ...action }: ActionRow): ActionRecord => ({
+  id: Number(id),
+  ...auditEntry,
+  ...action,
+});
 
-const recordStatement = `
-  WITH reported AS (
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t(id, status, body)
-  ), locked AS MATERIALIZED (
-    -- Fixed lock order, so that two processes recording the same actions cannot deadlock.
-    SELECT id FROM dns_action WHERE id = ANY($1) AND status = 'running' ORDER BY id FOR UPDATE
-  ), changed AS (
-    UPDATE dns_action SET status = reported.status, body = reported.body, checked_at = clock_timestamp()
-    FROM reported JOIN locked USING (id) WHERE dns_action.id = reported.id AND dns_action.status = 'running'
-    RETURNING dns_action.audit_entry_id, reported.status, dns_action.started_at
-  )
-  UPDATE dns_audit_entry AS entry SET recheck_at = clock_timestamp()
-  FROM changed
-  WHERE entry.id = changed.audit_entry_id AND changed.status = 'error'
-    AND changed.started_at > clock_timestamp() - interval '1 hour'
-  RETURNING entry.id, zone_id, name, type`;
-
-// The upstream applies writes to a set in order, so a later write's result depends on the earlier ones. Ceilings are
-// released in that order. The ceiling of a failed action, or of a write that contradicted the mirror, and all that follow it, stay until
-// the set has been read again.
-const releaseStatement = `
-  UPDATE dns_audit_entry AS entry SET records_ceiling = NULL
-  FROM (
-    SELECT DISTINCT entry.zone_id, entry.name, entry.type
-    FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
-    WHERE action.id = ANY($1::bigint[]) AND entry.records_ceiling IS NOT NULL
-  ) AS reported
-  WHERE entry.zone_id = reported.zone_id AND entry.name = reported.name AND entry.type = reported.type
-    AND entry.records_ceiling IS NOT NULL
-    AND NOT EXISTS (
-      SELECT FROM dns_audit_entry AS earlier JOIN dns_action AS action ON action.audit_entry_id = earlier.id
-      WHERE earlier.zone_id = entry.zone_id AND earlier.name = entry.name AND earlier.type = entry.type
-        AND earlier.id <= entry.id AND earlier.records_ceiling IS NOT NULL
-        AND (action.status <> 'success' OR earlier.recheck_at IS NOT NULL))`;
-
-export const actionStore = (pool: Pool) => ({
+export const actionStore = (prisma: Prisma) => ({
   /** The requested actions that belong to the team or the demo, ordered by id. A demo's actions are not its team's. */
   async findActions(ownerId: string, ids: readonly number[]): Promise<ActionRecord[]> {
-    const { rows } = await pool.query<ActionRecord>({ ...findOfOwner, values: [ownerId, ids] });
-    return rows;
+    const rows = await prisma.dnsAction.findMany({
+      where: { id: { in: [...ids] }, OR: [{ demoId: ownerId }, { demoId: null, teamId: ownerId }] },
+      orderBy: { id: 'asc' },
+      select: shown,
+    });
+    return rows.map(actionRecord);
   },
 
   /** Reads one page of the owner's newest 1,000 actions. */
   pageActions(lookUp: ActionPageLookUp): Promise<ActionPage> {
-    return pageActions(pool, lookUp);
+    return pageActions(prisma, lookUp);
   },
 
   /** Running actions whose failure would take back records that their writes freed. */
   async findHolding(ownerId: string): Promise<ActionRecord[]> {
-    const { rows } = await pool.query<ActionRecord>({ ...findHolding, values: [ownerId] });
-    return rows;
+    // The index of these entries is by an expression, which Prisma's conditions do not fit.
+    const holding = await prisma.$queryRaw<{ id: bigint }[]>`
+      SELECT id FROM dns_audit_entry
+      WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND records_ceiling IS NOT NULL`;
+    const rows = await prisma.dnsAction.findMany({
+      where: { auditEntryId: { in: holding.map(({ id }) => id) }, status: 'running' },
+      orderBy: { id: 'asc' },
+      select: shown,
+    });
+    return rows.map(actionRecord);
   },
 
   /**
@@ -117,17 +96,67 @@ export const actionStore = (pool: Pool) => ({
    */
   async recordActions(reported: readonly ReportedAction[]): Promise<FailedWrite[]> {
     if (reported.length === 0) return [];
-    const ids = reported.map((action) => action.id);
-    const values = [ids, reported.map((action) => action.status), reported.map((action) => action.body)];
-    const rows = await inTransaction(pool, async (tx) => {
-      const failed = await tx.query<FailedRow>(recordStatement, values);
-      await tx.query(releaseStatement, [ids]);
-      return failed.rows;
+    const ids = reported.map(({ id }) => id);
+    return prisma.$transaction(async (tx) => {
+      await lockOwnersOf(tx, ids);
+      const failed = await updateActions(tx, reported);
+      await releaseCeilings(tx, ids);
+      return failed;
     });
-    return rows.map(({ id, zone_id: zoneId, name, type }) => ({ entryId: id, key: { zoneId, name, type } }));
   },
 });
 export type ActionStore = ReturnType<typeof actionStore>;
+
+/** The records that writes freed count against the quotas of their owners. */
+async function lockOwnersOf(tx: Transaction, ids: readonly number[]): Promise<void> {
+  const where = { id: { in: [...ids] } };
+  const actions = await tx.dnsAction.findMany({ where, select: { teamId: true, demoId: true } });
+  const ofDemos = actions.flatMap(({ demoId }) => demoId ?? []);
+  const ofTeams = actions.flatMap(({ teamId, demoId }) => (demoId === null ? (teamId ?? []) : []));
+  await lockOwners(tx, { teamIds: [...new Set(ofTeams)], demoIds: [...new Set(ofDemos)] });
+}
+
+/** Updates those that run. @returns the writes of those that failed */
+async function updateActions(tx: Transaction, reported: readonly ReportedAction[]): Promise<FailedWrite[]> {
+  const running = await lockRunning(
+    tx,
+    reported.map(({ id }) => id),
+  );
+  const now = await readClock(tx);
+  const states = new Map(reported.map((action) => [action.id, action]));
+  for (const id of running) {
+    const { status, body } = states.get(id) as ReportedAction;
+    await tx.dnsAction.updateMany({ where: { id }, data: { status, body, checkedAt: now } });
+  }
+  const failed = await tx.dnsAction.findMany({
+    where: {
+      id: { in: running.filter((id) => states.get(id)?.status === 'error') },
+      startedAt: { gt: new Date(now.getTime() - RECHECKED_WITHIN_MS) },
+    },
+    select: { auditEntry: { select: { id: true, ...ofSet } } },
+  });
+  const entryIds = failed.map(({ auditEntry }) => auditEntry.id);
+  await tx.dnsAuditEntry.updateMany({ where: { id: { in: entryIds } }, data: { recheckAt: now } });
+  return failed.map(({ auditEntry: { id, zoneId, name, type } }) => ({
+    entryId: Number(id),
+    key: { zoneId: Number(zoneId), name, type },
+  }));
+}
+
+async function releaseCeilings(tx: Transaction, ids: readonly number[]): Promise<void> {
+  const sets = await tx.dnsAuditEntry.findMany({
+    where: { actions: { some: { id: { in: [...ids] } } }, recordsCeiling: { not: null } },
+    select: ofSet,
+  });
+  if (sets.length === 0) return;
+  const holding = await tx.dnsAuditEntry.findMany({
+    where: { OR: sets, recordsCeiling: { not: null } },
+    orderBy: { id: 'asc' },
+    select: { id: true, ...ofSet, recheckAt: true, actions: { select: { status: true } } },
+  });
+  const released = releasable(holding).map(({ id }) => id);
+  await tx.dnsAuditEntry.updateMany({ where: { id: { in: released } }, data: { recordsCeiling: null } });
+}
 
 /** Ends an action as failed because the upstream never reported its end. Other members of the body are kept. */
 export function timedOutAction({ id, body }: Pick<ActionRecord, 'id' | 'body'>, at: Date): ReportedAction {

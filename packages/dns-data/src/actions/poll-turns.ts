@@ -1,4 +1,5 @@
-import { type Pool, rowClock } from '@corral/database';
+import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import { lockRunning } from './lock-running.js';
 
 export type PollTurn =
   /** This process polls these actions now; others wait until `endPoll`. */
@@ -20,66 +21,10 @@ const IDS_PER_POLL = 50;
 /** An action that started or was checked less than this long ago does not trigger a call. */
 const FRESH_MS = 2_000;
 
-const takeStatement = {
-  name: 'action-poll-turn',
-  text: `
-    WITH due AS MATERIALIZED (
-      SELECT id FROM dns_action
-      WHERE status = 'running' AND checked_at <= ${rowClock} - $2 * interval '1 ms'
-        AND (id = ANY($1::bigint[]) OR wanted_at > clock_timestamp() - $4 * interval '1 ms')
-      ORDER BY checked_at, id LIMIT ${IDS_PER_POLL}
-    ), asked AS MATERIALIZED (
-      -- Fixed lock order, without waiting. One update per second is enough.
-      SELECT id FROM dns_action
-      WHERE id = ANY($1::bigint[]) AND status = 'running'
-        AND (wanted_at IS NULL OR wanted_at < clock_timestamp() - interval '1 second')
-      ORDER BY id FOR UPDATE SKIP LOCKED
-    ), wanted AS (
-      UPDATE dns_action SET wanted_at = clock_timestamp() FROM asked WHERE dns_action.id = asked.id
-    ), turn AS (
-      INSERT INTO dns_action_poll AS poll (id, next_at)
-      SELECT 1, clock_timestamp() + $3 * interval '1 ms' WHERE EXISTS (SELECT FROM due)
-      ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${rowClock}
-      RETURNING next_at
-    )
-    SELECT (SELECT next_at FROM turn) AS until, ARRAY(SELECT id FROM due) AS ids,
-      (SELECT greatest(0, extract(epoch FROM next_at - clock_timestamp()) * 1000)::float8
-       FROM dns_action_poll WHERE id = 1) AS "waitMs"`,
-};
+/** The rows of the turns: to poll what clients wait for, and to look up the rest. */
+const TURN = { poll: 1, lookUp: 2 } as const;
 
-const lookUpStatement = {
-  name: 'action-look-up-turn',
-  text: `
-    WITH due AS MATERIALIZED (
-      SELECT id, body, clock_timestamp() - started_at > $2 * interval '1 ms' AS overdue,
-             checked_at <= clock_timestamp() - ${FRESH_MS} * interval '1 ms' AS is_due
-      FROM dns_action WHERE status = 'running'
-      ORDER BY is_due DESC, started_at DESC, id DESC LIMIT ${IDS_PER_POLL}
-    ), turn AS (
-      INSERT INTO dns_action_poll AS poll (id, next_at)
-      SELECT 2, clock_timestamp() + $1 * interval '1 ms' WHERE EXISTS (SELECT FROM due WHERE is_due)
-      ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${rowClock}
-      RETURNING next_at
-    )
-    SELECT id, body, overdue FROM due WHERE EXISTS (SELECT FROM turn)`,
-};
-
-const endStatement = {
-  name: 'action-poll-end',
-  text: `
-    WITH asked AS MATERIALIZED (
-      SELECT id FROM dns_action WHERE id = ANY($2::bigint[]) AND status = 'running' ORDER BY id FOR UPDATE
-    ), checked AS (
-      UPDATE dns_action SET checked_at = clock_timestamp() FROM asked WHERE dns_action.id = asked.id
-    )
-    UPDATE dns_action_poll SET next_at = clock_timestamp() + $3 * interval '1 ms' WHERE id = 1 AND next_at = $1`,
-};
-
-const checkedStatement = {
-  name: 'actions-checked',
-  text: `SELECT id, status = 'running' AS "isRunning", checked_at AS "checkedAt" FROM dns_action
-         WHERE id = ANY($1::bigint[])`,
-};
+const clock = sqlText(rowClock);
 
 /** A running action. Its end has not been recorded. */
 export interface UnfinishedAction {
@@ -96,19 +41,33 @@ export interface CheckedAction {
   readonly checkedAt: Date;
 }
 
-/** Elects the process that polls the upstream for actions, one at a time on behalf of all. */
-export const pollTurns = (pool: Pool) => ({
+/**
+ * Elects the process that polls the upstream for actions, one at a time on behalf of all. What is due, and the turn, come from one
+ * statement: what another process has polled meanwhile is not polled again.
+ */
+export const pollTurns = (prisma: Prisma) => ({
   /**
    * Records that clients wait for these actions, and takes the turn if it is free and an action is due. Due are the
    * actions that clients of any process wait for; the one checked longest ago comes first.
    */
-  async takePoll(wanted: readonly number[], options: PollOptions): Promise<PollTurn> {
-    const { intervalMs, leaseMs, wantedMs } = options;
-    const { rows } = await pool.query<{ until: Date | null; ids: string[]; waitMs: number | null }>({
-      ...takeStatement,
-      values: [wanted, intervalMs, leaseMs, wantedMs],
-    });
-    const { until = null, ids = [], waitMs = null } = rows[0] ?? {};
+  async takePoll(wanted: readonly number[], { intervalMs, leaseMs, wantedMs }: PollOptions): Promise<PollTurn> {
+    await noteWanted(prisma, wanted);
+    const [turn] = await prisma.$queryRaw<{ until: Date | null; ids: bigint[]; waitMs: number | null }[]>`
+      WITH due AS MATERIALIZED (
+        SELECT id FROM dns_action
+        WHERE status = 'running' AND checked_at <= ${clock} - ${intervalMs} * interval '1 ms'
+          AND (id = ANY(${wanted}::bigint[]) OR wanted_at > clock_timestamp() - ${wantedMs} * interval '1 ms')
+        ORDER BY checked_at, id LIMIT ${IDS_PER_POLL}
+      ), turn AS (
+        INSERT INTO dns_action_poll AS poll (id, next_at)
+        SELECT ${TURN.poll}, clock_timestamp() + ${leaseMs} * interval '1 ms' WHERE EXISTS (SELECT FROM due)
+        ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${clock}
+        RETURNING next_at
+      )
+      SELECT (SELECT next_at FROM turn) AS until, ARRAY(SELECT id FROM due) AS ids,
+        (SELECT greatest(0, extract(epoch FROM next_at - clock_timestamp()) * 1000)::float8
+         FROM dns_action_poll WHERE id = ${TURN.poll}) AS "waitMs"`;
+    const { until = null, ids = [], waitMs = null } = turn ?? {};
     if (until !== null) return { kind: 'ours', ids: ids.map(Number), until };
     return { kind: 'taken', waitMs: waitMs ?? 0 };
   },
@@ -121,7 +80,20 @@ export const pollTurns = (pool: Pool) => ({
    * @returns at most as many actions as one call can ask for; empty when none is due or the turn is taken
    */
   async takeLookUp(intervalMs: number, overdueMs: number): Promise<UnfinishedAction[]> {
-    return (await pool.query<UnfinishedAction>({ ...lookUpStatement, values: [intervalMs, overdueMs] })).rows;
+    const rows = await prisma.$queryRaw<(Omit<UnfinishedAction, 'id'> & { id: bigint })[]>`
+      WITH due AS MATERIALIZED (
+        SELECT id, body, clock_timestamp() - started_at > ${overdueMs} * interval '1 ms' AS overdue,
+               checked_at <= clock_timestamp() - ${FRESH_MS} * interval '1 ms' AS is_due
+        FROM dns_action WHERE status = 'running'
+        ORDER BY is_due DESC, started_at DESC, id DESC LIMIT ${IDS_PER_POLL}
+      ), turn AS (
+        INSERT INTO dns_action_poll AS poll (id, next_at)
+        SELECT ${TURN.lookUp}, clock_timestamp() + ${intervalMs} * interval '1 ms' WHERE EXISTS (SELECT FROM due WHERE is_due)
+        ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${clock}
+        RETURNING next_at
+      )
+      SELECT id, body, overdue FROM due WHERE EXISTS (SELECT FROM turn)`;
+    return rows.map((action) => ({ ...action, id: Number(action.id) }));
   },
 
   /**
@@ -132,12 +104,32 @@ export const pollTurns = (pool: Pool) => ({
    * @param restMs time until the next turn
    */
   async endPoll(until: Date, asked: readonly number[], restMs: number): Promise<void> {
-    await pool.query({ ...endStatement, values: [until, asked, restMs] });
+    await prisma.$transaction(async (tx) => {
+      const running = await lockRunning(tx, asked);
+      const now = await readClock(tx);
+      await tx.dnsAction.updateMany({ where: { id: { in: running } }, data: { checkedAt: now } });
+      const nextAt = new Date(now.getTime() + restMs);
+      await tx.dnsActionPoll.updateMany({ where: { id: TURN.poll, nextAt: until }, data: { nextAt } });
+    });
   },
 
   /** When the upstream was last asked for these actions, by any process. */
   async findChecked(ids: readonly number[]): Promise<CheckedAction[]> {
-    return (await pool.query<CheckedAction>({ ...checkedStatement, values: [ids] })).rows;
+    const rows = await prisma.dnsAction.findMany({
+      where: { id: { in: [...ids] } },
+      select: { id: true, status: true, checkedAt: true },
+    });
+    return rows.map(({ id, status, checkedAt }) => ({ id: Number(id), isRunning: status === 'running', checkedAt }));
   },
 });
 export type PollTurns = ReturnType<typeof pollTurns>;
+
+/** In a fixed order, without waiting for others who lock them. Once a second is enough. */
+async function noteWanted(prisma: Pick<Prisma, '$executeRaw'>, ids: readonly number[]): Promise<void> {
+  await prisma.$executeRaw`
+    UPDATE dns_action SET wanted_at = clock_timestamp()
+    WHERE id IN (SELECT id FROM dns_action
+                 WHERE id = ANY(${ids}::bigint[]) AND status = 'running'
+                   AND (wanted_at IS NULL OR wanted_at < clock_timestamp() - interval '1 second')
+                 ORDER BY id FOR UPDATE SKIP LOCKED)`;
+}

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { dnsLimits, type TeamId } from '@corral/contracts';
-import { type Transaction, teamRowLock } from '@corral/database';
-import { isLive, noteDemo, revokeTokens } from './demo-rows.js';
+import { readClock, type Transaction } from '@corral/database';
+import { lockOwner } from '../writes/owner-lock.js';
+import { concludeEnds, isLiveAt, noted } from './demo-rows.js';
 
 export interface CourseRecord {
   readonly code: string;
@@ -50,7 +51,7 @@ export const courseStore = (prisma: Transaction) => ({
   },
 
   async listCourses(): Promise<CourseRecord[]> {
-    const live = { endedAt: null, expiresAt: { gt: new Date() } };
+    const live = isLiveAt(await readClock(prisma));
     const rows = await prisma.courseCode.findMany({
       orderBy: { createdAt: 'asc' },
       include: { _count: { select: { demos: { where: live } } } },
@@ -84,12 +85,11 @@ export const courseStore = (prisma: Transaction) => ({
   async listLiveDemos(code: string): Promise<LiveDemo[] | null> {
     const course = await prisma.courseCode.findUnique({ where: { code }, select: { id: true } });
     if (course === null) return null;
-    return prisma.$queryRawUnsafe<LiveDemo[]>(liveDemosOf('course_code_id'), course.id);
+    return liveDemosOf(prisma, { courseCodeId: course.id });
   },
 
   /** The live demos of a team, oldest first. */
-  listLiveDemosOfTeam: (teamId: TeamId): Promise<LiveDemo[]> =>
-    prisma.$queryRawUnsafe<LiveDemo[]>(liveDemosOf('team_id'), teamId),
+  listLiveDemosOfTeam: (teamId: TeamId): Promise<LiveDemo[]> => liveDemosOf(prisma, { teamId }),
 });
 
 /**
@@ -103,35 +103,41 @@ export async function endCourse(tx: Transaction, code: string): Promise<number |
   const [course] = await tx.$queryRaw<{ id: string }[]>`
     UPDATE course_code SET deactivated_at = coalesce(deactivated_at, clock_timestamp())
     WHERE code = ${code} RETURNING id`;
-  return course === undefined ? null : endDemos(tx, 'course_code_id', course.id);
+  return course === undefined ? null : endDemos(tx, { courseCodeId: course.id });
 }
 
 /** Ends the live demos of a team now, as `endCourse` does. @returns their number */
 export async function endDemosOfTeam(tx: Transaction, teamId: TeamId): Promise<number> {
   // Creating a demo locks this row too.
-  await tx.$queryRawUnsafe(teamRowLock, teamId);
-  return endDemos(tx, 'team_id', teamId);
+  await lockOwner(tx, { kind: 'team', id: teamId });
+  return endDemos(tx, { teamId });
 }
 
-async function endDemos(tx: Transaction, owner: DemoOwner, id: string): Promise<number> {
-  const [row] = await tx.$queryRawUnsafe<{ ended: number }[]>(endDemosOf(owner), id);
-  return row?.ended ?? 0;
+type DemoOwner = { readonly courseCodeId: string } | { readonly teamId: string };
+
+async function endDemos(tx: Transaction, owner: DemoOwner): Promise<number> {
+  const now = await readClock(tx);
+  const ended = await tx.demo.updateManyAndReturn({
+    where: { ...owner, ...isLiveAt(now) },
+    data: { endedAt: now, clearAt: now, madeFrom: null },
+    select: noted,
+  });
+  const note = { actor: 'service', tokenId: null, operation: 'delete', requestBody: null, requestId: null } as const;
+  await concludeEnds(tx, ended, note, now);
+  return ended.length;
 }
 
-type DemoOwner = 'course_code_id' | 'team_id';
-
-const liveDemosOf = (owner: DemoOwner): string => `
-  SELECT demo.label || '.' || dns_zone.name AS name, demo.created_at AS "createdAt", demo.expires_at AS "expiresAt"
-  FROM demo JOIN dns_zone ON dns_zone.id = demo.zone_id
-  WHERE demo.${owner} = $1::uuid AND ${isLive} ORDER BY demo.created_at, demo.label`;
-
-const endDemosOf = (owner: DemoOwner): string => `
-  WITH ended AS (
-    UPDATE demo SET ended_at = clock_timestamp(), clear_at = clock_timestamp(), made_from = NULL
-    WHERE ${owner} = $1::uuid AND ${isLive} RETURNING id, team_id, zone_id, label, ended_at
-  ), ${revokeTokens('ended')}, noted AS (
-    ${noteDemo({ actor: `'service'`, tokenId: 'NULL', operation: `'delete'`, request: 'NULL', from: 'ended' })}
-  )
-  SELECT count(*)::int AS ended FROM ended`;
+async function liveDemosOf(db: Transaction, owner: DemoOwner): Promise<LiveDemo[]> {
+  const demos = await db.demo.findMany({
+    where: { ...owner, ...isLiveAt(await readClock(db)) },
+    orderBy: [{ createdAt: 'asc' }, { label: 'asc' }],
+    select: { label: true, createdAt: true, expiresAt: true, zone: { select: { name: true } } },
+  });
+  return demos.map(({ label, zone, createdAt, expiresAt }) => ({
+    name: `${label}.${zone.name}`,
+    createdAt,
+    expiresAt,
+  }));
+}
 
 export type CourseStore = ReturnType<typeof courseStore>;

@@ -1,5 +1,5 @@
 import type { TeamId } from '@corral/contracts';
-import { rowClock } from '@corral/database';
+import { rowClock, type Transaction } from '@corral/database';
 import type { RrsetOwner } from '../writes/rrset-write.js';
 
 /** A demo as its owner sees it. */
@@ -18,43 +18,36 @@ export interface DemoRecord {
   readonly records: number;
 }
 
-/** A demo is live until it is ended or expires, whichever comes first, by Postgres' clock. */
-export const isLive = `demo.ended_at IS NULL AND demo.expires_at > ${rowClock}`;
+/** Condition: a demo is live until it is ended or expires, whichever comes first, by Postgres' clock. */
+export const isLiveAt = (now: Date) => ({ endedAt: null, expiresAt: { gt: now } }) as const;
 
-/** The ended demo has no mirrored record and no pending write. */
+/** SQL: the ended demo has no mirrored record and no pending write. */
 export const isClear = `
-  NOT EXISTS (SELECT 1 FROM dns_rrset WHERE zone_id = demo.zone_id AND owner_label = demo.label)
-  AND NOT EXISTS (SELECT 1 FROM dns_audit_entry
-                  WHERE coalesce(demo_id, team_id) = demo.id AND state = 'pending')`;
+  NOT EXISTS (SELECT FROM dns_rrset WHERE zone_id = demo.zone_id AND owner_label = demo.label)
+  AND NOT EXISTS (SELECT FROM dns_audit_entry WHERE coalesce(demo_id, team_id) = demo.id AND state = 'pending')`;
 
-/** The columns of a `DemoRecord`, from `demo` joined with its `zone`. */
-export const demoColumns = `
-  demo.id, demo.team_id AS "teamId", demo.zone_id AS "zoneId", zone.name AS "zoneName", demo.label, demo.name,
-  demo.ttl_seconds AS "ttlSeconds", demo.created_at AS "createdAt", demo.expires_at AS "expiresAt",
-  (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset
-   WHERE zone_id = demo.zone_id AND owner_label = demo.label) AS records`;
+/** SQL: it ended so long ago that its label may be used again. The parameter is a number of seconds. */
+export const isReleasable = `ended_at <= ${rowClock} - make_interval(secs => $1) AND ${isClear}`;
 
-/**
- * Parts of a statement that revoke the tokens of the demos in its part `from`, which has `id` and `ended_at`. Tokens
- * are locked in order of id everywhere, to avoid deadlocks.
- */
-export const revokeTokens = (from: string) => `held_tokens AS MATERIALIZED (
-    SELECT token.id, ${from}.ended_at FROM dns_token AS token JOIN ${from} ON token.demo_id = ${from}.id
-    ORDER BY token.id FOR NO KEY UPDATE OF token
-  ), revoked AS (
-    UPDATE dns_token SET revoked_at = held_tokens.ended_at FROM held_tokens WHERE dns_token.id = held_tokens.id
-  )`;
+/** What an audit entry about a demo refers to. */
+export const noted = { id: true, teamId: true, zoneId: true, label: true } as const;
 
-/** SQL expressions for an audit entry about demos. */
-interface DemoNote {
-  readonly actor: string;
-  readonly tokenId: string;
-  readonly operation: string;
+export interface NotedDemo {
+  readonly id: string;
+  readonly teamId: string | null;
+  readonly zoneId: bigint | number;
+  readonly label: string;
+}
+
+/** Who changed a demo, and how. */
+export interface DemoNote {
+  readonly actor: 'token' | 'course' | 'service';
+  readonly tokenId: string | null;
+  readonly operation: 'create' | 'extend' | 'delete' | 'expire';
   /** The request body. */
-  readonly request: string;
-  /** Absent when no request caused the change. */
-  readonly requestId?: string;
-  readonly from: string;
+  readonly requestBody: string | null;
+  /** Null when no request caused the change. */
+  readonly requestId: string | null;
 }
 
 /** Identifies the token and request behind a change, for the audit log. */
@@ -64,15 +57,34 @@ export interface DemoAsking {
   readonly requestId: string;
 }
 
-/**
- * Writes an audit entry about demos themselves, for the rows of a statement's part `from`, which has `id`, `team_id`,
- * `zone_id` and `label`. `DEMO` is not a record type, so the entry cannot be mistaken for one about a set.
- */
-export const noteDemo = (of: DemoNote) => `
-  INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state, request_body,
-                               request_id, created_at, completed_at)
-  SELECT team_id, id, ${of.actor}, ${of.tokenId}, zone_id, label, 'DEMO', ${of.operation}, 'completed', ${of.request},
-         ${of.requestId ?? 'NULL'}, clock_timestamp(), clock_timestamp() FROM ${of.from}`;
+/** Writes audit entries about demos themselves. `DEMO` is not a record type, so they cannot be mistaken for some about a set. */
+export async function noteDemos(
+  tx: Pick<Transaction, 'dnsAuditEntry'>,
+  demos: readonly NotedDemo[],
+  note: DemoNote,
+  now: Date,
+): Promise<void> {
+  const change = { ...note, type: 'DEMO', state: 'completed', createdAt: now, completedAt: now } as const;
+  await tx.dnsAuditEntry.createMany({
+    data: demos.map(({ id, teamId, zoneId, label }) => ({ teamId, demoId: id, zoneId, name: label, ...change })),
+  });
+}
+
+/** What follows from the end of demos, in the transaction that ended them: their tokens are revoked, and the log says so. */
+export async function concludeEnds(
+  tx: Pick<Transaction, '$queryRaw' | '$executeRaw' | 'dnsAuditEntry'>,
+  ended: readonly NotedDemo[],
+  note: DemoNote,
+  now: Date,
+): Promise<void> {
+  const ids = ended.map(({ id }) => id);
+  // In the order in which all lock several tokens.
+  await tx.$queryRaw`SELECT id FROM dns_token WHERE demo_id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+  await tx.$executeRaw`
+    UPDATE dns_token SET revoked_at = demo.ended_at FROM demo
+    WHERE demo.id = dns_token.demo_id AND demo.id = ANY(${ids}::uuid[])`;
+  await noteDemos(tx, ended, note, now);
+}
 
 export function ownerOfDemo({ id, teamId }: { readonly id: string; readonly teamId: TeamId | null }): RrsetOwner {
   return { kind: 'demo', id, teamId };

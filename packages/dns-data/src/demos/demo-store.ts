@@ -1,8 +1,18 @@
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
-import { dnsLimits, type TeamId } from '@corral/contracts';
-import { inTransaction, type Pool, type Queryable, rowClock, teamRowLock } from '@corral/database';
+import { asTeamId, dnsLimits, type TeamId } from '@corral/contracts';
+import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockOwner } from '../writes/owner-lock.js';
+import { countMirrored } from '../writes/records-held.js';
 import { hashCourseCode } from './course-code.js';
-import { type DemoAsking, type DemoRecord, demoColumns, isClear, isLive, noteDemo } from './demo-rows.js';
+import {
+  concludeEnds,
+  type DemoAsking,
+  type DemoRecord,
+  isLiveAt,
+  isReleasable,
+  noteDemos,
+  noted,
+} from './demo-rows.js';
 
 /** The creator of a demo: a team by one of its tokens, or the holder of a course code. */
 export type DemoMaker =
@@ -48,178 +58,178 @@ interface Maker {
   readonly perAddressMax: number;
 }
 
-const inReach = `demo.label = $1 AND (demo.team_id = $2 OR demo.id = $3) AND ${isLive}`;
-const reachValues = (reach: DemoReach): (string | null)[] =>
-  'teamId' in reach ? [reach.teamId, null] : [null, reach.demoId];
+const inReach = (reach: DemoReach, label: string, now: Date) =>
+  'teamId' in reach ? { label, teamId: reach.teamId, ...isLiveAt(now) } : { label, id: reach.demoId, ...isLiveAt(now) };
 
-export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreOptions) => ({
+export const demoStore = (prisma: Prisma, { demosPerTeam, clearLeaseMs }: DemoStoreOptions) => ({
   /** Creates a demo and its token unless the label is taken or a limit is reached. Safe under concurrency. */
   create(maker: DemoMaker, wanted: NewDemo, requestId: string): Promise<CreateOutcome> {
-    return inTransaction<CreateOutcome>(pool, async (tx) => {
+    return prisma.$transaction<CreateOutcome>(async (tx) => {
       const locked = await lockMaker(tx, maker, demosPerTeam);
       if (locked === null) return { kind: 'unknown_course' };
-      const live = await countLive(tx, locked);
-      if (live.all >= locked.max) return { kind: 'full', of: maker.kind, max: locked.max };
-      if (live.ofAddress >= locked.perAddressMax) return { kind: 'full', of: 'address', max: locked.perAddressMax };
+      const now = await readClock(tx);
+      const full = await fullness(tx, maker, locked, now);
+      if (full !== null) return full;
       await releaseLabel(tx, wanted);
-      const demo = await insertDemo(tx, locked, wanted);
-      if (demo === null) return { kind: 'taken' };
-      const token = mintDnsToken();
-      await insertToken(tx, demo, token);
-      await noteCreation(tx, demo, maker, { wanted, requestId });
-      return { kind: 'created', demo, token };
+      const created = await insertDemo(tx, locked, wanted, now);
+      if (created === null) return { kind: 'taken' };
+      const token = await insertToken(tx, created, now);
+      await noteDemos(tx, [created], creationOf(maker, wanted, requestId), now);
+      return { kind: 'created', demo: await recordOf(tx, created), token };
     });
   },
 
   /** The team's live demos, oldest first. */
   async list(teamId: TeamId): Promise<DemoRecord[]> {
-    const { rows } = await pool.query<DemoRecord>(
-      `SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id
-       WHERE demo.team_id = $1 AND ${isLive} ORDER BY demo.created_at, demo.id`,
-      [teamId],
-    );
-    return rows;
+    const where = { teamId, ...isLiveAt(await readClock(prisma)) };
+    const rows = await prisma.demo.findMany({ where, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], select: shown });
+    return Promise.all(rows.map((row) => recordOf(prisma, row)));
   },
 
   /** Null when no live demo within reach has the label. */
   async find(reach: DemoReach, label: string): Promise<DemoRecord | null> {
-    const { rows } = await pool.query<DemoRecord>(
-      `SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id WHERE ${inReach}`,
-      [label, ...reachValues(reach)],
-    );
-    return rows[0] ?? null;
+    const where = inReach(reach, label, await readClock(prisma));
+    const row = await prisma.demo.findFirst({ where, select: shown });
+    return row === null ? null : recordOf(prisma, row);
   },
 
   /** Sets the expiry to `ttlSeconds` from now, capped at the longest lifetime. Null as for `find`. */
-  async extend(reach: DemoReach, label: string, ttlSeconds: number, by: DemoAsking): Promise<DemoRecord | null> {
-    const { rows } = await pool.query<DemoRecord>(
-      `WITH demo AS (
-         UPDATE demo SET ttl_seconds = $4::int, expires_at = least(clock_timestamp() + make_interval(secs => $4::int),
-                                                              created_at + make_interval(secs => $5))
-         WHERE ${inReach} RETURNING *
-       ), noted AS (
-         ${noteDemo({ actor: `'token'`, tokenId: '$6', operation: `'extend'`, request: '$7', requestId: '$8', from: 'demo' })}
-       )
-       SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
-      [
-        label,
-        ...reachValues(reach),
-        ttlSeconds,
-        dnsLimits.demoTtlSecondsMax,
-        by.tokenId,
-        JSON.stringify({ ttl: ttlSeconds }),
-        by.requestId,
-      ],
-    );
-    return rows[0] ?? null;
+  extend(reach: DemoReach, label: string, ttlSeconds: number, by: DemoAsking): Promise<DemoRecord | null> {
+    return prisma.$transaction<DemoRecord | null>(async (tx) => {
+      const now = await readClock(tx);
+      const where = inReach(reach, label, now);
+      const found = await tx.demo.findFirst({ where, select: { id: true, createdAt: true } });
+      if (found === null) return null;
+      const last = secondsAfter(found.createdAt, dnsLimits.demoTtlSecondsMax);
+      const expiresAt = new Date(Math.min(secondsAfter(now, ttlSeconds).getTime(), last.getTime()));
+      const [extended] = await tx.demo.updateManyAndReturn({
+        where: { ...where, id: found.id },
+        data: { ttlSeconds, expiresAt },
+        select: shown,
+      });
+      if (extended === undefined) return null;
+      const requestBody = JSON.stringify({ ttl: ttlSeconds });
+      await noteDemos(tx, [extended], { actor: 'token', operation: 'extend', requestBody, ...by }, now);
+      return recordOf(tx, extended);
+    });
   },
 
   /**
    * Ends a demo: its token is revoked and no new write begins. Its records remain; only the caller may delete them for
    * `clearLeaseMs`. Null as for `find`.
    */
-  async end(reach: DemoReach, label: string, by: DemoAsking): Promise<DemoRecord | null> {
-    const { rows } = await pool.query<DemoRecord>(
-      `WITH demo AS (
-         UPDATE demo SET ended_at = clock_timestamp(), made_from = NULL,
-                         clear_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000)
-         WHERE ${inReach} RETURNING *
-       ), revoked AS (
-         UPDATE dns_token SET revoked_at = demo.ended_at FROM demo WHERE dns_token.demo_id = demo.id
-       ), noted AS (
-         ${noteDemo({ actor: `'token'`, tokenId: '$4', operation: `'delete'`, request: 'NULL', requestId: '$6', from: 'demo' })}
-       )
-       SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
-      [label, ...reachValues(reach), by.tokenId, clearLeaseMs, by.requestId],
-    );
-    return rows[0] ?? null;
+  end(reach: DemoReach, label: string, by: DemoAsking): Promise<DemoRecord | null> {
+    return prisma.$transaction<DemoRecord | null>(async (tx) => {
+      const now = await readClock(tx);
+      const [ended] = await tx.demo.updateManyAndReturn({
+        where: inReach(reach, label, now),
+        data: { endedAt: now, clearAt: new Date(now.getTime() + clearLeaseMs), madeFrom: null },
+        select: shown,
+      });
+      if (ended === undefined) return null;
+      await concludeEnds(tx, [ended], { actor: 'token', operation: 'delete', requestBody: null, ...by }, now);
+      return recordOf(tx, ended);
+    });
   },
 });
 export type DemoStore = ReturnType<typeof demoStore>;
 
+const shown = {
+  ...noted,
+  name: true,
+  ttlSeconds: true,
+  createdAt: true,
+  expiresAt: true,
+  zone: { select: { name: true } },
+} as const;
+
+type DemoRow = Omit<DemoRecord, 'teamId' | 'zoneId' | 'zoneName' | 'records'> & {
+  readonly teamId: string | null;
+  readonly zoneId: bigint;
+  readonly zone: { readonly name: string };
+};
+
+async function recordOf(
+  db: Pick<Transaction, 'dnsRrset'>,
+  { teamId, zoneId: id, zone, ...demo }: DemoRow,
+): Promise<DemoRecord> {
+  const zoneId = Number(id);
+  const records = await countMirrored(db, zoneId, demo.label);
+  return { ...demo, teamId: teamId === null ? null : asTeamId(teamId), zoneId, zoneName: zone.name, records };
+}
+
+const secondsAfter = (time: Date, seconds: number): Date => new Date(time.getTime() + seconds * 1_000);
+
 /**
  * Locks the row of the team or the course until the end of the transaction, which serializes counting and inserting.
  */
-async function lockMaker(tx: Queryable, maker: DemoMaker, demosPerTeam: number): Promise<Maker | null> {
+async function lockMaker(tx: Transaction, maker: DemoMaker, demosPerTeam: number): Promise<Maker | null> {
   if (maker.kind === 'team') {
-    await tx.query(teamRowLock, [maker.teamId]);
+    await lockOwner(tx, { kind: 'team', id: maker.teamId });
     return { teamId: maker.teamId, courseCodeId: null, address: null, max: demosPerTeam, perAddressMax: demosPerTeam };
   }
-  const { rows } = await tx.query<{ courseCodeId: string; max: number; perAddressMax: number }>(
-    `SELECT id AS "courseCodeId", live_demos_max AS max, live_demos_per_address_max AS "perAddressMax"
-     FROM course_code WHERE hash = $1 AND deactivated_at IS NULL FOR NO KEY UPDATE`,
-    [hashCourseCode(maker.code)],
-  );
-  const course = rows[0];
+  const [course] = await tx.$queryRaw<{ courseCodeId: string; max: number; perAddressMax: number }[]>`
+    SELECT id AS "courseCodeId", live_demos_max AS max, live_demos_per_address_max AS "perAddressMax"
+    FROM course_code WHERE hash = ${hashCourseCode(maker.code)} AND deactivated_at IS NULL FOR NO KEY UPDATE`;
   return course === undefined ? null : { teamId: null, address: maker.address, ...course };
 }
 
-async function countLive(
-  tx: Queryable,
-  { teamId, courseCodeId, address }: Maker,
-): Promise<{ readonly all: number; readonly ofAddress: number }> {
-  const { rows } = await tx.query<{ all: number; ofAddress: number }>(
-    `SELECT count(*)::int AS all, (count(*) FILTER (WHERE made_from = $3))::int AS "ofAddress"
-     FROM demo WHERE (team_id = $1 OR course_code_id = $2) AND ${isLive}`,
-    [teamId, courseCodeId, address],
-  );
-  return rows[0] ?? { all: 0, ofAddress: 0 };
+/** Which limit of live demos is reached; null for none. */
+async function fullness(
+  tx: Pick<Transaction, 'demo'>,
+  { kind }: DemoMaker,
+  { teamId, courseCodeId, address, max, perAddressMax }: Maker,
+  now: Date,
+): Promise<Extract<CreateOutcome, { kind: 'full' }> | null> {
+  const mine = { ...(teamId === null ? { courseCodeId } : { teamId }), ...isLiveAt(now) };
+  if ((await tx.demo.count({ where: mine })) >= max) return { kind: 'full', of: kind, max };
+  if (address === null) return null;
+  const ofAddress = await tx.demo.count({ where: { ...mine, madeFrom: address } });
+  return ofAddress >= perAddressMax ? { kind: 'full', of: 'address', max: perAddressMax } : null;
 }
 
 /** Frees a label that is already due, so that the request need not wait for the reconciler. */
-async function releaseLabel(tx: Queryable, { zoneId, label }: NewDemo): Promise<void> {
-  await tx.query(
+async function releaseLabel(tx: Pick<Transaction, '$executeRawUnsafe'>, { zoneId, label }: NewDemo): Promise<void> {
+  await tx.$executeRawUnsafe(
     `UPDATE demo SET released_at = clock_timestamp()
-     WHERE zone_id = $1 AND label = $2 AND released_at IS NULL
-       AND ended_at <= ${rowClock} - make_interval(secs => $3) AND ${isClear}`,
-    [zoneId, label, dnsLimits.demoLabelHeldSeconds],
+     WHERE zone_id = $2 AND label = $3 AND released_at IS NULL AND ${isReleasable}`,
+    dnsLimits.demoLabelHeldSeconds,
+    zoneId,
+    label,
   );
 }
 
 /** Null when the label is taken. */
-async function insertDemo(tx: Queryable, maker: Maker, wanted: NewDemo): Promise<DemoRecord | null> {
-  const { rows } = await tx.query<DemoRecord>(
-    `WITH demo AS (
-       INSERT INTO demo (zone_id, label, name, team_id, course_code_id, made_from, ttl_seconds, created_at,
-                         expires_at)
-       SELECT $1, $2, $3, $4, $5, $7, $6::int, at.now, at.now + make_interval(secs => $6::int)
-       FROM (SELECT clock_timestamp()::timestamptz(3) AS now) AS at
-       WHERE NOT EXISTS (SELECT 1 FROM dns_rrset WHERE zone_id = $1 AND owner_label = $2)
-       ON CONFLICT (zone_id, label) WHERE released_at IS NULL DO NOTHING
-       RETURNING *
-     )
-     SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
-    [wanted.zoneId, wanted.label, wanted.name, maker.teamId, maker.courseCodeId, wanted.ttlSeconds, maker.address],
-  );
-  return rows[0] ?? null;
+async function insertDemo(
+  tx: Pick<Transaction, 'demo' | 'dnsRrset'>,
+  { teamId, courseCodeId, address }: Maker,
+  { zoneId, label, name, ttlSeconds }: NewDemo,
+  now: Date,
+): Promise<DemoRow | null> {
+  if ((await tx.dnsRrset.count({ where: { zoneId, ownerLabel: label } })) > 0) return null;
+  const made = { teamId, courseCodeId, madeFrom: address, createdAt: now, expiresAt: secondsAfter(now, ttlSeconds) };
+  const [demo = null] = await tx.demo.createManyAndReturn({
+    data: [{ zoneId, label, name, ttlSeconds, ...made }],
+    skipDuplicates: true,
+    select: shown,
+  });
+  return demo;
 }
 
-/** The token has no expiry. The demo's expiry applies, so the two cannot differ. */
-async function insertToken(tx: Queryable, { id, label }: DemoRecord, token: string): Promise<void> {
-  await tx.query(
-    `INSERT INTO dns_token (demo_id, name, hash, scopes, within_types, created_at)
-     VALUES ($1, $2, $3, $4, '{}', clock_timestamp())`,
-    [id, `demo ${label}`, hashDnsToken(token), [DNS_SCOPE]],
-  );
+/** The token has no expiry. The demo's expiry applies, so the two cannot differ. @returns its text */
+async function insertToken(tx: Pick<Transaction, 'dnsToken'>, { id, label }: DemoRow, now: Date): Promise<string> {
+  const token = mintDnsToken();
+  const hash = new Uint8Array(hashDnsToken(token));
+  const of = { demoId: id, name: `demo ${label}`, scopes: [DNS_SCOPE], withinTypes: [] };
+  await tx.dnsToken.create({ data: { ...of, hash, createdAt: now }, select: { id: true } });
+  return token;
 }
 
-async function noteCreation(
-  tx: Queryable,
-  { id }: DemoRecord,
-  maker: DemoMaker,
-  { wanted, requestId }: { readonly wanted: NewDemo; readonly requestId: string },
-): Promise<void> {
-  const [actor, tokenId] = maker.kind === 'team' ? ['token', maker.tokenId] : ['course', null];
-  const request = JSON.stringify({ name: wanted.name, ttl: wanted.ttlSeconds });
-  await tx.query(
-    noteDemo({
-      actor: '$2::dns_actor',
-      tokenId: '$3::uuid',
-      operation: `'create'`,
-      request: '$4',
-      requestId: '$5',
-      from: 'demo WHERE id = $1',
-    }),
-    [id, actor, tokenId, request, requestId],
-  );
-}
+const creationOf = (maker: DemoMaker, { name, ttlSeconds }: NewDemo, requestId: string) =>
+  ({
+    actor: maker.kind === 'team' ? 'token' : 'course',
+    tokenId: maker.kind === 'team' ? maker.tokenId : null,
+    operation: 'create',
+    requestBody: JSON.stringify({ name, ttl: ttlSeconds }),
+    requestId,
+  }) as const;

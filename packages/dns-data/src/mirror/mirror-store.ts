@@ -9,7 +9,6 @@ export interface ZoneRecord {
   readonly body: string;
 }
 
-const findZoneByName = { name: 'zone-by-name', text: 'SELECT id, name, body FROM dns_zone WHERE name = $1' };
 const findRrsetBody = {
   name: 'rrset-by-key',
   text: 'SELECT body FROM dns_rrset WHERE zone_id = $1 AND owner_label = $2 AND name = $3 AND type = $4',
@@ -18,7 +17,7 @@ const findRrsetBody = {
 /** Reads of the mirror. Each takes the owner and costs at most one statement and no upstream call. */
 export const mirrorStore = (db: Queryable) => ({
   async findZone(name: string): Promise<ZoneRecord | null> {
-    const { rows } = await db.query<ZoneRecord>({ ...findZoneByName, values: [name] });
+    const { rows } = await db.query<ZoneRecord>('SELECT id, name, body FROM dns_zone WHERE name = $1', [name]);
     return rows[0] ?? null;
   },
 

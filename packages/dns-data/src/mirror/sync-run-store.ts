@@ -1,12 +1,6 @@
-import { inTransaction, type Pool, type Queryable } from '@corral/database';
-import {
-  columnsOf,
-  type Observation,
-  type ObserveOptions,
-  observeRrsets,
-  type RrsetReadings,
-  type SetKey,
-} from './observe-rrsets.js';
+import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { type Observation, type ObserveOptions, observeRrsets, type RrsetReadings } from './observe-rrsets.js';
+import type { SetKey } from './set-key.js';
 
 export interface SyncCounts {
   readonly rrsetsSeen: number;
@@ -46,21 +40,13 @@ export class SyncTakenOver extends Error {
   override readonly name = 'SyncTakenOver';
 }
 
-/** A walk without progress for longer than this starts over. */
-const RESUMABLE_FOR = '1 hour';
-/** Maximum age of a resumable walk. With little upstream budget, a large zone takes hours. */
-const WALK_LASTS = '2 days';
-
-interface RunRow extends Omit<SyncCounts, 'rrsetsSeen'> {
-  id: string;
-  fence: number;
-  next_page: number | null;
-  listed_total: number | null;
-  rrsets_seen: number;
-}
+/** A walk without progress for longer than this starts over, in ms. */
+const RESUMABLE_MS = 3_600_000;
+/** Maximum age of a resumable walk in ms. With little upstream budget, a large zone takes hours. */
+const WALK_MS_MAX = 48 * 3_600_000;
 
 /** Walks over a zone, as rows with their positions. A crash loses at most the current page. */
-export const syncRunStore = (pool: Pool) => ({
+export const syncRunStore = (prisma: Prisma) => ({
   /**
    * Takes the next walk: an unfinished one, whatever its reason, or a new one. Only the holder of the zone's lock calls
    * this, so a run marked as running has lost its process.
@@ -68,27 +54,22 @@ export const syncRunStore = (pool: Pool) => ({
    * @param runId id of a requested run, by which clients can follow it
    */
   takeRun(zoneName: string, reason: string, runId: string | null): Promise<SyncLease | 'ended'> {
-    return inTransaction<SyncLease | 'ended'>(pool, async (tx) => {
-      const ended = await tx.query(`SELECT 1 FROM dns_sync_run WHERE id = $1 AND state = 'succeeded'`, [runId]);
-      if (ended.rowCount !== 0) return 'ended';
-      const taken = (await resume(tx, zoneName)) ?? (await begin(tx, zoneName, reason, runId));
-      return {
-        runId: taken.id,
-        fence: taken.fence,
-        isResumed: taken.fence > 1,
-        nextPage: taken.next_page,
-        listedTotal: taken.listed_total,
-      };
+    return prisma.$transaction<SyncLease | 'ended'>(async (tx) => {
+      const ended = runId !== null && (await tx.dnsSyncRun.findUnique({ where: { id: runId, state: 'succeeded' } }));
+      if (ended) return 'ended';
+      const now = await readClock(tx);
+      const { id, fence, ...position } =
+        (await resume(tx, zoneName, now)) ?? (await begin(tx, { zoneName, reason, runId }, now));
+      return { runId: id, fence, isResumed: fence > 1, ...position };
     });
   },
 
   /** Records why a requested walk could not begin, for clients that follow it. */
   async refuseRun(zoneName: string, reason: string, runId: string, failure: string): Promise<void> {
-    await pool.query(
-      `INSERT INTO dns_sync_run (id, zone_name, reason, state, failure, finished_at)
-       VALUES ($2, $1, $3, 'failed', $4, clock_timestamp()) ON CONFLICT (id) DO NOTHING`,
-      [zoneName, runId, reason, failure],
-    );
+    const now = await readClock(prisma);
+    const run = { id: runId, zoneName, reason, state: 'failed', failure } as const;
+    const times = { startedAt: now, progressedAt: now, finishedAt: now };
+    await prisma.dnsSyncRun.createMany({ data: [{ ...run, ...times }], skipDuplicates: true });
   },
 
   /**
@@ -97,117 +78,118 @@ export const syncRunStore = (pool: Pool) => ({
    * @throws SyncTakenOver
    */
   recordStep({ runId, fence }: SyncLease, step: SyncStep, options: ObserveOptions): Promise<Observation[]> {
-    const { readings, seen, position } = step;
-    return inTransaction<Observation[]>(pool, async (tx) => {
-      const held = await tx.query(
-        `SELECT 1 FROM dns_sync_run WHERE id = $1 AND fence = $2 AND state = 'running' FOR NO KEY UPDATE`,
-        [runId, fence],
-      );
-      if (held.rowCount === 0) throw new SyncTakenOver('Another process continues the walk.');
+    const { readings, seen, position, skipped } = step;
+    return prisma.$transaction<Observation[]>(async (tx) => {
+      const progressedAt = await readClock(tx);
+      // Locks the run, so that nobody takes it over before the commit.
+      const held = await tx.dnsSyncRun.updateMany({
+        where: { id: runId, fence, state: 'running' },
+        data: { ...position, progressedAt },
+      });
+      if (held.count === 0) throw new SyncTakenOver('Another process continues the walk.');
       const observations = await observeRrsets(tx, readings, options);
-      const fresh = await tx.query(
-        `INSERT INTO dns_sync_seen (run_id, name, type) SELECT $1::uuid, * FROM unnest($2::text[], $3::text[])
-         ON CONFLICT DO NOTHING`,
-        [runId, ...columnsOf(seen)],
-      );
-      const count = (kind: string): number => observations.filter(({ result }) => result === kind).length;
-      await tx.query(
-        `UPDATE dns_sync_run
-         SET next_page = $2, listed_total = $3, rrsets_seen = rrsets_seen + $4, added = added + $5,
-             changed = changed + $6, removed = removed + $7, skipped = skipped + $8, progressed_at = clock_timestamp()
-         WHERE id = $1`,
-        [
-          runId,
-          position.nextPage,
-          position.listedTotal,
-          fresh.rowCount,
-          count('added'),
-          count('changed'),
-          count('removed'),
-          count('skipped') + step.skipped,
-        ],
-      );
+      const fresh = await tx.dnsSyncSeen.createMany({
+        data: seen.map(({ name, type }) => ({ runId, name, type })),
+        skipDuplicates: true,
+      });
+      const more = (kind: string, others = 0) => ({
+        increment: observations.filter(({ result }) => result === kind).length + others,
+      });
+      await tx.dnsSyncRun.updateMany({
+        where: { id: runId },
+        data: {
+          rrsetsSeen: { increment: fresh.count },
+          added: more('added'),
+          changed: more('changed'),
+          removed: more('removed'),
+          skipped: more('skipped', skipped),
+        },
+      });
       return observations;
     });
   },
 
   /** Mirrored sets that the walk has not seen, in a stable order after the given one. */
-  async listUnseenAfter(runId: string, zoneId: number, after: SetKey | null, max: number): Promise<SetKey[]> {
-    const { rows } = await pool.query<SetKey>(
-      `SELECT name, type FROM dns_rrset AS rrset
-       WHERE zone_id = $2 AND (name, type) > ($3, $4)
-         AND NOT EXISTS (SELECT 1 FROM dns_sync_seen WHERE run_id = $1 AND name = rrset.name AND type = rrset.type)
-       ORDER BY name, type LIMIT $5`,
-      [runId, zoneId, after?.name ?? '', after?.type ?? '', max],
-    );
-    return rows;
+  listUnseenAfter(runId: string, zoneId: number, after: SetKey | null, max: number): Promise<SetKey[]> {
+    return prisma.$queryRaw<SetKey[]>`
+      SELECT name, type FROM dns_rrset AS rrset
+      WHERE zone_id = ${zoneId} AND (name, type) > (${after?.name ?? ''}, ${after?.type ?? ''})
+        AND NOT EXISTS (SELECT FROM dns_sync_seen
+                        WHERE run_id = ${runId}::uuid AND name = rrset.name AND type = rrset.type)
+      ORDER BY name, type LIMIT ${max}`;
   },
 
   /** @throws SyncTakenOver */
-  async finishRun({ runId, fence }: SyncLease, zoneId: number): Promise<SyncCounts> {
-    const { rows } = await pool.query<RunRow>(
-      `WITH done AS (
-         UPDATE dns_sync_run SET state = 'succeeded', zone_id = $3, finished_at = clock_timestamp()
-         WHERE id = $1 AND fence = $2 AND state = 'running' RETURNING *
-       ), forgotten AS (
-         DELETE FROM dns_sync_seen USING done WHERE run_id = done.id
-       )
-       SELECT * FROM done`,
-      [runId, fence, zoneId],
-    );
-    const [done] = rows;
-    if (done === undefined) throw new SyncTakenOver('Another process continues the walk.');
-    const { rrsets_seen: rrsetsSeen, added, changed, removed, skipped } = done;
-    return { rrsetsSeen, added, changed, removed, skipped };
+  finishRun({ runId, fence }: SyncLease, zoneId: number): Promise<SyncCounts> {
+    return prisma.$transaction<SyncCounts>(async (tx) => {
+      const finishedAt = await readClock(tx);
+      const ended = await tx.dnsSyncRun.updateMany({
+        where: { id: runId, fence, state: 'running' },
+        data: { state: 'succeeded', zoneId, finishedAt },
+      });
+      if (ended.count === 0) throw new SyncTakenOver('Another process continues the walk.');
+      await tx.dnsSyncSeen.deleteMany({ where: { runId } });
+      const select = { rrsetsSeen: true, added: true, changed: true, removed: true, skipped: true } as const;
+      return tx.dnsSyncRun.findUniqueOrThrow({ where: { id: runId }, select });
+    });
   },
 
   /** Ends the walk as failed; the next one resumes at its position. */
   async failRun({ runId, fence }: SyncLease, failure: string): Promise<void> {
-    await pool.query(
-      `UPDATE dns_sync_run SET state = 'failed', failure = $3, finished_at = clock_timestamp()
-       WHERE id = $1 AND fence = $2 AND state = 'running'`,
-      [runId, fence, failure],
-    );
+    await prisma.dnsSyncRun.updateMany({
+      where: { id: runId, fence, state: 'running' },
+      data: { state: 'failed', failure, finishedAt: await readClock(prisma) },
+    });
   },
 });
 export type SyncRunStore = ReturnType<typeof syncRunStore>;
 
-/** The newest unfinished walk, unless a later one succeeded. */
-async function resume(tx: Queryable, zoneName: string): Promise<RunRow | null> {
-  const { rows } = await tx.query<RunRow>(
-    `UPDATE dns_sync_run
-     SET state = 'running', failure = NULL, finished_at = NULL, fence = fence + 1, progressed_at = clock_timestamp()
-     WHERE id = (
-       SELECT id FROM dns_sync_run AS run
-       WHERE zone_name = $1 AND progressed_at > clock_timestamp() - $2::interval AND started_at > clock_timestamp() - $3::interval
-         AND (state = 'running' OR (state = 'failed' AND next_page IS DISTINCT FROM 1))
-         AND NOT EXISTS (SELECT 1 FROM dns_sync_run
-                         WHERE zone_name = $1 AND state = 'succeeded' AND started_at > run.started_at)
-       ORDER BY started_at DESC LIMIT 1)
-     RETURNING *`,
-    [zoneName, RESUMABLE_FOR, WALK_LASTS],
-  );
-  return rows[0] ?? null;
+const taken = { id: true, fence: true, nextPage: true, listedTotal: true } as const;
+
+interface TakenRun extends SyncPosition {
+  readonly id: string;
+  readonly fence: number;
 }
 
-async function begin(tx: Queryable, zoneName: string, reason: string, runId: string | null): Promise<RunRow> {
-  await tx.query(
-    `WITH given_up AS (
-       UPDATE dns_sync_run SET state = 'failed', failure = $2, finished_at = clock_timestamp()
-       WHERE zone_name = $1 AND state = 'running'
-     )
-     DELETE FROM dns_sync_seen USING dns_sync_run AS run WHERE run.id = run_id AND run.zone_name = $1`,
-    [zoneName, 'Its process ended before the run did.'],
-  );
-  const { rows } = await tx.query<RunRow>(
-    `INSERT INTO dns_sync_run AS run (id, zone_name, reason, state, fence)
-     VALUES (coalesce($3::uuid, gen_random_uuid()), $1, $2, 'running', 1)
-     ON CONFLICT (id) DO UPDATE
-     SET state = 'running', failure = NULL, finished_at = NULL, fence = run.fence + 1, next_page = 1,
-         listed_total = NULL, rrsets_seen = 0, added = 0, changed = 0, removed = 0, skipped = 0,
-         started_at = clock_timestamp(), progressed_at = clock_timestamp()
-     RETURNING *`,
-    [zoneName, reason, runId],
-  );
-  return rows[0] as RunRow;
+/** The newest unfinished walk, unless a later one succeeded. */
+async function resume(tx: Transaction, zoneName: string, now: Date): Promise<TakenRun | null> {
+  const left = await tx.dnsSyncRun.findFirst({
+    where: {
+      zoneName,
+      progressedAt: { gt: new Date(now.getTime() - RESUMABLE_MS) },
+      startedAt: { gt: new Date(now.getTime() - WALK_MS_MAX) },
+      OR: [{ state: 'running' }, { state: 'failed', OR: [{ nextPage: null }, { nextPage: { not: 1 } }] }],
+    },
+    orderBy: { startedAt: 'desc' },
+    select: { id: true, startedAt: true },
+  });
+  if (left === null) return null;
+  const later = { zoneName, state: 'succeeded', startedAt: { gt: left.startedAt } } as const;
+  if ((await tx.dnsSyncRun.count({ where: later })) > 0) return null;
+  return tx.dnsSyncRun.update({ where: { id: left.id }, data: runningFrom(now, { increment: 1 }), select: taken });
 }
+
+async function begin(
+  tx: Transaction,
+  { zoneName, reason, runId }: { readonly zoneName: string; readonly reason: string; readonly runId: string | null },
+  now: Date,
+): Promise<TakenRun> {
+  await tx.dnsSyncRun.updateMany({
+    where: { zoneName, state: 'running' },
+    data: { state: 'failed', failure: 'Its process ended before the run did.', finishedAt: now },
+  });
+  await tx.dnsSyncSeen.deleteMany({ where: { run: { zoneName } } });
+  const counts = { rrsetsSeen: 0, added: 0, changed: 0, removed: 0, skipped: 0 };
+  const start = { ...counts, nextPage: 1, listedTotal: null, startedAt: now };
+  const created = { zoneName, reason, ...start, ...runningFrom(now, 1) };
+  if (runId === null) return tx.dnsSyncRun.create({ data: created, select: taken });
+  return tx.dnsSyncRun.upsert({
+    where: { id: runId },
+    create: { id: runId, ...created },
+    update: { ...start, ...runningFrom(now, { increment: 1 }) },
+    select: taken,
+  });
+}
+
+const runningFrom = <Fence>(progressedAt: Date, fence: Fence) =>
+  ({ state: 'running', failure: null, finishedAt: null, fence, progressedAt }) as const;

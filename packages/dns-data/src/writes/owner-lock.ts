@@ -33,3 +33,12 @@ export async function lockOwner(
           FROM demo WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
   return owner;
 }
+
+/** Locks several owners, in an order that all who lock several follow. */
+export async function lockOwners(
+  tx: Pick<Transaction, '$queryRaw'>,
+  { teamIds, demoIds }: { readonly teamIds: readonly string[]; readonly demoIds: readonly string[] },
+): Promise<void> {
+  await tx.$queryRaw`SELECT id FROM team WHERE id = ANY(${teamIds}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+  await tx.$queryRaw`SELECT id FROM demo WHERE id = ANY(${demoIds}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+}

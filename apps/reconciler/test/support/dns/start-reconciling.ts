@@ -111,7 +111,7 @@ export async function startReconciling(
     },
     async mirrorZone() {
       const zone = await hcloud.readZone(ZONE);
-      if (zone.kind === 'found') await zoneSyncStore(pool).saveZone(zone);
+      if (zone.kind === 'found') await zoneSyncStore(prisma).saveZone(zone);
     },
     clearUpstream() {
       cloud.admin.clearFaults();
