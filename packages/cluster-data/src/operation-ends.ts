@@ -1,5 +1,11 @@
-import { type OperationErrorCode, type OperationKind, operationErrorCodes, type TeamId } from '@corral/contracts';
-import { sqlText, type Transaction } from '@corral/database';
+import {
+  type OperationErrorCode,
+  type OperationKind,
+  openOperationStates,
+  operationErrorCodes,
+  type TeamId,
+} from '@corral/contracts';
+import type { Transaction } from '@corral/database';
 import { isOpenIn } from './operations.js';
 
 /* How operations go on and end: all values that an end writes are here. */
@@ -95,7 +101,8 @@ export async function cancelOperations(
   tx: Transaction,
   { teamId, targetId, now }: { readonly teamId: TeamId; readonly targetId: string; readonly now: Date },
 ): Promise<void> {
-  await tx.$executeRaw`
-    UPDATE operation SET state = 'cancelled', updated_at = ${now}::timestamptz, finished_at = ${now}::timestamptz
-    WHERE team_id = ${teamId}::uuid AND target_id = ${targetId}::uuid AND ${sqlText(isOpenIn('operation'))}`;
+  await tx.operation.updateMany({
+    where: { teamId, targetId, state: { in: [...openOperationStates] } },
+    data: { state: 'cancelled', updatedAt: now, finishedAt: now },
+  });
 }

@@ -53,12 +53,11 @@ interface KeyRow {
   readonly resourceId: string;
 }
 
-async function readKey(db: Transaction, caller: KeyOwner, { key }: KeyedRequest): Promise<KeyRow | null> {
-  const [row] = await db.$queryRaw<KeyRow[]>`
-    SELECT request_hash AS "requestHash", resource_id AS "resourceId" FROM idempotency_key
-    WHERE team_id = ${caller.team.id}::uuid AND user_id = ${ownerIdOf(caller)}::uuid AND key = ${key}`;
-  return row ?? null;
-}
+const readKey = (db: Transaction, caller: KeyOwner, { key }: KeyedRequest): Promise<KeyRow | null> =>
+  db.idempotencyKey.findUnique({
+    where: { teamId_userId_key: { teamId: caller.team.id, userId: ownerIdOf(caller), key } },
+    select: { requestHash: true, resourceId: true },
+  });
 
 function resourceIdOf({ requestHash, resourceId }: KeyRow, request: KeyedRequest): string {
   if (!request.requestHash.equals(requestHash)) {

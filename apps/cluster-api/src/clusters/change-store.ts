@@ -148,7 +148,7 @@ export async function removeDraft(
   const teamId = caller.team.id;
   await cancelOperations(tx, { teamId, targetId: clusterId, now });
   await releaseServers(tx, { teamId, now }, claims.released);
-  await tx.$executeRaw`DELETE FROM cluster WHERE id = ${clusterId}::uuid AND team_id = ${teamId}::uuid`;
+  await tx.cluster.delete({ where: { id: clusterId, teamId }, select: { id: true } });
   const target = { kind: 'Cluster', id: clusterId, name };
   await recordAudit(tx, caller, {
     action: 'cluster.delete',

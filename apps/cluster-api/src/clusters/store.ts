@@ -1,8 +1,6 @@
 import {
-  creatorOfOperation,
+  includeCreator,
   lockCluster,
-  type OperationRow,
-  operationColumns,
   operationOf,
   type PricesRow,
   pricesOf,
@@ -73,10 +71,8 @@ async function transactionOf(tx: Transaction, caller: Caller, name: string, now:
     now,
     findConnection: (ref) => findConnection(tx, teamId, ref, 'lock'),
     async findOperation(id) {
-      const [row] = await tx.$queryRaw<OperationRow[]>`
-        SELECT ${sqlText(selectOf('operation', operationColumns))}, ${sqlText(creatorOfOperation)} AS creator
-        FROM operation WHERE id = ${id}::uuid AND team_id = ${teamId}::uuid`;
-      return row === undefined ? null : operationOf(row);
+      const row = await tx.operation.findUnique({ where: { id, teamId }, include: includeCreator });
+      return row && operationOf(row);
     },
     registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),
     findServers: async (ref) => seenBy(caller, await lockServers(tx, teamId, ref)),

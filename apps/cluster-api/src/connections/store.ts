@@ -4,7 +4,6 @@ import {
   connectionColumns,
   connectionOf,
   includeCreator,
-  isOpenIn,
   lockClustersOfRef,
   lockConnection,
   operationOf,
@@ -13,7 +12,7 @@ import {
   tokenColumnsOf,
 } from '@corral/cluster-data';
 import { asClusterId, asServerId, type ConnectionId, openOperationStates } from '@corral/contracts';
-import { noJson, type Prisma, sqlText } from '@corral/database';
+import { noJson, type Prisma } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import { desiredHashOf } from '../changes/desired-hash.js';
@@ -59,13 +58,21 @@ export const connectionStore = (prisma: Prisma, changeTeam: ChangeTeam): Connect
       select: { serverId: true },
     });
     // Awake clusters that were reconciled before have nodes, even when they are degraded.
-    const clusters = await prisma.$queryRaw<{ name: string }[]>`
-      SELECT 'shoot--' || team.project_name || '--' || cluster.shoot_name AS name
-      FROM cluster JOIN team ON team.id = cluster.team_id JOIN connection ON connection.id = cluster.connection_id
-      WHERE cluster.team_id = ${team.id}::uuid AND connection.ref = ${ref} AND observed_generation > 0
-        AND NOT (spec->>'hibernated')::boolean AND cluster.phase IN ('Ready', 'Degraded', 'Updating')
-      ORDER BY cluster.id`;
-    return { serverIds: rows.map(({ serverId }) => Number(serverId)), clusters: clusters.map(({ name }) => name) };
+    const clusters = await prisma.cluster.findMany({
+      where: {
+        teamId: team.id,
+        connection: { ref },
+        observedGeneration: { gt: 0 },
+        spec: { path: ['hibernated'], equals: false },
+        phase: { in: ['Ready', 'Degraded', 'Updating'] },
+      },
+      orderBy: { id: 'asc' },
+      select: { shootName: true, team: { select: { projectName: true } } },
+    });
+    return {
+      serverIds: rows.map(({ serverId }) => Number(serverId)),
+      clusters: clusters.map((cluster) => `shoot--${cluster.team.projectName}--${cluster.shootName}`),
+    };
   },
 
   change: (caller, work) => changeTeam(caller, (tx, now) => work(transactionOf(tx, caller, now))),
@@ -118,7 +125,7 @@ function transactionOf(tx: Transaction, caller: Caller, now: Date): ConnectionTr
         select: shownOfConnection,
       });
       if (sealed !== null || tokenStatus !== null) await duePrices(tx, id, now);
-      if (tokenStatus !== null) await dueAwaitedVerification(tx, id);
+      if (tokenStatus !== null) await dueAwaitedVerification(tx, id, now);
       return connectionRecordOf(row);
     },
     async restate(id, tokenStatus) {
@@ -129,7 +136,7 @@ function transactionOf(tx: Transaction, caller: Caller, now: Date): ConnectionTr
         data: { ...tokenStatusColumns(tokenStatus, now), ...(phase === tokenStatus.phase ? {} : { updatedAt: now }) },
         select: shownOfConnection,
       });
-      await dueAwaitedVerification(tx, id);
+      await dueAwaitedVerification(tx, id, now);
       return connectionRecordOf(row);
     },
     async remove(id) {
@@ -157,17 +164,13 @@ function transactionOf(tx: Transaction, caller: Caller, now: Date): ConnectionTr
     },
     async makeUsersDue(connectionId) {
       // Skips drafts: they have nothing on the garden that uses the token.
-      const rows = await tx.$queryRaw<{ id: string }[]>`
-        UPDATE cluster SET due_at = clock_timestamp()
-        WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND started_at IS NOT NULL
-        RETURNING id`;
+      const where = { teamId, connectionId, startedAt: { not: null } };
+      const rows = await tx.cluster.updateManyAndReturn({ where, data: { dueAt: now }, select: { id: true } });
       return rows.map(({ id }) => asClusterId(id));
     },
     async makeServersDue(connectionId) {
-      const rows = await tx.$queryRaw<{ id: string }[]>`
-        UPDATE adopted_server SET due_at = clock_timestamp()
-        WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND due_at IS NOT NULL
-        RETURNING id`;
+      const where = { teamId, connectionId, dueAt: { not: null } };
+      const rows = await tx.adoptedServer.updateManyAndReturn({ where, data: { dueAt: now }, select: { id: true } });
       return rows.map(({ id }) => asServerId(id));
     },
     async findVerification(targetId) {
@@ -201,10 +204,10 @@ const duePrices = (tx: Transaction, connectionId: ConnectionId, now: Date) =>
   tx.priceList.updateMany({ where: { connectionId }, data: { dueAt: now } });
 
 /** An open operation waits for a verdict on the token, so the reconciler verifies it again and ends the operation. */
-const dueAwaitedVerification = (tx: Transaction, connectionId: ConnectionId) => tx.$executeRaw`
-  UPDATE connection SET verify_at = clock_timestamp()
-  WHERE id = ${connectionId}::uuid
-    AND EXISTS (SELECT FROM operation WHERE target_id = ${connectionId}::uuid AND ${sqlText(isOpenIn('operation'))})`;
+async function dueAwaitedVerification(tx: Transaction, id: ConnectionId, now: Date): Promise<void> {
+  const open = await tx.operation.count({ where: { targetId: id, state: { in: [...openOperationStates] } } });
+  if (open > 0) await tx.connection.update({ where: { id }, data: { verifyAt: now }, select: { id: true } });
+}
 
 const tokenStatusColumns = ({ phase, message, project, isVerified, againMs }: TokenStatus, now: Date) => ({
   phase,

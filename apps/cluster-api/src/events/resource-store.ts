@@ -45,13 +45,15 @@ export const eventResourceStore = (prisma: Prisma) => ({
 
   /** By `name/type`, with the bodies of the DNS API. */
   async recordSets({ slug }: { readonly slug: string }, ids: readonly string[]): Promise<ById<object>> {
-    const rows = await prisma.$queryRaw<{ id: string; body: string }[]>`
-      SELECT rrset.name || '/' || rrset.type AS id, rrset.body
-      FROM dns_rrset AS rrset JOIN dns_zone ON dns_zone.id = rrset.zone_id
-      WHERE rrset.owner_label = ${slug} AND NOT dns_zone.of_demos
-        AND (rrset.name, rrset.type) IN (SELECT regexp_replace(id, '/[^/]*$', ''), regexp_replace(id, '^.*/', '')
-                                         FROM unnest(${[...ids]}::text[]) AS id)`;
-    return new Map(rows.map(({ id, body }) => [id, JSON.parse(body) as object]));
+    const keys = ids.map((id) => {
+      const end = id.lastIndexOf('/');
+      return { name: id.slice(0, end), type: id.slice(end + 1) };
+    });
+    const rows = await prisma.dnsRrset.findMany({
+      where: { ownerLabel: slug, zone: { ofDemos: false }, OR: keys },
+      select: { name: true, type: true, body: true },
+    });
+    return new Map(rows.map(({ name, type, body }) => [`${name}/${type}`, JSON.parse(body) as object]));
   },
 
   async dnsTokens(teamId: TeamId, ids: readonly string[]): Promise<{ tokens: ById<DnsTokenRecord>; now: Date }> {

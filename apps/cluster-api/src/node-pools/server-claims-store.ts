@@ -73,7 +73,8 @@ export async function releaseServers(
   servers: readonly PoolServer[],
 ): Promise<void> {
   if (servers.length === 0) return;
-  await tx.$executeRaw`
-    UPDATE adopted_server SET node_pool_id = NULL, due_at = ${now}::timestamptz, updated_at = ${now}::timestamptz
-    WHERE team_id = ${teamId}::uuid AND id = ANY (${servers.map(({ id }) => id)}::uuid[])`;
+  await tx.adoptedServer.updateMany({
+    where: { teamId, id: { in: servers.map(({ id }) => id) } },
+    data: { nodePoolId: null, dueAt: now, updatedAt: now },
+  });
 }

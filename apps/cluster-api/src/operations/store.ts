@@ -8,7 +8,13 @@ import {
   operationOf,
   selectOf,
 } from '@corral/cluster-data';
-import type { OperationId, OperationKind, OperationState, TeamId } from '@corral/contracts';
+import {
+  type OperationId,
+  type OperationKind,
+  type OperationState,
+  openOperationStates,
+  type TeamId,
+} from '@corral/contracts';
 import { type Prisma, sqlText, type Transaction } from '@corral/database';
 import { currentTraceparent } from '@corral/tracing';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
@@ -39,13 +45,12 @@ export const operationStore = (prisma: Prisma) => ({
 
   /** Which of these are not open any more, those that are gone included. */
   async findEnded(operations: readonly WaitedOperation[]): Promise<OperationId[]> {
-    const [ids, teams] = [operations.map(({ id }) => id), operations.map(({ teamId }) => teamId)];
-    const rows = await prisma.$queryRaw<{ id: OperationId }[]>`
-      SELECT waited.id FROM unnest(${ids}::uuid[], ${teams}::uuid[]) AS waited (id, team_id)
-      WHERE NOT EXISTS (SELECT FROM operation
-                        WHERE operation.id = waited.id AND operation.team_id = waited.team_id
-                          AND ${sqlText(isOpenIn('operation'))})`;
-    return rows.map(({ id }) => id);
+    const rows = await prisma.operation.findMany({
+      where: { id: { in: operations.map(({ id }) => id) }, state: { in: [...openOperationStates] } },
+      select: { id: true, teamId: true },
+    });
+    const open = new Set(rows.map(({ id, teamId }) => `${teamId} ${id}`));
+    return operations.filter(({ id, teamId }) => !open.has(`${teamId} ${id}`)).map(({ id }) => id);
   },
 
   /** Newest first. */

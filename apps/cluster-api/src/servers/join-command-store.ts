@@ -6,7 +6,7 @@ import {
   type ServerKind,
   type ServerPhase,
 } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { type Prisma, readClock } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
@@ -23,12 +23,12 @@ export const joinCommandStore = (prisma: Prisma, change: ChangeTeam): JoinComman
 
   async expect({ team }, { id, nodePoolId, clusterId, nodeName }) {
     // The new generation invalidates a pass that has just deleted the tokens. It reads again and finds the new one.
-    const count = await prisma.$executeRaw`
-      UPDATE adopted_server
-      SET generation = generation + 1, begun_at = clock_timestamp(), updated_at = clock_timestamp(),
-          due_at = clock_timestamp()
-      WHERE team_id = ${team.id}::uuid AND id = ${id}::uuid AND phase = 'Joining' AND node_pool_id = ${nodePoolId}::uuid
-        AND member_of_id = ${clusterId}::uuid AND node_name = ${nodeName} AND deregister_requested_at IS NULL`;
+    const where = { teamId: team.id, id, phase: 'Joining', nodePoolId, memberOfId: clusterId, nodeName };
+    const now = await readClock(prisma);
+    const { count } = await prisma.adoptedServer.updateMany({
+      where: { ...where, deregisterRequestedAt: null },
+      data: { generation: { increment: 1 }, begunAt: now, updatedAt: now, dueAt: now },
+    });
     return count === 1;
   },
 
