@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { waitFor } from '@corral/testing';
-import type { ShootWatch, WatchState } from '../src/index.js';
+import type { GardenOptions, ShootWatch, WatchState } from '../src/index.js';
 import { aClient, answerJson, aShoot, startServer, type TestServer } from './a-garden.js';
 
 /** An open watch of the server. */
@@ -77,11 +77,15 @@ export async function endAll(): Promise<void> {
 }
 
 /** Watches, and logs what is delivered as text: `page c1,c2`, `listed`, `changed c1@101`. */
-export async function watching(server: ShootServer, overrides: Partial<ShootWatch> = {}) {
+export async function watching(
+  server: ShootServer,
+  overrides: Partial<ShootWatch> = {},
+  options: Partial<GardenOptions> = {},
+) {
   const reported: string[] = [];
   const states: WatchState[] = [];
   const stop = new AbortController();
-  const test = aClient(server.url, { bodyBytesMax: 1_000_000 });
+  const test = aClient(server.url, { bodyBytesMax: 1_000_000, ...options });
   const ended = test.client.watchShoots({
     labelSelector: 'corral.dev/managed=true',
     onPage: (shoots) => void reported.push(`page ${shoots.map(({ metadata }) => metadata.name).join()}`),

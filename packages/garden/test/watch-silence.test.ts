@@ -80,12 +80,11 @@ describe('a call that hangs', () => {
     const hang = () => {};
     server.nextLists.push(hang);
     server.nextWatches.push(hang);
-    const { states } = await watching(server);
-    await eventually(() => expect(server.lists).toHaveLength(1));
+    // Calls are timed by Node.js itself, which the test does not control.
+    const { states } = await watching(server, {}, { timeoutMs: 1_500 });
 
-    pass(21);
     await eventually(() => expect(server.watches).toHaveLength(1));
-    pass(21);
+    pass(2);
     await watchNumber(server, 2);
 
     expect(states.flatMap((state) => (state.phase === 'waiting' ? [String(state.error)] : []))).toEqual([

@@ -1,13 +1,4 @@
-import {
-  type Answered,
-  type AnswerHeaders,
-  type Broken,
-  type Endpoint,
-  exchange,
-  mayHaveArrived,
-  openAgent,
-  startDeadline,
-} from '@corral/wire';
+import { type Answered, type AnswerHeaders, type Broken, exchange, mayHaveArrived, openAgent } from '@corral/wire';
 
 export interface Outgoing {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -31,7 +22,7 @@ export interface Wire {
   close(): void;
 }
 
-export const bodyBytesMax = 8 * 1024 * 1024;
+const bodyBytesMax = 8 * 1024 * 1024;
 /** Below what servers commonly allow (5 s and up): a request must not meet a connection that is being closed. */
 const idleMsMax = 4_000;
 
@@ -45,35 +36,30 @@ export interface WireOptions {
 }
 
 /** @throws Error when the address or the token cannot be used; its text never holds the token */
-export function openWire({ timeoutMs, ...options }: WireOptions): Wire {
-  const endpoint = openEndpoint(options);
-  return {
-    async exchange({ method, path, body }, queueMsMax = timeoutMs) {
-      const deadline = startDeadline(queueMsMax);
-      try {
-        const sent = body === null ? {} : { body: { type: 'application/json', bytes: body } };
-        const done = await exchange(endpoint, { method, path, ...sent }, { deadline, bodyBytesMax, callMs: timeoutMs });
-        return done.kind === 'broken' ? brokenOf(done, { queueMsMax, timeoutMs }) : checked(done, options.token);
-      } finally {
-        deadline.end();
-      }
-    },
-    close: () => endpoint.agent.destroy(),
-  };
-}
-
-/**
- * What all calls with a token have in common. Its agent must be destroyed.
- *
- * @throws Error as `openWire` does
- */
-export function openEndpoint({ baseUrl, token, socketsMax }: Omit<WireOptions, 'timeoutMs'>): Endpoint {
+export function openWire({ baseUrl, token, timeoutMs, socketsMax }: WireOptions): Wire {
   const server = parseBaseUrl(baseUrl);
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new Error('The token of the upstream DNS API is empty or holds spaces or control characters. Set it again.');
   }
-  const headers = { Authorization: `Bearer ${token}`, 'Accept-Encoding': 'identity' };
-  return { server, headers, agent: openAgent(server, { idleMsMax, socketsMax }) };
+  const agent = openAgent(server, { idleMsMax, socketsMax });
+  const endpoint = { server, headers: { Authorization: `Bearer ${token}` }, agent };
+  return {
+    async exchange({ method, path, body }, queueMsMax = timeoutMs) {
+      const over = new AbortController();
+      const abortAfter = (ms: number) => setTimeout(() => over.abort(), ms);
+      let timer = abortAfter(queueMsMax);
+      const onSocket = () => {
+        clearTimeout(timer);
+        timer = abortAfter(timeoutMs);
+      };
+      const sent = body === null ? {} : { body: { type: 'application/json', bytes: body } };
+      const bounds = { signal: over.signal, bodyBytesMax, onSocket };
+      const done = await exchange(endpoint, { method, path, ...sent }, bounds);
+      clearTimeout(timer);
+      return done.kind === 'broken' ? brokenOf(done, { queueMsMax, timeoutMs }) : checked(done, token);
+    },
+    close: () => agent.destroy(),
+  };
 }
 
 function parseBaseUrl(text: string): URL {
@@ -87,19 +73,11 @@ function parseBaseUrl(text: string): URL {
   return url;
 }
 
+/** Bodies are passed on to tenants, and an intermediary may echo what it refuses. Short tokens occur by chance. */
 function checked(answer: Answered, token: string): Exchange {
-  const announced = answer.headers['content-length'];
-  if (announced !== undefined && Number(announced) !== answer.body.length) {
-    return { kind: 'broken', reached: true, reason: 'the body has not the announced length' };
-  }
-  return repeats(answer.body, token)
+  return token.length >= 32 && answer.body.includes(token)
     ? { kind: 'broken', reached: true, reason: 'the answer repeats our token' }
     : answer;
-}
-
-/** Bodies are passed on to tenants, and an intermediary may echo what it refuses. Short tokens occur by chance. */
-export function repeats(body: Buffer, token: string): boolean {
-  return token.length >= 32 && body.includes(token);
 }
 
 function brokenOf(broken: Broken, within: { queueMsMax: number; timeoutMs: number }): Exchange {

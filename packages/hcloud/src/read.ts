@@ -1,5 +1,5 @@
 import { type CallClass, flowOf, type Turn } from '@corral/upstream-budget';
-import { equalJitterMs, sleep, startPatience } from '@corral/wire';
+import { equalJitterMs, sleep } from '@corral/wire';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 import type { JsonBody } from './json-body.js';
@@ -28,8 +28,8 @@ const readBackoff = { firstMs: 200, maxMs: 2_000 };
  * @throws UpstreamUnavailable, or UpstreamCredentialsRefused
  */
 export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promise<T | null> {
-  const patience = startPatience(deps.waitMsMax);
-  const turnPatience = startPatience(reading.turnMsMax);
+  const startedAt = performance.now();
+  const leftMs = (ms: number) => startedAt + ms - performance.now();
   const want = { class: reading.class, flow: flowOf(reading.class, null), key: null };
   const { signal } = reading;
 
@@ -37,7 +37,7 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
   let again = false;
   let failure: string | undefined;
   for (;;) {
-    const turned = await takeTurn(deps.scheduler, want, { patienceMs: turnPatience.leftMs(), again, signal });
+    const turned = await takeTurn(deps.scheduler, want, { patienceMs: leftMs(reading.turnMsMax), again, signal });
     if (turned.kind === 'aborted') throw new UpstreamUnavailable('the caller gave up before it was asked');
     if (turned.kind === 'too_long') {
       throw new UpstreamUnavailable(failure ?? 'its budget is used up', turned.retryAfterSeconds);
@@ -58,7 +58,7 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
 
     const delayMs = equalJitterMs(attempt, readBackoff);
     attempt += 1;
-    if (attempt === attemptsMax || delayMs > patience.leftMs()) throw new UpstreamUnavailable(call.reason);
+    if (attempt === attemptsMax || delayMs > leftMs(deps.waitMsMax)) throw new UpstreamUnavailable(call.reason);
     failure = call.reason;
     await sleep(delayMs);
   }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { isObject, startDeadline } from '@corral/wire';
-import axios, { type AxiosRequestConfig } from 'axios';
-import { bodyBytesMax, type Outgoing, openEndpoint, repeats } from './exchange.js';
+import { isObject } from '@corral/wire';
+import { type Outgoing, openWire } from './exchange.js';
 import { errorCodeOf, type JsonBody, readJsonObject } from './json-body.js';
 
 export interface VerifyTokenOptions {
@@ -97,41 +96,10 @@ function idOf(group: unknown): number[] {
   return typeof id === 'number' && Number.isSafeInteger(id) ? [id] : [];
 }
 
-/** Every answer counts as it came: no redirect, no proxy, no parsing, no more bytes than elsewhere. */
-const asItComes = {
-  responseType: 'arraybuffer',
-  validateStatus: () => true,
-  maxRedirects: 0,
-  maxContentLength: bodyBytesMax,
-  decompress: false,
-  proxy: false,
-} as const satisfies AxiosRequestConfig;
-
 /** One call on a separate connection. Nothing depends on whether a call without an answer arrived. */
-async function askOnce(
-  { baseUrl, token, timeoutMs }: Required<VerifyTokenOptions>,
-  { method, path, body }: Outgoing,
-): Promise<Answer> {
-  const { server, headers, agent } = openEndpoint({ baseUrl, token });
-  const deadline = startDeadline(timeoutMs);
-  const type = body === null ? {} : { 'Content-Type': 'application/json' };
-  try {
-    const { status, data } = await axios.request<Buffer>({
-      ...asItComes,
-      method,
-      url: `${server.href.replace(/\/+$/, '')}${path}`,
-      data: body ?? undefined,
-      headers: { ...headers, ...type, Accept: 'application/json', 'User-Agent': 'corral' },
-      httpAgent: agent,
-      httpsAgent: agent,
-      signal: deadline.signal,
-    });
-    return repeats(data, token) ? 'none' : { status, body: readJsonObject(data) };
-  } catch {
-    // The error holds the request's headers, and so the token.
-    return 'none';
-  } finally {
-    deadline.end();
-    agent.destroy();
-  }
+async function askOnce(options: Required<VerifyTokenOptions>, outgoing: Outgoing): Promise<Answer> {
+  const wire = openWire(options);
+  const answer = await wire.exchange(outgoing);
+  wire.close();
+  return answer.kind === 'broken' ? 'none' : { status: answer.status, body: readJsonObject(answer.body) };
 }

@@ -1,6 +1,6 @@
 import { inSpan } from '@corral/tracing';
 import { type CallEnd, parseStatement, retryAfterMs, type Scheduler } from '@corral/upstream-budget';
-import { equalJitterMs, sleep, startPatience } from '@corral/wire';
+import { equalJitterMs, sleep } from '@corral/wire';
 import { classifyWrite, printable } from './classify.js';
 import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOptions, WriteOutcome } from './client.js';
 import type { Exchange, Wire } from './exchange.js';
@@ -28,18 +28,19 @@ export async function sendWrite(
   const route = routeOf(method, segments);
   const callClass = isCleanup(method, segments) ? 'cleanup' : 'write';
   const want = { class: callClass, flow: team, key: recordSetOf(segments) } as const;
-  const patience = startPatience(Math.min(waitMsMax, patienceMs));
+  const endsAt = performance.now() + Math.min(waitMsMax, patienceMs);
+  const leftMs = () => endsAt - performance.now();
 
   let again = false;
   let unreached: WriteOutcome | undefined;
   for (let attempt = 0; ; attempt += 1) {
-    const turned = await takeTurn(scheduler, want, { patienceMs: patience.leftMs(), again, signal, enterQueue });
+    const turned = await takeTurn(scheduler, want, { patienceMs: leftMs(), again, signal, enterQueue });
     if (turned.kind === 'aborted') return aborted;
     // When the upstream was out of reach meanwhile, the wait says nothing about the budget.
     if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };
 
     const startedAt = performance.now();
-    const exchange = await wire.exchange({ method, path, body }, Math.max(0, patience.leftMs()));
+    const exchange = await wire.exchange({ method, path, body }, Math.max(0, leftMs()));
     scheduler.end(turned.turn, endOf(exchange, now()));
     const call = classifyWrite(exchange);
     onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
@@ -50,7 +51,7 @@ export async function sendWrite(
     if (call.kind === 'unreached') {
       unreached = call;
       const delayMs = equalJitterMs(attempt, unreachedBackoff);
-      if (delayMs > patience.leftMs()) return call;
+      if (delayMs > leftMs()) return call;
       if (!(await sleep(delayMs, signal))) return aborted;
       continue;
     }

@@ -1,8 +1,9 @@
-import http from 'node:http';
-import https from 'node:https';
+import type http from 'node:http';
+import type { Readable } from 'node:stream';
 import { openSpan } from '@corral/tracing';
-import { type Broken, brokenBy, type Stage } from './arrival.js';
-import type { Deadline } from './deadline.js';
+import axios from 'axios';
+import { watchArrival } from './arrival.js';
+import { type Broken, brokenBy } from './broken.js';
 
 /** Whom to call, and as whom. */
 export interface Endpoint {
@@ -12,6 +13,8 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>;
   /** See `openAgent`. */
   readonly agent: http.Agent;
+  /** Whether the agent goes through a proxy. */
+  readonly isProxied?: boolean;
 }
 
 export interface Outgoing {
@@ -24,24 +27,18 @@ export interface Outgoing {
 }
 
 export interface Bounds {
-  readonly deadline: Deadline;
+  /** Ends the call, also while its answer arrives. */
+  readonly signal: AbortSignal;
   /** A longer answer is `too_large`. */
   readonly bodyBytesMax: number;
-  /** Restarts the deadline with this time when the call gets a connection, ready or still connecting. */
-  readonly callMs?: number;
+  /** Called when the call gets a connection, ready or still connecting. */
+  readonly onSocket?: () => void;
 }
 
-/** The headers of answers that are read, by their names in lower case. */
-const ANSWER_HEADERS = [
-  'content-length',
-  'date',
-  'ratelimit-limit',
-  'ratelimit-remaining',
-  'ratelimit-reset',
-  'retry-after',
-] as const;
-type AnswerHeader = (typeof ANSWER_HEADERS)[number];
-export type AnswerHeaders = Readonly<Partial<Record<AnswerHeader, string>>>;
+/** Those that are read; Node.js gives a single text for each. */
+export type AnswerHeaders = Readonly<
+  Partial<Record<'date' | 'ratelimit-limit' | 'ratelimit-remaining' | 'ratelimit-reset' | 'retry-after', string>>
+>;
 
 export interface Answered {
   readonly kind: 'answered';
@@ -55,7 +52,7 @@ export interface Opened {
   readonly kind: 'opened';
   readonly status: number;
   readonly headers: AnswerHeaders;
-  readonly body: http.IncomingMessage;
+  readonly body: Readable;
 }
 
 /** Makes one HTTP call and never rejects. No repetition, no redirect, no decompression. */
@@ -66,143 +63,79 @@ export async function exchange(endpoint: Endpoint, outgoing: Outgoing, bounds: B
 
 const TRACED_PATH_MAX = 512;
 
-/** Makes one HTTP call up to the headers of its answer. The deadline then bounds the body. Never rejects. A span of a trace ends with the headers. */
-export function openExchange(
-  { server, agent, headers }: Endpoint,
+/**
+ * Makes one HTTP call up to the headers of its answer. The signal then also ends the body. Never rejects: errors of axios hold
+ * the request, and so its token. A span of a trace ends with the headers.
+ */
+export async function openExchange(
+  { server, agent, headers, isProxied = false }: Endpoint,
   { method, path, accept = 'application/json', body }: Outgoing,
-  { deadline, callMs }: Pick<Bounds, 'deadline' | 'callMs'>,
+  { signal, onSocket }: Pick<Bounds, 'signal' | 'onSocket'>,
 ): Promise<Opened | Broken> {
-  const isSecure = server.protocol === 'https:';
-  const target = `${server.pathname.replace(/\/+$/, '')}${path}`;
+  const url = `${server.href.replace(/\/+$/, '')}${path}`;
   const span = openSpan(method, {
     kind: 'client',
     attributes: {
       'http.request.method': method,
       'server.address': server.hostname,
-      'server.port': Number(server.port || (isSecure ? 443 : 80)),
-      'url.path': (target.split('?', 1)[0] as string).slice(0, TRACED_PATH_MAX),
+      'server.port': Number(server.port || (server.protocol === 'https:' ? 443 : 80)),
+      'url.path': new URL(url).pathname.slice(0, TRACED_PATH_MAX),
     },
   });
-  return new Promise((resolve) => {
-    let isSettled = false;
-    const settle = (outcome: Opened | Broken): void => {
-      if (isSettled) return;
-      isSettled = true;
-      if (outcome.kind === 'opened') span?.set({ 'http.response.status_code': outcome.status });
-      if (outcome.kind === 'broken') span?.fail(outcome.cause);
-      else if (outcome.status >= 400) span?.fail(String(outcome.status));
-      span?.end();
-      resolve(outcome);
-    };
-    let stage: Stage = 'queued';
-    const fail = (error?: unknown) => settle(brokenBy(error, stage, deadline.cause()));
-    if (deadline.cause() !== null) {
-      fail();
-      return;
-    }
-    const request = (isSecure ? https : http).request({
-      protocol: server.protocol,
-      hostname: server.hostname.replace(/^\[(.*)\]$/, '$1'),
-      port: server.port,
-      path: target,
+  const arrival = watchArrival(onSocket);
+  try {
+    const answer = await axios.request<Readable>({
       method,
-      agent,
-      headers: rawHeaders({
-        Host: server.host,
+      url,
+      data: body?.bytes,
+      headers: {
         ...headers,
         Accept: accept,
+        'Accept-Encoding': 'identity',
+        'Content-Type': body?.type ?? false,
         'User-Agent': 'corral',
         ...(span && { traceparent: span.traceparent }),
-        ...(body && { 'Content-Type': body.type }),
-        ...lengthOf(method, body),
-      }),
+      },
+      httpAgent: agent,
+      httpsAgent: agent,
+      transport: arrival.transport,
+      signal,
+      responseType: 'stream',
+      validateStatus: null,
+      maxRedirects: 0,
+      decompress: false,
+      // Without it, axios looks for a proxy in the environment, unless the agent has one.
+      ...(!isProxied && { proxy: false }),
     });
-    request.once('socket', (socket) => {
-      if (callMs !== undefined) deadline.restart(callMs);
-      stage = 'connecting';
-      if (request.reusedSocket || !socket.connecting) stage = 'waiting';
-      else socket.once(isSecure ? 'secureConnect' : 'connect', () => (stage = 'waiting'));
-    });
-    request.once('response', (answer) => {
-      settle({
-        kind: 'opened',
-        status: answer.statusCode ?? 0,
-        headers: answerHeaders(answer),
-        body: answer,
-      });
-    });
-    request.on('error', fail);
-    // A request that waits for a connection emits nothing before it has one, not even when it is destroyed.
-    const forget = deadline.onOver(() => {
-      fail();
-      request.destroy(new Error('the deadline is over'));
-    });
-    // Whatever happens, there is an end. After a response it changes nothing.
-    request.once('close', () => {
-      forget();
-      fail();
-    });
-    request.end(body?.bytes);
-  });
-}
-
-/** Names and values in turns: Node.js takes them as they come, and adds neither `Host` nor the length. */
-function rawHeaders(headers: Readonly<Record<string, string | number>>): string[] {
-  const raw: string[] = [];
-  for (const [name, value] of Object.entries(headers)) raw.push(name, String(value));
-  return raw;
-}
-
-/** Without a length, Node.js would announce chunks for these methods, even if there are none. */
-const SENDS_LENGTH: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
-
-function lengthOf(method: string, body: Outgoing['body']): { 'Content-Length'?: number } {
-  if (body !== undefined) return { 'Content-Length': body.bytes.length };
-  return SENDS_LENGTH.has(method) ? { 'Content-Length': 0 } : {};
-}
-
-/** Reads the rest of an answer as a whole, by its events: an iterator costs more than most answers. Never rejects. */
-export function collect(
-  { status, headers, body }: Opened,
-  { deadline, bodyBytesMax }: Bounds,
-): Promise<Answered | Broken> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const fail = (error?: unknown) => settle(brokenBy(error, 'answering', deadline.cause()));
-    const forget = deadline.onOver(() => fail());
-    const settle = (result: Answered | Broken): void => {
-      forget();
-      resolve(result);
-    };
-    // Its events have been, and the deadline may have been over before.
-    if (body.destroyed || deadline.cause() !== null) return fail();
-    body.on('error', fail);
-    body.once('close', () => fail());
-    body.once('end', () => {
-      // A body of no announced length ends like any other when it is cut off.
-      if (deadline.cause() !== null) fail();
-      else settle({ kind: 'answered', status, headers, body: Buffer.concat(chunks) });
-    });
-    body.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= bodyBytesMax) chunks.push(chunk);
-      else {
-        settle(tooLarge(bodyBytesMax));
-        body.destroy();
-      }
-    });
-  });
-}
-
-const tooLarge = (bytesMax: number): Broken => ({ kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax });
-
-/** Node.js makes the object of all headers in any case, because its agent looks for `Keep-Alive` there. */
-function answerHeaders({ headers }: http.IncomingMessage): AnswerHeaders {
-  const found: { [N in AnswerHeader]?: string } = {};
-  for (const name of ANSWER_HEADERS) {
-    const value = headers[name];
-    if (value !== undefined) found[name] = (value as string).trim();
+    span?.set({ 'http.response.status_code': answer.status });
+    if (answer.status >= 400) span?.fail(String(answer.status));
+    return { kind: 'opened', status: answer.status, headers: answer.headers as AnswerHeaders, body: answer.data };
+  } catch (error) {
+    const broken = brokenBy(error, arrival.stage, signal);
+    span?.fail(broken.cause);
+    return broken;
+  } finally {
+    span?.end();
   }
-  return found;
+}
+
+/** Reads the rest of an answer as a whole. Never rejects. */
+export async function collect(
+  { status, headers, body }: Opened,
+  { signal, bodyBytesMax }: Pick<Bounds, 'signal' | 'bodyBytesMax'>,
+): Promise<Answered | Broken> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bodyBytesMax) {
+        return { kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax: bodyBytesMax };
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    return brokenBy(error, 'answering', signal);
+  }
+  return { kind: 'answered', status, headers, body: Buffer.concat(chunks) };
 }

@@ -1,6 +1,5 @@
-export { type Broken, codeOf, mayHaveArrived } from './arrival.js';
 export { aroundMs, type BackoffRange, backoffMs, equalJitterMs, fullJitterMs, spreadMs } from './backoff.js';
-export { answerWithin, type Deadline, orAborted, orLate, sleep, startDeadline, startPatience } from './deadline.js';
+export { type Broken, codeOf, endOf, mayHaveArrived } from './broken.js';
 export {
   type Answered,
   type AnswerHeaders,
@@ -13,5 +12,5 @@ export {
   openExchange,
 } from './exchange.js';
 export { isObject, type JsonObject, parseJsonObject, readJsonObject } from './json.js';
-export { createLineCutter } from './json-stream.js';
-export { type AgentOptions, openAgent, retireAgent, type TlsMaterial } from './sockets.js';
+export { type AgentOptions, openAgent, type TlsMaterial } from './sockets.js';
+export { answerWithin, orAborted, orLate, sleep } from './waits.js';

@@ -1,9 +1,8 @@
 import http from 'node:http';
 import https from 'node:https';
-import { createSecureContext } from 'node:tls';
 
 /** Trusted authorities and our own certificate. Defaults are those of Node.js. */
-export type TlsMaterial = Pick<https.RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
+export type TlsMaterial = Pick<https.AgentOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
 export interface AgentOptions {
   /**
@@ -13,9 +12,9 @@ export interface AgentOptions {
   readonly idleMsMax: number;
   /** Connections at the same time; more requests wait for one. Default: 64. */
   readonly socketsMax?: number | undefined;
-  readonly tls?: TlsMaterial | undefined;
+  readonly tls?: TlsMaterial;
   /** Address of an HTTP proxy that all connections go through. */
-  readonly proxyUrl?: string | null | undefined;
+  readonly proxyUrl?: string | null;
 }
 
 const socketsUsual = 64;
@@ -23,27 +22,11 @@ const socketsUsual = 64;
 /** Opens connections to a server that calls use one after the other. `destroy` ends them all. */
 export function openAgent(
   { protocol }: Pick<URL, 'protocol'>,
-  { idleMsMax, socketsMax = socketsUsual, tls, proxyUrl }: AgentOptions,
+  { idleMsMax, socketsMax = socketsUsual, tls, proxyUrl = null }: AgentOptions,
 ): http.Agent {
-  const keeping = {
+  const options = {
     ...{ keepAlive: true, maxSockets: socketsMax, timeout: idleMsMax },
-    ...(proxyUrl == null ? {} : { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
+    ...(proxyUrl !== null && { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
   };
-  if (protocol === 'http:') return new http.Agent(keeping);
-  if (tls === undefined) return new https.Agent(keeping);
-  const { ca, cert, key, servername, rejectUnauthorized } = tls;
-  // Parsed once, not with each connection.
-  const secureContext = createSecureContext(defined({ ca, cert, key }));
-  return new https.Agent({ ...keeping, secureContext, ...defined({ servername, rejectUnauthorized }) });
-}
-
-/** Calls under way end undisturbed; afterwards their connections are not kept. */
-export function retireAgent(agent: http.Agent): void {
-  Object.assign(agent, { keepAlive: false });
-  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
-}
-
-function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+  return protocol === 'http:' ? new http.Agent(options) : new https.Agent({ ...options, ...tls });
 }

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { exchange, parseJsonObject, startDeadline } from '@corral/wire';
+import { exchange, parseJsonObject } from '@corral/wire';
 
 /*
  * Calls to addresses that teams choose. They must not reach what only this process can reach: other services of its
@@ -109,10 +109,9 @@ export function issuerCalls({ privateHosts, allowLoopback }: IssuerCallOptions):
       if (refusal !== null) throw new Error(`the URL ${refusal}`);
       const isSecure = url.protocol === 'https:';
       const agent = new (isSecure ? https : http).Agent({ keepAlive: false, lookup: guarded });
-      const deadline = startDeadline(CALL_MS_MAX);
       try {
         const endpoint = { server: new URL(url.origin), headers: {}, agent };
-        const bounds = { deadline, bodyBytesMax: BYTES_MAX };
+        const bounds = { signal: AbortSignal.timeout(CALL_MS_MAX), bodyBytesMax: BYTES_MAX };
         const answer = await exchange(endpoint, { method: 'GET', path: url.pathname + url.search }, bounds);
         if (answer.kind === 'broken') throw new Error(`no answer: ${answer.cause}, ${answer.stage}`);
         if (answer.status !== 200) throw new Error(`status ${answer.status}`);
@@ -120,7 +119,6 @@ export function issuerCalls({ privateHosts, allowLoopback }: IssuerCallOptions):
         if (value === null) throw new Error('the answer is not a JSON object');
         return value as Readonly<Record<string, unknown>>;
       } finally {
-        deadline.end();
         agent.destroy();
       }
     },

@@ -4,8 +4,19 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { WaitingShoot } from './due-store.js';
 import { probeGarden } from './probe-garden.js';
 
-beforeEach(() => void jest.useFakeTimers({ now: 0 }));
-afterEach(() => void jest.useRealTimers());
+beforeEach(() => {
+  jest.useFakeTimers({ now: 0 });
+  // Node.js has a clock of its own for these.
+  jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    const over = new AbortController();
+    setTimeout(() => over.abort(), ms);
+    return over.signal;
+  });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
 
 type Answer = 'ok' | GardenErrorKind | 'hangs';
 

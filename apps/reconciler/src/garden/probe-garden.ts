@@ -1,6 +1,6 @@
 import type { GardenClient } from '@corral/garden';
 import type { Log } from '@corral/service';
-import { sleep, startDeadline } from '@corral/wire';
+import { sleep } from '@corral/wire';
 import { waitsForGarden } from '../clusters/judge/waiting.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import { unlessStopped } from '../loop/run-bounds.js';
@@ -58,18 +58,16 @@ export const probeGarden =
     }
 
     async function isAnswering({ namespace, name }: WaitingShoot): Promise<boolean> {
-      const limit = startDeadline(ANSWER_MS_MAX);
+      const limit = AbortSignal.timeout(ANSWER_MS_MAX);
       const ask = (): Promise<unknown> =>
         namespace === null
-          ? garden.listShoots({ labelSelector: managedSelector, limit: 1 }, limit.signal)
-          : garden.readShoot({ namespace, name }, limit.signal);
+          ? garden.listShoots({ labelSelector: managedSelector, limit: 1 }, limit)
+          : garden.readShoot({ namespace, name }, limit);
       try {
         await unlessStopped(ask, signal);
         return true;
       } catch (error) {
         return gardenReportOf(error)?.kind === 'fine';
-      } finally {
-        limit.end();
       }
     }
   };

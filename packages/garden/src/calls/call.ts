@@ -1,10 +1,9 @@
 import type { Log } from '@corral/service';
 import {
   type Answered,
-  type Bounds,
   type Broken,
   collect,
-  type Deadline,
+  endOf,
   exchange,
   fullJitterMs,
   type JsonObject,
@@ -14,7 +13,6 @@ import {
   orAborted,
   parseJsonObject,
   sleep,
-  startDeadline,
 } from '@corral/wire';
 import type { Credentials, Identity } from '../credentials/credentials.js';
 import {
@@ -75,8 +73,10 @@ const readBackoff = { firstMs: 100, maxMs: 1_000 };
  * @throws GardenError
  */
 export function perform(deps: CallDeps, call: Call, signal?: AbortSignal): Promise<Answer> {
-  return repeated(deps, call, signal, (bounds) =>
-    authenticated(deps, call, bounds.deadline, async (identity) =>
+  const ends = [AbortSignal.timeout(deps.timeoutMs), deps.closing, ...(signal === undefined ? [] : [signal])];
+  const bounds = { signal: AbortSignal.any(ends), bodyBytesMax: deps.bodyBytesMax };
+  return repeated(call, bounds.signal, () =>
+    authenticated(deps, call, bounds.signal, async (identity) =>
       answerOf(call, identity, await exchange(identity, call, bounds)),
     ),
   );
@@ -85,45 +85,32 @@ export function perform(deps: CallDeps, call: Call, signal?: AbortSignal): Promi
 /**
  * Opens a stream, one attempt.
  *
- * @param deadline also bounds the stream; the caller must end it
+ * @param signal also ends the stream
  * @throws GardenError when the status is not 200
  */
-export function openStream(deps: CallDeps, call: Call, deadline: Deadline): Promise<Opened> {
-  const { bodyBytesMax } = deps;
-  return authenticated(deps, call, deadline, (identity) => openFor(call, identity, { deadline, bodyBytesMax }));
+export function openStream(deps: CallDeps, call: Call, signal: AbortSignal): Promise<Opened> {
+  return authenticated(deps, call, signal, async (identity) => {
+    const opened = await openExchange(identity, call, { signal });
+    if (opened.kind === 'broken') throw brokenError(call, opened);
+    if (opened.status === 200) return opened;
+    const { bodyBytesMax } = deps;
+    const { status } = answerOf(call, identity, await collect(opened, { signal, bodyBytesMax }));
+    throw unusableError(call, `${status} instead of 200`);
+  });
 }
 
-async function openFor(call: Call, identity: Identity, bounds: Bounds): Promise<Opened> {
-  const opened = await openExchange(identity, call, bounds);
-  if (opened.kind === 'broken') throw brokenError(call, opened);
-  if (opened.status === 200) return opened;
-  const { status } = answerOf(call, identity, await collect(opened, bounds));
-  throw unusableError(call, `${status} instead of 200`);
-}
-
-async function repeated<T>(
-  { timeoutMs, bodyBytesMax, closing }: CallDeps,
-  call: Call,
-  signal: AbortSignal | undefined,
-  attemptOnce: (bounds: Bounds) => Promise<T>,
-): Promise<T> {
-  const deadline = startDeadline(timeoutMs, [signal, closing]);
+async function repeated<T>(call: Call, signal: AbortSignal, attemptOnce: () => Promise<T>): Promise<T> {
   let lost: unknown = null;
-  try {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await attemptOnce({ deadline, bodyBytesMax });
-      } catch (error) {
-        // An uncertain attempt may have taken effect, whatever later attempts return.
-        if (isGardenError(error, 'uncertain')) lost ??= error;
-        const isPassing = isGardenError(error, 'unreachable', 'server_error', 'uncertain');
-        const delayMs = fullJitterMs(attempt, readBackoff);
-        if (!isPassing || call.access === 'write' || attempt + 1 === readAttemptsMax) throw lost ?? error;
-        if (delayMs > deadline.leftMs() || !(await sleep(delayMs, deadline.signal))) throw lost ?? error;
-      }
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await attemptOnce();
+    } catch (error) {
+      // An uncertain attempt may have taken effect, whatever later attempts return.
+      if (isGardenError(error, 'uncertain')) lost ??= error;
+      const isPassing = isGardenError(error, 'unreachable', 'server_error', 'uncertain');
+      if (!isPassing || call.access === 'write' || attempt + 1 === readAttemptsMax) throw lost ?? error;
+      if (!(await sleep(fullJitterMs(attempt, readBackoff), signal))) throw lost ?? error;
     }
-  } finally {
-    deadline.end();
   }
 }
 
@@ -131,21 +118,21 @@ async function repeated<T>(
 async function authenticated<T>(
   deps: CallDeps,
   call: Call,
-  deadline: Deadline,
+  signal: AbortSignal,
   attempt: (identity: Identity) => Promise<T>,
 ): Promise<T> {
   const { credentials, onAccessDenied } = deps;
   try {
-    const identity = await inTime(credentials.identity(), call, deadline);
+    const identity = await inTime(credentials.identity(), call, signal);
     try {
       return await measured(deps, call, () => attempt(identity));
     } catch (error) {
       if (isGardenError(error, 'rbac') && !call.fromShoot) {
-        const isStarting = error.isAnonymous || !(await isReady(identity, deadline));
+        const isStarting = error.isAnonymous || !(await isReady(identity, signal));
         throw isStarting ? notReadyError(call) : error;
       }
       if (!isGardenError(error, 'credentials')) throw error;
-      const newer = await inTime(credentials.replacementOf(identity), call, deadline);
+      const newer = await inTime(credentials.replacementOf(identity), call, signal);
       if (newer === null) throw error;
       return await measured(deps, call, () => attempt(newer));
     }
@@ -161,12 +148,9 @@ const readinessBytesMax = 65_536;
  * A garden that has just started has not loaded RBAC rules yet and denies every user. Any authenticated user may ask
  * whether it is ready (kubernetes: `system:public-info-viewer`).
  */
-async function isReady(identity: Identity, deadline: Deadline): Promise<boolean> {
-  const asked = await exchange(
-    identity,
-    { method: 'GET', path: '/readyz' },
-    { deadline, bodyBytesMax: readinessBytesMax },
-  );
+async function isReady(identity: Identity, signal: AbortSignal): Promise<boolean> {
+  const bounds = { signal, bodyBytesMax: readinessBytesMax };
+  const asked = await exchange(identity, { method: 'GET', path: '/readyz' }, bounds);
   return asked.kind === 'answered' && (asked.status === 200 || asked.status === 404);
 }
 
@@ -184,9 +168,9 @@ async function measured<T>({ onCall }: CallDeps, { verb, resource }: Call, attem
 }
 
 /** A hanging exec plugin must not delay a call beyond its deadline. */
-function inTime<T>(credentials: Promise<T>, call: Call, { signal, cause }: Deadline): Promise<T> {
+function inTime<T>(credentials: Promise<T>, call: Call, signal: AbortSignal): Promise<T> {
   return orAborted(credentials, signal, () =>
-    cause() === 'time'
+    endOf(signal) === 'time'
       ? credentialsError(call, 'ours are not there in time')
       : unreachableError(call, 'the caller gave up'),
   );

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { codeOf, type Endpoint, openAgent, orLate, retireAgent } from '@corral/wire';
+import { codeOf, type Endpoint, openAgent, orLate } from '@corral/wire';
 import { GardenError } from '../calls/garden-error.js';
 import { openAuthentication } from './authenticate.js';
 import { type KubeconfigSource, loadKubeconfig, readKubeconfig } from './kubeconfig.js';
@@ -16,8 +16,6 @@ export interface Credentials {
    * @returns null when they have not changed
    */
   replacementOf(refused: Identity): Promise<Identity | null>;
-  /** Closes connections when the calls in progress end. */
-  retire(): void;
   /** Ends all connections. */
   close(): void;
 }
@@ -49,9 +47,10 @@ export function openCredentials(source: KubeconfigSource): Credentials {
     for (const part of [server, proxyUrl, ...Object.values(tls)]) hash.update(`${part};`);
     const fingerprint = hash.digest('hex');
     const sameAgent = known?.fingerprint === fingerprint ? known.agent : null;
-    const next = { server, headers, agent: sameAgent ?? openAgent(server, { idleMsMax, tls, proxyUrl }) };
-    if (known !== null && sameAgent === null) retireAgent(known.agent);
-    known = { ...next, fingerprint, readAt: performance.now() };
+    // Calls with an old agent end undisturbed, and its idle connections by themselves.
+    const agent = sameAgent ?? openAgent(server, { idleMsMax, tls, proxyUrl });
+    const readAt = performance.now();
+    known = { server, headers, agent, isProxied: proxyUrl !== null, fingerprint, readAt };
     return known;
   };
   // One at a time: a burst of calls must not start many plugin processes.
@@ -98,7 +97,6 @@ export function openCredentials(source: KubeconfigSource): Credentials {
       }
       return known === null || isSame(known, refused) ? null : known;
     },
-    retire: () => known && retireAgent(known.agent),
     close: () => known?.agent.destroy(),
   };
 }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { orAborted } from '@corral/wire';
 import { LRUCache } from 'lru-cache';
 import { type Answer, type Call, type CallDeps, perform } from '../calls/call.js';
@@ -45,10 +44,7 @@ const grantedSecondsMin = 60;
  * @param deps for calls of the garden, which issues them
  */
 export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: number): ShootAccesses {
-  const kept = new LRUCache<string, Access>({
-    max: keptMax,
-    dispose: ({ deps: { credentials } }) => credentials.retire(),
-  });
+  const kept = new LRUCache<string, Access>({ max: keptMax });
   const issuing = new Map<string, Promise<Access>>();
 
   const issueOnce = (shoot: Named, key: string): Promise<Access> => {
@@ -149,8 +145,6 @@ const callOf = (role: ShootRole): string => `create shoots/${role}kubeconfig`;
 
 function heeding<T>(role: ShootRole, work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
-  // Many servers of a pass may share a signal. Each removes its listener.
-  setMaxListeners(0, signal);
   const gaveUp = () => new GardenError('unreachable', `${callOf(role)}: the caller gave up`);
   return orAborted(work, signal, gaveUp);
 }

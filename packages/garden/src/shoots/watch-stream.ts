@@ -1,10 +1,11 @@
-import type { IncomingMessage } from 'node:http';
-import { codeOf, createLineCutter, type Deadline, type JsonObject, parseJsonObject, startDeadline } from '@corral/wire';
+import type { Readable } from 'node:stream';
+import { codeOf, type JsonObject, parseJsonObject } from '@corral/wire';
 import { type Call, type CallDeps, openStream } from '../calls/call.js';
 import { failureError, unreachableError, unusableError } from '../calls/call-errors.js';
 import { objectIn, textIn, wholeIn } from '../calls/json.js';
 import { query, shootsPath } from '../calls/paths.js';
 import { getCall } from '../calls/requests.js';
+import { createLineCutter } from './lines.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
 /** An item of a watch. The next watch continues from the newest version. */
@@ -37,40 +38,59 @@ export async function* streamShoots(deps: CallDeps, request: WatchRequest): Asyn
   const path = `${shootsPath}${query(parameters)}`;
   const call: Call = { ...getCall('shoots', path), verb: 'watch', confidential: true };
 
-  const deadline = startDeadline(deps.timeoutMs, [signal, deps.closing]);
+  const patience = openPatience();
+  patience.restart(deps.timeoutMs);
   try {
-    const { body } = await openStream(deps, call, deadline);
+    const { body } = await openStream(deps, call, AbortSignal.any([signal, deps.closing, patience.signal]));
     request.onOpen();
     const lines = createLineCutter(deps.bodyBytesMax);
     const endsAt = performance.now() + timeoutSeconds * 1_000 + graceMs;
-    for await (const chunk of chunksOf(body, { call, deadline, endsAt, silenceMsMax: request.silenceMsMax })) {
+    for await (const chunk of chunksOf(body, { call, patience, endsAt, silenceMsMax: request.silenceMsMax })) {
       yield* itemsOf(call, cutOf(lines, chunk, call));
     }
   } catch (error) {
-    if (deadline.cause() !== 'caller') throw error;
+    if (!signal.aborted && !deps.closing.aborted) throw error;
   } finally {
-    deadline.end();
+    patience.pause();
   }
+}
+
+/** Bounds how long the garden may be silent: neither the whole stream nor what is done with its events. */
+interface Patience {
+  readonly signal: AbortSignal;
+  restart(ms: number): void;
+  pause(): void;
+}
+
+function openPatience(): Patience {
+  const over = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const end = () => over.abort(new DOMException('The garden is silent.', 'TimeoutError'));
+  return {
+    signal: over.signal,
+    restart(ms) {
+      clearTimeout(timer);
+      timer = setTimeout(end, ms);
+    },
+    pause: () => clearTimeout(timer),
+  };
 }
 
 /** Yields the chunks of a body. Fails when the next chunk takes longer than `silenceMsMax`. */
 async function* chunksOf(
-  body: IncomingMessage,
-  { call, deadline, endsAt, silenceMsMax }: { call: Call; deadline: Deadline; endsAt: number; silenceMsMax: number },
+  body: Readable,
+  { call, patience, endsAt, silenceMsMax }: { call: Call; patience: Patience; endsAt: number; silenceMsMax: number },
 ): AsyncGenerator<Buffer, void> {
-  const waitForNext = () => deadline.restart(Math.max(0, Math.min(silenceMsMax, endsAt - performance.now())));
+  const waitForNext = () => patience.restart(Math.max(0, Math.min(silenceMsMax, endsAt - performance.now())));
   try {
     waitForNext();
     for await (const chunk of body) {
-      deadline.pause();
+      patience.pause();
       yield chunk;
       waitForNext();
     }
   } catch (error) {
-    throw unreachableError(
-      call,
-      deadline.cause() === 'time' ? 'nothing came for too long' : `broke (${codeOf(error)})`,
-    );
+    throw unreachableError(call, patience.signal.aborted ? 'nothing came for too long' : `broke (${codeOf(error)})`);
   }
 }
 

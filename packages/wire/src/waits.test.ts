@@ -1,6 +1,6 @@
-import { EventEmitter, getEventListeners, once } from 'node:events';
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { answerWithin, orAborted, orLate, sleep, startDeadline } from './deadline.js';
+import { answerWithin, orAborted, orLate, sleep } from './waits.js';
 
 const gaveUp = new Error('gave up');
 const never = new Promise<string>(() => undefined);
@@ -52,56 +52,6 @@ describe('waiting for work for a limited time', () => {
   it('ends after the time, which may be immediately', async () => {
     await expect(orLate(never, 1, () => gaveUp)).rejects.toBe(gaveUp);
     expect(await answerWithin(never, -1, null)).toBeNull();
-  });
-});
-
-describe('a deadline', () => {
-  it('ends at its time, and states that reason', async () => {
-    const deadline = startDeadline(1);
-    await once(deadline.signal, 'abort');
-
-    expect(deadline.cause()).toBe('time');
-    deadline.end();
-  });
-
-  it('ends with its caller, even with one that aborted before', () => {
-    const caller = new AbortController();
-    const deadline = startDeadline(50_000, [undefined, caller.signal]);
-    expect(deadline.cause()).toBeNull();
-
-    caller.abort();
-    const later = startDeadline(50_000, [caller.signal]);
-
-    expect([deadline.cause(), later.cause()]).toEqual(['caller', 'caller']);
-    for (const each of [deadline, later]) each.end();
-  });
-
-  it('calls back once, although its time and its callers end it, and not those who no longer listen', async () => {
-    const callers = [new AbortController(), new AbortController()] as const;
-    const deadline = startDeadline(
-      1,
-      callers.map(({ signal }) => signal),
-    );
-    const heard: string[] = [];
-    deadline.onOver(() => heard.push('listener'));
-    deadline.onOver(() => heard.push('removed'))();
-
-    await once(deadline.signal, 'abort');
-    for (const caller of callers) caller.abort();
-
-    expect(heard).toEqual(['listener']);
-    expect(deadline.cause()).toBe('time');
-    deadline.end();
-  });
-
-  it('leaves no listener on a longer-lived signal, and does not change the limit of listeners', () => {
-    const { signal } = new AbortController();
-    const limit = EventEmitter.defaultMaxListeners;
-
-    for (const callers of [[], [signal]]) startDeadline(50_000, callers).end();
-
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(EventEmitter.defaultMaxListeners).toBe(limit);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createLineCutter } from './json-stream.js';
+import { createLineCutter } from './lines.js';
 
 describe('lines', () => {
   it('are the same for any division of the stream into chunks', () => {
