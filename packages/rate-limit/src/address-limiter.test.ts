@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { peerOf } from './address-limiter.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { addressLimiter, peerOf } from './address-limiter.js';
+import { memoryBuckets } from './buckets.js';
 
 describe('peerOf', () => {
   it.each([
@@ -14,5 +15,19 @@ describe('peerOf', () => {
     ['::', '::/64'],
   ])('maps %s to %s', (address, peer) => {
     expect(peerOf(address)).toBe(peer);
+  });
+});
+
+describe('addressLimiter', () => {
+  it('uses express-rate-limit without a mistake that the library finds', () => {
+    const errors = jest.spyOn(console, 'error').mockReturnValue(undefined);
+
+    addressLimiter(
+      memoryBuckets(() => 0),
+      { prefix: '', perMinute: 1, refuse: () => new Error(), credentialOf: () => null, isGood: () => false },
+    );
+
+    expect(errors.mock.calls).toEqual([]);
+    errors.mockRestore();
   });
 });

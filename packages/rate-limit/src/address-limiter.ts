@@ -11,28 +11,14 @@ const SITE_BITS = 48;
 /** The limit of an IPv6 site in multiples of a single address's limit. */
 export const ADDRESSES_PER_SITE = 4;
 
-/** Parsing an address takes longer than finding it. Bounds memory. */
-const ADDRESSES_KEPT = 10_000;
 /** Good credentials that a process remembers, the most recently used ones. Bounds memory. */
 const CREDENTIALS_KEPT = 10_000;
 
-function prefixOf(bits: number): (address: string) => string {
-  const known = new LRUCache<string, string>({ max: ADDRESSES_KEPT });
-  return (address) => {
-    const found = known.get(address);
-    if (found !== undefined) return found;
-    const prefix = ipKeyGenerator(address, bits);
-    known.set(address, prefix);
-    return prefix;
-  };
-}
-
 /** A client's IPv4 address, or its /64 network for IPv6. */
-export const peerOf = prefixOf(HOST_BITS);
-const networkOf = prefixOf(SITE_BITS);
+export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_BITS);
 
 /** The same for a request. */
-export const addressOf = (req: Request): string => peerOf(req.ip ?? '');
+export const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', HOST_BITS);
 
 export interface AddressLimit {
   readonly perMinute: number;
@@ -67,26 +53,34 @@ export function addressLimiter(
   { prefix, perMinute, refuse, credentialOf, isGood }: AddressLimit,
 ): AddressLimiter {
   const good = new LRUCache<string, true>({ max: CREDENTIALS_KEPT });
-  const address = {
+  const isKnown = (req: Request): boolean => {
+    const credential = credentialOf(req);
+    return credential !== null && good.get(credential) === true;
+  };
+  const ofAddress = requestLimiter(buckets, {
     name: `${prefix}address`,
     perMinute,
     keyOf: addressOf,
-    refuse: (seconds: number) => refuse(seconds, 'address'),
-  };
-  const site = {
+    skip: isKnown,
+    refuse: (seconds) => refuse(seconds, 'address'),
+  });
+  const ofSite = requestLimiter(buckets, {
     name: `${prefix}site`,
     perMinute: perMinute * ADDRESSES_PER_SITE,
     keyOf: siteOf,
-    refuse: (seconds: number) => refuse(seconds, 'network'),
+    // An IPv4 address belongs to none.
+    skip: (req) => isKnown(req) || !siteOf(req).includes(':'),
+    refuse: (seconds) => refuse(seconds, 'network'),
+  });
+  const check: RequestHandler = (req, res, next) =>
+    ofAddress.check(req, res, (error?: unknown) => (error === undefined ? ofSite.check(req, res, next) : next(error)));
+  const giveBack = (res: Response): void => {
+    ofAddress.giveBack(res);
+    ofSite.giveBack(res);
   };
-  const { check, giveBack } = requestLimiter(buckets, [address, site]);
   return {
     giveBack,
-    beforeCheck(req, res, next) {
-      const credential = credentialOf(req);
-      if (credential !== null && good.get(credential)) next();
-      else check(req, res, next);
-    },
+    beforeCheck: check,
     afterCheck(req, res, next) {
       const credential = credentialOf(req);
       if (isGood(res)) {
@@ -99,8 +93,5 @@ export function addressLimiter(
   };
 }
 
-/** The client's /48. An IPv4 address belongs to none. */
-function siteOf(req: Request): string | null {
-  const site = networkOf(req.ip ?? '');
-  return site.includes(':') ? site : null;
-}
+/** The client's /48; of an IPv4 address, itself. */
+const siteOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', SITE_BITS);

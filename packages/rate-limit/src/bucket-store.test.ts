@@ -1,27 +1,26 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
-import { BucketStore, storeKey } from './bucket-store.js';
-import { type Buckets, memoryBuckets } from './buckets.js';
+import { BucketStore } from './bucket-store.js';
+import { memoryBuckets } from './buckets.js';
 
 const rule = { capacity: 3, periodMs: 60_000 };
-const key = storeKey([{ capacity: rule.capacity, key: 'key' }]);
+const key = 'key';
 
 /** express-rate-limit over a store, on a clock that the test advances. */
-function start(patienceMs = 0) {
+function start() {
   const clock = { now: 0 };
   const store = new BucketStore(
     memoryBuckets(() => clock.now),
-    ['test', 'other'],
-    rule.periodMs,
-    patienceMs,
+    'test',
+    rule,
   );
   const logger = { warn: jest.fn(), error: jest.fn() };
   const limiter = rateLimit({
     store,
     logger,
     windowMs: rule.periodMs,
-    limit: 1,
+    limit: rule.capacity,
     keyGenerator: () => key,
     handler: (_req, _res, next) => next('refused'),
     standardHeaders: false,
@@ -81,67 +80,20 @@ describe('express-rate-limit over a bucket store', () => {
   });
 });
 
-describe('a bucket store with patience', () => {
-  it('promises tokens that flow in within the patience, and says when', async () => {
-    const { store } = start(40_000);
-
-    const answers = [];
-    for (let time = 0; time < 6; time += 1) answers.push(await store.increment(key));
-
-    expect(answers.map(({ totalHits }) => totalHits)).toEqual([1, 1, 1, 1, 1, 2]);
-    const taken = answers.map(({ resetTime }) => resetTime.each[0]?.taken);
-    expect(taken.map((each) => each?.waitMs)).toEqual([0, 0, 0, 20_000, 40_000, 0]);
-    expect(taken.at(-1)?.retryInMs).toBe(60_000);
-  });
-});
-
-describe('a bucket store of several limits', () => {
-  const places = [
-    { capacity: 2, key: 'of/both' },
-    { capacity: 1, key: 'of/both' },
-  ] as const;
-  const taken = ({ resetTime }: Awaited<ReturnType<BucketStore['increment']>>) =>
-    resetTime.each.map(({ asked, taken: each }) => [asked.bucket, each.allowed, each.remaining]);
-
-  it.each([
-    ['of this process', memoryBuckets(() => 0)],
-    ['that must be asked', askedBuckets()],
-  ])('takes a token of each, up to the first that has none, from buckets %s', async (_which, buckets) => {
-    const store = new BucketStore(buckets, ['test', 'other'], rule.periodMs);
-
-    const answers = [await store.increment(storeKey(places)), await store.increment(storeKey(places))];
-    const third = await store.increment(storeKey(places));
-
-    expect([...answers, third].map(({ totalHits }) => totalHits)).toEqual([1, 2, 2]);
-    expect(answers.map(taken)).toEqual([
-      [
-        ['test:of/both', true, 1],
-        ['other:of/both', true, 0],
-      ],
-      [
-        ['test:of/both', true, 0],
-        ['other:of/both', false, 0],
-      ],
-    ]);
-    expect(taken(third)).toEqual([['test:of/both', false, 0]]);
-  });
-
-  it('leaves alone the limits that do not concern a request', async () => {
+describe('a bucket store', () => {
+  it('states when the bucket is full again, and of a refused request when the next token is available', async () => {
+    jest.useFakeTimers({ now: 1_000_000 });
     const { store } = start();
 
-    const hits = await store.increment(storeKey([null, places[1]]));
-    const none = await store.increment(storeKey([null, null]));
+    const hits = [await store.increment(key), await store.increment(key), await store.increment(key)];
+    const refused = await store.increment(key);
 
-    expect(taken(hits)).toEqual([['other:of/both', true, 0]]);
-    expect([none.totalHits, taken(none)]).toEqual([1, []]);
+    expect(hits.map(({ totalHits, resetTime }) => [totalHits, resetTime.getTime() - 1_000_000])).toEqual([
+      [1, 20_000],
+      [2, 40_000],
+      [3, 60_000],
+    ]);
+    expect([refused.totalHits, refused.resetTime.getTime() - 1_000_000]).toEqual([4, 20_000]);
+    jest.useRealTimers();
   });
 });
-
-/** Buckets of another process. */
-function askedBuckets(): Buckets {
-  const buckets = memoryBuckets(() => 0);
-  return {
-    take: async (...question) => buckets.take(...question),
-    giveBack: async (...question) => buckets.giveBack(...question),
-  };
-}

@@ -14,6 +14,7 @@ export {
   reportedBudget,
   setBudget,
 } from './budget-headers.js';
+export { type CallerLimit, callerLimiter } from './caller-limiter.js';
 export { type ConnectBucketsOptions, connectBuckets } from './connect-buckets.js';
 export { type PatientLimiterOptions, patientLimiter } from './patient-limiter.js';
 export { type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';

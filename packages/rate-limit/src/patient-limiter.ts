@@ -1,6 +1,7 @@
 import type { NextFunction, Response } from 'express';
 import type { Buckets } from './buckets.js';
-import { bucketLimiter, type Charge, type RequestLimit, type RequestLimiter, refusalOf } from './request-limiter.js';
+import { type CallerLimit, type Charge, chargeSheet, refusalOf } from './caller-limiter.js';
+import type { RequestLimiter } from './request-limiter.js';
 import type { KeyedSemaphore, WaitingLines } from './waiting-lines.js';
 
 export interface PatientLimiterOptions {
@@ -8,7 +9,7 @@ export interface PatientLimiterOptions {
   readonly lines: WaitingLines;
   readonly places: KeyedSemaphore;
   /** A request needs a token of each. They are reported in this order. */
-  readonly limits: readonly RequestLimit[];
+  readonly limits: readonly CallerLimit[];
   /** Key whose waiting places the client's requests take. */
   readonly placeOf: (res: Response) => string;
   /** Maximum wait for a token, in ms. */
@@ -25,7 +26,7 @@ export interface PatientLimiterOptions {
  */
 export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
   const { buckets, limits, patienceMs, lines, places } = options;
-  const { check, chargesOf, takeBack } = bucketLimiter(buckets, limits, patienceMs);
+  const { charge, chargesOf, takeBack } = chargeSheet(buckets, limits, patienceMs);
 
   const waitInLine = async (waits: readonly Charge[], res: Response, next: NextFunction): Promise<void> => {
     const leavePlace = places.tryAcquire(options.placeOf(res));
@@ -45,16 +46,16 @@ export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
   };
 
   return {
-    check: (req, res, next) =>
-      check(req, res, (error?: unknown) => {
-        if (error !== undefined) {
-          takeBack(res);
-          return next(error);
-        }
-        const waits = chargesOf(res).filter(({ taken }) => taken.waitMs > 0);
-        if (waits.length === 0) next();
-        else waitInLine(waits, res, next).catch(next);
-      }),
+    async check(req, res, next) {
+      const refused = await charge(req, res);
+      if (refused !== null) {
+        takeBack(res);
+        return next(refusalOf(res, refused));
+      }
+      const waits = chargesOf(res).filter(({ taken }) => taken.waitMs > 0);
+      if (waits.length === 0) next();
+      else await waitInLine(waits, res, next);
+    },
     giveBack: (res) => void takeBack(res),
   };
 }

@@ -1,5 +1,5 @@
 import { accountOf, credentialHashOf, sessionOf } from '@corral/auth';
-import { addressLimiter, addressOf, type Buckets, requestLimiter } from '@corral/rate-limit';
+import { addressLimiter, addressOf, type Buckets, callerLimiter, requestLimiter } from '@corral/rate-limit';
 import type { Request, Response } from 'express';
 import { Problem } from '../problem.js';
 
@@ -19,7 +19,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     credentialOf: credentialHashOf,
     isGood: (res) => callerIdOf(res) !== null,
   });
-  const perPerson = requestLimiter(buckets, [
+  const perPerson = callerLimiter(buckets, [
     {
       name: 'cluster-api/person',
       perMinute: (res) => accountOf(res)?.requestsMax ?? limits.perPersonPerMinute,
@@ -28,14 +28,12 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     },
   ]);
   const ofSignIns = (name: string, what: string, keyOf: (req: Request, res: Response) => string) =>
-    requestLimiter(buckets, [
-      {
-        name: `cluster-api/${name}`,
-        perMinute: limits.signInRequestsPerAddressPerMinute,
-        keyOf,
-        refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
-      },
-    ]);
+    requestLimiter(buckets, {
+      name: `cluster-api/${name}`,
+      perMinute: limits.signInRequestsPerAddressPerMinute,
+      keyOf,
+      refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
+    });
   const tokens = ofSignIns('token', 'token requests', addressOf);
   return {
     /** Runs before the session or token is looked up. See `AddressLimiter.beforeCheck`. */

@@ -6,10 +6,10 @@ import {
   type Buckets,
   type ChargedBudget,
   type Clock,
+  callerLimiter,
   type KeyedSemaphore,
   patientLimiter,
   reportedBudget,
-  requestLimiter,
   waitingLines,
 } from '@corral/rate-limit';
 import type { Request, RequestHandler, Response } from 'express';
@@ -114,8 +114,8 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     refuse: refusal('of this team'),
   };
   const ofCaller = [tokenLimit, teamLimit];
-  const impatient = requestLimiter(buckets, ofCaller);
-  const actions = requestLimiter(buckets, [
+  const impatient = callerLimiter(buckets, ofCaller);
+  const actions = callerLimiter(buckets, [
     {
       name: 'token-actions',
       perMinute: (res) => Math.max(limits.actionReadsPerTokenPerMinute, perToken(res)),
