@@ -12,8 +12,8 @@ import { readSkipNotes, skipLines } from './skips.js';
 
 const INTERRUPTED = 130;
 
-/** System tests wait for processes more than they compute: with two more workers than CPU cores, a sixth of the time is idle. */
-const WORKERS = availableParallelism() + 3;
+/** System tests start processes of their own, which wait for each other: one worker more than there are cores keeps these busy. */
+const WORKERS = availableParallelism() + 1;
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const resultsDir = join(root, 'test-results');
