@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
+import { patientTransactions } from '@corral/testing';
 import { type GardenSpeed, type LocalCloud, startLocalCloud } from '../system/local-cloud.js';
 import type { Program, ProgramSpec } from '../system/program.js';
 import {
@@ -232,7 +233,7 @@ function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env' | 'envAtS
 const emailOf = (role: 'admin' | 'member', slug: string): string => `${role}@${slug}.test`;
 
 async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const prisma = connectPrisma(databaseUrl);
+  const prisma = connectPrisma(databaseUrl, patientTransactions);
   try {
     const ids = new Map<string, string>();
     for (const slug of slugs) {

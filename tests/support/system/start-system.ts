@@ -1,6 +1,6 @@
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
-import { type RunningProcess, startProcess } from '@corral/testing';
+import { patientTransactions, type RunningProcess, startProcess } from '@corral/testing';
 import { type LocalCloud, startLocalCloud } from './local-cloud.js';
 import { builtFile, type Program } from './program.js';
 import {
@@ -148,7 +148,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 }
 
 async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<Team[]> {
-  const prisma = connectPrisma(databaseUrl);
+  const prisma = connectPrisma(databaseUrl, patientTransactions);
   try {
     const teams: Team[] = [];
     for (const slug of slugs) {
@@ -163,7 +163,7 @@ async function createTeams(databaseUrl: string, slugs: readonly string[]): Promi
 }
 
 async function issueToken(databaseUrl: string, slug: string): Promise<string> {
-  const prisma = connectPrisma(databaseUrl);
+  const prisma = connectPrisma(databaseUrl, patientTransactions);
   try {
     const team = (await teamStore(prisma).findTeam(slug)) as TeamRecord;
     return (await dnsTokenStore(prisma).issueToken(team, { name: 'system test' })).token;

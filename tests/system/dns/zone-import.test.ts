@@ -1,6 +1,6 @@
 import { dnsTokenStore, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
-import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { patientTransactions, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { callDns } from '../../support/clients/dns-api.js';
 import { type LocalCloud, startLocalCloud } from '../../support/system/local-cloud.js';
@@ -66,7 +66,7 @@ const put = (name: string, value: string) => cloud.putRrset(name, 'A', { records
 async function useTeams<T>(
   work: (teams: ReturnType<typeof teamStore>, tokens: ReturnType<typeof dnsTokenStore>) => Promise<T>,
 ) {
-  const prisma = connectPrisma(databaseUrl);
+  const prisma = connectPrisma(databaseUrl, patientTransactions);
   try {
     return await work(teamStore(prisma), dnsTokenStore(prisma));
   } finally {

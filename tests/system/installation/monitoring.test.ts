@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
-import { describeNeeding, freePort } from '@corral/testing';
+import { describeNeeding, freePort, patientTransactions } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
@@ -102,7 +102,7 @@ describe('a running system', () => {
     const apiEnv = { METRICS_PORT: String(apiPort) };
     const system = await startClusterSystem({ gateways: 1, gatewayEnv, apiEnv });
     ends.push(system.stop);
-    const prisma = connectPrisma(system.databaseUrl);
+    const prisma = connectPrisma(system.databaseUrl, patientTransactions);
     ends.push(() => prisma.$disconnect());
     const team = (await teamStore(prisma).findTeam('acme')) as TeamRecord;
     const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'system test' });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { sessionStore } from '@corral/auth';
 import { connectPool, connectPrisma } from '@corral/database';
-import { startFlakyProxy, waitFor } from '@corral/testing';
+import { patientTransactions, startFlakyProxy, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { EventSource } from 'eventsource';
 import fc from 'fast-check';
@@ -426,7 +426,7 @@ describe('events end', () => {
       const url = new URL(live.api.databaseUrl);
       url.host = `127.0.0.1:${proxy.port}`;
       const pool = connectPool({ databaseUrl: url.href, applicationName: 'replica', onIdleError: () => undefined });
-      const prisma = connectPrisma(pool);
+      const prisma = connectPrisma(pool, patientTransactions);
       const times = { idleMs: 3_600_000, absoluteMs: 3_600_000 };
       const at = await startReplica(live.api, {
         heartbeatMs: 100,

@@ -9,7 +9,7 @@ import {
   type Queryable,
   rowClock,
 } from '@corral/database';
-import { createTestDatabase, patientPool } from '@corral/testing';
+import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 
 /** A database in which clusters are declared like in the cluster API: in one transaction each, due immediately. */
 export interface ClusterRows {
@@ -123,7 +123,7 @@ export async function openClusterRows(): Promise<ClusterRows> {
     ...patientPool,
     onIdleError: () => undefined,
   });
-  const prisma = connectPrisma(pool);
+  const prisma = connectPrisma(pool, patientTransactions);
   const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);
   return {
     url: database.url,
