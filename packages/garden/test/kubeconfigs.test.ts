@@ -1,17 +1,15 @@
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { aClient, aServer, aShootName, aStatus } from './a-garden.js';
 
 const path = '/apis/core.gardener.cloud/v1beta1/namespaces/garden-t1234567/shoots/c1234567';
 
-beforeAll(startIntercepting);
 beforeAll(() => nock.disableNetConnect());
 afterEach(() => {
   expect(nock.pendingMocks()).toEqual([]);
   nock.cleanAll();
 });
-afterAll(stopIntercepting);
+afterAll(() => nock.restore());
 
 describe('a kubeconfig', () => {
   const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\n';

@@ -1,15 +1,13 @@
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { aClient, aServer, aStatus, notes } from './a-garden.js';
 
-beforeAll(startIntercepting);
 beforeAll(() => nock.disableNetConnect());
 afterEach(() => {
   expect(nock.pendingMocks()).toEqual([]);
   nock.cleanAll();
 });
-afterAll(stopIntercepting);
+afterAll(() => nock.restore());
 
 describe('ensuring a Project', () => {
   const declaration = { name: 't1234567', labels: { a: 'b' }, annotations: { c: 'd' }, description: 'Team acme' };

@@ -1,4 +1,3 @@
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { aClient, aServer, aShoot, aShootName, aStatus, aToken, notes } from './a-garden.js';
@@ -19,13 +18,12 @@ const uidMismatch = aStatus(
   },
 );
 
-beforeAll(startIntercepting);
 beforeAll(() => nock.disableNetConnect());
 afterEach(() => {
   expect(nock.pendingMocks()).toEqual([]);
   nock.cleanAll();
 });
-afterAll(stopIntercepting);
+afterAll(() => nock.restore());
 
 describe('reading a Shoot', () => {
   it('returns all fields, with defaults and field managers', async () => {

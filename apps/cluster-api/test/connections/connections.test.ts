@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { connectionMessages } from '@corral/contracts';
 import { verifyToken } from '@corral/hcloud';
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import type { Response } from 'supertest';
@@ -390,13 +389,12 @@ describe('provider', () => {
   let baseUrl: string;
   let timeoutMs: number;
   beforeAll(async () => {
-    startIntercepting();
     test = await startClusterApi({
       deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs }) },
     });
   });
   afterAll(async () => {
-    stopIntercepting();
+    nock.restore();
     await test.close();
   });
   beforeEach(() => {
@@ -405,10 +403,7 @@ describe('provider', () => {
     nock.disableNetConnect();
     nock.enableNetConnect('127.0.0.1');
   });
-  afterEach(() => {
-    nock.cleanAll();
-    nock.enableNetConnect();
-  });
+  afterEach(() => nock.cleanAll());
 
   type Reply = readonly [status: number, body: string];
   const GROUPS = '/placement_groups';

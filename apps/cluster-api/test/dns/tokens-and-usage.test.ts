@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { dnsTokenStore, dnsTokenVerifier, isWellFormedDnsToken, requestCounter } from '@corral/auth';
 import { connectHcloud } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { connectBudgetStore, type KeptReading } from '@corral/upstream-budget';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
@@ -536,7 +535,6 @@ describe('GET /dns-usage/', () => {
   /** Reads the upstream's budget. */
   let readAll: () => Promise<Record<string, KeptReading>>;
   beforeAll(async () => {
-    startIntercepting();
     test = await startClusterApi({
       config: { dnsRecordsPerTeam: 150, dnsRequestsPerTeamPerMinute: 90 },
       deps: { budgets: { readAll: () => readAll() } },
@@ -544,7 +542,7 @@ describe('GET /dns-usage/', () => {
     await givenZone(test);
   });
   afterAll(async () => {
-    stopIntercepting();
+    nock.restore();
     await test.close();
   });
   beforeEach(async () => {

@@ -1,5 +1,4 @@
 import { connectProjects, type Projects } from '@corral/hcloud';
-import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import nock from 'nock';
 
 const PROVIDER = 'http://provider.test/v1';
@@ -31,7 +30,7 @@ export function fakeProvider(): FakeProvider {
   const held = new Map<string, FakeServer>();
   let forced: readonly [status: number, body: unknown] | null = null;
   let reads = 0;
-  startIntercepting();
+  if (!nock.isActive()) nock.activate();
   nock(PROVIDER)
     .persist()
     .get(/\/servers\/\d+$/)
@@ -63,7 +62,10 @@ export function fakeProvider(): FakeProvider {
       forced = answer;
     },
     // Left in place, it would intercept the connections of other tests.
-    close: stopIntercepting,
+    close() {
+      nock.cleanAll();
+      nock.restore();
+    },
   };
 }
 
