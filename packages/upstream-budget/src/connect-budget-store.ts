@@ -59,9 +59,8 @@ function redisBudgetStore(redisUrl: string, onError: (error: Error) => void): Bu
   });
 }
 
-/** Runs one named statement of `pg`, e.g. `(statement) => pool.query(statement)`. */
+/** Runs one statement of `pg`, e.g. `(statement) => pool.query(statement)`. */
 export type RunStatement = (statement: {
-  name: string;
   text: string;
   values: unknown[];
 }) => Promise<{ rows: unknown[]; rowCount: number | null }>;
@@ -69,12 +68,10 @@ export type RunStatement = (statement: {
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::float8`;
 
 const getStatement = {
-  name: 'upstream-budget-get',
   text: `SELECT ${clock} AS now, version, state FROM (SELECT 1) AS one LEFT JOIN upstream_budget ON project = $1`,
 };
 
 const putStatement = {
-  name: 'upstream-budget-put',
   text: `INSERT INTO upstream_budget AS kept (project, version, state) VALUES ($1, $2::bigint + 1, $3)
          ON CONFLICT (project) DO UPDATE
          SET version = excluded.version, state = excluded.state, updated_at = clock_timestamp()
@@ -82,7 +79,6 @@ const putStatement = {
 };
 
 const getAllStatement = {
-  name: 'upstream-budget-get-all',
   text: `SELECT ${clock} AS now, project, state FROM upstream_budget
          WHERE updated_at > clock_timestamp() - interval '2 hours'`,
 };

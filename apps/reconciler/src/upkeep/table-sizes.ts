@@ -56,7 +56,6 @@ export interface TableSize {
 }
 
 const readSizes = {
-  name: 'table-sizes',
   text: `SELECT relname AS table, nullif(reltuples, -1)::float8 AS rows, pg_total_relation_size(oid)::float8 AS bytes
          FROM pg_class
          WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY($1::text[])`,
