@@ -218,8 +218,13 @@ describe('many demos that end together', () => {
       demos.push(...(await Promise.all(made)));
     }
     const labels = demos.map(({ label }) => label);
-    const created = await Promise.all(demos.map(({ token, label }) => createSet(token, `www.${label}`)));
-    expect(created.map(({ status }) => status)).toEqual(demos.map(() => 201));
+    const created = demos.map(({ token, label }) =>
+      waitFor('a set of the crowd', async () => {
+        const { status } = await createSet(token, `www.${label}`);
+        return status !== 503 && status;
+      }),
+    );
+    expect(await Promise.all(created)).toEqual(demos.map(() => 201));
 
     // The reconciler is not done before it is killed.
     const stuck = { match: { method: 'DELETE', path: `/www\\.${labels.at(-1)}/` }, effect: { hang: true } };
