@@ -1,111 +1,257 @@
 import { randomUUID } from 'node:crypto';
-import { connectQueue } from '@corral/queue';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectQueue, type Queue } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import type { TestCluster } from './support/cluster-rows.js';
 import { records, type TestTeam } from './support/dns/dns-rows.js';
 import { type Reconciling, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/dns/start-reconciling.js';
+import { type Clusters, PROJECT_TOKEN, startClusters } from './support/start-clusters.js';
 import { type ReconcilerProcess, startReconcilerProcess } from './support/start-process.js';
+import { untilEnded } from './support/until.js';
 
-const backends = [
-  { backend: 'Postgres', missing: null },
-  { backend: 'Redis', missing: missingRedis() },
-];
+describe('process', () => {
+  const backends = [
+    { backend: 'Postgres', missing: null },
+    { backend: 'Redis', missing: missingRedis() },
+  ];
 
-describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs on $backend', ({ backend }) => {
-  let at: Reconciling;
-  let redis: TestRedis | null = null;
-  let acme: TestTeam;
+  describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs on $backend', ({ backend }) => {
+    let at: Reconciling;
+    let redis: TestRedis | null = null;
+    let acme: TestTeam;
+    const started: ReconcilerProcess[] = [];
+
+    beforeAll(async () => {
+      if (backend === 'Redis') redis = await redisForTests();
+      at = await startReconciling();
+      acme = await at.addTeam('acme');
+    });
+    afterEach(async () => {
+      at.cloud.admin.clearFaults();
+      await Promise.all(started.splice(0).map((running) => running.stop()));
+    });
+    afterAll(async () => {
+      await at.stop();
+      await redis?.stop();
+    });
+
+    const startReconciler = async (env: Record<string, string> = {}) => {
+      const running = await startReconcilerProcess({
+        DATABASE_URL: at.databaseUrl,
+        REDIS_URL: redis?.url,
+        HCLOUD_API_URL: at.cloud.apiUrl,
+        DNS_SETTLE_INTERVAL_MS: '200ms',
+        ...env,
+      });
+      started.push(running);
+      return running;
+    };
+    const openQueue = () => connectQueue({ redisUrl: redis?.url, databaseUrl: at.databaseUrl, log: silentLog });
+    const findRun = async (runId: string) =>
+      (await at.pool.query('SELECT * FROM dns_sync_run WHERE id = $1', [runId])).rows[0];
+
+    it('syncs at its start, settles due writes, performs a requested run, and shuts down in order', async () => {
+      at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: records('192.0.2.1') });
+      const reconciler = await startReconciler();
+      await waitFor('the first sync', async () => (await at.mirroredValues('www.acme')) !== null);
+      const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
+      const queue = openQueue();
+      const runId = randomUUID();
+
+      await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
+      await queue.send('zone-sync', { reason: 'request', runId });
+      await waitFor('the requested run', async () => (await findRun(runId))?.finished_at);
+
+      const metrics = await (await fetch(reconciler.metricsUrl)).text();
+      expect(metrics).toMatch(/corral_dns_settlements_total\{.*outcome="not_applied".*\} 1/);
+      expect(metrics).toMatch(/corral_dns_sync_age_seconds\{/);
+      expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
+      expect(reconciler.output()).not.toContain(UPSTREAM_TOKEN);
+      await queue.close();
+    });
+
+    it('leaves a hanging run to the next process on shutdown', async () => {
+      at.cloud.admin.addFaults({ match: { path: '/rrsets' }, times: null, effect: { hang: true } });
+      const first = await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
+      const queue = openQueue();
+      const runId = await waitFor('the sync of the start', async () => {
+        const { rows } = await at.pool.query(`SELECT id FROM dns_sync_run WHERE state = 'running'`);
+        return rows[0]?.id;
+      });
+
+      // It would be killed if it did not exit by itself.
+      expect(await first.stop()).toEqual({ code: 0, signal: null });
+
+      at.cloud.admin.clearFaults();
+      await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
+      await waitFor('a sync by the next process', async () => {
+        const { rows } = await at.pool.query(`SELECT FROM dns_sync_run WHERE id = $1 AND state = 'succeeded'`, [runId]);
+        return rows.length > 0;
+      });
+      await queue.close();
+    });
+
+    it('listens on the address in HOST', async () => {
+      const reconciler = await startReconciler({ HOST: '127.0.0.1' });
+
+      await waitFor('the log line with the address', () => reconciler.output().includes('"message":"listening"'));
+      expect(reconciler.output()).toContain(`"url":"${reconciler.metricsUrl.replace('/metrics', '')}"`);
+    });
+
+    if (backend === 'Redis') {
+      it('continues after Redis lost everything', async () => {
+        await startReconciler();
+        await waitFor('the zone', async () => (await at.pool.query('SELECT FROM dns_zone')).rowCount);
+        const client = new Redis(redis?.url as string);
+        await client.flushall();
+        client.disconnect();
+        const lost = await at.addLostWrite(acme, { name: 'late.acme', operation: 'delete', body: null });
+
+        await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
+      });
+    }
+  });
+});
+
+describe('the reconciler as a process with a garden', () => {
+  const KEY = Buffer.alloc(32, 7);
+
+  let at: Clusters;
+  let queue: Queue;
   const started: ReconcilerProcess[] = [];
-
   beforeAll(async () => {
-    if (backend === 'Redis') redis = await redisForTests();
-    at = await startReconciling();
-    acme = await at.addTeam('acme');
+    at = await startClusters({}, KEY);
+    queue = connectQueue({ databaseUrl: at.url, log: silentLog });
   });
   afterEach(async () => {
     at.cloud.admin.clearFaults();
     await Promise.all(started.splice(0).map((running) => running.stop()));
   });
   afterAll(async () => {
-    await at.stop();
-    await redis?.stop();
+    await queue.close();
+    await at.close();
   });
 
-  const startReconciler = async (env: Record<string, string> = {}) => {
+  async function startReconciler(env: Record<string, string> = {}) {
+    const kubeconfig = join(tmpdir(), `garden-${process.pid}.kubeconfig`);
+    await writeFile(kubeconfig, at.cloud.gardenKubeconfigs.reconciler, { mode: 0o600 });
     const running = await startReconcilerProcess({
-      DATABASE_URL: at.databaseUrl,
-      REDIS_URL: redis?.url,
+      DATABASE_URL: at.url,
       HCLOUD_API_URL: at.cloud.apiUrl,
-      DNS_SETTLE_INTERVAL_MS: '200ms',
+      GARDEN_KUBECONFIG: kubeconfig,
+      SECRET_KEYS: `k1:${KEY.toString('base64')}`,
+      RECONCILE_LEASE_MS: '2s',
+      RECONCILE_SWEEP_INTERVAL_MS: '500ms',
+      CONNECTION_VERIFY_INTERVAL_MS: '500ms',
       ...env,
     });
     started.push(running);
     return running;
+  }
+
+  async function declare(): Promise<TestCluster> {
+    const { team, connectionId } = await at.addTeamWithConnection();
+    const cluster = await at.declare(team, connectionId);
+    await queue.send('reconcile-cluster', { clusterId: cluster.id }, { jobId: cluster.id });
+    return cluster;
+  }
+
+  const metricsOf = async ({ metricsUrl }: ReconcilerProcess) => (await fetch(metricsUrl)).text();
+
+  const shootsEver = async (cluster: TestCluster) => {
+    const { shoot_name } = await at.row(cluster.id);
+    return at.cloud.admin.garden.shootHistory().filter(({ name }) => name === shoot_name).length;
   };
-  const openQueue = () => connectQueue({ redisUrl: redis?.url, databaseUrl: at.databaseUrl, log: silentLog });
-  const findRun = async (runId: string) =>
-    (await at.pool.query('SELECT * FROM dns_sync_run WHERE id = $1', [runId])).rows[0];
+  it('creates a cluster, exports metrics, logs no secrets, and shuts down in order', async () => {
+    const reconciler = await startReconciler({ LOG_LEVEL: 'debug' });
+    const cluster = await declare();
 
-  it('syncs at its start, settles due writes, performs a requested run, and shuts down in order', async () => {
-    at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: records('192.0.2.1') });
-    const reconciler = await startReconciler();
-    await waitFor('the first sync', async () => (await at.mirroredValues('www.acme')) !== null);
-    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
-    const queue = openQueue();
-    const runId = randomUUID();
-
-    await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
-    await queue.send('zone-sync', { reason: 'request', runId });
-    await waitFor('the requested run', async () => (await findRun(runId))?.finished_at);
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
 
     const metrics = await (await fetch(reconciler.metricsUrl)).text();
-    expect(metrics).toMatch(/corral_dns_settlements_total\{.*outcome="not_applied".*\} 1/);
-    expect(metrics).toMatch(/corral_dns_sync_age_seconds\{/);
+    expect(metrics).toMatch(/corral_reconcile_passes_total\{.*outcome="finished".*\} \d/);
+    expect(metrics).toMatch(/corral_reconcile_due_age_seconds\{.*\} 0/);
+    expect(metrics).toMatch(/corral_reconcile_due\{kind="cluster".*\} \d/);
+    expect(metrics).toMatch(/corral_reconcile_due\{kind="server".*\} 0/);
+    expect(metrics).toMatch(/corral_reconcile_sweep_found_total\{.*\} \d/);
     expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
-    expect(reconciler.output()).not.toContain(UPSTREAM_TOKEN);
-    await queue.close();
+    expect(reconciler.output()).toContain('pass done');
+    expect(reconciler.output()).not.toContain(PROJECT_TOKEN);
+    expect(reconciler.output()).not.toContain(KEY.toString('base64'));
   });
 
-  it('leaves a hanging run to the next process on shutdown', async () => {
-    at.cloud.admin.addFaults({ match: { path: '/rrsets' }, times: null, effect: { hang: true } });
-    const first = await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
-    const queue = openQueue();
-    const runId = await waitFor('the sync of the start', async () => {
-      const { rows } = await at.pool.query(`SELECT id FROM dns_sync_run WHERE state = 'running'`);
-      return rows[0]?.id;
+  it('verifies a connection with the provider', async () => {
+    await startReconciler();
+    const { connectionId } = await at.addTeamWithConnection();
+    await at.pool.query(`UPDATE connection SET phase = 'Unverified', verify_at = now() WHERE id = $1`, [connectionId]);
+
+    await waitFor('the verification', async () => {
+      const { rows } = await at.pool.query('SELECT phase FROM connection WHERE id = $1', [connectionId]);
+      return rows[0].phase === 'Ready';
     });
+  });
+
+  it('loses and duplicates nothing when it is killed during a write', async () => {
+    const killed = await startReconciler();
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
+      effect: { delayMs: 1_500 },
+    });
+    const cluster = await declare();
+    await waitFor('the write to be in progress', () => at.cloud.admin.faults()[0]?.remaining === 0);
+
+    killed.kill('SIGKILL');
+    await killed.exited;
+    await startReconciler();
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+    expect(await shootsEver(cluster)).toBe(1);
+  });
+
+  it('takes over the clusters of the process with the watch when that is killed', async () => {
+    const first = await startReconciler();
+    await waitFor('the watch', async () => /corral_reconcile_watching\{.*\} 1/.test(await metricsOf(first)));
+    const second = await startReconciler();
+
+    first.kill('SIGKILL');
+    await first.exited;
+    const cluster = await declare();
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    await waitFor('the watch', async () => /corral_reconcile_watching\{.*\} 1/.test(await metricsOf(second)));
+    expect(await shootsEver(cluster)).toBe(1);
+  });
+
+  it('exits within its grace period although the garden hangs, and releases its lease', async () => {
+    const first = await startReconciler({ RECONCILE_LEASE_MS: '1h' });
+    at.cloud.admin.addFaults({ match: { api: 'garden', method: 'APPLY', path: '/shoots/' }, effect: { hang: true } });
+    const cluster = await declare();
+    await waitFor('the write to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
 
     // It would be killed if it did not exit by itself.
     expect(await first.stop()).toEqual({ code: 0, signal: null });
 
-    at.cloud.admin.clearFaults();
-    await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
-    await waitFor('a sync by the next process', async () => {
-      const { rows } = await at.pool.query(`SELECT FROM dns_sync_run WHERE id = $1 AND state = 'succeeded'`, [runId]);
-      return rows.length > 0;
-    });
-    await queue.close();
+    expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
+    await startReconciler();
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    expect(await shootsEver(cluster)).toBe(1);
   });
 
-  it('listens on the address in HOST', async () => {
-    const reconciler = await startReconciler({ HOST: '127.0.0.1' });
+  it('serves only DNS without a garden, and logs that', async () => {
+    const reconciler = await startReconciler({ GARDEN_KUBECONFIG: '', SECRET_KEYS: '' });
+    const cluster = await declare();
 
-    await waitFor('the log line with the address', () => reconciler.output().includes('"message":"listening"'));
-    expect(reconciler.output()).toContain(`"url":"${reconciler.metricsUrl.replace('/metrics', '')}"`);
+    await waitFor('its log line', () => reconciler.output().includes('no garden: clusters are left alone'));
+
+    expect(await at.row(cluster.id)).toMatchObject({ lease_fence: 0, is_due: true });
   });
 
-  if (backend === 'Redis') {
-    it('continues after Redis lost everything', async () => {
-      await startReconciler();
-      await waitFor('the zone', async () => (await at.pool.query('SELECT FROM dns_zone')).rowCount);
-      const client = new Redis(redis?.url as string);
-      await client.flushall();
-      client.disconnect();
-      const lost = await at.addLostWrite(acme, { name: 'late.acme', operation: 'delete', body: null });
-
-      await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
-    });
-  }
+  it('does not start with a garden and without keys', async () => {
+    await expect(startReconciler({ SECRET_KEYS: '' })).rejects.toThrow(/SECRET_KEYS is missing/);
+  });
 });

@@ -156,15 +156,6 @@ describe('a failed deletion', () => {
     await makeAllDue();
     expect((await cleanUp(async () => 'absent')).gone).toBe(1);
   });
-
-  it('costs an unavailable garden only a few calls per run, for any backlog', async () => {
-    await leaveMany(25);
-
-    const { outcomes } = await cleanUp(away);
-
-    expect(outcomes).toHaveLength(10);
-    expect((await rows()).filter(({ failures }) => failures === 0)).toHaveLength(15);
-  });
 });
 
 describe('many deletions', () => {

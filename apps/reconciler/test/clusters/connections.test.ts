@@ -1,7 +1,18 @@
-import type { ConnectionId } from '@corral/contracts';
+import { randomUUID } from 'node:crypto';
+import { type ConnectionId, connectionMessages, type TokenVerdict } from '@corral/contracts';
+import { rowClock } from '@corral/database';
+import type { PricesReading } from '@corral/hcloud';
+import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { TestCluster } from '../support/cluster-rows.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { clusterTable } from '../../src/clusters/workers.js';
+import { dueStore } from '../../src/garden/due-store.js';
+import { leaseStore } from '../../src/loop/leases.js';
+import { priceStore } from '../../src/upkeep/price-store.js';
+import { nextReadingMs, refreshPrices } from '../../src/upkeep/refresh-prices.js';
+import { verificationStore } from '../../src/upkeep/verification-store.js';
+import { verificationOf, verifyConnections } from '../../src/upkeep/verify-connections.js';
+import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
 import {
   type Clusters,
   OTHER_TOKEN,
@@ -11,56 +22,69 @@ import {
 } from '../support/start-clusters.js';
 import { untilRow } from '../support/until.js';
 
-const READER = 'r'.repeat(64);
+let at: ClusterRows;
 
-let on: Clusters;
-let reconciler: Reconciler;
+let acme: TestTeam;
+
 beforeAll(async () => {
-  on = await startClusters({ readOnlyTokens: [READER] });
-  reconciler = await on.start({ settings: { verifyIntervalMs: 200, sweepIntervalMs: 200 } });
+  at = await openClusterRows();
+  acme = await at.addTeam('acme');
 });
-afterEach(() => on.cloud.admin.addProjectToken(PROJECT_TOKEN));
-afterAll(() => on.close());
 
-/** As the API does it when the provider gave no answer in time. */
-async function replaceToken(connectionId: ConnectionId, token: string): Promise<void> {
-  await on.seal(connectionId, token);
-  await on.pool.query(
-    `UPDATE connection SET token_version = token_version + 1, phase = 'Unverified', project = NULL, verify_at = now()
-     WHERE id = $1`,
-    [connectionId],
-  );
-}
-const verifyNow = (connectionId: ConnectionId) =>
-  on.pool.query('UPDATE connection SET verify_at = now() WHERE id = $1', [connectionId]);
-
-async function aReadyCluster(): Promise<{ cluster: TestCluster; connectionId: ConnectionId }> {
-  const { team, connectionId } = await on.addTeamWithConnection();
-  await verifyNow(connectionId);
-  const cluster = await on.declare(team, connectionId);
-  await reconciler.wake(cluster.id);
-  await until(cluster, 'True', 'Verified');
-  await untilReady(cluster);
-  return { cluster, connectionId };
-}
-
-const untilReady = ({ id }: TestCluster) =>
-  untilRow(on, id, (row) => row.phase === 'Ready' && row.observed_generation === row.generation);
-
-const until = (cluster: TestCluster, status: string, reason: string) =>
-  waitFor(`ConnectionReady to be ${status}, ${reason}`, async () => {
-    const { conditions } = await on.row(cluster.id);
-    return conditions.some(
-      (each) => each.type === 'ConnectionReady' && each.status === status && each.reason === reason,
-    );
-  });
-const connection = async (id: string) => (await on.pool.query('SELECT * FROM connection WHERE id = $1', [id])).rows[0];
-const probesOf = async (token: string) => {
-  const answer = await fetch(`${on.cloud.apiUrl}/placement_groups`, { headers: { Authorization: `Bearer ${token}` } });
-  return ((await answer.json()) as { placement_groups: unknown[] }).placement_groups;
-};
+afterAll(() => at.close());
 
 describe('a cluster', () => {
+  const READER = 'r'.repeat(64);
+
+  let on: Clusters;
+  let reconciler: Reconciler;
+  beforeAll(async () => {
+    on = await startClusters({ readOnlyTokens: [READER] });
+    reconciler = await on.start({ settings: { verifyIntervalMs: 200, sweepIntervalMs: 200 } });
+  });
+  afterEach(() => on.cloud.admin.addProjectToken(PROJECT_TOKEN));
+  afterAll(() => on.close());
+
+  /** As the API does it when the provider gave no answer in time. */
+  async function replaceToken(connectionId: ConnectionId, token: string): Promise<void> {
+    await on.seal(connectionId, token);
+    await on.pool.query(
+      `UPDATE connection SET token_version = token_version + 1, phase = 'Unverified', project = NULL, verify_at = now()
+     WHERE id = $1`,
+      [connectionId],
+    );
+  }
+  const verifyNow = (connectionId: ConnectionId) =>
+    on.pool.query('UPDATE connection SET verify_at = now() WHERE id = $1', [connectionId]);
+
+  async function aReadyCluster(): Promise<{ cluster: TestCluster; connectionId: ConnectionId }> {
+    const { team, connectionId } = await on.addTeamWithConnection();
+    await verifyNow(connectionId);
+    const cluster = await on.declare(team, connectionId);
+    await reconciler.wake(cluster.id);
+    await until(cluster, 'True', 'Verified');
+    await untilReady(cluster);
+    return { cluster, connectionId };
+  }
+
+  const untilReady = ({ id }: TestCluster) =>
+    untilRow(on, id, (row) => row.phase === 'Ready' && row.observed_generation === row.generation);
+
+  const until = (cluster: TestCluster, status: string, reason: string) =>
+    waitFor(`ConnectionReady to be ${status}, ${reason}`, async () => {
+      const { conditions } = await on.row(cluster.id);
+      return conditions.some(
+        (each) => each.type === 'ConnectionReady' && each.status === status && each.reason === reason,
+      );
+    });
+  const connection = async (id: string) =>
+    (await on.pool.query('SELECT * FROM connection WHERE id = $1', [id])).rows[0];
+  const probesOf = async (token: string) => {
+    const answer = await fetch(`${on.cloud.apiUrl}/placement_groups`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    return ((await answer.json()) as { placement_groups: unknown[] }).placement_groups;
+  };
   it('reports a read-only token, and recovers when the token is replaced', async () => {
     const { cluster, connectionId } = await aReadyCluster();
 
@@ -97,5 +121,411 @@ describe('a cluster', () => {
     });
 
     expect(await probesOf(PROJECT_TOKEN)).toEqual([]);
+  });
+});
+
+describe('the verification of connections', () => {
+  const HOUR_MS = 3_600_000;
+  const running = () => new AbortController().signal;
+  beforeEach(() => at.pool.query('UPDATE connection SET verify_at = NULL'));
+
+  const connection = async (id: string) =>
+    (
+      await at.pool.query(
+        `SELECT *, (extract(epoch FROM verify_at - clock_timestamp()) * 1000)::float8 AS again_ms FROM connection WHERE id = $1`,
+        [id],
+      )
+    ).rows[0];
+  const due = (id: string) => at.pool.query('UPDATE connection SET verify_at = now() WHERE id = $1', [id]);
+
+  async function aDueConnection(phase = 'Unverified') {
+    const id = await at.addConnection(acme, `v-${randomUUID().slice(0, 8)}`);
+    await at.pool.query('UPDATE connection SET phase = $2::connection_phase WHERE id = $1', [id, phase]);
+    await due(id);
+    return id;
+  }
+  const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
+    verifyConnections({
+      store: verificationStore(at.pool),
+      dueTimes: dueStore(at.pool),
+      log: silentLog,
+      onVerified: () => undefined,
+      wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
+      openToken: () => 'token',
+      verifyToken: typeof standing === 'string' ? async () => standing : standing,
+    })(running());
+
+  it('makes a connection Ready, wakes its clusters, and repeats in about a day', async () => {
+    const id = await aDueConnection();
+    const cluster = await at.declare(acme, id);
+    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
+    const woken: string[] = [];
+
+    await verifyWith('valid', woken);
+
+    const row = await connection(id);
+    expect(row).toMatchObject({ phase: 'Ready', message: '', verify_failures: 0, verified_at: expect.any(Date) });
+    expect(row.again_ms).toBeGreaterThan(20 * HOUR_MS);
+    expect(woken).toEqual([cluster.id]);
+  });
+
+  it('wakes no cluster when nothing has changed', async () => {
+    const id = await aDueConnection('Ready');
+    const cluster = await at.declare(acme, id);
+    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
+    const woken: string[] = [];
+
+    await verifyWith('valid', woken);
+
+    expect(woken).toEqual([]);
+  });
+
+  it('never treats a missing answer as a rejection', async () => {
+    const id = await aDueConnection('Ready');
+
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await due(id);
+      await verifyWith('unknown');
+    }
+
+    const row = await connection(id);
+    expect(row).toMatchObject({ phase: 'Ready', verify_failures: 5 });
+    expect(row.again_ms).toBeGreaterThan(100_000);
+  });
+
+  it('records nothing about a token that was replaced during its verification', async () => {
+    const id = await aDueConnection();
+
+    await verifyWith(async () => {
+      await at.pool.query('UPDATE connection SET token_version = 2, verify_at = now() WHERE id = $1', [id]);
+      return 'rejected';
+    });
+
+    expect(await connection(id)).toMatchObject({ phase: 'Unverified' });
+  });
+
+  const askedFor = async (id: string) => {
+    const { rows } = await at.pool.query(
+      `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
+       VALUES ($1, 'connection.verify', 'Connection', $2, 'main', 1, 'queued', 'sha256:1') RETURNING id`,
+      [acme.id, id],
+    );
+    return rows[0].id;
+  };
+
+  it.each<[TokenVerdict, object]>([
+    ['valid', { state: 'succeeded', progress: 100, error: {}, waiting: null }],
+    ['read-only', { state: 'failed', error: { code: 'provider_permission_denied', retryable: true }, waiting: null }],
+    ['rejected', { state: 'failed', error: { code: 'provider_token_rejected', retryable: true }, waiting: null }],
+    ['unknown', { state: 'running', error: {}, waiting: { reason: 'ProviderUnavailable', since: expect.any(String) } }],
+  ])('ends the requested operation: %s', async (verdict, outcome) => {
+    const id = await aDueConnection();
+    const operationId = await askedFor(id);
+
+    await verifyWith(verdict);
+
+    const operation = await at.operation(operationId);
+    expect(operation).toMatchObject(outcome);
+    await due(id);
+    await verifyWith(verdict);
+    expect(await at.operation(operationId)).toEqual({ ...operation, updated_at: expect.any(Date) });
+  });
+
+  it('that is requested during another one runs once more', async () => {
+    const id = await aDueConnection();
+
+    await verifyWith(async () => {
+      await due(id);
+      return 'unknown';
+    });
+
+    expect((await connection(id)).again_ms).toBeLessThanOrEqual(0);
+  });
+
+  it('finds a connection that became due in the same instant', async () => {
+    const id = await aDueConnection();
+
+    for (let time = 1; time <= 200; time += 1) {
+      await at.pool.query('UPDATE connection SET verify_at = clock_timestamp() WHERE id = $1', [id]);
+      expect([time, await verificationStore(at.pool).claimDue(1, HOUR_MS)]).toEqual([time, [expect.anything()]]);
+    }
+  });
+
+  it('verifies each token once in concurrent runs', async () => {
+    await Promise.all(Array.from({ length: 30 }, () => aDueConnection()));
+    let asked = 0;
+    const verifyToken = async (): Promise<TokenVerdict> => {
+      asked += 1;
+      return 'valid';
+    };
+
+    await Promise.all([verifyWith(verifyToken), verifyWith(verifyToken), verifyWith(verifyToken)]);
+
+    expect(asked).toBe(30);
+  });
+
+  it.each<[verdict: TokenVerdict, row: object]>([
+    ['valid', { phase: 'Ready', message: '', project: { reachable: true, readOnly: false } }],
+    ['read-only', { phase: 'Rejected', project: { reachable: true, readOnly: true }, verified_at: null }],
+    ['rejected', { phase: 'Rejected', project: { reachable: false, readOnly: null } }],
+    ['unknown', { phase: 'Unverified', message: connectionMessages.Unverified, project: null }],
+  ])('of a token with the verdict %s is recorded in the connection', async (verdict, row) => {
+    const id = await aDueConnection();
+
+    await verifyWith(verdict);
+
+    expect(await connection(id)).toMatchObject(row);
+  });
+
+  it('reports a read-only token, and keeps the message without an answer', async () => {
+    const id = await aDueConnection();
+    await verifyWith('read-only');
+    expect(await connection(id)).toMatchObject({ message: connectionMessages.ReadOnly });
+
+    await due(id);
+    await verifyWith('unknown');
+
+    expect(await connection(id)).toMatchObject({ phase: 'Rejected', message: connectionMessages.ReadOnly });
+  });
+
+  it('wakes the clusters of a rejected connection when the reason changes', async () => {
+    const id = await aDueConnection();
+    await verifyWith('rejected');
+    const cluster = await at.declare(acme, id);
+    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
+    const woken: string[] = [];
+
+    await due(id);
+    await verifyWith('read-only', woken);
+    await due(id);
+    await verifyWith('read-only', woken);
+
+    expect(woken).toEqual([cluster.id]);
+  });
+
+  it('changes only the message when the token cannot be decrypted, and says what to do', async () => {
+    expect(verificationOf('unreadable', 0, 0)).toMatchObject({
+      standing: null,
+      remark: 'The stored token cannot be decrypted. Enter it in the connection again.',
+      againMs: 10_000,
+    });
+  });
+
+  it('backs off up to an hour plus jitter', () => {
+    const waits = [0, 1, 2, 5, 30].map((failures) => verificationOf('unknown', failures, 1).againMs);
+
+    expect(waits).toEqual([12_000, 24_000, 48_000, 384_000, 4_320_000]);
+  });
+});
+
+describe('prices', () => {
+  const MINUTE_MS = 60_000;
+  const HOUR_MS = 60 * MINUTE_MS;
+  beforeEach(() => at.pool.query('DELETE FROM cluster; DELETE FROM connection'));
+
+  const listWith = (hourly: string): PricesReading => ({
+    kind: 'read',
+    currency: 'EUR',
+    prices: { serverTypes: { cpx31: { hel1: { hourly, monthly: '13.1' } } }, primaryIpv4: {} },
+  });
+  const refreshWith = (reading: PricesReading | (() => Promise<PricesReading>), openToken = () => 'token') =>
+    refreshPrices({
+      store: priceStore(at.pool),
+      log: silentLog,
+      onRead: () => undefined,
+      openToken,
+      readPrices: typeof reading === 'object' ? async () => reading : reading,
+    })(new AbortController().signal);
+  const aConnection = () => at.addConnection(acme, `p-${randomUUID().slice(0, 8)}`);
+  const rowOf = async (id: string) =>
+    (
+      await at.pool.query(
+        `SELECT *, (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS again_ms
+       FROM price_list WHERE connection_id = $1`,
+        [id],
+      )
+    ).rows[0];
+  const makeDue = (id: string) =>
+    at.pool.query(`UPDATE price_list SET due_at = now() - interval '1 s' WHERE connection_id = $1`, [id]);
+
+  describe('the prices of a connection', () => {
+    it('are read once it is ready, and again in about a day', async () => {
+      const id = await aConnection();
+
+      expect(await refreshWith(listWith('0.021'))).toBe(1);
+      expect(await refreshWith(listWith('0.099'))).toBe(0);
+
+      const row = await rowOf(id);
+      expect(row).toMatchObject({
+        currency: 'EUR',
+        failures: 0,
+        priced_at: expect.any(Date),
+        prices: { serverTypes: { cpx31: { hel1: { hourly: '0.021', monthly: '13.1' } } }, primaryIpv4: {} },
+      });
+      expect(row.again_ms).toBeGreaterThan(20 * HOUR_MS);
+    });
+
+    it.each(['Unverified', 'Rejected'])('are not read while it is %s', async (phase) => {
+      const id = await aConnection();
+      await at.pool.query('UPDATE connection SET phase = $2::connection_phase WHERE id = $1', [id, phase]);
+
+      expect(await refreshWith(listWith('0.021'))).toBe(0);
+    });
+
+    it('change the entity tags of its clusters, without making them due', async () => {
+      const id = await aConnection();
+      const cluster = await at.declare(acme, id);
+      await at.pool.query('UPDATE cluster SET due_at = NULL');
+      await refreshWith(listWith('0.021'));
+      const before = await at.row(cluster.id);
+      await makeDue(id);
+
+      await refreshWith(listWith('0.022'));
+
+      const after = await at.row(cluster.id);
+      expect(after).toEqual({ ...before, revision: before.revision + 1 });
+      expect(after.due_at).toBeNull();
+    });
+
+    it('change nothing when they are the same', async () => {
+      const id = await aConnection();
+      const cluster = await at.declare(acme, id);
+      await refreshWith(listWith('0.021'));
+      const [before, list] = [await at.row(cluster.id), await rowOf(id)];
+      await makeDue(id);
+
+      await refreshWith(listWith('0.021'));
+
+      expect((await at.row(cluster.id)).revision).toBe(before.revision);
+      expect((await rowOf(id)).priced_at).toEqual(list.priced_at);
+    });
+
+    it.each<[string, PricesReading]>([
+      ['the provider is unavailable', { kind: 'unavailable', reason: 'status 503' }],
+      ['its budget is used up', { kind: 'throttled', retryAfterMs: 1_000 }],
+      ['it refuses the token', { kind: 'refused' }],
+    ])('are kept while %s', async (_what, reading) => {
+      const id = await aConnection();
+      await refreshWith(listWith('0.021'));
+      const before = await rowOf(id);
+
+      for (const failures of [1, 2]) {
+        await makeDue(id);
+        await refreshWith(reading);
+        expect(await rowOf(id)).toMatchObject({ prices: before.prices, priced_at: before.priced_at, failures });
+      }
+
+      expect((await rowOf(id)).again_ms).toBeGreaterThan(MINUTE_MS);
+      await makeDue(id);
+      await refreshWith(listWith('0.021'));
+      expect(await rowOf(id)).toMatchObject({ failures: 0 });
+    });
+
+    it('are postponed without a call while its key is missing', async () => {
+      const id = await aConnection();
+      let asked = 0;
+
+      await refreshWith(
+        async () => {
+          asked += 1;
+          return listWith('1');
+        },
+        () => {
+          throw new Error('no such key');
+        },
+      );
+
+      expect([asked, (await rowOf(id)).failures]).toEqual([0, 1]);
+    });
+
+    it('request a verification when the provider refuses the token', async () => {
+      const id = await aConnection();
+      await at.pool.query(`UPDATE connection SET verify_at = now() + interval '1 day' WHERE id = $1`, [id]);
+
+      await refreshWith({ kind: 'refused' });
+
+      const { rows } = await at.pool.query(`SELECT verify_at <= ${rowClock} AS due FROM connection WHERE id = $1`, [
+        id,
+      ]);
+      expect(rows).toEqual([{ due: true }]);
+    });
+
+    it('are due when it becomes ready again', async () => {
+      const id = await aConnection();
+      await refreshWith(listWith('0.021'));
+      const due = { connectionId: id, tokenVersion: 1, keyId: 'k1', bytes: Buffer.alloc(0), failures: 0 };
+      const record = async (verdict: 'valid' | 'rejected') =>
+        verificationStore(at.pool).record(due, verificationOf(verdict, 0, 0));
+
+      await record('valid');
+      expect((await rowOf(id)).again_ms).toBeGreaterThan(HOUR_MS);
+      await record('rejected');
+      await record('valid');
+
+      // The column has a resolution of one millisecond, rounded.
+      expect((await rowOf(id)).again_ms).toBeLessThan(1);
+    });
+
+    it('are read once by concurrent runs', async () => {
+      await Promise.all(Array.from({ length: 30 }, aConnection));
+      let asked = 0;
+      const read = async () => {
+        asked += 1;
+        return listWith('0.021');
+      };
+
+      await Promise.all([refreshWith(read), refreshWith(read), refreshWith(read)]);
+
+      expect(asked).toBe(30);
+    });
+
+    it.each<[string, PricesReading]>([
+      ['read', listWith('0.021')],
+      ['refused', { kind: 'refused' }],
+    ])('stay due when the token is replaced while they are %s', async (_what, reading) => {
+      const id = await aConnection();
+      await refreshWith(listWith('0.5'));
+      await makeDue(id);
+
+      await refreshWith(async () => {
+        await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [id]);
+        await makeDue(id);
+        return reading;
+      });
+
+      const row = await rowOf(id);
+      expect(row).toMatchObject({ failures: 0, prices: { serverTypes: { cpx31: { hel1: { hourly: '0.5' } } } } });
+      expect(row.again_ms).toBeLessThan(1);
+    });
+
+    it('are deleted with it', async () => {
+      const id = await aConnection();
+      await refreshWith(async () => {
+        await at.pool.query('DELETE FROM connection WHERE id = $1', [id]);
+        return listWith('0.021');
+      });
+
+      expect(await rowOf(id)).toBeUndefined();
+    });
+  });
+
+  describe('the time until the next reading', () => {
+    const away: PricesReading = { kind: 'unavailable', reason: 'status 503' };
+    it('grows from a minute to six hours', () => {
+      expect([0, 1, 2, 5, 40].map((failures) => nextReadingMs(away, failures, 0) / MINUTE_MS)).toEqual([
+        1, 2, 4, 32, 360,
+      ]);
+    });
+
+    it('is the provider’s Retry-After when that is longer', () => {
+      expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 90_000 }, 0, 0)).toBe(90_000);
+      expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 1e12 }, 0, 0)).toBe(6 * HOUR_MS);
+      expect(nextReadingMs({ kind: 'throttled', retryAfterMs: null }, 0, 0)).toBe(MINUTE_MS);
+    });
+
+    it('differs from connection to connection', () => {
+      const [first, last] = [0, 1].map((random) => nextReadingMs(listWith('1'), 0, random)) as [number, number];
+      expect([first / HOUR_MS, last / HOUR_MS].map(Math.round)).toEqual([22, 26]);
+    });
   });
 });

@@ -305,16 +305,6 @@ describe('a count', () => {
     expect(await dueAfterChange('1 hour')).toBeLessThan(HOUR_MS / 2);
   });
 
-  it('is repeated if it ends when its claim does, because a change at that time does not show', async () => {
-    const cluster = await aDueCluster();
-    const due = (await store().claimDue(100, 1_000)).find(({ id }) => id === cluster.id);
-    if (due === undefined) throw new Error('The cluster was not due.');
-
-    await store().record(due, { counts, againMs: HOUR_MS });
-
-    expect(await at.row(cluster.id)).toMatchObject({ nodes_due_at: due.claimedUntil, node_counts: counts });
-  });
-
   it('is repeated after a change during the count', async () => {
     const cluster = await aDueCluster();
     const due = await claim(cluster);

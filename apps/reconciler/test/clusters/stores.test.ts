@@ -1,5 +1,4 @@
 import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
-import { connectPool } from '@corral/database';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { desiredStore } from '../../src/clusters/desired-store.js';
 import { type RecordStore, recordStore } from '../../src/clusters/record.js';
@@ -121,22 +120,6 @@ describe('a stale pass', () => {
     expect(await records.recordPass(lease, aRecord(cluster))).toEqual({ kind: 'released', again: false });
   });
 
-  it('needs one connection at a time, also to find out why it is refused', async () => {
-    const cluster = await declare();
-    await take(cluster);
-    const pool = connectPool({
-      databaseUrl: at.url,
-      applicationName: 'one connection',
-      connectionsMax: 1,
-      onIdleError: () => undefined,
-    });
-    try {
-      expect(await leaseStore(pool, clusterTable).takeLease(cluster.id, LEASE_MS)).toEqual({ kind: 'busy' });
-    } finally {
-      await pool.end();
-    }
-  });
-
   it('cannot write with the id of another team in its lease', async () => {
     const stranger = await at.addTeam();
     const cluster = await declare();
@@ -194,23 +177,6 @@ describe('the record of a pass', () => {
     expect(await at.row(cluster.id)).toMatchObject({ is_due: true, phase: 'Pending', observed_generation: 0 });
     expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'superseded' });
     expect(await at.operation(operationId)).toMatchObject({ state: 'queued' });
-  });
-
-  it('never decreases progress, and reaches 100 only with success', async () => {
-    const cluster = await declare();
-    const states: unknown[] = [];
-    for (const progress of [40, 20, 100]) {
-      const says = { operation: { to: 'running', progress }, nextPassMs: 0 } as const;
-      await records.recordPass(await take(cluster), aRecord(cluster, { says }));
-      states.push((await at.operation(cluster.operationId)).progress);
-    }
-
-    const done = { operation: { to: 'succeeded' }, observedGeneration: 1, phase: 'Ready', nextPassMs: 0 } as const;
-    await records.recordPass(await take(cluster), aRecord(cluster, { says: done }));
-    await records.recordPass(await take(cluster), aRecord(cluster, { says: { nextPassMs: 0 } }));
-
-    expect(states).toEqual([40, 40, 99]);
-    expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
   });
 
   it('contains why an operation failed, with the hint of the contract', async () => {
@@ -296,23 +262,6 @@ describe('the record of a pass', () => {
 });
 
 describe('due clusters', () => {
-  it('are found oldest first in consecutive batches, without leased ones', async () => {
-    await at.pool.query('UPDATE cluster SET due_at = NULL');
-    const clusters = await Promise.all(Array.from({ length: 5 }, declare));
-    for (const [index, { id }] of clusters.entries()) await at.pass(id, 100_000 - index * 1_000);
-    await take(clusters[1] as TestCluster);
-    const query = { limit: 2, forMs: 10_000 };
-    await declare();
-
-    const first = await leases.findDue(query, null);
-    const second = await leases.findDue(query, first[1] ?? null);
-    const third = await leases.findDue(query, second[1] ?? null);
-
-    const found = [...first, ...second, ...third].map(({ id }) => id);
-    expect(found).toEqual([0, 2, 3, 4].map((index) => clusters[index]?.id));
-    expect(await leases.readDueAgeSeconds()).toBeGreaterThan(99);
-  });
-
   it('are counted with those that a pass works on, and without those that wait for the garden or are steady', async () => {
     await at.pool.query('UPDATE cluster SET due_at = NULL, lease_until = NULL');
     const [, , steady, waiting, throttled, faulty] = await Promise.all(Array.from({ length: 6 }, declare));

@@ -1,0 +1,573 @@
+import { connectGarden } from '@corral/garden';
+import { silentLog } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Changed, ClusterRow, Declared, TestCluster } from '../support/cluster-rows.js';
+import {
+  type Clusters,
+  OTHER_TOKEN,
+  PROJECT_TOKEN,
+  type Reconciler,
+  startClusters,
+} from '../support/start-clusters.js';
+import { untilEnded, untilRow } from '../support/until.js';
+
+describe('foreign changes', () => {
+  let at: Clusters;
+  let reconciler: Reconciler;
+  beforeAll(async () => {
+    at = await startClusters();
+    // The sweep must not find a cluster between a test's change and its wake-up.
+    reconciler = await at.start({ settings: { sweepIntervalMs: 3_600_000 } });
+  });
+  afterAll(() => at.close());
+
+  /** Makes the declaration older, because a change within two seconds of it counts as earlier. */
+  const age = (operationId: string) =>
+    at.pool.query("UPDATE operation SET created_at = created_at - interval '10 s' WHERE id = $1", [operationId]);
+
+  /** A Ready cluster that needs no more steps. */
+  async function aReadyCluster(pools: readonly { name: string }[] = [{ name: 'general' }]): Promise<TestCluster> {
+    const { team, connectionId } = await at.addTeamWithConnection();
+    const cluster = await at.declare(team, connectionId, { pools });
+    await age(cluster.operationId);
+    await reconciler.wake(cluster.id);
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    return cluster;
+  }
+
+  const shootOf = async (cluster: TestCluster) => {
+    const [namespace, name] = await at.placeOf(cluster);
+    const shoot = await at.garden.readShoot({ namespace, name });
+    if (shoot === null) throw new Error('The Shoot is gone.');
+    return shoot;
+  };
+  const workersOf = async (cluster: TestCluster) =>
+    ((await shootOf(cluster)).spec.provider as { workers: Record<string, unknown>[] }).workers;
+
+  /** An operator edits the Shoot manually. */
+  async function edit(cluster: TestCluster, spec: object, manager = 'kubectl-edit'): Promise<void> {
+    const [namespace, name] = await at.placeOf(cluster);
+    at.cloud.admin.garden.editShoot(namespace, name, { manager, patch: { spec } });
+  }
+  async function scale(cluster: TestCluster, maximum: number, manager?: string): Promise<void> {
+    const [first, ...others] = await workersOf(cluster);
+    await edit(cluster, { provider: { workers: [{ ...first, maximum }, ...others] } }, manager);
+  }
+  /** Declares a change and acts before any pass, by holding the lease in between. @returns the operation's id */
+  async function declareBefore(cluster: TestCluster, changed: Changed, act: () => Promise<void>): Promise<string> {
+    await waitFor('running passes to end', async () => {
+      const { rowCount } = await at.pool.query(
+        "UPDATE cluster SET lease_until = clock_timestamp() + interval '1 h' WHERE id = $1 AND lease_until IS NULL",
+        [cluster.id],
+      );
+      return rowCount === 1;
+    });
+    const { operationId } = await at.change(cluster, changed);
+    await age(operationId);
+    await act();
+    await at.pool.query('UPDATE cluster SET lease_until = NULL, due_at = clock_timestamp() WHERE id = $1', [
+      cluster.id,
+    ]);
+    await reconciler.wake(cluster.id);
+    return operationId;
+  }
+  async function declare(cluster: TestCluster, changed: Changed) {
+    const { operationId } = await at.change(cluster, changed);
+    await reconciler.wake(cluster.id);
+    return untilEnded(at, operationId);
+  }
+  const conditionOf = ({ conditions }: ClusterRow, name: string) => conditions.find(({ type }) => type === name);
+  const untilDrifted = (cluster: TestCluster) =>
+    untilRow(at, cluster.id, (row) => conditionOf(row, 'Reconciled')?.reason === 'Drifted');
+  const overridesOf = async (cluster: TestCluster) => {
+    const { rows } = await at.pool.query(
+      `SELECT detail FROM audit_entry WHERE target_id = $1 AND action = 'cluster.override' ORDER BY id`,
+      [cluster.id],
+    );
+    return rows.map(({ detail }) => detail);
+  };
+
+  describe('a declared field that an operator changes', () => {
+    it('is reported with its manager and kept until the team’s next declaration', async () => {
+      const cluster = await aReadyCluster();
+      await scale(cluster, 7);
+
+      const row = await untilDrifted(cluster);
+      const kept = await workersOf(cluster);
+      const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+
+      expect(conditionOf(row, 'Reconciled')).toMatchObject({
+        status: 'False',
+        message:
+          'Another manager changed fields that are declared here: maximum of node pool general is 7 instead of 3 (kubectl-edit).',
+      });
+      expect(kept).toMatchObject([{ maximum: 7 }]);
+      expect(operation).toMatchObject({ state: 'succeeded' });
+      expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }]);
+      expect(await overridesOf(cluster)).toEqual([
+        { generation: 2, fields: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }] },
+      ]);
+      await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
+    });
+
+    it('is overridden by the team’s next change of another field', async () => {
+      const cluster = await aReadyCluster();
+      // The garden allows hibernation only after a health check.
+      await waitFor('the hibernation to be allowed', async () => {
+        await edit(cluster, { hibernation: { enabled: true } });
+        return true;
+      });
+      await untilDrifted(cluster);
+
+      expect(await declare(cluster, { spec: { plan: 'annual' } })).toMatchObject({ state: 'succeeded' });
+
+      expect((await shootOf(cluster)).spec.hibernation).toMatchObject({ enabled: false });
+    });
+
+    it('is reverted immediately when it is a mark of Corral', async () => {
+      const cluster = await aReadyCluster();
+      const [namespace, name] = await at.placeOf(cluster);
+      at.cloud.admin.garden.editShoot(namespace, name, {
+        manager: 'kubectl-edit',
+        patch: { metadata: { annotations: { 'corral.dev/plan': 'theirs' }, labels: { 'corral.dev/managed': 'true' } } },
+      });
+
+      await waitFor('the mark to be put back', async () => {
+        const { metadata } = await shootOf(cluster);
+        if (metadata.annotations['corral.dev/plan'] !== 'payg') throw new Error(JSON.stringify(metadata.annotations));
+        return metadata;
+      });
+    });
+
+    it('is set back at once by the same declaration, sent again while its operation waits', async () => {
+      const cluster = await aReadyCluster();
+      const pools = [{ name: 'general', maximum: 5 }];
+      const operationId = await declareBefore(cluster, { pools }, () => scale(cluster, 7, 'gitops-controller'));
+      await untilDrifted(cluster);
+
+      expect(await declare(cluster, { pools })).toMatchObject({ state: 'succeeded' });
+
+      expect(await at.operation(operationId)).toMatchObject({ state: 'superseded' });
+      expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }]);
+    });
+
+    it('fails a conflicting change after ten minutes, with field and manager', async () => {
+      const cluster = await aReadyCluster();
+      const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
+        scale(cluster, 7, 'gitops-controller'),
+      );
+
+      await untilDrifted(cluster);
+      expect(await at.operation(operationId)).toMatchObject({ state: 'running' });
+      await at.pool.query("UPDATE operation SET created_at = created_at - interval '11 min' WHERE id = $1", [
+        operationId,
+      ]);
+      await waitFor('a pass that finds the conflict eleven minutes old', async () => {
+        // A running pass writes what it read before.
+        await at.pool.query(
+          `UPDATE cluster SET due_at = clock_timestamp(), conditions = (
+           SELECT json_agg(each || jsonb_build_object('lastTransitionTime', clock_timestamp() - interval '11 min'))
+           FROM jsonb_array_elements(conditions::jsonb) each) WHERE id = $1`,
+          [cluster.id],
+        );
+        await reconciler.wake(cluster.id);
+        return (await at.operation(operationId)).finished_at !== null;
+      });
+
+      expect(await untilEnded(at, operationId)).toMatchObject({
+        state: 'failed',
+        error: {
+          code: 'field_conflict',
+          message:
+            'Another manager changed fields that are declared here: maximum of node pool general is 7 instead of 5 (gitops-controller).',
+        },
+      });
+      expect(await workersOf(cluster)).toMatchObject([{ maximum: 7 }]);
+    });
+  });
+
+  describe('maintenance of the garden', () => {
+    it('raises an expired version, which the team can raise further', async () => {
+      const cluster = await aReadyCluster();
+      const { kubernetesVersions } = await at.garden.readCloudProfile();
+      const { version } = (await shootOf(cluster)).spec.kubernetes as { version: string };
+      const expired = { version, classification: 'supported', expirationDate: '2020-01-01T00:00:00Z' };
+      const newer = { version: version.replace(/\d+$/, '99'), classification: 'supported' };
+      const offered = kubernetesVersions.map((each) => ({
+        version: each.version,
+        classification: each.classification,
+        ...(each.expirationDate === null ? {} : { expirationDate: each.expirationDate }),
+      }));
+      const offer = (versions: object[]) => at.cloud.admin.garden.patchCloudProfile({ kubernetes: { versions } });
+      offer([...offered.filter((each) => each.version !== version), expired, newer]);
+      await edit(cluster, { kubernetes: { version: newer.version } }, 'gardener-controller-manager');
+      offer([...offered, newer]);
+      await untilRow(at, cluster.id, ({ pinned_version }) => pinned_version === newer.version);
+
+      const operation = await declare(cluster, { spec: { kubernetesVersion: '1.34' } });
+
+      expect(operation).toMatchObject({ state: 'succeeded' });
+      expect((await shootOf(cluster)).spec.kubernetes).toMatchObject({ version: expect.stringMatching(/^1\.34\./) });
+      expect(await overridesOf(cluster)).toEqual([
+        { generation: 2, fields: [{ field: 'kubernetesVersion', manager: 'gardener-controller-manager' }] },
+      ]);
+    });
+  });
+
+  describe('a garden that has lost its field managers', () => {
+    it('gets them again, and undeclared pools are removed', async () => {
+      const cluster = await aReadyCluster([{ name: 'general' }, { name: 'second' }]);
+      at.cloud.admin.garden.forgetManagers(...(await at.placeOf(cluster)));
+      await reconciler.wake(cluster.id);
+
+      const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 4 }] });
+
+      expect(operation).toMatchObject({ state: 'succeeded' });
+      expect(await workersOf(cluster)).toMatchObject([{ maximum: 4 }]);
+      expect(await overridesOf(cluster)).toEqual([]);
+    });
+  });
+
+  describe('a pool that another manager scaled', () => {
+    it('is removed entirely when the team removes it', async () => {
+      const cluster = await aReadyCluster([{ name: 'second' }, { name: 'general' }]);
+      await scale(cluster, 6);
+      await untilDrifted(cluster);
+
+      const operation = await declare(cluster, { pools: [{ name: 'general' }] });
+
+      expect(operation).toMatchObject({ state: 'succeeded' });
+      expect(await workersOf(cluster)).toHaveLength(1);
+      expect(await overridesOf(cluster)).toEqual([
+        { generation: 2, fields: [{ field: 'node pool second', manager: 'kubectl-edit' }] },
+      ]);
+    });
+  });
+
+  describe('a pool that another manager added', () => {
+    const add = async (cluster: TestCluster, name: string, manager?: string) => {
+      const workers = await workersOf(cluster);
+      const { labels: _, ...copy } = workers[0] as Record<string, unknown>;
+      await edit(cluster, { provider: { workers: [...workers, { ...copy, name, maximum: 2 }] } }, manager);
+    };
+    const namesOf = async (cluster: TestCluster) => (await workersOf(cluster)).map(({ name }) => name);
+
+    it('is reported with its manager, and kept until the team declares pools', async () => {
+      const cluster = await aReadyCluster();
+      const [general] = await namesOf(cluster);
+      await add(cluster, 'batch');
+
+      const row = await untilDrifted(cluster);
+      const asleep = await declare(cluster, { spec: { hibernated: true }, kind: 'cluster.hibernate' });
+      const awake = await declare(cluster, { spec: { hibernated: false }, kind: 'cluster.resume' });
+      const kept = await namesOf(cluster);
+      await untilDrifted(cluster);
+      const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+
+      expect(conditionOf(row, 'Reconciled')).toMatchObject({
+        message: 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).',
+      });
+      expect([asleep.state, awake.state, kept]).toEqual(['succeeded', 'succeeded', [general, 'batch']]);
+      expect(operation).toMatchObject({ state: 'succeeded' });
+      expect(await namesOf(cluster)).toEqual([general]);
+      expect(await overridesOf(cluster)).toEqual([
+        { generation: 4, fields: [{ field: 'node pool batch', manager: 'kubectl-edit' }] },
+      ]);
+      await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
+    });
+
+    it('after a declaration survives its apply, which succeeds', async () => {
+      const cluster = await aReadyCluster();
+      const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
+        add(cluster, 'batch', 'gitops-controller'),
+      );
+
+      expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
+      const row = await untilDrifted(cluster);
+
+      expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }, { name: 'batch', maximum: 2 }]);
+      expect(conditionOf(row, 'Drifted')).toMatchObject({
+        message: expect.stringContaining('batch (gitops-controller)'),
+      });
+      expect(await overridesOf(cluster)).toEqual([]);
+    });
+  });
+
+  describe('a token in the garden that another manager replaced', () => {
+    it('is overwritten by the team’s next token', async () => {
+      const cluster = await aReadyCluster();
+      const { rows } = await at.pool.query(
+        'SELECT c.id, c.garden_name FROM connection c JOIN cluster ON connection_id = c.id WHERE cluster.id = $1',
+        [cluster.id],
+      );
+      const [namespace] = await at.placeOf(cluster);
+      const kubeconfigText = at.cloud.gardenKubeconfig;
+      const operator = connectGarden({
+        kubeconfigText,
+        cloudProfileName: 'hcloud',
+        fieldManager: 'kubectl',
+        log: silentLog,
+      });
+      await operator.applyCredentials({
+        namespace,
+        name: rows[0].garden_name,
+        token: PROJECT_TOKEN.replace('p', 'q'),
+        labels: {},
+        force: true,
+      });
+      await operator.close();
+      await at.seal(rows[0].id, OTHER_TOKEN);
+      await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [rows[0].id]);
+      await at.pool.query('UPDATE cluster SET due_at = clock_timestamp() WHERE id = $1', [cluster.id]);
+      await reconciler.wake(cluster.id);
+
+      await waitFor('the token to be written', async () => {
+        const { rows: now } = await at.pool.query('SELECT garden_token_version FROM connection WHERE id = $1', [
+          rows[0].id,
+        ]);
+        if (now[0].garden_token_version !== 2)
+          throw new Error(JSON.stringify({ ...now[0], row: await at.row(cluster.id) }));
+        return now[0];
+      });
+      expect(await overridesOf(cluster)).toEqual([
+        { generation: 1, fields: [{ field: 'connectionRef', manager: 'kubectl' }] },
+      ]);
+    });
+  });
+});
+
+describe('blocked operations', () => {
+  let at: Clusters;
+  let reconciler: Reconciler;
+  beforeAll(async () => {
+    at = await startClusters();
+    reconciler = await at.start();
+  });
+  afterEach(() => at.cloud.admin.garden.clearShootFaults());
+  afterAll(() => at.close());
+
+  async function declared(): Promise<TestCluster> {
+    const { team, connectionId } = await at.addTeamWithConnection();
+    const cluster = await at.declare(team, connectionId);
+    await reconciler.wake(cluster.id);
+    return cluster;
+  }
+  async function goingAfter(ready: (namespace: string, name: string) => void) {
+    const cluster = await declared();
+    await untilEnded(at, cluster.operationId);
+    ready(...(await at.placeOf(cluster)));
+    const operationId = await at.requestDeletion(cluster);
+    await reconciler.wake(cluster.id);
+    return { ...cluster, operationId };
+  }
+  /** What the operation waits for, once it is this. The condition says the same. */
+  async function untilWaiting({ id, operationId }: TestCluster, reason: string) {
+    const { conditions } = await untilRow(at, id, ({ waiting }) => waiting?.reason === reason);
+    const { state, waiting } = await at.operation(operationId);
+    const said = conditions.find(({ type }) => type === 'Reconciled');
+    expect([state, said?.reason, said?.message]).toEqual(['running', waiting?.reason, waiting?.message]);
+    return waiting?.message;
+  }
+
+  describe('an operation that the garden tries again and again', () => {
+    it('says what it waits for, with pool, machine type and region, and since when', async () => {
+      at.cloud.admin.garden.addShootFaults({
+        times: null,
+        effect: { codes: ['ERR_INFRA_RESOURCES_DEPLETED'], message: 'server type cpx31 is currently unavailable' },
+      });
+      const cluster = await declared();
+
+      expect(await untilWaiting(cluster, 'ProviderOutOfStock')).toBe(
+        'The provider has no capacity left for a machine type in fsn1. Concerned: node pool general (cpx31).',
+      );
+      at.cloud.admin.garden.clearShootFaults();
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+    });
+  });
+
+  describe('a deletion', () => {
+    it('names the objects in the cluster that block its clean-up', async () => {
+      const cluster = await goingAfter(() =>
+        at.cloud.admin.garden.addShootFaults({
+          operations: ['Delete'],
+          times: null,
+          effect: {
+            codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'],
+            message: 'remaining objects are still present: [*v1.Namespace /shop apps/v1, Kind=Deployment shop/web]',
+          },
+        }),
+      );
+
+      expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
+        'Objects in the cluster cannot be deleted. Concerned: Namespace shop, Deployment shop/web.',
+      );
+      at.cloud.admin.garden.clearShootFaults();
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+    });
+
+    it('names the finalizer that somebody else has set, and ends once it is gone', async () => {
+      let place: [string, string] = ['', ''];
+      const cluster = await goingAfter((...found) => {
+        place = found;
+        const patch = { metadata: { finalizers: ['gardener', 'example.org/keep'] } };
+        at.cloud.admin.garden.editShoot(...place, { manager: 'backup-operator', patch });
+      });
+
+      expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
+        'The cluster is gone, but finalizers of others keep its entry in the garden: example.org/keep. Whoever set them has to remove them.',
+      );
+      at.cloud.admin.garden.removeFinalizers(...place);
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+    });
+  });
+});
+
+describe('expired catalogue', () => {
+  let at: Clusters;
+  let reconciler: Reconciler;
+  let offered: ReturnType<Clusters['cloud']['admin']['garden']['catalogue']>['spec'];
+  beforeAll(async () => {
+    at = await startClusters();
+    offered = at.cloud.admin.garden.catalogue().spec;
+  });
+  afterEach(async () => {
+    await reconciler.stop();
+    at.cloud.admin.garden.patchCloudProfile(offered);
+  });
+  afterAll(() => at.close());
+
+  async function ready(declared: Declared): Promise<TestCluster> {
+    // Each test has a catalogue that no pass has read before.
+    reconciler = await at.start();
+    const { team, connectionId } = await at.addTeamWithConnection();
+    const cluster = await at.declare(team, connectionId, declared);
+    await reconciler.wake(cluster.id);
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    return cluster;
+  }
+
+  async function ended(cluster: TestCluster, changed: Parameters<Clusters['change']>[1]) {
+    const { operationId } = await at.change(cluster, changed);
+    await reconciler.wake(cluster.id);
+    return untilEnded(at, operationId);
+  }
+
+  interface Spec {
+    readonly provider: {
+      readonly workers: readonly {
+        readonly maximum: number;
+        readonly machine: { readonly type: string; readonly architecture: string; readonly image: object };
+      }[];
+    };
+  }
+  async function specOf(cluster: TestCluster): Promise<Spec> {
+    const [namespace, name] = await at.placeOf(cluster);
+    return at.cloud.admin.garden.editShoot(namespace, name, {}).spec as Spec;
+  }
+
+  /** The garden's maintenance raises the image of the first pool, as it must once it has expired. */
+  async function maintain(cluster: TestCluster, version: string): Promise<void> {
+    const [namespace, name] = await at.placeOf(cluster);
+    const [first, ...others] = (await specOf(cluster)).provider.workers;
+    const raised = { ...first, machine: { ...first?.machine, image: { name: 'ubuntu', version } } };
+    at.cloud.admin.garden.editShoot(namespace, name, {
+      manager: 'gardener-controller-manager',
+      patch: { spec: { provider: { workers: [raised, ...others] } } },
+    });
+  }
+
+  const reconciledOf = ({ conditions }: { conditions: { type: string; message: string }[] }) =>
+    conditions.find(({ type }) => type === 'Reconciled')?.message;
+
+  describe('a cluster whose image has expired and was raised by the garden', () => {
+    it('is scaled, hibernated and resumed with the image that it runs, and tells so', async () => {
+      const pinned = { name: 'general', image: { name: 'ubuntu', version: '24.4.0' } };
+      const cluster = await ready({ pools: [pinned] });
+      at.cloud.admin.garden.expire({ image: { name: 'ubuntu', version: '24.4.0' } });
+      await maintain(cluster, '24.4.1');
+
+      const raised = await untilRow(at, cluster.id, (row) => reconciledOf(row)?.includes('24.4.1') === true);
+      const ends = [
+        await ended(cluster, { pools: [{ ...pinned, maximum: 5 }] }),
+        await ended(cluster, { kind: 'cluster.hibernate', spec: { hibernated: true } }),
+        await ended(cluster, { kind: 'cluster.resume', spec: { hibernated: false } }),
+        await ended(cluster, { pools: [{ ...pinned, maximum: 5 }, { name: 'second' }] }),
+      ];
+      const { phase, ...row } = await untilRow(at, cluster.id, ({ due_at }) => due_at === null);
+
+      expect(ends.map(({ state, error }) => [state, error])).toEqual(ends.map(() => ['succeeded', {}]));
+      const { workers } = (await specOf(cluster)).provider;
+      expect(workers.map(({ maximum, machine }) => [maximum, machine.image])).toEqual([
+        [5, { name: 'ubuntu', version: '24.4.1' }],
+        [3, { name: 'ubuntu', version: '24.4.1' }],
+      ]);
+      const told =
+        'Another manager changed fields that are declared here: image.version of node pool general is 24.4.1 instead of 24.4.0 (gardener-controller-manager).';
+      expect([reconciledOf(raised), phase, reconciledOf(row)]).toEqual([told, 'Ready', told]);
+    });
+
+    it('is set back by the next declaration while the declared image is offered', async () => {
+      const pinned = { name: 'general', image: { name: 'gardenlinux', version: '1592.14.0' } };
+      const cluster = await ready({ pools: [pinned] });
+      const [namespace, name] = await at.placeOf(cluster);
+      const [first] = (await specOf(cluster)).provider.workers;
+      const image = { name: 'gardenlinux', version: '1877.5.0' };
+      at.cloud.admin.garden.editShoot(namespace, name, {
+        patch: { spec: { provider: { workers: [{ ...first, machine: { ...first?.machine, image } }] } } },
+      });
+
+      const end = await ended(cluster, { pools: [{ ...pinned, maximum: 5 }] });
+
+      expect(end).toMatchObject({ state: 'succeeded' });
+      expect((await specOf(cluster)).provider.workers[0]?.machine.image).toEqual(pinned.image);
+    });
+  });
+
+  describe('a cluster of which the catalogue no longer offers', () => {
+    it.each<[string, Declared, (admin: Clusters['cloud']['admin']['garden']) => unknown]>([
+      ['the machine type', { pools: [{ name: 'general' }] }, (garden) => garden.expire({ machineType: 'cpx31' })],
+      [
+        'the machine type at all',
+        { pools: [{ name: 'general', machineType: 'cax21' }] },
+        (garden) =>
+          garden.patchCloudProfile({ machineTypes: offered.machineTypes.filter(({ name }) => name !== 'cax21') }),
+      ],
+      [
+        'the version',
+        { spec: { kubernetesVersion: '1.33.6' } },
+        (garden) => garden.expire({ kubernetesVersion: '1.33.6' }),
+      ],
+      [
+        'any version of its minor version',
+        { spec: { kubernetesVersion: '1.32' } },
+        (garden) => garden.expire({ kubernetesVersion: '1.32.11' }),
+      ],
+      [
+        'the region',
+        { spec: { region: 'nbg1' } },
+        (garden) => garden.patchCloudProfile({ regions: [{ name: 'fsn1', zones: [{ name: 'fsn1-dc14' }] }] }),
+      ],
+      [
+        'the zone first',
+        { spec: { region: 'sin' } },
+        (garden) =>
+          garden.patchCloudProfile({ regions: [{ name: 'sin', zones: [{ name: 'sin-dc2' }, { name: 'sin-dc1' }] }] }),
+      ],
+    ])('%s is scaled and hibernated all the same', async (_what, declared, end) => {
+      const cluster = await ready(declared);
+      const before = await specOf(cluster);
+      end(at.cloud.admin.garden);
+      await reconciler.stop();
+      reconciler = await at.start();
+
+      const [pool = { name: 'general' }] = declared.pools ?? [];
+      const scaled = await ended(cluster, { pools: [{ ...pool, maximum: 5 }] });
+      const asleep = await ended(cluster, { kind: 'cluster.hibernate', spec: { hibernated: true } });
+
+      expect([scaled.state, scaled.error, asleep.state]).toEqual(['succeeded', {}, 'succeeded']);
+      const machine = (spec: Spec) => spec.provider.workers.map((worker) => worker.machine);
+      expect(machine(await specOf(cluster))).toEqual(machine(before));
+    });
+  });
+});

@@ -1,0 +1,492 @@
+import type { Condition } from '@corral/contracts';
+import type { GardenErrorKind, Shoot } from '@corral/garden';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { PassResult } from '../../src/clusters/pass.js';
+import { clusterTable } from '../../src/clusters/workers.js';
+import { leaseStore } from '../../src/loop/leases.js';
+import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
+import type { CallFault, GardenMethod } from '../support/model/model-client.js';
+import {
+  aWorld,
+  expectConverged,
+  HOUR_MS,
+  LEASE_MS,
+  passOn,
+  reportGarden,
+  running,
+  untilDue,
+  untilSettled,
+  type World,
+} from '../support/model/pass-world.js';
+
+let at: ClusterRows;
+
+beforeAll(async () => {
+  at = await openClusterRows();
+});
+
+afterAll(() => at.close());
+
+describe('cluster pass', () => {
+  describe('a pass', () => {
+    it('creates the declared cluster immediately, and reports it as in progress', async () => {
+      const world = await aWorld(at);
+
+      const { end, steps } = await passOn(world)(world.cluster.id, running());
+
+      expect(steps).toEqual(['ensureProject', 'applyCredentials', 'pinVersion', 'applyShoot']);
+      expect(end).toMatchObject({ kind: 'finished' });
+      expect(await at.row(world.cluster.id)).toMatchObject({
+        applied_generation: 1,
+        pinned_version: '1.33.7',
+        shoot_uid: 'uid-1',
+        lease_until: null,
+      });
+      expect(await at.operation(world.cluster.operationId)).toMatchObject({ state: 'running' });
+    });
+
+    it('continues until the cluster is Ready, and plans no further pass', async () => {
+      const world = await aWorld(at);
+
+      await untilSettled(world, world.cluster.operationId);
+
+      await expectConverged(world, world.cluster.operationId);
+      expect(await at.row(world.cluster.id)).toMatchObject({ due_at: null });
+    });
+
+    it('reports version and end of support, and writes nothing while they do not change', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      const before = await at.row(world.cluster.id);
+
+      await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [world.cluster.id]);
+      await passOn(world)(world.cluster.id, running());
+
+      expect(before.observed).toMatchObject({ kubernetes: { version: '1.33.7', supportedUntil: null } });
+      expect(await at.row(world.cluster.id)).toMatchObject({ observed: before.observed, revision: before.revision });
+    });
+
+    it('does not run twice concurrently', async () => {
+      const world = await aWorld(at);
+
+      const passes = await Promise.all(Array.from({ length: 6 }, () => passOn(world)(world.cluster.id, running())));
+
+      expect(passes.filter(({ end }) => end.kind === 'finished')).toHaveLength(1);
+      expect(world.garden.calls.filter((call) => call === 'applyShoot')).toHaveLength(1);
+    });
+
+    it('applies the newest of several changes, and ends the operations in between as superseded', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      const { cluster } = world;
+
+      const first = await at.change(cluster, { spec: { hibernated: true } });
+      const second = await at.change(cluster, {
+        spec: { hibernated: false },
+        pools: [{ name: 'general', maximum: 7 }],
+      });
+      await untilSettled(world, second.operationId);
+
+      expect(await at.operation(first.operationId)).toMatchObject({ state: 'superseded' });
+      await expectConverged(world, second.operationId);
+      expect(world.garden.model.shoot?.spec).toMatchObject({
+        hibernation: { enabled: false },
+        provider: { workers: [{ maximum: 7 }] },
+      });
+    });
+
+    it('stops writing when another pass has taken the lease', async () => {
+      const world = await aWorld(at);
+      let isOvertaken = false;
+      const between = async () => {
+        if (isOvertaken || world.garden.calls.length < 2) return;
+        isOvertaken = true;
+        await at.pass(world.cluster.id, LEASE_MS);
+        await leaseStore(at.pool, clusterTable).takeLease(world.cluster.id, LEASE_MS);
+      };
+
+      const { end, steps } = await passOn(world, between)(world.cluster.id, running());
+
+      expect(end).toEqual({ kind: 'overtaken' });
+      expect(steps).not.toContain('applyShoot');
+      expect(await at.row(world.cluster.id)).toMatchObject({ lease_fence: 2, pinned_version: null });
+    });
+
+    it('releases its lease immediately on shutdown', async () => {
+      const world = await aWorld(at);
+      const stop = new AbortController();
+      const between = async () => {
+        if (world.garden.calls.length === 1) stop.abort();
+      };
+
+      const { end } = await passOn(world, between)(world.cluster.id, stop.signal);
+
+      expect(end).toEqual({ kind: 'stopped' });
+      expect(await at.row(world.cluster.id)).toMatchObject({ lease_until: null, is_due: true, failures: 0 });
+      await untilSettled(world, world.cluster.operationId);
+      await expectConverged(world, world.cluster.operationId);
+    });
+
+    it('runs again when the Shoot changed back while only the pass saw the change', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      const { client, model } = world.garden;
+      model.care('True');
+      await reportGarden(world);
+      await passOn(world)(world.cluster.id, running());
+      const readShoot = async (): Promise<Shoot | null> => {
+        model.care('False');
+        const ill = model.shoot;
+        // Healthy again before the pass has recorded its observation.
+        model.care('True');
+        await reportGarden(world);
+        return ill;
+      };
+      await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [world.cluster.id]);
+      const pass = passOn({ ...world, garden: { ...world.garden, client: { ...client, readShoot } } });
+
+      const { end } = await pass(world.cluster.id, running());
+      expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
+      await passOn(world)(world.cluster.id, running());
+
+      expect(end).toEqual({ kind: 'finished', inMs: 0 });
+      expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Ready', due_at: null });
+    });
+
+    it('never recreates a removed Shoot, and reports it', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      world.garden.model.vanish();
+      const { operationId } = await at.change(world.cluster, { spec: { plan: 'monthly' } });
+
+      await untilSettled(world, operationId);
+
+      expect(await at.operation(operationId)).toMatchObject({ state: 'failed', error: { code: 'shoot_missing' } });
+      const row = await at.row(world.cluster.id);
+      expect(row).toMatchObject({ phase: 'Failed' });
+      expect(row.conditions).toContainEqual(expect.objectContaining({ type: 'ShootMissing', status: 'True' }));
+      expect(world.garden.model.creations).toBe(1);
+    });
+
+    it('deletes a cluster and its row', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      const operationId = await at.requestDeletion(world.cluster);
+
+      await untilSettled(world, operationId);
+
+      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+      expect(await at.row(world.cluster.id)).toBeUndefined();
+      expect(world.garden.model.shoot).toBeNull();
+    });
+
+    it('waits for a Project that is not ready, and counts no failure', async () => {
+      const world = await aWorld(at);
+      const ensureProject = async () => ({ namespace: null, ready: false });
+      const client = { ...world.garden.client, ensureProject };
+
+      const { end } = await passOn({ ...world, garden: { ...world.garden, client } })(world.cluster.id, running());
+
+      expect(end).toEqual({ kind: 'finished', inMs: 1_000 });
+      expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Pending' });
+    });
+
+    it('fails the operation when the garden refuses the specification, and performs the next one', async () => {
+      const world = await aWorld(at);
+      world.garden.model.refusesApplies = true;
+      await untilSettled(world, world.cluster.operationId);
+      expect(await at.operation(world.cluster.operationId)).toMatchObject({
+        state: 'failed',
+        error: { code: 'refused_by_garden' },
+      });
+      expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Failed', due_at: null });
+
+      world.garden.model.refusesApplies = false;
+      const { operationId } = await at.change(world.cluster);
+      await untilSettled(world, operationId);
+
+      await expectConverged(world, operationId);
+    });
+  });
+
+  describe('a Project that was removed', () => {
+    it('is created again with its credentials for a cluster without a Shoot', async () => {
+      const world = await aWorld(at);
+      world.garden.faults.set('applyShoot', [{ when: 'before', kind: 'not_found' }]);
+
+      await untilSettled(world, world.cluster.operationId);
+
+      await expectConverged(world, world.cluster.operationId);
+      expect(world.garden.calls.filter((call) => call === 'ensureProject')).toHaveLength(2);
+      expect(world.garden.calls.filter((call) => call === 'applyCredentials')).toHaveLength(2);
+    });
+  });
+
+  describe('a token that the provider rejects in the garden', () => {
+    it('is verified again unless that was done recently', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      world.garden.model.acceptedTokens.clear();
+      const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
+
+      await untilSettled(world, operationId);
+
+      const readVerifyAt = async () =>
+        (await at.pool.query('SELECT verify_at FROM connection WHERE id = $1', [world.connectionId])).rows[0].verify_at;
+      expect(await at.operation(operationId)).toMatchObject({
+        state: 'failed',
+        error: { code: 'provider_token_rejected' },
+      });
+      expect(await readVerifyAt()).toEqual(expect.any(Date));
+      await at.pool.query(`UPDATE connection SET verify_at = NULL, verified_at = now() WHERE id = $1`, [
+        world.connectionId,
+      ]);
+      await at.change(world.cluster, { spec: { plan: 'monthly' } });
+      await passOn(world)(world.cluster.id, running());
+      expect(await readVerifyAt()).toBeNull();
+    });
+  });
+
+  describe('an operation that failed for a rejected token', () => {
+    const until = async (world: World, operationId: string, state: string): Promise<void> => {
+      for (let round = 0; round < 60 && (await at.operation(operationId)).state !== state; round += 1) {
+        world.garden.model.advance();
+        await untilDue(world);
+        await passOn(world)(world.cluster.id, running());
+      }
+      expect(await at.operation(operationId)).toMatchObject({ state });
+    };
+    const replaceToken = async ({ garden, connectionId, cluster }: World): Promise<void> => {
+      garden.model.acceptedTokens.add(1);
+      await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [connectionId]);
+      await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [cluster.id]);
+    };
+
+    it('ends as succeeded when its change is carried out with the next token, unlike one of an earlier generation', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      world.garden.model.acceptedTokens.clear();
+      const earlier = await at.change(world.cluster, { pools: [{ name: 'general', maximum: 7 }] });
+      await until(world, earlier.operationId, 'failed');
+      const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
+      await until(world, operationId, 'failed');
+
+      await replaceToken(world);
+      await until(world, operationId, 'succeeded');
+
+      expect(await at.operation(operationId)).toMatchObject({ progress: 100, error: {} });
+      expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Hibernated' });
+      expect(await at.operation(earlier.operationId)).toMatchObject({ state: 'failed' });
+    });
+
+    it('ends as succeeded when its creation is carried out with the next token', async () => {
+      const world = await aWorld(at);
+      world.garden.model.acceptedTokens.clear();
+      await until(world, world.cluster.operationId, 'failed');
+
+      await replaceToken(world);
+      await until(world, world.cluster.operationId, 'succeeded');
+
+      await expectConverged(world, world.cluster.operationId);
+    });
+
+    it('ends as succeeded when its deletion is carried out with the next token', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      world.garden.model.acceptedTokens.clear();
+      const operationId = await at.requestDeletion(world.cluster);
+      await until(world, operationId, 'failed');
+
+      await replaceToken(world);
+      await until(world, operationId, 'succeeded');
+
+      expect(await at.operation(operationId)).toMatchObject({ progress: 100, error: {} });
+      expect(await at.row(world.cluster.id)).toBeUndefined();
+    });
+  });
+
+  describe('the garden report of a pass after an error', () => {
+    const reportAfter = async (kind: GardenErrorKind): Promise<PassResult['report']> => {
+      const world = await aWorld(at);
+      world.garden.faults.set('applyShoot', [{ when: 'before', kind }]);
+      return (await passOn(world)(world.cluster.id, running())).report;
+    };
+
+    it.each([
+      ['throttled', { kind: 'throttled', retryAfterMs: null }],
+      ['credentials', { kind: 'locked' }],
+      ['unreachable', { kind: 'away' }],
+      ['uncertain', { kind: 'away' }],
+      ['unusable', { kind: 'away' }],
+      ['refused', { kind: 'fine' }],
+      ['conflict', { kind: 'fine' }],
+    ] as const)('%s', async (kind, report) => {
+      expect(await reportAfter(kind)).toEqual(report);
+    });
+  });
+});
+
+describe('pass faults', () => {
+  const faultsOf = (method: GardenMethod): CallFault[] => {
+    const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'credentials', 'rbac', 'server_error', 'unusable'];
+    const before = kinds.map((kind) => ({ when: 'before', kind }) as const);
+    if (method === 'readShoot' || method === 'readCloudProfile') return before;
+    const refusals = (['conflict', 'stale_reference', 'exists'] as const).map(
+      (kind) => ({ when: 'before', kind }) as const,
+    );
+    return [...before, ...refusals, { when: 'before', kind: 'uncertain' }, { when: 'after' }];
+  };
+  const creating: GardenMethod[] = ['ensureProject', 'applyCredentials', 'readCloudProfile', 'readShoot', 'applyShoot'];
+  const named = (fault: CallFault) => (fault.when === 'after' ? 'lost response' : fault.kind);
+
+  describe('a pass with a fault', () => {
+    const cases = creating.flatMap((method) => faultsOf(method).map((fault) => [method, named(fault), fault] as const));
+
+    it.each(cases)('%s, %s: is retried, and creates one Shoot', async (method, _name, fault) => {
+      const world = await aWorld(at);
+      world.garden.faults.set(method, [fault, fault]);
+
+      await untilSettled(world, world.cluster.operationId);
+
+      await expectConverged(world, world.cluster.operationId);
+      expect(world.garden.faults.get(method)).toEqual([]);
+    });
+
+    it.each(faultsOf('deleteShoot').map((fault) => [named(fault), fault] as const))(
+      'deleteShoot, %s: is retried, and deletes the cluster',
+      async (_name, fault) => {
+        const world = await aWorld(at);
+        await untilSettled(world, world.cluster.operationId);
+        world.garden.faults.set('deleteShoot', [fault, fault]);
+        const operationId = await at.requestDeletion(world.cluster);
+
+        await untilSettled(world, operationId);
+
+        expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+        expect(await at.row(world.cluster.id)).toBeUndefined();
+      },
+    );
+
+    it('reports why it is retried, also in the operation, changes nothing else, and backs off', async () => {
+      const world = await aWorld(at);
+      await untilSettled(world, world.cluster.operationId);
+      const before = await at.row(world.cluster.id);
+      const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
+      const waits: number[] = [];
+
+      for (let attempt = 0; attempt < 8; attempt += 1) {
+        world.garden.faults.set('readShoot', [{ when: 'before', kind: 'server_error' }]);
+        await at.pass(world.cluster.id, HOUR_MS);
+        await passOn(world)(world.cluster.id, running());
+        waits.push((await at.row(world.cluster.id)).due_in_ms ?? 0);
+      }
+
+      const row = await at.row(world.cluster.id);
+      expect(row).toMatchObject({ failures: 8, phase: before.phase });
+      const others = (conditions: readonly Condition[]) => conditions.filter(({ type }) => type !== 'Reconciled');
+      expect(others(row.conditions)).toEqual(others(before.conditions));
+      expect(row.conditions).toContainEqual(
+        expect.objectContaining({ type: 'Reconciled', status: 'Unknown', reason: 'GardenUnavailable' }),
+      );
+      expect(row.revision).toBe(before.revision + 1);
+      expect(Math.max(...waits)).toBeGreaterThan(2_000);
+      expect(await at.operation(operationId)).toMatchObject({
+        state: 'queued',
+        waiting: { reason: 'GardenUnavailable', since: expect.any(String) },
+      });
+      await at.pass(world.cluster.id, HOUR_MS);
+      expect(await passOn(world)(world.cluster.id, running())).toMatchObject({ isGardenBack: true });
+      await untilSettled(world, operationId);
+      expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Hibernated', waiting: null });
+    });
+  });
+
+  describe('a process that dies', () => {
+    /** Runs a pass that hangs forever at its n-th point. @returns false when it ended before */
+    async function dieAt(world: World, point: number): Promise<boolean> {
+      let reached = 0;
+      let died: () => void = () => undefined;
+      const death = new Promise<'died'>((resolve) => {
+        died = () => resolve('died');
+      });
+      const between = async () => {
+        if (reached === point) {
+          died();
+          await new Promise(() => undefined);
+        }
+        reached += 1;
+      };
+      const outcome = await Promise.race([passOn(world, between)(world.cluster.id, running()), death]);
+      return outcome === 'died';
+    }
+
+    async function everyPoint(scenario: (point: number) => Promise<boolean>): Promise<number> {
+      for (let point = 0; ; point += 1) {
+        if (!(await scenario(point))) return point;
+      }
+    }
+
+    it('anywhere in a creation leaves exactly one Shoot', async () => {
+      const points = await everyPoint(async (point) => {
+        const world = await aWorld(at);
+        const died = await dieAt(world, point);
+        await untilSettled(world, world.cluster.operationId);
+        await expectConverged(world, world.cluster.operationId);
+        return died;
+      });
+
+      expect(points).toBeGreaterThan(25);
+    });
+
+    it('anywhere in a change leaves the change applied', async () => {
+      const points = await everyPoint(async (point) => {
+        const world = await aWorld(at);
+        await untilSettled(world, world.cluster.operationId);
+        const changed = { pools: [{ name: 'general', maximum: 9 }, { name: 'second' }] };
+        const { operationId } = await at.change(world.cluster, changed);
+        const died = await dieAt(world, point);
+        await untilSettled(world, operationId);
+        await expectConverged(world, operationId);
+        expect(world.garden.model.shoot?.spec).toMatchObject({
+          provider: { workers: [{ maximum: 9 }, { maximum: 3 }] },
+        });
+        return died;
+      });
+
+      expect(points).toBeGreaterThan(7);
+    });
+
+    it('anywhere in a deletion leaves nothing behind', async () => {
+      const points = await everyPoint(async (point) => {
+        const world = await aWorld(at);
+        await untilSettled(world, world.cluster.operationId);
+        const operationId = await at.requestDeletion(world.cluster);
+        const died = await dieAt(world, point);
+        await untilSettled(world, operationId);
+        expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+        expect(await at.row(world.cluster.id)).toBeUndefined();
+        expect(world.garden.model.shoot).toBeNull();
+        return died;
+      });
+
+      expect(points).toBeGreaterThan(10);
+    });
+
+    it('in the last pass of a deletion still ends the deletion', async () => {
+      const points = await everyPoint(async (point) => {
+        const world = await aWorld(at);
+        await untilSettled(world, world.cluster.operationId);
+        const operationId = await at.requestDeletion(world.cluster);
+        await passOn(world)(world.cluster.id, running());
+        world.garden.model.vanish();
+        await untilDue(world);
+        const died = await dieAt(world, point);
+        if ((await at.row(world.cluster.id)) !== undefined) await untilSettled(world, operationId);
+        expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+        return died;
+      });
+
+      expect(points).toBeGreaterThan(4);
+    });
+  });
+});
