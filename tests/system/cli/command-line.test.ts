@@ -248,12 +248,6 @@ describe('clusters', () => {
     await reader.remove();
   });
 
-  it('of other teams do not exist', async () => {
-    const { code, err } = await ci.run('clusters', 'get', 'web', '--team', 'globex');
-
-    expect([code, err]).toEqual([4, expect.stringContaining('no access to it')]);
-  });
-
   it('are reached with kubectl, which gets a new credential by itself', async () => {
     await ci.json('clusters', 'apply', '-f', await fileOf(ci, 'reached.yaml', declared('reached')), '--wait');
     const { path } = await ci.json('kubeconfig', 'get', 'reached', '--exec', '--merge');
@@ -414,24 +408,6 @@ describe('record sets', () => {
         1,
         /no record set that can be written/,
       ],
-      ['it is empty', [], ['--prune'], 2, /This removes \d+ of \d+ record sets\. Nobody can be asked/],
-      ['it is empty and nothing is pruned', [], [], 1, /no record set that can be written/],
-      [
-        'values are refused',
-        ['$TTL 30', 'w.acme A 192.0.2.300', 'm.acme CNAME müll.org.'],
-        [],
-        1,
-        /2 sets cannot be written/,
-      ],
-      [
-        'a line is Latin-1',
-        [kept[0] as string, Buffer.from('w.acme TXT "caf\u00e9"', 'latin1')],
-        [],
-        2,
-        /rude\.zone:2: .*--encoding=latin1/,
-      ],
-      ['its encoding is unknown', [], ['--encoding=klingon'], 2, /klingon is no known encoding/],
-      ['its origin is elsewhere', [], ['--origin=example.org.'], 2, /no name in the zone example\.test/],
     ])('change nothing if %s', async (_what, lines, options, code, err) => {
       expect(await importOf(lines, ...options)).toEqual({
         code,

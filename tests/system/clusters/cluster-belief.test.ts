@@ -81,9 +81,6 @@ describe('the conclusions of the only client of a cluster', () => {
     ['a cluster that is lost', present, { kind: 'resume' }, answer(404)],
     ['a cluster that is lost without a deletion', present, remove, answer(404)],
     ['a pool that is lost', present, removePool, answer(404)],
-    ['a cluster that was never created', absent, { kind: 'hibernate' }, answer(200)],
-    ['a specification that was never declared', absent, declare, answer(200)],
-    ['a cluster that came back', leaving, putPool, answer(201)],
   ])('reports %s', (_case, before, wish, answered) => {
     expect(learn(before, wish, answered, surroundings).problem).toMatch(/^web was/);
   });

@@ -6,16 +6,12 @@ import {
   aCluster,
   aPool,
   change,
-  codeOf,
   conditionOf,
   expectAsDeclared,
-  findShoot,
   getCluster,
-  getShoot,
   untilCluster,
   untilPhase,
 } from '../../support/clusters/journey.js';
-import { type RowChange, readRowChanges, recordRowChanges } from '../../support/clusters/row-history.js';
 import {
   type ClusterSystem,
   type ClusterTeam,
@@ -118,20 +114,12 @@ describe('problems that only the team can fix', () => {
 });
 
 describe('while the garden is', () => {
-  const html = { body: '<html><body>Bad Gateway</body></html>', contentType: 'text/html' };
   beforeAll(() => make('patient'));
 
   it.each<[string, FaultRule['effect'], triesMin?: number]>([
     // One call is enough.
     ['slow', { delayMs: 1_200 }, 1],
-    ['too slow', { delayMs: 5_000 }],
-    ['limiting the rate of calls', { status: 429, retryAfter: 1 }],
-    ['failing', { status: 500 }],
     ['failing after it carried out the request', { status: 500, perform: true }],
-    ['behind a proxy that answers instead', { status: 502, ...html }],
-    ['truncating its answers', { truncate: true }],
-    ['dropping connections', { reset: 'before' }],
-    ['dropping connections after it carried out the request', { reset: 'after' }],
     ['silent', { hang: true }],
   ])('%s, changes are accepted, and carried out once it works again', async (_case, effect, triesMin = 2) => {
     const before = (await getCluster(acme, 'patient')).spec.nodePools[0]?.maximum as number;
@@ -152,130 +140,5 @@ describe('while the garden is', () => {
 
     expect(await acme.untilEnded(id)).toMatchObject(succeeded);
     await expectAsDeclared(system, acme, 'patient');
-  });
-});
-
-describe('the return of the garden', () => {
-  const away: FaultRule = { match: { api: 'garden', path: '/shoots' }, times: null, effect: { reset: 'before' } };
-  const names = ['early', 'middle', 'late', 'last'];
-
-  /** They have failed so often that each would only try again in an hour. */
-  async function untilLongWaiting(ids: readonly string[]): Promise<void> {
-    await waitFor('all to wait for the garden', async () => {
-      const { rows } = await system.pool.query(
-        `UPDATE cluster SET due_at = clock_timestamp() + interval '1 hour', failures = 12
-         WHERE id = ANY ($1) AND lease_until IS NULL AND waiting->>'reason' = 'GardenUnavailable' RETURNING id`,
-        [ids],
-      );
-      const { rows: later } = await system.pool.query(
-        `SELECT id FROM cluster WHERE id = ANY ($1) AND due_at > clock_timestamp() + interval '30 minutes'`,
-        [ids],
-      );
-      if (later.length < ids.length) throw new Error(JSON.stringify({ rows, later }));
-      return true;
-    });
-  }
-
-  it('wakes all clusters that waited for it, spread over time', async () => {
-    const clusters = await Promise.all(names.map((name) => make(name)));
-    const ids = clusters.map(({ metadata }) => metadata.id);
-    await system.cloud.addFaults(away);
-    await system.garden.dropWatches();
-    const puts = await Promise.all(names.map((name) => acme.insist(putPool(name, { maximum: 4 }))));
-    await untilLongWaiting(ids);
-    await recordRowChanges(system.pool, ['cluster']);
-
-    await system.cloud.clearFaults();
-
-    for (const put of puts) expect(await acme.untilEnded(operationIdOf(put) as string)).toMatchObject(succeeded);
-    for (const name of names) await expectAsDeclared(system, acme, name);
-    const changes = await readRowChanges(system.pool);
-    // Other writers, such as the count of nodes, change the rows as well. A cluster's own retry would be an hour away.
-    const isSoon = ({ row }: RowChange) => Date.parse(row.due_at) < Date.now() + 600_000;
-    const woken = ids.map((id) => changes.find((change) => change.row.id === id && isSoon(change)) as RowChange);
-    const dueAt = woken.map(({ row }) => Date.parse(row.due_at));
-    expect(new Set(dueAt).size).toBe(ids.length);
-    expect(Math.max(...dueAt) - Math.min(...dueAt)).toBeLessThan(3_000);
-  }, 180_000);
-});
-
-describe('changes by other managers of the garden', () => {
-  it('a change waits while the control plane is migrated, and is sent afterwards', async () => {
-    const cluster = await make('moving');
-    await system.garden.addShootFaults({ operations: ['Migrate'], effect: { stuck: true } });
-    const before = await getShoot(system, cluster);
-    await system.garden.migrate(before);
-    await untilCluster(acme, 'moving', 'on the move', ({ status }) => status.migrationPhase === 'Migrating');
-
-    const put = await acme.insist(putPool('moving', { maximum: 4 }));
-
-    expect(put.status).toBe(200);
-    const waiting = await untilCluster(
-      acme,
-      'moving',
-      'waiting',
-      (seen) => conditionOf(seen, 'Reconciled')?.reason === 'ControlPlaneMigrating',
-    );
-    expect(waiting.metadata.observedGeneration).toBeLessThan(waiting.metadata.generation);
-    expect((await getShoot(system, cluster)).spec.provider.workers[0]?.maximum).toBe(2);
-
-    await system.garden.clearShootFaults();
-    expect(await acme.untilEnded(operationIdOf(put) as string)).toMatchObject(succeeded);
-    const moved = await untilCluster(acme, 'moving', 'there', ({ status }) => status.migrationPhase === null);
-    expect(moved.status.seedName).not.toBe(cluster.status.seedName);
-    await expectAsDeclared(system, acme, 'moving');
-  });
-
-  it('a Shoot that disappeared is reported and never created again', async () => {
-    const cluster = await make('lost');
-    const shoot = await getShoot(system, cluster);
-    await system.garden.vanish(shoot);
-
-    const failed = await untilPhase(acme, 'lost', 'Failed');
-    const put = await acme.insist(putPool('lost', { maximum: 5 }));
-
-    expect(conditionOf(failed, 'ShootMissing')).toMatchObject({ status: 'True' });
-    const ended = await acme.untilEnded(operationIdOf(put) as string);
-    expect(ended).toMatchObject({ state: 'failed', error: { code: 'shoot_missing' } });
-    expect(await findShoot(system, cluster)).toBeNull();
-    expect((await system.garden.lives()).filter(({ name }) => name === shoot.metadata.name)).toHaveLength(1);
-    expect(await change(acme, 'DELETE', '/clusters/lost/')).toMatchObject(succeeded);
-    expect(await acme.findCluster('lost')).toBeNull();
-  });
-
-  it('undeclared fields keep the values of other managers', async () => {
-    const cluster = await make('shared');
-    const timeWindow = { begin: '010000+0000', end: '020000+0000' };
-    await system.garden.edit(await getShoot(system, cluster), {
-      metadata: { annotations: { 'example.org/note': 'kept' } },
-      spec: { maintenance: { timeWindow } },
-    });
-
-    const put = putPool('shared', { maximum: 3 });
-    expect(await change(acme, put.method, put.path, put.body)).toMatchObject(succeeded);
-
-    const shoot = await getShoot(system, cluster);
-    expect(shoot.spec).toMatchObject({ maintenance: { timeWindow } });
-    expect(shoot.metadata.annotations).toMatchObject({ 'example.org/note': 'kept' });
-    await expectAsDeclared(system, acme, 'shared');
-  });
-
-  it('a field that another manager took over is left alone and reported', async () => {
-    const cluster = await make('contested');
-    await system.garden.edit(await getShoot(system, cluster), { spec: { hibernation: { enabled: true } } });
-
-    const found = await untilCluster(
-      acme,
-      'contested',
-      'contested',
-      (seen) => conditionOf(seen, 'Reconciled')?.reason === 'Drifted',
-    );
-
-    expect(conditionOf(found, 'Reconciled')?.message).toContain('hibernated is true instead of false (somebody-else)');
-    expect((await getShoot(system, cluster)).spec.hibernation).toMatchObject({ enabled: true });
-    expect(await change(acme, 'POST', '/clusters/contested/hibernate/')).toMatchObject(succeeded);
-    expect(codeOf(await acme.insist({ method: 'POST', path: '/clusters/contested/kubeconfig/', body: {} }))).toBe(
-      'cluster_not_ready',
-    );
   });
 });

@@ -167,12 +167,6 @@ describe('the judge reports', () => {
     ],
     [
       'operations that break their rules',
-      'an operation that opened again',
-      [...done, operation(4, { state: 'running', progress: 50 }), operation(5, { state: 'succeeded', progress: 100 })],
-      /had ended succeeded and became running/,
-    ],
-    [
-      'operations that break their rules',
       'an error that changed',
       [
         ...accepted,
@@ -192,12 +186,6 @@ describe('the judge reports', () => {
       'full progress before the end',
       [...accepted, operation(2, { state: 'running', progress: 100 }), ...converged],
       /running at 100/,
-    ],
-    [
-      'operations that break their rules',
-      'a success that is not complete',
-      [...accepted, operation(2, { state: 'succeeded', progress: 99 })],
-      /succeeded at 99/,
     ],
     [
       'operations that break their rules',
@@ -237,33 +225,15 @@ describe('the judge reports', () => {
     ],
     [
       'ends without a reason',
-      'superseded before the later operation',
-      [...accepted, operation(2, { state: 'superseded' }), operation(3, second, 'INSERT')],
-      /is superseded without a reason/,
-    ],
-    [
-      'ends without a reason',
       'cancelled although the cluster stays',
       [...accepted, operation(2, { state: 'cancelled' })],
       /is cancelled without a reason/,
-    ],
-    [
-      'ends without a reason',
-      'a deletion of a cluster that still exists',
-      [...accepted, operation(2, { kind: 'cluster.delete', state: 'succeeded', progress: 100 })],
-      /is succeeded without a reason/,
     ],
     [
       'clusters that break their rules',
       'a generation that fell',
       [cluster(1), cluster(2, { generation: 1 })],
       /^generation/,
-    ],
-    [
-      'clusters that break their rules',
-      'an observed generation that fell',
-      [cluster(1), cluster(2, { observed_generation: 0 })],
-      /^observed_generation/,
     ],
     [
       'clusters that break their rules',
@@ -309,7 +279,6 @@ describe('the judge reports', () => {
       [audit(1), audit(2, { user_id: 'u2' }, 'UPDATE')],
       /altered/,
     ],
-    ['gaps of the audit log', 'an entry that was deleted', [audit(1), audit(2, {}, 'DELETE')], /altered/],
   ])('%s: %s', (judge, _case, changes, problem) => {
     expect(judges[judge](history(...changes))[0]).toMatch(problem);
   });
@@ -373,12 +342,6 @@ describe('the garden', () => {
     ['another region', [altered({ region: 'fsn1' })], /^region/],
     ['a hibernated cluster', [altered({ hibernation: { enabled: true } })], /^hibernated/],
     ['an older version', [altered({ kubernetes: { version: '1.33.7' } })], /runs 1\.33\.7/],
-    ['a version with the same prefix', [altered({ kubernetes: { version: '1.341.0' } })], /runs 1\.341\.0/],
-    ['another network', [altered({ networking: { ...shoot.spec.networking, pods: '10.0.0.0/8' } })], /^networks/],
-    ['an undeclared kind of control plane', [altered({ controlPlane: { highAvailability: {} } })], /^isHighly/],
-    ['one pool too few', [altered({ provider: { workers: [] } })], /^pools/],
-    ['a pool with another size', [altered({ provider: { workers: [{ ...worker, maximum: 4 }] } })], /^pools/],
-    ['a pool without its name', [altered({ provider: { workers: [{ ...worker, labels: {} }] } })], /^pools/],
   ])('is found to hold %s', (_case, shoots, difference) => {
     expect(findShootDifferences([declared], shoots)).toEqual([expect.stringMatching(difference)]);
   });

@@ -203,49 +203,6 @@ describe('a cluster, from its declaration to its deletion', () => {
   }
 });
 
-describe('a draft', () => {
-  it('is deleted immediately, and its operation is not left open', async () => {
-    await acme.insist({ method: 'PUT', path: '/clusters/never/', body: aCluster(system, { nodePools: [] }) });
-
-    const deleted = await acme.insist({ method: 'DELETE', path: '/clusters/never/' });
-
-    expect(deleted.status).toBe(204);
-    expect(await acme.findCluster('never')).toBeNull();
-  });
-});
-
-describe('two teams', () => {
-  it('never see anything of each other', async () => {
-    const globex = (system.teams[1] as ClusterSystem['teams'][number]).admin;
-    const own = await acme.insist({
-      method: 'PUT',
-      path: '/clusters/ours/',
-      body: aCluster(system, { nodePools: [] }),
-    });
-    const operation = own.json.operation.id as string;
-
-    const seen = await Promise.all([
-      globex.insist({ method: 'GET', path: '/clusters/ours/' }),
-      globex.insist({ method: 'PUT', path: '/clusters/ours/node-pools/general/', body: { spec: aPool() } }),
-      globex.insist({ method: 'POST', path: '/clusters/ours/kubeconfig/', body: {} }),
-      globex.insist({ method: 'DELETE', path: '/clusters/ours/' }),
-      globex.insist({ method: 'GET', path: `/operations/${operation}/` }),
-    ]);
-    const theirs = await globex.insist({
-      method: 'PUT',
-      path: '/clusters/ours/',
-      body: aCluster(system, { nodePools: [] }),
-    });
-
-    expect(seen.map(codeOf)).toEqual(seen.map(() => 'not_found'));
-    expect(theirs.status).toBe(202);
-    expect(theirs.json.resource.metadata).toMatchObject({ team: 'globex' });
-    expect((await getCluster(acme, 'ours')).metadata.id).toBe(own.json.resource.metadata.id);
-    const { json } = await globex.insist({ method: 'GET', path: '/clusters/' });
-    expect(json.items.map(({ metadata }: { metadata: { team: string } }) => metadata.team)).toEqual(['globex']);
-  });
-});
-
 /** Every column of every table that holds text. */
 async function findInDatabase(needle: string): Promise<string[]> {
   const { rows: tables } = await system.pool.query<{ name: string }>(

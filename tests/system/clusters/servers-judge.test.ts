@@ -202,9 +202,6 @@ describe('the conclusions of the only client that adopts a server', () => {
     ['an owner who does not exist', never, 'adopt', answer(409)],
     ['a second operation for one acknowledgement', own, 'adopt', answer(202, { operationId: 'o2' })],
     ['a refusal without a reason', never, 'adopt', answer(422)],
-    ['an adoption that is lost', own, 'deregister', answer(404)],
-    ['a deregistration of nothing', again, 'deregister', answer(204)],
-    ['a node pool that was never created', own, 'deregister', answer(409)],
   ])('reports %s', (_what, before, wish, answered) => {
     expect(learnOfServer(before, wish, answered).problem).toMatch(/^was/);
   });

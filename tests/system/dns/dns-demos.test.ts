@@ -5,7 +5,7 @@ import { callDns } from '../../support/clients/dns-api.js';
 import { readEntries, writesIn } from '../../support/crashes/crash-judge.js';
 import { findUnmatched } from '../../support/crashes/upstream-history.js';
 import type { Program } from '../../support/system/program.js';
-import { DEMO_ZONE, type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import { DEMO_ZONE, type System, startSystem, type Team } from '../../support/system/start-system.js';
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
@@ -104,96 +104,6 @@ describe('a demo', () => {
     expect(refusal(await call(token, 'GET', `/demos/${other}`))).toEqual([404, 'not_found']);
     await untilRefused(otherToken);
     expect((await call(token, 'GET', '/demos')).json.demos).toEqual([]);
-  });
-
-  it('is created without a team, with a course code, up to the limit of the course', async () => {
-    await system.admin('course', 'create', 'WORKSHOP-26', '--limit', '2');
-    const join = (body: object): Promise<Answer> =>
-      call(null, 'POST', '/demos', { course_code: 'WORKSHOP-26', ...body });
-
-    const made = [await join({ name: 'one' }), await join({}), await join({})];
-
-    expect(made.map(({ status }) => status)).toEqual([201, 201, 403]);
-    expect(refusal(made[2] as Answer)).toEqual([403, 'resource_limit_exceeded']);
-    expect(refusal(await join({ course_code: 'WORKSHOP-27' }))).toEqual([403, 'forbidden']);
-    expect(refusal(await call(null, 'POST', '/demos', {}))).toEqual([401, 'unauthorized']);
-    const [one] = made as [Answer];
-    expect((await createSet(one.json.token, 'www.one')).status).toBe(201);
-    expect((await call(one.json.token, 'POST', '/demos/one/actions/extend', { ttl: 900 })).json.demo.ttl).toBe(900);
-    expect((await call(one.json.token, 'DELETE', '/demos/one')).status).toBe(204);
-    expect((await join({})).status).toBe(201); // the place is free again
-    await system.admin('course', 'deactivate', 'WORKSHOP-26');
-    expect(refusal(await join({}))).toEqual([403, 'forbidden']);
-  });
-
-  it('has a token for its own names and nothing else', async () => {
-    const [team, otherTeam] = [freshTeam(), freshTeam()];
-    const { slug } = team;
-    const own = await makeDemo(team.token, { name: slug }); // the same name as the team
-    const other = await makeDemo(otherTeam.token, { name: 'other' });
-    const write = (zone: string, name: string) =>
-      call(own.token, 'POST', `/zones/${zone}/rrsets`, { name, type: 'A', records: [{ value: '192.0.2.1' }] });
-    const names = [slug, `*.${slug}`, `a.b.${slug}`];
-    for (const name of names) expect((await write(DEMO_ZONE, name)).status).toBe(201);
-    expect((await createSet(other.token, 'www.other')).status).toBe(201);
-
-    expect(refusal(await write(DEMO_ZONE, 'www.other'))).toEqual([403, 'forbidden']);
-    expect(refusal(await write(DEMO_ZONE, `x${slug}`))).toEqual([403, 'forbidden']);
-    expect(refusal(await write(DEMO_ZONE, '@'))).toEqual([403, 'forbidden']);
-    expect(refusal(await write(ZONE, `www.${slug}`))).toEqual([404, 'not_found']);
-    expect(refusal(await call(own.token, 'GET', `${RECORDS}/www.other/A`))).toEqual([404, 'not_found']);
-    expect(refusal(await call(own.token, 'GET', '/demos/other'))).toEqual([404, 'not_found']);
-    expect(refusal(await call(own.token, 'DELETE', '/demos/other'))).toEqual([404, 'not_found']);
-    expect(refusal(await call(own.token, 'GET', '/demos'))).toEqual([403, 'forbidden']);
-    expect(refusal(await call(own.token, 'POST', '/demos', {}))).toEqual([403, 'forbidden']);
-    expect(refusal(await createSet(team.token, `www.${slug}`))).toEqual([404, 'not_found']);
-    const listed = await call(own.token, 'GET', RECORDS);
-    expect(listed.json.rrsets.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
-  });
-
-  it('holds up to 20 records, and a team has up to 10 demos', async () => {
-    const team = freshTeam();
-    const demos = [];
-    for (let count = 1; count <= 10; count += 1) demos.push(await makeDemo(team.token, {}));
-    const [{ token, label }] = demos as [Demo];
-
-    expect(refusal(await call(team.token, 'POST', '/demos', {}))).toEqual([403, 'resource_limit_exceeded']);
-    expect((await createSet(token, label, 20)).status).toBe(201);
-    expect(refusal(await createSet(token, `www.${label}`))).toEqual([403, 'resource_limit_exceeded']);
-    for (const ended of demos) expect((await call(ended.token, 'DELETE', `/demos/${ended.label}`)).status).toBe(204);
-    expect((await makeDemo(team.token, { name: 'eleventh' })).label).toBe('eleventh');
-  });
-
-  it('has a label that is free again an hour after its end', async () => {
-    const [owner, next] = [freshTeam(), freshTeam()];
-    const { label } = await makeDemo(owner.token, { name: 'again' });
-    expect((await call(owner.token, 'DELETE', `/demos/${label}`)).status).toBe(204);
-
-    const wish = () => call(next.token, 'POST', '/demos', { name: 'again' });
-    expect(refusal(await wish())).toEqual([409, 'uniqueness_error']);
-    await age([label], HOUR_SECONDS - 60);
-    expect(refusal(await wish())).toEqual([409, 'uniqueness_error']);
-    await age([label], 60);
-    expect((await wish()).status).toBe(201);
-  });
-
-  it('is unknown to a gateway where demos are switched off', async () => {
-    const team = freshTeam();
-    const { token, label } = await makeDemo(team.token, {});
-    const off = system.gateways[1]?.url ?? '';
-    for (const [method, path] of [
-      ['POST', '/demos'] as const,
-      ['GET', '/demos'] as const,
-      ['GET', `/demos/${label}`] as const,
-      ['POST', `/demos/${label}/actions/extend`] as const,
-      ['DELETE', `/demos/${label}`] as const,
-    ]) {
-      const body = method === 'POST' ? { body: { ttl: 600 } } : {};
-      expect(refusal(await callDns(off, { method, path, token: team.token, ...body }))).toEqual([404, 'not_found']);
-    }
-    const zones = { method: 'GET', path: '/zones', token };
-    expect(refusal(await callDns(off, zones))).toEqual([401, 'unauthorized']);
-    expect((await call(token, 'GET', `/demos/${label}`)).status).toBe(200);
   });
 });
 
