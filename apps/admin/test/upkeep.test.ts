@@ -1,102 +1,451 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { connectPrisma, type Prisma } from '@corral/database';
+import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-data';
+import { type StartedWorker, startWorker } from '@corral/queue';
+import { KeyRing } from '@corral/secrets';
+import { silentLog } from '@corral/service';
+import { patientTransactions, type RunningProcess, startProcess } from '@corral/testing';
 import { connectBudgetStore } from '@corral/upstream-budget';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startAdmin, type TestAdmin } from './support/start-admin.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startAdmin, type TestAdmin, ZONE } from './support/start-admin.js';
 
 let admin: TestAdmin;
+
 beforeAll(async () => {
   admin = await startAdmin();
 });
+
 afterAll(() => admin.stop());
-beforeEach(() => admin.empty());
 
-interface Shown {
-  readonly projects: readonly {
-    readonly limit: number;
-    readonly flows: readonly {
-      team: string | null;
-      name: string;
-      waiting: number;
-      ahead: number;
-      promisedAt: string[];
+describe('upkeep', () => {
+  beforeEach(() => admin.empty());
+
+  interface Shown {
+    readonly projects: readonly {
+      readonly limit: number;
+      readonly flows: readonly {
+        team: string | null;
+        name: string;
+        waiting: number;
+        ahead: number;
+        promisedAt: string[];
+      }[];
     }[];
-  }[];
-}
+  }
 
-describe('upstream show', () => {
-  it('says that nobody called the upstream', async () => {
-    expect((await admin.run('upstream', 'show')).out).toContain('No process has called');
-    expect(await admin.json('upstream', 'show')).toEqual({ projects: [] });
+  describe('upstream show', () => {
+    it('says that nobody called the upstream', async () => {
+      expect((await admin.run('upstream', 'show')).out).toContain('No process has called');
+      expect(await admin.json('upstream', 'show')).toEqual({ projects: [] });
+    });
+
+    it('shows who waits and since when, how far each team is ahead, and what is promised', async () => {
+      const { id: acme } = await admin.json<{ id: string }>('team', 'create', 'acme');
+      const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
+      const store = connectBudgetStore({
+        redisUrl: undefined,
+        run: (statement) => admin.pool.query(statement),
+        onError: () => undefined,
+      });
+      await store.update('project', (_state, now) => {
+        const buckets = { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 };
+        const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
+        const state = {
+          form: 3,
+          epoch: 'e',
+          at: now,
+          limit: 3_600,
+          buckets,
+          order: { round: 7, next: { [globex]: 12, '~poll': 8 } },
+          askedAt: {},
+          ended: 0,
+          pausedUntil: 0,
+          refusals: 0,
+          promises: [{ flow: globex, dueAt: now + 120_000 }],
+          replicas: { r: { seenAt: now, leaseUntil: now + 60_000, out: 0, waiting, turns: [] } },
+        } as const;
+        return { state, answer: null };
+      });
+
+      const [project] = (await admin.json<Shown>('upstream', 'show')).projects;
+      const { out } = await admin.run('upstream', 'show');
+
+      expect(project?.flows.map(({ team, name, waiting }) => [team, name, waiting])).toEqual([
+        ['acme', 'acme', 3],
+        ['globex', 'globex', 0],
+        [null, 'poll', 0],
+      ]);
+      expect(project?.flows.map(({ ahead }) => ahead)).toEqual([0, 5, 1]);
+      expect(project?.flows.map(({ promisedAt }) => promisedAt.length)).toEqual([0, 1, 0]);
+      expect(out).toMatch(
+        /FOR +WAITING +SINCE +AHEAD +NEXT PROMISED +PROMISED\nacme +3 +20\S+Z +0 +- +0\nglobex +0 +- /,
+      );
+    });
   });
 
-  it('shows who waits and since when, how far each team is ahead, and what is promised', async () => {
-    const { id: acme } = await admin.json<{ id: string }>('team', 'create', 'acme');
-    const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
-    const store = connectBudgetStore({
-      redisUrl: undefined,
-      run: (statement) => admin.pool.query(statement),
-      onError: () => undefined,
-    });
-    await store.update('project', (_state, now) => {
-      const buckets = { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 };
-      const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
-      const state = {
-        form: 3,
-        epoch: 'e',
-        at: now,
-        limit: 3_600,
-        buckets,
-        order: { round: 7, next: { [globex]: 12, '~poll': 8 } },
-        askedAt: {},
-        ended: 0,
-        pausedUntil: 0,
-        refusals: 0,
-        promises: [{ flow: globex, dueAt: now + 120_000 }],
-        replicas: { r: { seenAt: now, leaseUntil: now + 60_000, out: 0, waiting, turns: [] } },
-      } as const;
-      return { state, answer: null };
+  describe('retention', () => {
+    const givenOldEvents = () =>
+      admin.pool.query(
+        `INSERT INTO operator_act (operator, action, target_kind, target_name, created_at)
+       SELECT 'ada', 'user.create', 'User', 'u' || n, now() - interval '500 days' FROM generate_series(1, 3) AS n`,
+      );
+    const dueOf = async (): Promise<number | undefined> =>
+      (await admin.json<{ rules: { name: string; due: number }[] }>('retention', 'show')).rules.find(
+        ({ name }) => name === 'operator_acts',
+      )?.due;
+
+    it('shows what is due by each rule, and applies the rules only with --yes', async () => {
+      await givenOldEvents();
+
+      const shown = await admin.run('retention', 'run');
+      expect(shown.out).toMatch(/operator_acts +operator_act +400 +3\n/);
+      expect(await dueOf()).toBe(3);
+
+      expect((await admin.json<{ swept: object }>('retention', 'run', '--yes')).swept).toEqual({ operator_acts: 3 });
+      expect(await dueOf()).toBe(0);
     });
 
-    const [project] = (await admin.json<Shown>('upstream', 'show')).projects;
-    const { out } = await admin.run('upstream', 'show');
+    it('keeps the audit log as long as the reconcilers do', async () => {
+      await givenOldEvents();
+      const env = { DATABASE_URL: admin.databaseUrl, AUDIT_RETENTION_DAYS: '600' };
 
-    expect(project?.flows.map(({ team, name, waiting }) => [team, name, waiting])).toEqual([
-      ['acme', 'acme', 3],
-      ['globex', 'globex', 0],
-      [null, 'poll', 0],
-    ]);
-    expect(project?.flows.map(({ ahead }) => ahead)).toEqual([0, 5, 1]);
-    expect(project?.flows.map(({ promisedAt }) => promisedAt.length)).toEqual([0, 1, 0]);
-    expect(out).toMatch(/FOR +WAITING +SINCE +AHEAD +NEXT PROMISED +PROMISED\nacme +3 +20\S+Z +0 +- +0\nglobex +0 +- /);
+      expect((await admin.runWith(env, 'retention', 'show')).out).toMatch(/operator_acts +operator_act +600 +0\n/);
+      expect((await admin.runWith({ ...env, AUDIT_RETENTION_DAYS: '0' }, 'retention', 'show')).code).toBe(1);
+    });
   });
 });
 
-describe('retention', () => {
-  const givenOldEvents = () =>
-    admin.pool.query(
-      `INSERT INTO operator_act (operator, action, target_kind, target_name, created_at)
-       SELECT 'ada', 'user.create', 'User', 'u' || n, now() - interval '500 days' FROM generate_series(1, 3) AS n`,
-    );
-  const dueOf = async (): Promise<number | undefined> =>
-    (await admin.json<{ rules: { name: string; due: number }[] }>('retention', 'show')).rules.find(
-      ({ name }) => name === 'operator_acts',
-    )?.due;
-
-  it('shows what is due by each rule, and applies the rules only with --yes', async () => {
-    await givenOldEvents();
-
-    const shown = await admin.run('retention', 'run');
-    expect(shown.out).toMatch(/operator_acts +operator_act +400 +3\n/);
-    expect(await dueOf()).toBe(3);
-
-    expect((await admin.json<{ swept: object }>('retention', 'run', '--yes')).swept).toEqual({ operator_acts: 3 });
-    expect(await dueOf()).toBe(0);
+describe('zone', () => {
+  const ZONE_ID = 7001;
+  let prisma: Prisma;
+  beforeAll(() => {
+    prisma = connectPrisma(admin.pool, patientTransactions);
+  });
+  afterAll(() => prisma.$disconnect());
+  let worker: StartedWorker | null = null;
+  beforeEach(async () => {
+    await admin.empty();
+    await admin.run('team', 'create', 'acme');
+    await admin.run('team', 'create', 'big');
+  });
+  afterEach(async () => {
+    await worker?.close();
+    worker = null;
   });
 
-  it('keeps the audit log as long as the reconcilers do', async () => {
-    await givenOldEvents();
-    const env = { DATABASE_URL: admin.databaseUrl, AUDIT_RETENTION_DAYS: '600' };
+  /** Replaces a reconciler: executes the requested run with the given sets for a zone. */
+  async function startFakeReconciler(
+    sets: [name: string, records: number][],
+    { failure, zoneName = ZONE }: { failure?: string; zoneName?: string } = {},
+  ): Promise<void> {
+    const store = zoneSyncStore(prisma);
+    const runs = syncRunStore(prisma);
+    const makeRun = async ({ runId = null, reason }: { runId?: string | null; reason: string }) => {
+      const lease = (await runs.takeRun(zoneName, reason, runId)) as SyncLease;
+      if (failure !== undefined) return runs.failRun(lease, failure);
+      await store.saveZone({ id: ZONE_ID, name: zoneName, body: '{}' });
+      const found = sets.map(([name, count]) => {
+        const records = Array.from({ length: count }, (_, index) => ({ value: `192.0.2.${index}`, comment: '' }));
+        return { name, type: 'A', found: JSON.stringify({ ttl: null, labels: {}, records }) };
+      });
+      const readings = { zoneId: ZONE_ID, readAt: await store.readClock(), sets: found };
+      const position = { nextPage: null, listedTotal: null };
+      const step = { readings, seen: found, skipped: 0, position };
+      await runs.recordStep(lease, step, { graceMs: 0, purpose: 'import' });
+      await runs.finishRun(lease, ZONE_ID);
+    };
+    worker = startWorker({
+      queues: {
+        dns: {
+          handlers: {
+            'settle-writes': async () => undefined,
+            'look-up-actions': async () => undefined,
+            'expire-demos': async () => undefined,
+            'clear-demos': async () => undefined,
+            'zone-sync': makeRun,
+          },
+          concurrency: 1,
+        },
+      },
+      databaseUrl: admin.databaseUrl,
+      log: silentLog,
+    });
+    await worker.ready;
+  }
 
-    expect((await admin.runWith(env, 'retention', 'show')).out).toMatch(/operator_acts +operator_act +600 +0\n/);
-    expect((await admin.runWith({ ...env, AUDIT_RETENTION_DAYS: '0' }, 'retention', 'show')).code).toBe(1);
+  describe('zone sync', () => {
+    it('follows the run and reports its result', async () => {
+      await startFakeReconciler([['www.acme', 1]]);
+
+      const { code, out } = await admin.run('zone', 'sync');
+
+      expect({ code, out }).toEqual({
+        code: 0,
+        out: `Zone ${ZONE}: 1 record sets upstream; in the mirror 1 added, 0 changed, 0 removed.\n`,
+      });
+    });
+
+    it('fails with the reason of the run', async () => {
+      await startFakeReconciler([], { failure: 'The upstream DNS API is unavailable: 503 unavailable' });
+
+      expect(await admin.run('zone', 'sync')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/The sync failed\. The upstream DNS API is unavailable/),
+      });
+    });
+
+    it('reports when no reconciler takes the job', async () => {
+      const { code, out, err } = await admin.runWithoutPatience('zone', 'sync');
+
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toMatch(/No reconciler took the job within/);
+    });
+
+    it('reports when the reconcilers serve another zone', async () => {
+      await startFakeReconciler([], { failure: 'not looked at', zoneName: 'other.test' });
+
+      expect(await admin.run('zone', 'sync')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/serve the zone other\.test, not example\.test/),
+      });
+    });
+
+    it('requires a configured zone', async () => {
+      expect(await admin.runWith({ DATABASE_URL: admin.databaseUrl }, 'zone', 'sync')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/Set DNS_ZONE_NAME/),
+      });
+    });
+  });
+
+  describe('zone import', () => {
+    /** Leaves an unfinished import, like a reconciler that was killed. */
+    async function leaveImport(zoneName: string, state: 'running' | 'failed'): Promise<string> {
+      const runs = syncRunStore(prisma);
+      const lease = (await runs.takeRun(zoneName, 'start', randomUUID())) as SyncLease;
+      const readings = { zoneId: ZONE_ID, readAt: new Date(), sets: [] };
+      const position = { nextPage: 7, listedTotal: 900 };
+      await runs.recordStep(lease, { readings, seen: [], skipped: 0, position }, { graceMs: 0, purpose: 'import' });
+      if (state === 'failed') await runs.failRun(lease, 'The upstream DNS API is unavailable.');
+      return lease.runId;
+    }
+
+    it.each(['running', 'failed'] as const)('continues an interrupted import in state %s', async (state) => {
+      const zoneName = `${state}.test`;
+      const left = await leaveImport(zoneName, state);
+      await startFakeReconciler([['www.acme', 2]], { zoneName });
+      const env = { DATABASE_URL: admin.databaseUrl, DNS_ZONE_NAME: zoneName };
+
+      const { code, out } = await admin.runWith(env, '--json', 'zone', 'import');
+
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toMatchObject({ runId: left, zone: zoneName });
+      const { rows } = await admin.pool.query('SELECT id, fence FROM dns_sync_run WHERE zone_name = $1', [zoneName]);
+      expect(rows).toEqual([{ id: left, fence: 2 }]);
+    });
+
+    const zoneOfMany: [name: string, records: number][] = [
+      ['www.acme', 2],
+      ['mail', 1],
+      ['x.later', 1],
+      ...Array.from({ length: 5 }, (_, index): [string, number] => [`n${index}.big`, 50]),
+    ];
+
+    it('reports owners, teams beyond their quota, and sets without a team', async () => {
+      await startFakeReconciler(zoneOfMany);
+
+      const report = await admin.json('zone', 'import');
+
+      expect(report).toMatchObject({
+        added: 8,
+        teams: [
+          { team: 'acme', quota: 200, rrsets: 1, records: 2, isOverQuota: false },
+          { team: 'big', quota: 200, rrsets: 5, records: 250, isOverQuota: true },
+        ],
+        ownerless: [
+          { name: 'x.later', type: 'A', records: 1, why: 'no team yet' },
+          { name: 'mail', type: 'A', records: 1, why: 'reserved' },
+        ],
+        ownerlessRrsets: 2,
+      });
+    });
+
+    it('assigns existing sets to a team created later', async () => {
+      await startFakeReconciler(zoneOfMany);
+      await admin.run('zone', 'import');
+      const created = await admin.run('team', 'create', 'later');
+      expect(created.out).toMatch(/It owns existing data of the zone: record sets 1, records 1\./);
+
+      const { out } = await admin.run('zone', 'import');
+
+      expect(out).toMatch(/^later {2}1 {12}1 /m);
+      expect(out).toMatch(/These 1 belong to no team/);
+      expect(out).toMatch(/^mail {2}A {5}1 {8}reserved/m);
+      expect(out).toMatch(/big {4}5 {12}250 {6}over 200: can only remove/);
+    });
+  });
+});
+
+describe('secrets', () => {
+  const keyOf = (id: string) => ({ id, bytes: randomBytes(32) });
+  const [lost, old, current] = [keyOf('lost'), keyOf('2025'), keyOf('2026')];
+  const secretKeys = [current, old].map(({ id, bytes }) => `${id}:${bytes.toString('base64')}`).join(',');
+  const ring = new KeyRing([current, old]);
+
+  let admin: TestAdmin;
+  beforeAll(async () => {
+    admin = await startAdmin();
+    await admin.run('team', 'create', 'acme');
+  });
+  afterAll(() => admin.stop());
+  beforeEach(() => admin.pool.query('DELETE FROM connection'));
+
+  const environment = () => ({ DATABASE_URL: admin.databaseUrl, SECRET_KEYS: secretKeys });
+  const rotate = (...options: string[]) => admin.runWith(environment(), 'secrets', 'rotate', ...options);
+  const rotateAsJson = async () =>
+    JSON.parse((await admin.runWith(environment(), '--json', 'secrets', 'rotate')).out) as Record<string, unknown>;
+
+  /** A connection whose token is sealed with a key. */
+  async function givenConnection(ref: string, key: ReturnType<typeof keyOf>): Promise<void> {
+    const { rows } = await admin.pool.query<{ id: string }>('SELECT gen_random_uuid() AS id');
+    const id = rows[0]?.id as string;
+    const { bytes } = new KeyRing([key]).seal(`token of ${ref}`, id);
+    await admin.pool.query(
+      `INSERT INTO connection (id, team_id, ref, name, provider, provider_config, sealed_token, token_key_id)
+     SELECT $1, id, $2, $2, 'hcloud', '{}', $3, $4 FROM team WHERE slug = 'acme'`,
+      [id, ref, bytes, key.id],
+    );
+  }
+
+  async function tokenOf(ref: string): Promise<[keyId: string, token: string, version: number]> {
+    const { rows } = await admin.pool.query('SELECT * FROM connection WHERE ref = $1', [ref]);
+    const { id, sealed_token: bytes, token_key_id: keyId, token_version: version } = rows[0];
+    return [keyId, ring.open({ keyId, bytes }, id), version];
+  }
+
+  describe('secrets rotate', () => {
+    it('seals tokens of older keys with the newest, without changing the token version', async () => {
+      await givenConnection('older', old);
+      await givenConnection('newer', current);
+
+      expect(await rotateAsJson()).toEqual({
+        rotated: 1,
+        unreadable: [],
+        keys: [
+          { id: '2026', secrets: 2, state: 'newest' },
+          { id: '2025', secrets: 0, state: 'unused' },
+        ],
+      });
+
+      expect(await tokenOf('older')).toEqual(['2026', 'token of older', 1]);
+      expect(await tokenOf('newer')).toEqual(['2026', 'token of newer', 1]);
+    });
+
+    it('processes all in batches, and nothing when repeated', async () => {
+      for (const ref of ['a', 'b', 'c', 'd', 'e']) await givenConnection(ref, old);
+
+      const { code, out, err } = await rotate('--batch-size', '2');
+
+      expect(code).toBe(0);
+      expect(err.split('\n')).toEqual(['2 re-encrypted …', '4 re-encrypted …', '']);
+      expect(out).toContain('Re-encrypted: 5.');
+      expect(out).toContain('No secret is encrypted with 2025 any more. Remove it from SECRET_KEYS once every service');
+      expect(await rotateAsJson()).toMatchObject({ rotated: 0 });
+    });
+
+    it('skips secrets that cannot be decrypted, and names them without a token', async () => {
+      await givenConnection('older', old);
+      await givenConnection('gone', lost);
+      await givenConnection('oldest', old);
+
+      expect(await rotateAsJson()).toEqual({
+        rotated: 2,
+        unreadable: ['acme/gone'],
+        keys: [
+          { id: '2026', secrets: 2, state: 'newest' },
+          { id: '2025', secrets: 0, state: 'unused' },
+          { id: 'lost', secrets: 1, state: 'missing' },
+        ],
+      });
+      expect((await rotate('--batch-size', '1')).out).toContain('need a new token or their old key: acme/gone');
+    });
+
+    it('only checks with --check, and fails until all are sealed with the newest key', async () => {
+      await givenConnection('older', old);
+
+      const before = await rotate('--check');
+      expect([before.code, before.err]).toEqual([
+        1,
+        'Not encrypted with the newest key: 1. Run `secrets rotate` to re-encrypt them.\n',
+      ]);
+      expect(before.out).toMatch(/2025 +1 +in use/);
+      expect(await tokenOf('older')).toEqual(['2025', 'token of older', 1]);
+
+      await rotate();
+      const after = await rotate('--check');
+      expect([after.code, after.err]).toEqual([0, '']);
+      expect(after.out).toMatch(/2025 +0 +unused/);
+    });
+
+    it('asks to be repeated when a service still seals with an older key', async () => {
+      await givenConnection('older', old);
+      await admin.pool.query(`
+      CREATE FUNCTION seal_anew() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RETURN OLD; END $$;
+      CREATE TRIGGER seal_anew BEFORE UPDATE ON connection FOR EACH ROW EXECUTE FUNCTION seal_anew()`);
+      try {
+        expect((await rotate()).out).toContain('A service still encrypts with 2025');
+      } finally {
+        await admin.pool.query('DROP TRIGGER seal_anew ON connection; DROP FUNCTION seal_anew');
+      }
+    });
+
+    it('requires the keys, and does not print them', async () => {
+      const missing = await admin.run('secrets', 'rotate');
+      const wrong = await admin.runWith({ ...environment(), SECRET_KEYS: `${secretKeys}x` }, 'secrets', 'rotate');
+
+      expect([missing.code, wrong.code]).toEqual([1, 1]);
+      expect(missing.err).toContain('SECRET_KEYS is missing');
+      expect(wrong.err).not.toContain(current.bytes.toString('base64').slice(0, 16));
+    });
+  });
+
+  describe('a rotation that is killed halfway', () => {
+    const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+    let running: RunningProcess | undefined;
+    afterEach(async () => {
+      await running?.stop({ timeoutMs: 0 });
+    });
+
+    it('loses nothing, and the next one completes it', async () => {
+      const refs = ['a', 'b', 'c', 'd'];
+      for (const ref of refs) await givenConnection(ref, old);
+      const { rows } = await admin.pool.query<{ id: string; ref: string }>(
+        'SELECT id, ref FROM connection ORDER BY id',
+      );
+      const [held, ...rest] = rows.map(({ ref }) => ref).toReversed() as [string, ...string[]];
+      const holder = await admin.pool.connect();
+      try {
+        await holder.query('BEGIN');
+        await holder.query('SELECT FROM connection WHERE ref = $1 FOR UPDATE', [held]);
+        running = await startProcess({
+          command: process.execPath,
+          args: [program, 'secrets', 'rotate', '--batch-size', '1'],
+          env: environment(),
+          readyLine: '3 re-encrypted',
+        });
+        await running.kill('SIGKILL');
+      } finally {
+        await holder.query('ROLLBACK');
+        holder.release();
+      }
+
+      for (const ref of rest) expect(await tokenOf(ref)).toEqual(['2026', `token of ${ref}`, 1]);
+      // With both keys everything can be opened, whichever sealed it.
+      expect((await tokenOf(held)).slice(1)).toEqual([`token of ${held}`, 1]);
+      await rotate();
+      for (const ref of refs) expect(await tokenOf(ref)).toEqual(['2026', `token of ${ref}`, 1]);
+    });
   });
 });

@@ -1,0 +1,634 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isWellFormedDnsToken } from '@corral/auth';
+import { connectPool } from '@corral/database';
+import type { CourseRecord } from '@corral/dns-data';
+import { createEmptyDatabase, startProcess } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startAdmin, type TestAdmin, ZONE } from './support/start-admin.js';
+
+let admin: TestAdmin;
+
+beforeAll(async () => {
+  admin = await startAdmin();
+});
+
+afterAll(() => admin.stop());
+
+describe('admin', () => {
+  beforeEach(() => admin.empty());
+
+  describe('team', () => {
+    it('creates a team and lists it', async () => {
+      const created = await admin.run('team', 'create', 'acme');
+      const listed = await admin.run('team', 'list');
+
+      expect(created).toMatchObject({ code: 0, err: '' });
+      expect(listed.out).toMatch(/^TEAM {2}CREATED {19}ID\nacme {2}20/);
+    });
+
+    it.each([
+      ['a reserved word', 'www', /cannot be a team's name/],
+      ['not a label', 'Not A Label', /cannot be a team's name/],
+      ['punycode', 'xn--cme-kla', /cannot be a team's name: .* no xn--/],
+      ['taken', 'acme', /already exists/],
+    ])('rejects a name that is %s, in one sentence', async (_why, slug, sentence) => {
+      await admin.run('team', 'create', 'acme');
+
+      const { code, out, err } = await admin.run('team', 'create', slug);
+
+      expect(code).toBe(1);
+      expect(out).toBe('');
+      expect(err).toMatch(sentence);
+      expect(err.trimEnd()).not.toContain('\n');
+    });
+  });
+
+  describe('user', () => {
+    beforeEach(() => admin.run('team', 'create', 'acme'));
+
+    it('creates a user, who becomes a member and then an administrator of a team', async () => {
+      const created = await admin.run('user', 'create', 'Ann@Acme.test', '--name', 'Ann');
+      const member = await admin.run('team', 'add-member', 'acme', 'ann@acme.test');
+      const promoted = await admin.run('team', 'add-member', 'acme', 'ANN@acme.test', '--role', 'admin');
+
+      expect([created.code, member.code, promoted.code]).toEqual([0, 0, 0]);
+      expect(promoted.out).toBe('User ann@acme.test is admin of team acme.\n');
+      expect((await admin.run('team', 'members', 'acme')).out).toMatch(
+        /^MEMBER.*\nann@acme\.test {2}Ann {3}admin {2}20/,
+      );
+    });
+
+    it.each([
+      ['an invalid address', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
+      ['a duplicate address', ['user', 'create', 'ANN@acme.test'], 1, /already exists/],
+      [
+        'an unknown user as member',
+        ['team', 'add-member', 'acme', 'nobody@acme.test'],
+        1,
+        /user create nobody@acme\.test/,
+      ],
+      ['an unknown team', ['team', 'add-member', 'none', 'ann@acme.test'], 1, /no team "none"/],
+      ['an unknown role', ['team', 'add-member', 'acme', 'ann@acme.test', '--role', 'owner'], 2, /admin, member/],
+    ])('rejects %s', async (_what, command, code, sentence) => {
+      await admin.run('user', 'create', 'ann@acme.test');
+
+      const refused = await admin.run(...command);
+
+      expect(refused).toMatchObject({ code, out: '' });
+      expect(refused.err).toMatch(sentence);
+    });
+
+    it('reports a team without members', async () => {
+      expect((await admin.run('team', 'members', 'acme')).out).toContain('has no members yet');
+    });
+  });
+
+  describe('token', () => {
+    beforeEach(() => admin.run('team', 'create', 'acme'));
+
+    it('is shown only by the command that issues it', async () => {
+      const issued = await admin.run('token', 'issue', 'acme', '--name', 'ci');
+      const listed = await admin.run('token', 'list', 'acme');
+
+      const token = /^ {2}(\S+)$/m.exec(issued.out)?.[1] ?? '';
+      expect(isWellFormedDnsToken(token)).toBe(true);
+      expect(issued.out).toContain('shown only once');
+      expect(listed.out).toMatch(/ci +active/);
+      expect(listed.out).not.toContain(token);
+    });
+
+    it('can expire, and be narrowed to a name and types', async () => {
+      const issued = await admin.json<{ expiresAt: string; withinName: string; withinTypes: string[] }>(
+        'token',
+        'issue',
+        'acme',
+        '--name',
+        'narrow',
+        '--expires',
+        '30d',
+        '--within',
+        'ci.acme',
+        '--types',
+        'A,TXT',
+      );
+
+      expect(issued).toMatchObject({ withinName: 'ci.acme', withinTypes: ['A', 'TXT'] });
+      const daysLeft = (Date.parse(issued.expiresAt) - Date.now()) / 86_400_000;
+      expect(daysLeft).toBeCloseTo(30, 1);
+    });
+
+    it.each([
+      ['a name that people cannot read', ['--name', 'x\u202e'], 1, /name must have a visible character/],
+      ['a name of another team', ['--within', 'ci.globex'], 1, /withinName must be "acme"/],
+      ['a type that the API does not write', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
+      ['a time in the past', ['--expires', '2020-01-01T00:00:00Z'], 1, /future/],
+      ['an invalid time', ['--expires', 'soon'], 2, /30d/],
+    ])('is rejected for %s', async (_what, options, code, sentence) => {
+      const refused = await admin.run('token', 'issue', 'acme', '--name', 'x', ...options);
+
+      expect(refused.code).toBe(code);
+      expect(refused.err).toMatch(sentence);
+    });
+
+    it('is revoked once, by its id and team', async () => {
+      await admin.run('team', 'create', 'globex');
+      const { id } = await admin.json<{ id: string }>('token', 'issue', 'acme', '--name', 'old');
+
+      const byOthers = await admin.run('token', 'revoke', 'globex', id);
+      const revoked = await admin.run('token', 'revoke', 'acme', id);
+      const again = await admin.run('token', 'revoke', 'acme', id);
+      const unknown = await admin.run('token', 'revoke', 'acme', 'no-uuid');
+
+      expect([byOthers.code, revoked.code, again.code, unknown.code]).toEqual([1, 0, 1, 1]);
+      expect((await admin.run('token', 'list', 'acme')).out).toMatch(/old +revoked/);
+    });
+
+    it('is rejected beyond the quota, with instructions', async () => {
+      await admin.run('team', 'create', 'many');
+      for (let index = 0; index < 5; index += 1) await admin.run('token', 'issue', 'many', '--name', `t${index}`);
+
+      const sixth = await admin.run('token', 'issue', 'many', '--name', 'sixth');
+
+      expect(sixth).toMatchObject({ code: 1, err: expect.stringMatching(/5 active tokens.*Revoke one first/) });
+    });
+  });
+
+  describe('usage and audit', () => {
+    beforeEach(async () => {
+      await admin.run('team', 'create', 'busy');
+      const { id } = await admin.json<{ id: string }>('token', 'issue', 'busy', '--name', 'writer');
+      await admin.pool.query(
+        `INSERT INTO dns_zone (id, name, body, synced_at) VALUES (7001, 'example.test', '{}', now())`,
+      );
+      await admin.pool.query(
+        `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+       VALUES (7001, 'www.busy', 'A', 'busy', 3, '{}'), (7001, 'busy', 'TXT', 'busy', 1, '{}')`,
+      );
+      await admin.pool.query(
+        `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, found_applied,
+                                    upstream_status, reserved_records, lease_until)
+       SELECT team.id, 'token', $1::uuid, 7001, entry.name, type, operation, state::dns_audit_state, applied, status, reserved, until
+       FROM team, (VALUES ('www.busy', 'A', 'create', 'completed', NULL::boolean, 201, 0, NULL::timestamptz),
+                          ('busy', 'TXT', 'set_records', 'settled', true, NULL, 0, NULL),
+                          ('new.busy', 'A', 'create', 'pending', NULL, NULL, 2, now()))
+                   AS entry (name, type, operation, state, applied, status, reserved, until)
+       WHERE slug = 'busy'`,
+        [id],
+      );
+    });
+
+    it('usage shows each quota with its usage', async () => {
+      const { out } = await admin.run('usage', 'busy');
+
+      expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+        ['OF', 'USED', 'LIMIT'],
+        ['records', '4', '200'],
+        ['records reserved by running writes', '2', '-'],
+        ['record sets', '2', '-'],
+        ['active tokens', '1', '5'],
+        [''],
+      ]);
+    });
+
+    it('audit shows the newest entries first, in pages', async () => {
+      const first = await admin.json<{ entries: { name: string }[]; before: number }>('audit', 'busy', '--limit', '2');
+      const rest = await admin.json<typeof first>('audit', 'busy', '--before', String(first.before));
+
+      expect(first.entries.map(({ name }) => name)).toEqual(['new.busy', 'busy']);
+      expect(rest).toMatchObject({ entries: [{ name: 'www.busy', token: { name: 'writer' } }], before: null });
+    });
+
+    it('audit shows how many writes were refused before they were sent, and why', async () => {
+      await admin.pool.query(
+        `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, refusal_code, count, minute)
+       SELECT id, 'service', NULL, 7001, 'web.other', 'A', 'create', 'unsent', 'forbidden', 417, now() FROM team
+       WHERE slug = 'busy'`,
+      );
+
+      const text = await admin.run('audit', 'busy', '--name', 'web.other');
+      const { entries } = await admin.json<{ entries: object[] }>('audit', 'busy', '--name', 'web.other');
+
+      expect(text.out).toMatch(/unsent {3}forbidden {2}417\n$/);
+      expect(entries).toMatchObject([{ state: 'unsent', refusalCode: 'forbidden', count: 417 }]);
+    });
+
+    it('audit shows the outcome of each entry, filtered by name and type', async () => {
+      const text = await admin.run('audit', 'busy', '--name', 'busy', '--type', 'TXT');
+      const none = await admin.run('audit', 'busy', '--name', 'busy', '--type', 'A');
+
+      expect(text.out).toMatch(/writer {2}set_records {2}busy {2}TXT {3}found applied {2}- {7}1\n$/);
+      expect(none.out).toBe('No entries found.\n');
+    });
+  });
+
+  describe('a command that fails', () => {
+    it.each([
+      ['an unknown team', ['usage', 'nobody'], 1, /no team "nobody"/],
+      ['an unknown command', ['fly'], 2, /unknown command 'fly'/],
+      ['a missing argument', ['usage'], 2, /missing required argument/],
+      ['an invalid limit', ['audit', 'acme', '--limit', '0'], 2, /whole number from 1/],
+    ])('reports %s without a stack', async (_what, argv, code, sentence) => {
+      const { code: ended, err } = await admin.run(...argv);
+
+      expect(ended).toBe(code);
+      expect(err).toMatch(sentence);
+      expect(err).not.toMatch(/^\s+at /m);
+    });
+
+    it('names the variable to set when no database is configured', async () => {
+      expect(await admin.runWith({}, 'team', 'list')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/DATABASE_URL/),
+      });
+    });
+
+    it('reports that the database is unavailable, without its password', async () => {
+      const env = { DATABASE_URL: 'postgresql://corral:hunter2@127.0.0.1:1/corral' };
+
+      const { code, err } = await admin.runWith(env, 'team', 'list');
+
+      expect(code).toBe(1);
+      expect(err).toMatch(/^The database does not answer\./);
+      expect(err).not.toContain('hunter2');
+    });
+  });
+
+  describe('migrate', () => {
+    it('makes an empty database usable, and finds nothing to do the second time', async () => {
+      const database = await createEmptyDatabase();
+      const env = { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: `r${randomBytes(4).toString('hex')}_` };
+
+      const before = await admin.runWith(env, 'team', 'list');
+      const first = await admin.runWith(env, 'migrate');
+      const after = await admin.runWith(env, 'team', 'list');
+      const second = await admin.runWith(env, '--json', 'migrate');
+
+      expect(before).toMatchObject({ code: 1, err: expect.stringMatching(/`migrate` first/) });
+      expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/is up to date\. Migrations applied: \d+\./) });
+      expect(after.out).toMatch(/no teams yet/);
+      expect(JSON.parse(second.out)).toEqual({ applied: [], roles: [] });
+      await database.drop();
+    });
+
+    it('creates a role per service with the listed rights only, and changes its password', async () => {
+      const database = await createEmptyDatabase();
+      const prefix = `r${randomBytes(4).toString('hex')}_`;
+      const migrate = (password: string) =>
+        admin.runWith(
+          { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: prefix, DNS_GATEWAY_DATABASE_PASSWORD: password },
+          '--json',
+          'migrate',
+        );
+      const queryAt = (databaseUrl: string, statement: string) => {
+        const pool = connectPool({ databaseUrl, applicationName: 'test', onIdleError: () => undefined });
+        return pool.query(statement).finally(() => pool.end());
+      };
+      const query = async (password: string, statement: string) => {
+        const url = new URL(database.url);
+        url.username = `${prefix}dns_gateway`;
+        url.password = encodeURIComponent(password);
+        return queryAt(url.toString(), statement);
+      };
+
+      const first = await migrate('first ü:/?#[]@');
+      await query('first ü:/?#[]@', 'SELECT * FROM team');
+      // Rights that an earlier release may have listed.
+      await queryAt(
+        database.url,
+        `GRANT SELECT ON session TO ${prefix}dns_gateway; GRANT USAGE ON SCHEMA bullmq TO ${prefix}dns_gateway;
+       GRANT SELECT ON ALL TABLES IN SCHEMA bullmq TO ${prefix}dns_gateway`,
+      );
+      await query('first ü:/?#[]@', 'SELECT * FROM bullmq.job');
+      const second = await migrate('second %41');
+
+      expect(JSON.parse(first.out).roles).toEqual([`${prefix}dns_gateway`]);
+      expect(JSON.parse(second.out).roles).toEqual([`${prefix}dns_gateway`]);
+      await expect(query('first ü:/?#[]@', 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+      await query('second %41', 'SELECT * FROM team');
+      for (const statement of [
+        'SELECT * FROM connection',
+        'SELECT * FROM session',
+        'UPDATE team SET slug = slug',
+        'DELETE FROM dns_token',
+        'CREATE TABLE own (id int)',
+        'CREATE ROLE other',
+        'SELECT * FROM bullmq.job',
+      ]) {
+        await expect(query('second %41', statement)).rejects.toThrow(/permission denied/);
+      }
+      await database.drop();
+      await admin.pool.query(`DROP ROLE ${prefix}dns_gateway`);
+    });
+  });
+
+  describe('the program', () => {
+    const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+    it("finds the installation of its folder, and exits with the command's code", async () => {
+      await admin.run('team', 'create', 'acme');
+      const folder = join(admin.folder, 'of-an-installation');
+      await mkdir(join(folder, '.corral'), { recursive: true });
+      await writeFile(join(folder, '.corral', 'admin.json'), JSON.stringify({ DATABASE_URL: admin.databaseUrl }));
+      const spec = { command: process.execPath, cwd: folder, env: { DATABASE_URL: undefined } };
+
+      const done = await startProcess({ ...spec, args: [main, 'team', 'list', '--json'] });
+      const refused = await startProcess({ ...spec, args: [main, 'team', 'create', 'www'] });
+
+      expect(await done.exited).toEqual({ code: 0, signal: null });
+      expect(JSON.parse(done.output())).toContainEqual(expect.objectContaining({ slug: 'acme' }));
+      expect(await refused.exited).toEqual({ code: 1, signal: null });
+    });
+  });
+});
+
+describe('quotas', () => {
+  interface State {
+    readonly dryRun: boolean;
+    readonly changed: readonly string[];
+    readonly exceeded: readonly string[];
+    readonly quotas: readonly { quota: string; used: number; limit: number; isDefault: boolean }[];
+  }
+  beforeEach(async () => {
+    await admin.empty();
+    await admin.run('team', 'create', 'acme');
+  });
+
+  const set = (...options: string[]) => admin.json<State>('team', 'set-quota', 'acme', ...options);
+  const limits = async () =>
+    Object.fromEntries(
+      (await admin.json<State>('team', 'show', 'acme')).quotas.map(({ quota, limit, isDefault }) => [
+        quota,
+        isDefault ? 'default' : limit,
+      ]),
+    );
+
+  describe('the quotas of a team', () => {
+    it('are those of the installation until an operator sets them', async () => {
+      expect((await admin.json<State>('team', 'show', 'acme')).quotas).toEqual([
+        { quota: 'clusters', used: 0, limit: 20, isDefault: true },
+        { quota: 'poolsPerCluster', used: 0, limit: 20, isDefault: true },
+        { quota: 'nodesPerCluster', used: 0, limit: 100, isDefault: true },
+        { quota: 'adoptedServers', used: 0, limit: 50, isDefault: true },
+        { quota: 'dnsRecords', used: 0, limit: 200, isDefault: true },
+      ]);
+    });
+
+    it('can be set one by one, and be those of the installation again', async () => {
+      await set('--clusters', '7', '--dns-records', '500');
+      const { changed } = await set('--clusters', 'default', '--nodes-per-cluster', '0', '--dns-records', '500');
+
+      expect(changed).toEqual(['clusters', 'nodesPerCluster']);
+      expect(await limits()).toEqual({
+        clusters: 'default',
+        poolsPerCluster: 'default',
+        nodesPerCluster: 0,
+        adoptedServers: 'default',
+        dnsRecords: 500,
+      });
+    });
+
+    it('stay as they are with --dry-run, which shows what would be', async () => {
+      const { dryRun, changed, quotas } = await set('--clusters', '7', '--dry-run');
+
+      expect({ dryRun, changed, first: quotas[0] }).toEqual({
+        dryRun: true,
+        changed: ['clusters'],
+        first: { quota: 'clusters', used: 0, limit: 7, isDefault: false },
+      });
+      expect(await limits()).toMatchObject({ clusters: 'default' });
+    });
+
+    it('may be below what the team has, and the answer says so', async () => {
+      await admin.pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES (1, $1, '{}', now())`, [ZONE]);
+      await admin.pool.query(
+        `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+       VALUES (1, 'www.acme', 'A', 'acme', 3, '{}')`,
+      );
+
+      expect((await set('--dns-records', '2')).exceeded).toEqual(['dnsRecords']);
+      const { out } = await admin.run('team', 'set-quota', 'acme', '--dns-records', '1');
+      expect(out).toMatch(/DNS records +3 +1 +team\n/);
+      expect(out).toContain('It keeps that, and gets nothing more.');
+      expect((await admin.json<{ limits: { records: number } }>('usage', 'acme')).limits.records).toBe(1);
+    });
+
+    it.each([
+      ['without any quota', [], 1],
+      ['beyond the bound', ['--clusters', '1001'], 2],
+      ['with a negative number', ['--clusters=-1'], 2],
+      ['with a word', ['--dns-records', 'many'], 2],
+    ])('are not set %s', async (_what, options, code) => {
+      expect((await admin.run('team', 'set-quota', 'acme', ...options)).code).toBe(code);
+      expect(Object.values(await limits())).toEqual(Array(5).fill('default'));
+    });
+
+    it('are shown to the team with the values before and after', async () => {
+      await set('--clusters', '7');
+
+      const { rows } = await admin.pool.query(`SELECT changes FROM audit_entry WHERE action = 'team.set_quota'`);
+      expect(rows).toEqual([{ changes: [{ pointer: '/quotas/clusters', from: null, to: 7 }] }]);
+    });
+  });
+
+  describe('the limits of requests of a team', () => {
+    interface Limits {
+      readonly limits: readonly { limit: string; perMinute: number; isDefault: boolean }[];
+      readonly changed: readonly string[];
+    }
+    const setLimit = (...options: string[]) => admin.json<Limits>('team', 'set-limit', 'acme', ...options);
+    const shown = async () => (await admin.json<Limits>('team', 'show', 'acme')).limits;
+
+    it('are those of the installation until an operator sets them, and again afterwards', async () => {
+      const defaults = [
+        { limit: 'dnsRequests', perMinute: 600, isDefault: true },
+        { limit: 'dnsTokenRequests', perMinute: 120, isDefault: true },
+        { limit: 'accountRequests', perMinute: 600, isDefault: true },
+      ];
+      expect(await shown()).toEqual(defaults);
+
+      const { changed } = await setLimit('--dns-requests', '1200', '--dns-token-requests', '300');
+      expect(changed).toEqual(['dnsRequests', 'dnsTokenRequests']);
+      expect((await shown()).map(({ perMinute, isDefault }) => [perMinute, isDefault])).toEqual([
+        [1200, false],
+        [300, false],
+        [600, true],
+      ]);
+      const { out } = await admin.run('team', 'show', 'acme');
+      expect(out).toMatch(/requests with one DNS token +300 +team\n/);
+
+      await setLimit('--dns-requests', 'default', '--dns-token-requests', 'default');
+      expect(await shown()).toEqual(defaults);
+      const { rows } = await admin.pool.query(
+        `SELECT changes FROM audit_entry WHERE action = 'team.set_limit' ORDER BY created_at LIMIT 1`,
+      );
+      expect(rows[0].changes).toContainEqual({ pointer: '/limits/dnsRequests', from: null, to: 1200 });
+    });
+
+    it.each([
+      ['to none', ['--dns-requests', '0'], 2],
+      ['beyond the bound', ['--account-requests', '60001'], 2],
+      ['without any limit', [], 1],
+    ])('are not set %s', async (_what, options, code) => {
+      expect((await admin.run('team', 'set-limit', 'acme', ...options)).code).toBe(code);
+      expect((await shown()).every(({ isDefault }) => isDefault)).toBe(true);
+    });
+  });
+
+  describe('team end-demos', () => {
+    const givenDemos = () =>
+      admin.pool.query(
+        `WITH zone AS (INSERT INTO dns_zone (id, name, body, of_demos, synced_at)
+                     VALUES (2, 'demo.example.test', '{}', true, now()) RETURNING id)
+       INSERT INTO demo (zone_id, label, name, team_id, ttl_seconds, created_at, expires_at)
+       SELECT zone.id, slug || n, 'x', team.id, 600, now(), now() + interval '1 hour'
+       FROM zone, team, generate_series(1, 2) AS n`,
+      );
+    const ended = async (slug: string) =>
+      (
+        await admin.pool.query(
+          'SELECT label FROM demo JOIN team ON team.id = team_id WHERE slug = $1 AND ended_at IS NOT NULL ORDER BY 1',
+          [slug],
+        )
+      ).rows.map(({ label }) => label);
+
+    it('lists the live demos of the team, and ends only those with --yes', async () => {
+      await admin.run('team', 'create', 'globex');
+      await givenDemos();
+
+      const listed = await admin.run('team', 'end-demos', 'acme');
+      expect(listed.out).toMatch(/^DEMO.*\nacme1\.demo\.example\.test .*\nacme2\.demo\.example\.test /);
+      expect(await ended('acme')).toEqual([]);
+
+      const done = await admin.run('team', 'end-demos', 'acme', '--yes');
+      expect(done.out).toBe('Live demos of team acme ended: 2.\n');
+      expect([await ended('acme'), await ended('globex')]).toEqual([['acme1', 'acme2'], []]);
+    });
+  });
+});
+
+describe('course', () => {
+  beforeEach(async () => {
+    await admin.empty();
+    await admin.pool.query(
+      `INSERT INTO dns_zone (id, name, body, of_demos, synced_at) VALUES (1, 'demo.example.test', '{}', true, now())`,
+    );
+  });
+
+  const listed = async (code: string): Promise<CourseRecord | undefined> =>
+    (await admin.json<CourseRecord[]>('course', 'list')).find((course) => course.code === code);
+
+  /** Creates a course code with three live demos, each with a token. */
+  async function createWithThreeDemos(code: string): Promise<void> {
+    await admin.run('course', 'create', code);
+    await admin.pool.query(
+      `WITH made AS (
+       INSERT INTO demo (zone_id, label, name, course_code_id, made_from, ttl_seconds, created_at, expires_at)
+       SELECT 1, lower(code) || '-' || n, 'x', id, '192.0.2.7', 600, now(), now() + interval '1 hour'
+       FROM course_code, generate_series(1, 3) AS n WHERE code = $1 RETURNING id, label
+     )
+     INSERT INTO dns_token (demo_id, name, hash, scopes, within_types)
+     SELECT id, label, sha256(label::bytea), '{dns}', '{}' FROM made`,
+      [code],
+    );
+  }
+  it('lists nothing at first, with a hint', async () => {
+    expect((await admin.run('course', 'list')).out).toContain('course create');
+  });
+
+  it('creates a code with the default limit or its own, and lists it', async () => {
+    const usual = await admin.run('course', 'create', 'WORKSHOP-2027');
+    const large = await admin.run('course', 'create', 'summer.school', '--limit', '200');
+
+    expect([usual.code, large.code]).toEqual([0, 0]);
+    expect(usual.out).toBe('Course code WORKSHOP-2027 is active. Live demos: at most 20.\n');
+    const { out } = await admin.run('course', 'list');
+    expect(out).toMatch(
+      /^CODE {11}STATE {3}LIVE DEMOS {2}LIMIT {2}PER ADDRESS {2}CREATED\nWORKSHOP-2027 {2}active {2}0 {11}20 {5}20 {11}20/,
+    );
+    expect(await listed('summer.school')).toMatchObject({ liveDemosMax: 200, liveDemos: 0, deactivatedAt: null });
+  });
+
+  it('counts live demos only', async () => {
+    await admin.run('course', 'create', 'COUNTED');
+    await admin.pool.query(
+      `INSERT INTO demo (zone_id, label, name, course_code_id, ttl_seconds, created_at, expires_at, ended_at, clear_at)
+       SELECT 1, label, label, course_code.id, 600, now() - interval '1 hour', now() + expires, now() + ended, now() + ended
+       FROM course_code, (VALUES ('live', interval '1 hour', NULL::interval), ('over', interval '-1 minute', NULL),
+                                 ('deleted', interval '1 hour', interval '-1 minute')) AS made(label, expires, ended)
+       WHERE code = 'COUNTED'`,
+    );
+
+    expect((await listed('COUNTED'))?.liveDemos).toBe(1);
+  });
+
+  it('deactivates a code permanently, once', async () => {
+    await admin.run('course', 'create', 'LAST-YEAR');
+
+    const first = await admin.run('course', 'deactivate', 'LAST-YEAR');
+    const second = await admin.run('course', 'deactivate', 'LAST-YEAR');
+    const again = await admin.run('course', 'create', 'LAST-YEAR');
+
+    expect([first.code, second.code, again.code]).toEqual([0, 1, 1]);
+    expect((await listed('LAST-YEAR'))?.deactivatedAt).not.toBeNull();
+    expect(again.err).toContain('already');
+  });
+
+  it('lists what the end of a course would end and changes nothing without --yes', async () => {
+    for (const code of ['DRY-RUN', 'OTHER-ONE']) await createWithThreeDemos(code);
+    await admin.pool.query(`UPDATE demo SET expires_at = now() - interval '1 s' WHERE label = 'dry-run-3'`);
+
+    const shown = await admin.json<{ demos: unknown[] }>('course', 'end', 'DRY-RUN');
+    const text = await admin.run('course', 'end', 'DRY-RUN');
+
+    const times = { createdAt: expect.any(String), expiresAt: expect.any(String) };
+    const names = ['dry-run-1.demo.example.test', 'dry-run-2.demo.example.test'];
+    expect(shown).toEqual({ code: 'DRY-RUN', dryRun: true, demos: names.map((name) => ({ name, ...times })) });
+    expect(text.code).toBe(0);
+    expect(text.out).toContain('To deactivate DRY-RUN and end its live demos (2), add --yes.');
+    expect(await listed('DRY-RUN')).toMatchObject({ liveDemos: 2, deactivatedAt: null });
+  });
+
+  it('ends a course with its live demos only', async () => {
+    for (const code of ['ENDED-ONE', 'GOES-ON']) await createWithThreeDemos(code);
+
+    const first = await admin.json<object>('course', 'end', 'ENDED-ONE', '--yes');
+    const again = await admin.run('course', 'end', 'ENDED-ONE', '--yes');
+
+    expect(first).toEqual({ code: 'ENDED-ONE', active: false, ended: 3 });
+    expect(again.out).toBe('Course code ENDED-ONE is deactivated. Live demos ended: 0.\n');
+    expect(await listed('ENDED-ONE')).toMatchObject({ liveDemos: 0, deactivatedAt: expect.any(String) });
+    expect(await listed('GOES-ON')).toMatchObject({ liveDemos: 3, deactivatedAt: null });
+    const { rows } = await admin.pool.query(
+      `SELECT label, made_from IS NULL AS forgotten, clear_at IS NOT NULL AS clears, revoked_at IS NOT NULL AS revoked,
+              (SELECT count(*)::int FROM dns_audit_entry AS entry
+               WHERE entry.demo_id = demo.id AND operation = 'delete' AND actor = 'service') AS entries
+       FROM demo JOIN dns_token ON demo_id = demo.id ORDER BY label`,
+    );
+    const ended = { forgotten: true, clears: true, revoked: true, entries: 1 };
+    const live = { forgotten: false, clears: false, revoked: false, entries: 0 };
+    expect(rows).toEqual([
+      ...[1, 2, 3].map((n) => ({ label: `ended-one-${n}`, ...ended })),
+      ...[1, 2, 3].map((n) => ({ label: `goes-on-${n}`, ...live })),
+    ]);
+  });
+
+  it.each([
+    ['the end of an unknown code', ['end', 'NO-SUCH-CODE', '--yes'], 1],
+    ['the dry run of the end of an unknown code', ['end', 'NO-SUCH-CODE'], 1],
+    ['a limit of 0 per address', ['create', 'BOUNDED', '--per-address', '0'], 2],
+    ['a code that is too short', ['create', 'SHORT'], 1],
+    ['a code with spaces', ['create', 'two words'], 1],
+    ['a code that is too long', ['create', 'x'.repeat(65)], 1],
+    ['a limit of 0', ['create', 'LIMITED', '--limit', '0'], 2],
+    ['a limit that is not a number', ['create', 'LIMITED', '--limit', 'many'], 2],
+    ['the deactivation of an unknown code', ['deactivate', 'NO-SUCH-CODE'], 1],
+  ])('rejects %s, in one sentence', async (_what, command, code) => {
+    const ran = await admin.run('course', ...command);
+
+    expect([ran.code, ran.out]).toEqual([code, '']);
+    expect(ran.err.trimEnd()).not.toContain('\n');
+  });
+});
