@@ -39,11 +39,11 @@ export const demoEnds = (prisma: Prisma) => ({
    */
   endExpired(max: number): Promise<number> {
     return prisma.$transaction<number>(async (tx) => {
-      const ended = await tx.$queryRaw<NotedDemo[]>`
+      const ended = await tx.$queryRaw<(NotedDemo & { expiresAt: Date })[]>`
         UPDATE demo SET ended_at = expires_at, clear_at = clock_timestamp(), made_from = NULL
         WHERE id IN (SELECT id FROM demo WHERE ended_at IS NULL AND expires_at <= ${clock}
                      ORDER BY expires_at, id LIMIT ${max} FOR NO KEY UPDATE SKIP LOCKED)
-        RETURNING id, team_id AS "teamId", zone_id AS "zoneId", label`;
+        RETURNING id, team_id AS "teamId", zone_id AS "zoneId", label, expires_at AS "expiresAt"`;
       const note = {
         actor: 'service',
         tokenId: null,
@@ -51,7 +51,8 @@ export const demoEnds = (prisma: Prisma) => ({
         requestBody: null,
         requestId: null,
       } as const;
-      if (ended.length > 0) await concludeEnds(tx, ended, note, await readClock(tx));
+      const inOrder = ended.toSorted((one, other) => one.expiresAt.getTime() - other.expiresAt.getTime());
+      if (ended.length > 0) await concludeEnds(tx, inOrder, note, await readClock(tx));
       return ended.length;
     });
   },
