@@ -51,7 +51,8 @@ export async function pageActions(
   const { ownerId, withinName, types, statuses, sort, limit, offset } = lookUp;
   const order = orderOf(sort);
   const isNarrowed = withinName !== null || types.length > 0;
-  const values: unknown[] = [ownerId, limit, offset];
+  // A page after the last one is empty, however large its number is.
+  const values: unknown[] = [ownerId, limit, Math.min(offset, LISTED_ACTIONS_MAX)];
   const newest = newestActions(values, statuses, isNarrowed ? SEARCHED_ACTIONS_MAX : LISTED_ACTIONS_MAX);
   const rows = await db.$queryRawUnsafe<ActionPage[]>(
     `WITH newest AS (${newest}), mine AS MATERIALIZED (
