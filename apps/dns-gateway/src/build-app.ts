@@ -53,7 +53,8 @@ export interface AppConfig extends HandlerConfig {
   readonly readWaitMs: number;
 }
 
-export interface AppDeps extends Pick<HandlerDeps, 'pool' | 'prisma' | 'ledger' | 'upstream' | 'answered' | 'log'> {
+export interface AppDeps
+  extends Pick<HandlerDeps, 'pool' | 'prisma' | 'writePrisma' | 'ledger' | 'upstream' | 'answered' | 'log'> {
   readonly config: AppConfig;
   readonly verifier: Pick<DnsTokenVerifier, 'verify' | 'recall'>;
   readonly lastUsed: Pick<UseRecorder, 'note'>;

@@ -71,6 +71,8 @@ export interface HandlerDeps {
   readonly pool: Pool;
   /** For all else. */
   readonly prisma: Prisma;
+  /** On the connections for writes: what waits for the rows of owners. */
+  readonly writePrisma: Prisma;
   readonly ledger: WriteLedger;
   readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone' | 'budget'>;
   readonly answered: AnsweredRecorder;
@@ -97,7 +99,21 @@ const LOOK_MS_MAX = 1_000;
 
 /** Zones, record sets, actions, the caller's token, and demos. */
 export function buildHandlers(deps: HandlerDeps): Handlers {
-  const { config, pool, prisma, ledger, upstream, answered, limits, clock, places, draining, metrics, log } = deps;
+  const {
+    config,
+    pool,
+    prisma,
+    writePrisma,
+    ledger,
+    upstream,
+    answered,
+    limits,
+    clock,
+    places,
+    draining,
+    metrics,
+    log,
+  } = deps;
   const writes = metrics.counter({
     name: 'corral_dns_writes_total',
     help: 'Writes sent upstream, by how they ended; forbidden: answered 403',
@@ -117,12 +133,12 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
   };
   const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
   const reportDrift = driftReporter(metrics, log);
-  const note = noteRefused(refusedWrites(prisma), (error) => log.warn('refused write not counted', { error }));
-  const settlements = settlementStore(prisma);
+  const note = noteRefused(refusedWrites(writePrisma), (error) => log.warn('refused write not counted', { error }));
+  const settlements = settlementStore(writePrisma);
   // A new reader per read, because a zone that was found once may be unreachable the next time.
   const read: ReadRrset = (key, purpose) => upstreamReader(upstream)(key, purpose);
   const look = lookAgain({
-    mirror: zoneSyncStore(prisma),
+    mirror: zoneSyncStore(writePrisma),
     settlements,
     read,
     reportDrift,

@@ -78,7 +78,8 @@ await startOrExit(SERVICE, async () => {
     recordsPerDemo: dnsLimits.recordsPerDemo,
     recordsPerRrset: dnsLimits.recordsPerRrset,
   };
-  const ledger = writeLedger(connectPrisma(writePool), {
+  const writePrisma = connectPrisma(writePool);
+  const ledger = writeLedger(writePrisma, {
     quota,
     leaseMs: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS,
     replayMs: REPLAY_MS,
@@ -143,6 +144,7 @@ await startOrExit(SERVICE, async () => {
     },
     pool,
     prisma: connectPrisma(pool),
+    writePrisma,
     ledger,
     upstream,
     verifier,

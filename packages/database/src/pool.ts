@@ -41,7 +41,7 @@ export function connectPool(options: PoolOptions): Pool {
     statement_timeout: options.statementTimeoutMs ?? 5_000,
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
-    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 10_000,
+    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 4_000,
     keepAlive: true,
   });
   pool.on('error', options.onIdleError);

@@ -20,13 +20,16 @@ interface TransactionBounds {
   readonly timeout: number;
 }
 
+/** Prisma's own end before a single wait for a lock, which may take as long as a statement (`connectPool`). */
+const patience: TransactionBounds = { maxWait: 5_000, timeout: 15_000 };
+
 /**
  * Prisma on the `pg` driver, for everything off the hot paths. Connects on first use; close with `$disconnect()`.
  *
  * @param database a URL, or a pool to share, which is left open and whose timeouts apply
- * @param transactions default bounds of transactions; Prisma's own are 2 s and 5 s
+ * @param transactions default bounds of transactions; without them 5 s and 15 s
  */
-export function connectPrisma(database: string | Pool, transactions?: TransactionBounds): Prisma {
+export function connectPrisma(database: string | Pool, transactions = patience): Prisma {
   return prismaOn(typeof database === 'string' ? { connectionString: withSession(database) } : database, transactions);
 }
 
@@ -34,10 +37,10 @@ export function connectPrisma(database: string | Pool, transactions?: Transactio
 export const connectReadingPrisma = (databaseUrl: string): Prisma =>
   prismaOn({ connectionString: withSession(databaseUrl, readOnly) });
 
-const prismaOn = (source: ConstructorParameters<typeof PrismaPg>[0], transactions?: TransactionBounds): Prisma =>
+const prismaOn = (source: ConstructorParameters<typeof PrismaPg>[0], transactions = patience): Prisma =>
   new PrismaClient({
     adapter: new PrismaPg(source),
-    ...(transactions !== undefined && { transactionOptions: transactions }),
+    transactionOptions: transactions,
   });
 
 /**

@@ -11,20 +11,30 @@ export const queueSchema = 'bullmq';
  */
 export function connectQueuePool(databaseUrl: string, max: number): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: databaseUrl,
+    connectionString: withSettings(databaseUrl),
     max,
     connectionTimeoutMillis: CONNECT_MS,
     // A server that disappeared without closing the connection must not occupy the pool.
     query_timeout: 10_000,
     keepAlive: true,
     application_name: 'corral-queue',
-    // Jobs are hints. One that is lost in a crash of Postgres is found by a sweep, and one that is run again is harmless, so
-    // nobody waits for the disk.
-    options: `-c search_path=${queueSchema} -c synchronous_commit=off`,
   });
   // BullMQ listens for errors of a connection only once it has it. Without a listener, an earlier error would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   // Queues report errors of idle connections, but a pool may have none.
   pool.on('error', () => undefined);
   return pool;
+}
+
+/**
+ * Adds the settings of these sessions to those that the URL has, because pg ignores its own `options` when the URL has some.
+ *
+ * Jobs are hints. One that is lost in a crash of Postgres is found by a sweep, and one that is run again is harmless, so nobody waits for
+ * the disk.
+ */
+function withSettings(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  const ours = `-c search_path=${queueSchema} -c synchronous_commit=off`;
+  url.searchParams.set('options', `${url.searchParams.get('options') ?? ''} ${ours}`.trim());
+  return url.href;
 }

@@ -171,6 +171,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     },
     pool,
     prisma,
+    writePrisma: prisma,
     ledger,
     upstream,
     verifier,

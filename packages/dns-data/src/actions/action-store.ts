@@ -1,5 +1,5 @@
 import { type Prisma, readClock, type Transaction } from '@corral/database';
-import { lockOwners } from '../writes/owner-lock.js';
+import { lockOwner } from '../writes/owner-lock.js';
 import type { RrsetKey } from '../writes/rrset-write.js';
 import { type ActionPage, type ActionPageLookUp, pageActions } from './action-page.js';
 import { lockRunning } from './lock-running.js';
@@ -90,30 +90,54 @@ export const actionStore = (prisma: Prisma) => ({
    *
    * An action that failed changed nothing upstream although its write was accepted, so its record set is scheduled for
    * a recheck. Actions older than an hour are excluded: a zone sync has read their sets since. An action that succeeded
-   * releases the records that its write freed.
+   * releases the records that its write freed. Each owner has a transaction of its own: one whose row is locked keeps no other waiting, and
+   * its actions are looked up again.
    *
+   * @throws the first error if nothing could be recorded
    * @returns the writes whose sets must be read again
    */
   async recordActions(reported: readonly ReportedAction[]): Promise<FailedWrite[]> {
-    if (reported.length === 0) return [];
-    const ids = reported.map(({ id }) => id);
-    return prisma.$transaction(async (tx) => {
-      await lockOwnersOf(tx, ids);
-      const failed = await updateActions(tx, reported);
-      await releaseCeilings(tx, ids);
-      return failed;
-    });
+    const recorded: FailedWrite[][] = [];
+    const errors: unknown[] = [];
+    for (const [owner, actions] of await byOwner(prisma, reported)) {
+      const work = prisma.$transaction(async (tx) => {
+        await lockOwner(tx, owner);
+        const failed = await updateActions(tx, actions);
+        await releaseCeilings(
+          tx,
+          actions.map(({ id }) => id),
+        );
+        return failed;
+      });
+      await work.then(
+        (failed) => recorded.push(failed),
+        (error: unknown) => errors.push(error),
+      );
+    }
+    if (recorded.length === 0 && errors.length > 0) throw errors[0];
+    return recorded.flat();
   },
 });
 export type ActionStore = ReturnType<typeof actionStore>;
 
-/** The records that writes freed count against the quotas of their owners. */
-async function lockOwnersOf(tx: Transaction, ids: readonly number[]): Promise<void> {
-  const where = { id: { in: [...ids] } };
-  const actions = await tx.dnsAction.findMany({ where, select: { teamId: true, demoId: true } });
-  const ofDemos = actions.flatMap(({ demoId }) => demoId ?? []);
-  const ofTeams = actions.flatMap(({ teamId, demoId }) => (demoId === null ? (teamId ?? []) : []));
-  await lockOwners(tx, { teamIds: [...new Set(ofTeams)], demoIds: [...new Set(ofDemos)] });
+type Owner = Parameters<typeof lockOwner>[1];
+
+/** The records that writes freed count against the quotas of their owners. Actions that are not known are left out. */
+async function byOwner(
+  prisma: Prisma,
+  reported: readonly ReportedAction[],
+): Promise<Map<Owner, readonly ReportedAction[]>> {
+  const where = { id: { in: reported.map(({ id }) => id) } };
+  const known = await prisma.dnsAction.findMany({ where, select: { id: true, teamId: true, demoId: true } });
+  const states = new Map(reported.map((action) => [action.id, action]));
+  const groups = Map.groupBy(known, ({ teamId, demoId }) => demoId ?? teamId);
+  return new Map(
+    [...groups].flatMap(([id, actions]) => {
+      if (id === null) return [];
+      const kind = actions[0]?.demoId === null ? 'team' : 'demo';
+      return [[{ kind, id }, actions.flatMap((action) => states.get(Number(action.id)) ?? [])] as const];
+    }),
+  );
 }
 
 /** Updates those that run. @returns the writes of those that failed */

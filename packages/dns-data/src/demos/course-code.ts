@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dnsLimits, type TeamId } from '@corral/contracts';
 import { readClock, type Transaction } from '@corral/database';
-import { lockOwner } from '../writes/owner-lock.js';
+import { lockDemos, lockOwner } from '../writes/owner-lock.js';
 import { concludeEnds, isLiveAt, noted } from './demo-rows.js';
 
 export interface CourseRecord {
@@ -117,8 +117,11 @@ type DemoOwner = { readonly courseCodeId: string } | { readonly teamId: string }
 
 async function endDemos(tx: Transaction, owner: DemoOwner): Promise<number> {
   const now = await readClock(tx);
+  const live = await tx.demo.findMany({ where: { ...owner, ...isLiveAt(now) }, select: { id: true } });
+  const demoIds = live.map(({ id }) => id);
+  await lockDemos(tx, demoIds);
   const ended = await tx.demo.updateManyAndReturn({
-    where: { ...owner, ...isLiveAt(now) },
+    where: { id: { in: demoIds }, endedAt: null },
     data: { endedAt: now, clearAt: now, madeFrom: null },
     select: noted,
   });

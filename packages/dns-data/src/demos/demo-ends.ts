@@ -89,7 +89,9 @@ export const demoEnds = (prisma: Prisma) => ({
   /** Frees the labels of demos that ended an hour ago and have nothing left. @returns how many */
   releaseLabels(): Promise<number> {
     return prisma.$executeRawUnsafe(
-      `UPDATE demo SET released_at = clock_timestamp() WHERE ended_at IS NOT NULL AND released_at IS NULL AND ${isReleasable}`,
+      `UPDATE demo SET released_at = clock_timestamp() WHERE id IN (
+         SELECT id FROM demo WHERE ended_at IS NOT NULL AND released_at IS NULL AND ${isReleasable}
+         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
       dnsLimits.demoLabelHeldSeconds,
     );
   },

@@ -83,7 +83,15 @@ export const demoStore = (prisma: Prisma, { demosPerTeam, clearLeaseMs }: DemoSt
   async list(teamId: TeamId): Promise<DemoRecord[]> {
     const where = { teamId, ...isLiveAt(await readClock(prisma)) };
     const rows = await prisma.demo.findMany({ where, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], select: shown });
-    return Promise.all(rows.map((row) => recordOf(prisma, row)));
+    const counted = await prisma.dnsRrset.groupBy({
+      by: ['zoneId', 'ownerLabel'],
+      where: { OR: rows.map(({ zoneId, label }) => ({ zoneId, ownerLabel: label })) },
+      _sum: { recordCount: true },
+    });
+    const records = new Map(
+      counted.map(({ zoneId, ownerLabel, _sum }) => [`${zoneId}/${ownerLabel}`, _sum.recordCount]),
+    );
+    return rows.map((row) => demoRecord(row, records.get(`${row.zoneId}/${row.label}`) ?? 0));
   },
 
   /** Null when no live demo within reach has the label. */
@@ -149,13 +157,13 @@ type DemoRow = Omit<DemoRecord, 'teamId' | 'zoneId' | 'zoneName' | 'records'> & 
   readonly zone: { readonly name: string };
 };
 
-async function recordOf(
-  db: Pick<Transaction, 'dnsRrset'>,
-  { teamId, zoneId: id, zone, ...demo }: DemoRow,
-): Promise<DemoRecord> {
-  const zoneId = Number(id);
-  const records = await countMirrored(db, zoneId, demo.label);
-  return { ...demo, teamId: teamId === null ? null : asTeamId(teamId), zoneId, zoneName: zone.name, records };
+async function recordOf(db: Pick<Transaction, 'dnsRrset'>, row: DemoRow): Promise<DemoRecord> {
+  return demoRecord(row, await countMirrored(db, Number(row.zoneId), row.label));
+}
+
+function demoRecord({ teamId, zoneId, zone, ...demo }: DemoRow, records: number): DemoRecord {
+  const ofTeam = teamId === null ? null : asTeamId(teamId);
+  return { ...demo, teamId: ofTeam, zoneId: Number(zoneId), zoneName: zone.name, records };
 }
 
 const secondsAfter = (time: Date, seconds: number): Date => new Date(time.getTime() + seconds * 1_000);

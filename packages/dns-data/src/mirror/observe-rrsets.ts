@@ -1,7 +1,6 @@
 import { ownerLabelOf } from '@corral/contracts';
 import { readClock, type Transaction } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
-import { mirrorRrset } from '../writes/end-entry.js';
 import { type Comparison, compareRrset } from './compare-rrset.js';
 import { findContested } from './contested.js';
 import { recordCountOf } from './rrset-body.js';
@@ -121,16 +120,21 @@ async function readMirrored(
 }
 
 async function writeMirror(
-  tx: Pick<Transaction, 'dnsRrset'>,
+  tx: Pick<Transaction, '$executeRaw' | 'dnsRrset'>,
   zoneId: number,
   judged: readonly Judged[],
   now: Date,
 ): Promise<void> {
   const added = judged.filter(({ result }) => result === 'added');
   await tx.dnsRrset.createMany({ data: added.map((set) => newRrset(zoneId, set, now)) });
-  for (const { name, type, found } of judged.filter(({ result }) => result === 'changed' || result === 'restated')) {
-    await mirrorRrset(tx, { zoneId, name, type }, found, now);
-  }
+  const stated = judged.filter(({ result }) => result === 'changed' || result === 'restated');
+  // One statement: all of a page may be restated, and its owners wait meanwhile.
+  await tx.$executeRaw`
+    UPDATE dns_rrset SET body = stated.body, record_count = stated.records, updated_at = ${now}::timestamptz
+    FROM unnest(${stated.map(({ name }) => name)}::text[], ${stated.map(({ type }) => type)}::text[],
+                ${stated.map(({ found }) => found)}::text[], ${stated.map(({ found }) => recordCountOf(found))}::int[])
+           AS stated (name, type, body, records)
+    WHERE dns_rrset.zone_id = ${zoneId} AND dns_rrset.name = stated.name AND dns_rrset.type = stated.type`;
   const removed = judged.filter(({ result }) => result === 'removed');
   await tx.dnsRrset.deleteMany({ where: { zoneId, OR: keysOf(removed) } });
 }

@@ -15,7 +15,7 @@ const clock = sqlText(rowClock);
 
 /**
  * Locks the row of a team or a demo until the transaction ends. Whatever changes what counts against its quota holds this lock, so all
- * that is read under it belongs together.
+ * that is read under it belongs together. The clock is read outside of the statement that locks, which would read it before it waits.
  *
  * @returns null when the owner is gone
  */
@@ -27,18 +27,14 @@ export async function lockOwner(
     kind === 'team'
       ? await tx.$queryRaw<LockedOwner[]>`
           SELECT true AS "isLive", dns_records_max AS "recordsMax", ${clock} AS now
-          FROM team WHERE id = ${id}::uuid FOR NO KEY UPDATE`
+          FROM (SELECT dns_records_max FROM team WHERE id = ${id}::uuid FOR NO KEY UPDATE) AS locked`
       : await tx.$queryRaw<LockedOwner[]>`
           SELECT ended_at IS NULL AND expires_at > ${clock} AS "isLive", NULL::int AS "recordsMax", ${clock} AS now
-          FROM demo WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+          FROM (SELECT ended_at, expires_at FROM demo WHERE id = ${id}::uuid FOR NO KEY UPDATE) AS locked`;
   return owner;
 }
 
-/** Locks several owners, in an order that all who lock several follow. */
-export async function lockOwners(
-  tx: Pick<Transaction, '$queryRaw'>,
-  { teamIds, demoIds }: { readonly teamIds: readonly string[]; readonly demoIds: readonly string[] },
-): Promise<void> {
-  await tx.$queryRaw`SELECT id FROM team WHERE id = ANY(${teamIds}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
-  await tx.$queryRaw`SELECT id FROM demo WHERE id = ANY(${demoIds}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+/** Locks several demos, in the order that all who lock several follow. */
+export async function lockDemos(tx: Pick<Transaction, '$queryRaw'>, ids: readonly string[]): Promise<void> {
+  await tx.$queryRaw`SELECT id FROM demo WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 }
