@@ -67,8 +67,8 @@ export interface AdminContext {
 /** Says that the work of a change writes its own entries. */
 export const writtenByWork = Symbol('written by the work');
 
-/** A change of all rows of one owner takes longer than Prisma's default of 5 s. */
-const bounds = { maxWait: 10_000, timeout: 60_000 };
+/** A hold changes all rows, and its end reads the log of all writes. */
+const bounds = { maxWait: 10_000, timeout: 600_000 };
 
 /** Runs a command with connections that are opened on first use and closed at its end. */
 export async function withContext<T>(

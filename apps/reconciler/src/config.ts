@@ -54,7 +54,7 @@ export const reconcilerConfig = {
     default: 10_000,
   }),
   CONNECTION_VERIFY_INTERVAL_MS: durationMs({
-    desc: 'Interval at which the database is searched for connections whose token must be verified or whose prices must be read.',
+    desc: 'Interval at which the database is searched for connections whose token must be verified, and three times as rarely for prices to be read.',
     min: 100,
     default: 10_000,
   }),

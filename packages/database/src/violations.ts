@@ -7,10 +7,10 @@ interface Cause {
 /** SQLSTATE `unique_violation` and `lock_not_available`. */
 const [UNIQUE_VIOLATION, LOCK_NOT_AVAILABLE] = ['23505', '55P03'];
 
-/** For raw statements Prisma reports only that they failed (P2010); its adapter has the cause. */
+/** Prisma reports of raw statements (P2010), and of others (P2039), only that they failed; its adapter has the cause. */
 function causeOf(error: Error): Cause | undefined {
   const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: Cause } } };
-  return code === 'P2010' ? meta?.driverAdapterError?.cause : undefined;
+  return code === 'P2010' || code === 'P2039' ? meta?.driverAdapterError?.cause : undefined;
 }
 
 /** Whether a statement of Prisma or `pg` failed because a row with the key exists already. */

@@ -46,7 +46,8 @@ export function openWire({ baseUrl, token, timeoutMs, socketsMax }: WireOptions)
   return {
     async exchange({ method, path, body }, queueMsMax = timeoutMs) {
       const over = new AbortController();
-      const abortAfter = (ms: number) => setTimeout(() => over.abort(), ms);
+      const abortAfter = (ms: number) =>
+        setTimeout(() => over.abort(new DOMException('No answer in time.', 'TimeoutError')), ms);
       let timer = abortAfter(queueMsMax);
       const onSocket = () => {
         clearTimeout(timer);

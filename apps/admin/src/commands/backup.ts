@@ -75,7 +75,7 @@ export function restoreCommand(withContext: WithContext): Command {
 }
 
 async function loadRows({ settings }: AdminContext, file: string, manifest: Manifest): Promise<void> {
-  const prisma = connectPrisma(settings.databaseUrl, { maxWait: 10_000, timeout: TABLE_MS });
+  const prisma = connectPrisma(settings.databaseUrl, { maxWait: 10_000, timeout: RESTORE_MS });
   try {
     await loadArchive(prisma, file, manifest);
   } finally {
@@ -113,6 +113,8 @@ async function requireAbsent(file: string): Promise<void> {
   if (found !== null) throw new OperatorError(`${file} exists already. Choose another name, or remove it.`);
 }
 
+/** All tables are loaded in one transaction. */
+const RESTORE_MS = 24 * 3_600_000;
 /** A statement may take as long as a large table needs. */
 const TABLE_MS = 3_600_000;
 const ofBackup = {

@@ -2,7 +2,7 @@ import type { ClusterId } from '@corral/contracts';
 import type { JobContext, JobHandlers } from '@corral/queue';
 import type { Log } from '@corral/service';
 import type { GardenGate } from '../garden/gate.js';
-import { oneAtATime, Stopped } from '../loop/run-bounds.js';
+import { onceMoreWhenAsked, oneAtATime, Stopped } from '../loop/run-bounds.js';
 import type { passTraces } from '../loop/traced-work.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import { planNext } from '../loop/wake-ups.js';
@@ -96,8 +96,8 @@ export function upkeepHandlers(work: {
 }): JobHandlers<'upkeep'> {
   return {
     'sweep-clusters': oneAtATime(work.sweep),
-    'verify-connections': oneAtATime(work.verify),
-    'refresh-prices': oneAtATime(work.refreshPrices),
+    'verify-connections': onceMoreWhenAsked(work.verify),
+    'refresh-prices': onceMoreWhenAsked(work.refreshPrices),
     'count-nodes': oneAtATime(work.countNodes),
     'clean-up-garden': oneAtATime(work.cleanUp),
   };
