@@ -72,6 +72,14 @@ describe('createLog', () => {
     });
   });
 
+  it('writes a line with a field named exception', async () => {
+    const { log, line } = capture();
+
+    log.warn('x', { exception: true });
+
+    expect(await line()).toMatchObject({ message: 'x', field_exception: true });
+  });
+
   it('writes no cause that is no error, because clients put requests and answers there', async () => {
     const { log, line } = capture();
     const cause = { body: { code: 'of-a-sign-in' }, parameters: new URLSearchParams({ code: 'of-a-sign-in' }) };

@@ -91,13 +91,14 @@ function dropWhileStalled(destination: Writable, report: (lines: number) => void
   })();
 }
 
-const headNames = ['time', 'level', 'service', 'message'];
+/** What the line says of itself, and the mark by which winston's transports leave a line out. */
+const reservedNames = ['time', 'level', 'service', 'message', 'exception'];
 
 /** Puts what the line says of itself first. No field can forge or hide it, and none shows a secret. */
 function redacted(service: string): winston.Logform.Format {
   return winston.format(({ level, message, fields, ...bound }) => {
     const clean = redactFields(bound, fields as LogFields | undefined);
-    for (const name of headNames) {
+    for (const name of reservedNames) {
       if (!(name in clean)) continue;
       clean[`field_${name}`] = clean[name];
       delete clean[name];
