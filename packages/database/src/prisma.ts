@@ -29,7 +29,7 @@ const patience: TransactionBounds = { maxWait: 5_000, timeout: 15_000 };
  * @param database a URL, or a pool to share, which is left open and whose timeouts apply
  * @param transactions default bounds of transactions; without them 5 s and 15 s
  */
-export function connectPrisma(database: string | Pool, transactions = patience): Prisma {
+export function connectPrisma(database: string | Pool, transactions?: TransactionBounds): Prisma {
   return prismaOn(typeof database === 'string' ? { connectionString: withSession(database) } : database, transactions);
 }
 

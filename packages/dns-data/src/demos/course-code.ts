@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dnsLimits, type TeamId } from '@corral/contracts';
 import { readClock, type Transaction } from '@corral/database';
 import { lockDemos, lockOwner } from '../writes/owner-lock.js';
-import { concludeEnds, isLiveAt, noted } from './demo-rows.js';
+import { byService, concludeEnds, isLiveAt, noted } from './demo-rows.js';
 
 export interface CourseRecord {
   readonly code: string;
@@ -125,7 +125,7 @@ async function endDemos(tx: Transaction, owner: DemoOwner): Promise<number> {
     data: { endedAt: now, clearAt: now, madeFrom: null },
     select: noted,
   });
-  const note = { actor: 'service', tokenId: null, operation: 'delete', requestBody: null, requestId: null } as const;
+  const note = { ...byService, operation: 'delete' } as const;
   await concludeEnds(tx, ended, note, now);
   return ended.length;
 }

@@ -1,7 +1,7 @@
 import { asTeamId, dnsLimits } from '@corral/contracts';
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import type { RrsetKey, RrsetOwner } from '../writes/rrset-write.js';
-import { concludeEnds, isReleasable, type NotedDemo, ownerOfDemo } from './demo-rows.js';
+import { byService, concludeEnds, isReleasable, type NotedDemo, ownerOfDemo } from './demo-rows.js';
 
 /** A record set that remains after its demo ended. */
 export interface RemainingRrset {
@@ -44,13 +44,7 @@ export const demoEnds = (prisma: Prisma) => ({
         WHERE id IN (SELECT id FROM demo WHERE ended_at IS NULL AND expires_at <= ${clock}
                      ORDER BY expires_at, id LIMIT ${max} FOR NO KEY UPDATE SKIP LOCKED)
         RETURNING id, team_id AS "teamId", zone_id AS "zoneId", label, expires_at AS "expiresAt"`;
-      const note = {
-        actor: 'service',
-        tokenId: null,
-        operation: 'expire',
-        requestBody: null,
-        requestId: null,
-      } as const;
+      const note = { ...byService, operation: 'expire' } as const;
       const inOrder = ended.toSorted((one, other) => one.expiresAt.getTime() - other.expiresAt.getTime());
       if (ended.length > 0) await concludeEnds(tx, inOrder, note, await readClock(tx));
       return ended.length;

@@ -50,6 +50,9 @@ export interface DemoNote {
   readonly requestId: string | null;
 }
 
+/** Nobody asked for the change: a lifetime is over, or an operator ended many at once. */
+export const byService = { actor: 'service', tokenId: null, requestBody: null, requestId: null } as const;
+
 /** Identifies the token and request behind a change, for the audit log. */
 export interface DemoAsking {
   readonly tokenId: string;

@@ -1,5 +1,5 @@
 import type { Transaction } from '@corral/database';
-import { idOf, type SetKey } from './set-key.js';
+import { idOf, keysOf, type SetKey } from './set-key.js';
 
 interface ContestedQuery {
   readonly zoneId: number;
@@ -16,7 +16,7 @@ export async function findContested(
   const writes = await db.dnsAuditEntry.findMany({
     where: {
       zoneId,
-      OR: sets.map(({ name, type }) => ({ name, type })),
+      OR: keysOf(sets),
       actor: { not: 'upstream' },
       AND: { OR: [{ state: 'pending' }, { completedAt: { gte: new Date(readAt.getTime() - graceMs) } }] },
     },

@@ -4,7 +4,7 @@ import type { Log, Metrics } from '@corral/service';
 import { type Comparison, compareRrset } from './compare-rrset.js';
 import { findContested } from './contested.js';
 import { recordCountOf } from './rrset-body.js';
-import { idOf, type SetKey } from './set-key.js';
+import { idOf, keysOf, type SetKey } from './set-key.js';
 
 /** A record set read from the upstream. */
 export interface FoundRrset extends SetKey {
@@ -107,7 +107,8 @@ async function lockOwnersAt(
   return new Map([...demos, ...teams].map((owner) => [owner.label, owner]));
 }
 
-async function readMirrored(
+/** The mirrored bodies of the given sets, by `idOf`. */
+export async function readMirrored(
   tx: Pick<Transaction, 'dnsRrset'>,
   zoneId: number,
   sets: readonly SetKey[],
@@ -181,9 +182,6 @@ async function recordDrift(
     })),
   });
 }
-
-/** Conditions of Prisma: one of these sets. None of them if there are none. */
-const keysOf = (sets: readonly SetKey[]): SetKey[] => sets.map(({ name, type }) => ({ name, type }));
 
 /** Reports drift of a compared set; other results are ignored. */
 export type DriftReporter = (observation: Observation) => void;

@@ -1,8 +1,8 @@
 import { type Prisma, readClock } from '@corral/database';
 import type { RrsetKey } from '../writes/rrset-write.js';
 import { findContested } from './contested.js';
-import { type Observation, type ObserveOptions, observeRrsets } from './observe-rrsets.js';
-import { idOf, type SetKey } from './set-key.js';
+import { type Observation, type ObserveOptions, observeRrsets, readMirrored } from './observe-rrsets.js';
+import type { SetKey } from './set-key.js';
 
 /** One record set read from the upstream. */
 export interface ObservedRrset {
@@ -37,13 +37,8 @@ export const zoneSyncStore = (prisma: Prisma) => ({
   },
 
   /** The mirrored bodies of the given sets, keyed by `name/TYPE`. */
-  async readBodies(zoneId: number, keys: readonly SetKey[]): Promise<Map<string, string>> {
-    const rows = await prisma.dnsRrset.findMany({
-      where: { zoneId, OR: keys.map(({ name, type }) => ({ name, type })) },
-      select: { name: true, type: true, body: true },
-    });
-    return new Map(rows.map((row) => [idOf(row), row.body]));
-  },
+  readBodies: (zoneId: number, keys: readonly SetKey[]): Promise<Map<string, string>> =>
+    readMirrored(prisma, zoneId, keys),
 
   /** Whether a read of the set at that time would prove nothing, so that it can be skipped. */
   async isContested({ zoneId, ...set }: RrsetKey, readAt: Date, graceMs: number): Promise<boolean> {
