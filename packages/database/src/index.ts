@@ -36,5 +36,5 @@ export { type RetentionRule, retentionCount, retentionRules, retentionStatement 
 export { type SweepRetentionDeps, type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { type GrantOptions, grantServiceRights, roleOf } from './roles/grant-rights.js';
 export { type DatabaseService, databaseServices, serviceRights } from './roles/service-rights.js';
-export { lockChangesOfTeams, lockTeamChanges, teamRowLock } from './team-locks.js';
+export { lockChangesOfTeams, lockTeamChanges } from './team-locks.js';
 export { isLockTimeout, isUniqueViolation } from './violations.js';

@@ -6,11 +6,8 @@ import type { Transaction } from './prisma.js';
  * takes both takes the change lock first.
  *
  * - The row of `team_change_lock` orders changes of clusters, connections, servers, members and tokens.
- * - The row of `team` orders DNS writes and demos, which are counted against a quota.
+ * - The row of `team` orders DNS writes and demos, which are counted against a quota (`lockOwner` of `@corral/dns-data`).
  */
-
-/** SQL: locks team `$1` against other DNS writes and demos until the transaction ends. */
-export const teamRowLock = 'SELECT true AS live FROM team WHERE id = $1 FOR NO KEY UPDATE';
 
 type Db = Pick<Transaction, '$queryRawUnsafe'>;
 
