@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { connectBudgetStore } from '@corral/admission';
 import { connectPrisma, type Prisma } from '@corral/database';
 import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-data';
 import { type StartedWorker, startWorker } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { silentLog } from '@corral/service';
 import { patientTransactions, type RunningProcess, startProcess } from '@corral/testing';
-import { connectBudgetStore } from '@corral/upstream-budget';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin, ZONE } from './support/start-admin.js';
 

@@ -1,3 +1,4 @@
+import { type Buckets, systemClock } from '@corral/admission';
 import { type AccountVerifier, loadCaller, type UseRecorder } from '@corral/auth';
 import {
   type ClusterOperationId,
@@ -16,7 +17,6 @@ import {
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
-import { type Buckets, systemClock } from '@corral/rate-limit';
 import type { Health, Log, Metrics, TrustProxy } from '@corral/service';
 import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';

@@ -1,3 +1,4 @@
+import { connectBuckets, connectBudgetStore, systemClock } from '@corral/admission';
 import {
   accountTokenUseRecorder,
   accountVerifier,
@@ -10,7 +11,6 @@ import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectProjects, verifyToken } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
-import { connectBuckets, systemClock } from '@corral/rate-limit';
 import {
   type Config,
   createHealth,
@@ -22,7 +22,6 @@ import {
   tracingOptionsOf,
 } from '@corral/service';
 import { startTracing } from '@corral/tracing';
-import { connectBudgetStore } from '@corral/upstream-budget';
 import { buildApp } from './build-app.js';
 import { changeDefaults } from './changes/change-turns.js';
 import { type clusterApiConfig, readClusterApiConfig } from './config.js';

@@ -1,3 +1,4 @@
+import { type Buckets, type Clock, keyedSemaphore, systemClock } from '@corral/admission';
 import {
   type DnsCaller,
   type DnsTokenVerifier,
@@ -27,7 +28,6 @@ import {
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
-import { type Buckets, type Clock, keyedSemaphore, systemClock } from '@corral/rate-limit';
 import type { Health, Metrics, TrustProxy } from '@corral/service';
 import { type Express, type Request, Router } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';

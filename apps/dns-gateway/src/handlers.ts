@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, type KeyedSemaphore, keyedSemaphore } from '@corral/admission';
 import { type dnsDemoRoutes, dnsLimits, type dnsZoneRoutes, retentionLimits } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import {
@@ -23,7 +24,6 @@ import {
 } from '@corral/dns-data';
 import type { HcloudClient } from '@corral/hcloud';
 import type { HandlersOf } from '@corral/http-api';
-import { type Clock, type KeyedSemaphore, keyedSemaphore } from '@corral/rate-limit';
 import type { Log, Metrics } from '@corral/service';
 import { actionProgress } from './actions/action-progress.js';
 import { followActions, untilOneEnds } from './actions/follow-actions.js';

@@ -1,10 +1,10 @@
+import { connectBuckets, connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits, retentionLimits } from '@corral/contracts';
 import { connectPool, connectPrisma, registerProcess } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-data';
 import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
-import { connectBuckets } from '@corral/rate-limit';
 import {
   type Config,
   createHealth,
@@ -17,7 +17,6 @@ import {
   tracingOptionsOf,
 } from '@corral/service';
 import { startTracing } from '@corral/tracing';
-import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/upstream-budget';
 import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
 import type { DemoConfig } from './handlers.js';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { memoryBuckets, systemClock } from '@corral/admission';
 import { dnsErrorCodes } from '@corral/contracts';
-import { memoryBuckets, systemClock } from '@corral/rate-limit';
 import { freePort, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';

@@ -1,4 +1,4 @@
-import { type Buckets, memoryBuckets } from '@corral/rate-limit';
+import { type Buckets, memoryBuckets } from '@corral/admission';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { steppedClock } from './support/clocks.js';

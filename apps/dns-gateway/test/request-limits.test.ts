@@ -1,5 +1,5 @@
+import { memoryBuckets } from '@corral/admission';
 import { checkDnsAnswer } from '@corral/contracts';
-import { memoryBuckets } from '@corral/rate-limit';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, type GatewayOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';

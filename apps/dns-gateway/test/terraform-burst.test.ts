@@ -1,5 +1,5 @@
+import { memoryBuckets } from '@corral/admission';
 import { dnsLimits } from '@corral/contracts';
-import { memoryBuckets } from '@corral/rate-limit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { hurryingClock } from './support/clocks.js';
 import { type Answer, startGateway, type TestGateway, type TestTeam, ZONE } from './support/start-gateway.js';

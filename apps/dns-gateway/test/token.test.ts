@@ -1,6 +1,6 @@
+import { memoryBuckets } from '@corral/admission';
 import { sessionStore, startDnsSession, userStore } from '@corral/auth';
 import { checkDnsAnswer, coversName, coversType, ownerLabelOf, type TokenBody } from '@corral/contracts';
-import { memoryBuckets } from '@corral/rate-limit';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
+import { memoryBuckets, type Taken } from '@corral/admission';
 import { dnsLimits } from '@corral/contracts';
-import { memoryBuckets, type Taken } from '@corral/rate-limit';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { steppedClock } from './support/clocks.js';

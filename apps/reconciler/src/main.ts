@@ -1,3 +1,4 @@
+import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
 import { connectPool } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectHcloud, connectProjects, readPrices, upstreamCallMetrics, verifyToken } from '@corral/hcloud';
@@ -17,7 +18,6 @@ import {
   tracingOptionsOf,
 } from '@corral/service';
 import { startTracing } from '@corral/tracing';
-import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/upstream-budget';
 import { buildWorkers, type WorkerDeps } from './build-workers.js';
 import { reconcilerConfig } from './config.js';
 import { connectMailServer } from './mail/connect-mail-server.js';

@@ -1,4 +1,4 @@
-import type { BudgetReading, BudgetStore, CallClass, TurnTaken, UsedUp } from '@corral/upstream-budget';
+import type { BudgetReading, BudgetStore, CallClass, TurnTaken, UsedUp } from '@corral/admission';
 
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
 

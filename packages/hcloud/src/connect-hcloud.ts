@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { openBudget } from '@corral/admission';
 import type { Metrics } from '@corral/service';
-import { openBudget } from '@corral/upstream-budget';
 import type { ActionReading, HcloudClient, HcloudOptions, ReadOptions, UpstreamCall } from './client.js';
 import { UpstreamUnavailable } from './errors.js';
 import { openWire } from './exchange.js';

@@ -1,4 +1,4 @@
-import type { Scheduler, Turn, Turned } from '@corral/upstream-budget';
+import type { Scheduler, Turn, Turned } from '@corral/admission';
 import { describe, expect, it } from '@jest/globals';
 import { performRead } from './read.js';
 import { type CallDeps, sendWrite } from './write.js';

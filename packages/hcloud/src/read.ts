@@ -1,4 +1,4 @@
-import { type CallClass, flowOf, type Turn } from '@corral/upstream-budget';
+import { type CallClass, flowOf, type Turn } from '@corral/admission';
 import { equalJitterMs, sleep } from '@corral/wire';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';

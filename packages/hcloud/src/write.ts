@@ -1,5 +1,5 @@
+import { type CallEnd, parseStatement, retryAfterMs, type Scheduler } from '@corral/admission';
 import { inSpan } from '@corral/tracing';
-import { type CallEnd, parseStatement, retryAfterMs, type Scheduler } from '@corral/upstream-budget';
 import { equalJitterMs, sleep } from '@corral/wire';
 import { classifyWrite, printable } from './classify.js';
 import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOptions, WriteOutcome } from './client.js';

@@ -1,4 +1,4 @@
-import { connectBudgetStore, type KeptReading } from '@corral/upstream-budget';
+import { connectBudgetStore, type KeptReading } from '@corral/admission';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
 import { readByPool } from '../owner-pool.js';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { BudgetStore } from '@corral/admission';
 import { countRequests, dnsTokenStore as issuedTokens, startDnsSession } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { auditLog as dnsLog } from '@corral/dns-data';
 import type { Log } from '@corral/service';
-import type { BudgetStore } from '@corral/upstream-budget';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { type DnsApi, dnsSessionRoutes } from './session-routes.js';
 import { dnsTokenRoutes } from './token-routes.js';

@@ -1,4 +1,4 @@
-import type { KeptReading } from '@corral/upstream-budget';
+import type { KeptReading } from '@corral/admission';
 import { describe, expect, it } from '@jest/globals';
 import { upstreamBudgetReader } from './upstream-budget.js';
 

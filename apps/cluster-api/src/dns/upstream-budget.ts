@@ -1,4 +1,4 @@
-import type { KeptReading } from '@corral/upstream-budget';
+import type { KeptReading } from '@corral/admission';
 import { orLate } from '@corral/wire';
 
 /** What is left of the upstream's request budget. Null when unknown. */

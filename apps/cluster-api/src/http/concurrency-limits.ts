@@ -1,5 +1,5 @@
+import { keyedSemaphore } from '@corral/admission';
 import type { TeamId } from '@corral/contracts';
-import { keyedSemaphore } from '@corral/rate-limit';
 import { Problem } from '../problem.js';
 
 const RETRY_SECONDS = 10;

@@ -1,5 +1,5 @@
+import { addressLimiter, addressOf, type Buckets, callerLimiter, requestLimiter } from '@corral/admission';
 import { accountOf, credentialHashOf, sessionOf } from '@corral/auth';
-import { addressLimiter, addressOf, type Buckets, callerLimiter, requestLimiter } from '@corral/rate-limit';
 import type { Request, Response } from 'express';
 import { Problem } from '../problem.js';
 

@@ -1,5 +1,5 @@
+import { keyedSemaphore } from '@corral/admission';
 import { clusterLimits, type OperationId, type TeamId } from '@corral/contracts';
-import { keyedSemaphore } from '@corral/rate-limit';
 
 export interface OperationWaitsDeps {
   /** Which of these operations are not open any more, those that are gone included. One statement for all. */

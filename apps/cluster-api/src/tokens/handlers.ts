@@ -1,7 +1,7 @@
+import type { Buckets } from '@corral/admission';
 import type { SignInCodeStore } from '@corral/auth';
 import { clusterLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import type { Buckets } from '@corral/rate-limit';
 import type { Metrics } from '@corral/service';
 import type { Response } from 'express';
 import type { ChangeTeam } from '../changes/team-changes.js';

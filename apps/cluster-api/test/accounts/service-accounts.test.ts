@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { memoryBuckets } from '@corral/admission';
 import { accountVerifier, hashAccountToken } from '@corral/auth';
 import type { AccountAction } from '@corral/contracts';
-import { memoryBuckets } from '@corral/rate-limit';
 import { createMetrics } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildApp } from '../../src/build-app.js';

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { memoryBuckets } from '@corral/admission';
 import { hashAccountToken } from '@corral/auth';
-import { memoryBuckets } from '@corral/rate-limit';
 import { createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { startTokenIssuer, type TokenIssuer } from '@corral/testing/token-issuer';

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { connectBudgetStore, type KeptReading } from '@corral/admission';
 import { dnsTokenStore, dnsTokenVerifier, isWellFormedDnsToken, requestCounter } from '@corral/auth';
 import { connectHcloud } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
-import { connectBudgetStore, type KeptReading } from '@corral/upstream-budget';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import type { TestUser } from '../support/checked-client.js';

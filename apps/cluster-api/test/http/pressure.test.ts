@@ -1,6 +1,6 @@
+import { memoryBuckets } from '@corral/admission';
 import { clusterRoutes } from '@corral/contracts';
 import type { Served } from '@corral/http-api';
-import { memoryBuckets } from '@corral/rate-limit';
 import { type DatabaseDoor, databaseDoor, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Response as Answer } from 'supertest';

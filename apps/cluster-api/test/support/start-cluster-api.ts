@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { memoryBuckets, systemClock } from '@corral/admission';
 import {
   accountTokenUseRecorder,
   accountVerifier,
@@ -13,7 +14,6 @@ import type { AccountNarrowing, Role } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import { connectProjects } from '@corral/hcloud';
 import type { JobName } from '@corral/queue';
-import { memoryBuckets, systemClock } from '@corral/rate-limit';
 import { KeyRing } from '@corral/secrets';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';

@@ -1,4 +1,4 @@
-import { type Clock, keyedSemaphore } from '@corral/rate-limit';
+import { type Clock, keyedSemaphore } from '@corral/admission';
 import { describe, expect, it } from '@jest/globals';
 import { heldReads } from './held-reads.js';
 

@@ -1,4 +1,4 @@
-import type { Clock, KeyedSemaphore } from '@corral/rate-limit';
+import type { Clock, KeyedSemaphore } from '@corral/admission';
 import type { Followed } from './follow-actions.js';
 
 export interface HeldReadsDeps {

@@ -1,8 +1,8 @@
+import { addressOf } from '@corral/admission';
 import { dnsCallerOf, findDnsCaller } from '@corral/auth';
 import { dnsBodyLimits, type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
 import type { HandlersOf } from '@corral/http-api';
 import { queryOf, sendJsonText } from '@corral/http-api';
-import { addressOf } from '@corral/rate-limit';
 import { jsonObjectBody } from '../http/json-body.js';
 import { pageOf, paginationOf, parsePage } from '../rrsets/list-query.js';
 import type { Demos } from './demos.js';

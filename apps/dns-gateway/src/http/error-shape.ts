@@ -1,7 +1,7 @@
+import { setBudget } from '@corral/admission';
 import { type DnsErrorCode, InvalidBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
 import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
-import { setBudget } from '@corral/rate-limit';
 import { DnsError, unavailable } from '../dns-error.js';
 
 /** Everything wrong inside of a body is one code, as at the upstream. */

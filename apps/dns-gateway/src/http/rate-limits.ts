@@ -1,6 +1,3 @@
-import { dnsCallerOf, dnsTokenHashOf, findDnsCaller } from '@corral/auth';
-import { type DnsRoute, dnsZoneRoutes } from '@corral/contracts';
-import { clientGone, setAside } from '@corral/http-api';
 import {
   addressLimiter,
   type Buckets,
@@ -11,7 +8,10 @@ import {
   patientLimiter,
   reportedBudget,
   waitingLines,
-} from '@corral/rate-limit';
+} from '@corral/admission';
+import { dnsCallerOf, dnsTokenHashOf, findDnsCaller } from '@corral/auth';
+import { type DnsRoute, dnsZoneRoutes } from '@corral/contracts';
+import { clientGone, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { DnsError } from '../dns-error.js';
 

@@ -1,6 +1,6 @@
+import { keyedSemaphore } from '@corral/admission';
 import type { BeginOutcome, FirstCopy, WriteEnd, WriteLease } from '@corral/dns-data';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
-import { keyedSemaphore } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
 import { aCaller } from '../../test/support/a-caller.js';
 import { ClientGone, type DnsError } from '../dns-error.js';

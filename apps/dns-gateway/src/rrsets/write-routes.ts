@@ -1,3 +1,5 @@
+import type { BudgetReading } from '@corral/admission';
+import { addBudget } from '@corral/admission';
 import { type DnsCaller, dnsCallerOf } from '@corral/auth';
 import {
   type AnsweredRecorder,
@@ -12,8 +14,6 @@ import {
 } from '@corral/dns-data';
 import type { UpstreamWrite } from '@corral/hcloud';
 import { clientGone, sendJsonText, setAside } from '@corral/http-api';
-import { addBudget } from '@corral/rate-limit';
-import type { BudgetReading } from '@corral/upstream-budget';
 import type { Request, RequestHandler, Response } from 'express';
 import { ClientGone, notFound } from '../dns-error.js';
 import { jsonObjectBody } from '../http/json-body.js';

@@ -1,5 +1,5 @@
+import type { KeyedSemaphore } from '@corral/admission';
 import type { BeginOutcome } from '@corral/dns-data';
-import type { KeyedSemaphore } from '@corral/rate-limit';
 import { ClientGone, setIsBusy, tooManyWait } from '../dns-error.js';
 import { ownerOf } from './access.js';
 import type { CheckedWrite } from './checked-write.js';

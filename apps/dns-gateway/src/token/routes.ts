@@ -1,8 +1,8 @@
+import type { ChargedBudget } from '@corral/admission';
 import { DNS_SCOPE, type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { coveredRoot, coversType, type TokenBody, writableTypes } from '@corral/contracts';
 import type { ReadTokenUse, RecordQuota, TokenUse } from '@corral/dns-data';
 import { sendJsonText } from '@corral/http-api';
-import type { ChargedBudget } from '@corral/rate-limit';
 import type { RequestHandler } from 'express';
 import { tokenUnknown } from '../dns-error.js';
 import type { RequestLimits } from '../http/rate-limits.js';

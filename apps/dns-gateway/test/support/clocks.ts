@@ -1,4 +1,4 @@
-import type { Clock } from '@corral/rate-limit';
+import type { Clock } from '@corral/admission';
 
 interface Timer {
   readonly at: number;

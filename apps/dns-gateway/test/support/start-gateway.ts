@@ -1,3 +1,4 @@
+import { type Buckets, type Clock, connectBudgetStore, memoryBuckets } from '@corral/admission';
 import {
   dnsTokenStore,
   dnsTokenVerifier,
@@ -13,10 +14,8 @@ import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { clientErrorRenderer, serve } from '@corral/http-api';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
-import { type Buckets, type Clock, memoryBuckets } from '@corral/rate-limit';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
-import { connectBudgetStore } from '@corral/upstream-budget';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { dnsErrors } from '../../src/http/error-shape.js';
 import type { RateLimits } from '../../src/http/rate-limits.js';

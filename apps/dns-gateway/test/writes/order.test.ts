@@ -1,4 +1,4 @@
-import { systemClock } from '@corral/rate-limit';
+import { systemClock } from '@corral/admission';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type HoldingUpstream, startHoldingUpstream } from '../support/holding-upstream.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { retryAfterMs } from '@corral/upstream-budget';
+import { retryAfterMs } from '@corral/admission';
 import type { AnswerHeaders } from '@corral/wire';
 import { type Outgoing, openWire } from '../exchange.js';
 import type { JsonBody } from '../json-body.js';

@@ -1,5 +1,5 @@
+import { upstreamBudgetMetrics } from '@corral/admission';
 import { createMetrics } from '@corral/service';
-import { upstreamBudgetMetrics } from '@corral/upstream-budget';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { aClient, aWrite } from '../a-client.js';
 import { type BucketUpstream, startBucketUpstream } from './bucket-upstream.js';

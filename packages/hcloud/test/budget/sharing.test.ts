@@ -1,7 +1,7 @@
+import { type BudgetState, type BudgetStore, connectBudgetStore, type PromisedTurn } from '@corral/admission';
 import { describeNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
-import { type BudgetState, type BudgetStore, connectBudgetStore, type PromisedTurn } from '@corral/upstream-budget';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { postgresPlace, redisPlace, type TestPlace } from '../../../upstream-budget/test/test-stores.js';
+import { postgresPlace, redisPlace, type TestPlace } from '../../../admission/test/budget/test-stores.js';
 import type { HcloudClient, WriteOutcome } from '../../src/index.js';
 import { aClient, aWrite } from '../a-client.js';
 import { type BucketUpstream, startBucketUpstream } from './bucket-upstream.js';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers';
-import { addressOf } from '@corral/rate-limit';
+import { addressOf } from '@corral/admission';
 import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import { type ApiError, type ErrorShape, RequestFault, sendError } from '../errors.js';

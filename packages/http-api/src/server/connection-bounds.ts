@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { peerOf } from '@corral/rate-limit';
+import { peerOf } from '@corral/admission';
 
 /** Maximum numbers of open connections. */
 export interface ConnectionBounds {

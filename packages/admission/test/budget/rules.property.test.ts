@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type BudgetState, capacityOf, levelOf, limitOf } from '../src/account/budget-state.js';
-import { bucketNames, bucketsOf, callClasses } from '../src/account/call-class.js';
-import { freeCallsOf, isOne } from '../src/account/grant-turns.js';
+import { type BudgetState, capacityOf, levelOf, limitOf } from '../../src/budget/account/budget-state.js';
+import { bucketNames, bucketsOf, callClasses } from '../../src/budget/account/call-class.js';
+import { freeCallsOf, isOne } from '../../src/budget/account/grant-turns.js';
 import { type Arrival, simulate, type World } from './simulate.js';
 
 const MINUTE_MS = 60_000;

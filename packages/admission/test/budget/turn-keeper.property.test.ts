@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { callClasses } from '../src/account/call-class.js';
-import type { BudgetGrant } from '../src/account/renew-lease.js';
-import { type Asked, type Decided, type Turn, turnKeeper } from '../src/replica/turn-keeper.js';
-import type { Want } from '../src/replica/waiting-room.js';
+import { callClasses } from '../../src/budget/account/call-class.js';
+import type { BudgetGrant } from '../../src/budget/account/renew-lease.js';
+import { type Asked, type Decided, type Turn, turnKeeper } from '../../src/budget/replica/turn-keeper.js';
+import type { Want } from '../../src/budget/replica/waiting-room.js';
 
 const flows = ['acme', 'globex'];
 const someClass = fc.constantFrom(...callClasses.slice(0, 2));

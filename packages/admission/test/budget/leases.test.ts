@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { capacityOf, committedOf, freshState, levelOf, readingOf } from '../src/account/budget-state.js';
-import { leaseMs, replicaMs } from '../src/account/renew-lease.js';
+import { capacityOf, committedOf, freshState, levelOf, readingOf } from '../../src/budget/account/budget-state.js';
+import { leaseMs, replicaMs } from '../../src/budget/account/renew-lease.js';
 import { anEmptyAccount, START, startAccount, turnsIn } from './an-account.js';
 
 describe('while many calls are left', () => {

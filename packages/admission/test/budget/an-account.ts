@@ -1,6 +1,6 @@
-import { type BudgetState, freshState } from '../src/account/budget-state.js';
-import type { CallClass } from '../src/account/call-class.js';
-import { type BudgetGrant, type Report, renewLease } from '../src/account/renew-lease.js';
+import { type BudgetState, freshState } from '../../src/budget/account/budget-state.js';
+import type { CallClass } from '../../src/budget/account/call-class.js';
+import { type BudgetGrant, type Report, renewLease } from '../../src/budget/account/renew-lease.js';
 
 export const START = 50_000;
 

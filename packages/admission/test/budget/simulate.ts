@@ -1,9 +1,9 @@
-import type { BudgetState } from '../src/account/budget-state.js';
-import { type CallClass, flowOf, isForTeam } from '../src/account/call-class.js';
-import type { UsedUp } from '../src/account/promise-turns.js';
-import { renewLease } from '../src/account/renew-lease.js';
-import type { Refusal } from '../src/replica/refusals.js';
-import { type Decided, type Turn, turnKeeper } from '../src/replica/turn-keeper.js';
+import type { BudgetState } from '../../src/budget/account/budget-state.js';
+import { type CallClass, flowOf, isForTeam } from '../../src/budget/account/call-class.js';
+import type { UsedUp } from '../../src/budget/account/promise-turns.js';
+import { renewLease } from '../../src/budget/account/renew-lease.js';
+import type { Refusal } from '../../src/budget/replica/refusals.js';
+import { type Decided, type Turn, turnKeeper } from '../../src/budget/replica/turn-keeper.js';
 
 /** One request for a call: its time in milliseconds, its team, and its replica. */
 export interface Arrival {

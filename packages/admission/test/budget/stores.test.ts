@@ -1,7 +1,7 @@
 import { describeNeeding, missingRedis } from '@corral/testing';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type BudgetState, freshState } from '../src/account/budget-state.js';
-import type { Change } from '../src/budget-store.js';
+import { type BudgetState, freshState } from '../../src/budget/account/budget-state.js';
+import type { Change } from '../../src/budget/budget-store.js';
 import { aProject, postgresPlace, redisPlace, type TestPlace } from './test-stores.js';
 
 const places: [string, TestPlace | null][] = [

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { connectPool, type Pool } from '@corral/database';
 import { createTestDatabase, patientPool, redisForTests } from '@corral/testing';
 import { Redis } from 'ioredis';
-import type { BudgetStore } from '../src/budget-store.js';
-import { connectBudgetStore } from '../src/connect-budget-store.js';
+import type { BudgetStore } from '../../src/budget/budget-store.js';
+import { connectBudgetStore } from '../../src/budget/connect-budget-store.js';
 
 /** A store of budgets to which several processes can connect. */
 export interface TestPlace {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CallClass } from '../src/account/call-class.js';
-import { promisesPerFlow } from '../src/account/promises.js';
+import type { CallClass } from '../../src/budget/account/call-class.js';
+import { promisesPerFlow } from '../../src/budget/account/promises.js';
 import {
   type Arrival,
   type Ended,

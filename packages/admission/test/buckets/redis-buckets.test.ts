@@ -10,9 +10,9 @@ import {
 } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { memoryBuckets } from '../src/buckets.js';
-import { type RedisBuckets, redisBuckets } from '../src/redis-buckets.js';
-import type { BucketRule, Taken } from '../src/token-bucket.js';
+import { memoryBuckets } from '../../src/buckets/buckets.js';
+import { type RedisBuckets, redisBuckets } from '../../src/buckets/redis-buckets.js';
+import type { BucketRule, Taken } from '../../src/buckets/token-bucket.js';
 
 const server = await redisForTests();
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { levelOf } from '../src/account/budget-state.js';
-import { keptMs, promisesMax, promisesPerFlow } from '../src/account/promises.js';
-import type { BudgetGrant } from '../src/account/renew-lease.js';
-import { turnKeeper } from '../src/replica/turn-keeper.js';
+import { levelOf } from '../../src/budget/account/budget-state.js';
+import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/account/promises.js';
+import type { BudgetGrant } from '../../src/budget/account/renew-lease.js';
+import { turnKeeper } from '../../src/budget/replica/turn-keeper.js';
 import { anEmptyAccount, turnsIn } from './an-account.js';
 
 describe('a reserve', () => {

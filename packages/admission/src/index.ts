@@ -1,0 +1,39 @@
+export {
+  ADDRESSES_PER_SITE,
+  type AddressLimit,
+  type AddressLimiter,
+  addressLimiter,
+  addressOf,
+  peerOf,
+} from './buckets/address-limiter.js';
+export { type Buckets, memoryBuckets, partOf } from './buckets/buckets.js';
+export {
+  addBudget,
+  type Budget,
+  type ChargedBudget,
+  reportedBudget,
+  setBudget,
+} from './buckets/budget-headers.js';
+export { type CallerLimit, callerLimiter } from './buckets/caller-limiter.js';
+export { type ConnectBucketsOptions, connectBuckets } from './buckets/connect-buckets.js';
+export { type PatientLimiterOptions, patientLimiter } from './buckets/patient-limiter.js';
+export { type RequestLimit, type RequestLimiter, requestLimiter } from './buckets/request-limiter.js';
+export type { BucketRule, Taken } from './buckets/token-bucket.js';
+export {
+  type Clock,
+  type KeyedSemaphore,
+  keyedSemaphore,
+  systemClock,
+  type WaitingLines,
+  waitingLines,
+} from './buckets/waiting-lines.js';
+export type { BudgetReading, BudgetState, FlowReading, PromisedTurn } from './budget/account/budget-state.js';
+export { type CallClass, flowOf } from './budget/account/call-class.js';
+export { parseStatement, type RateLimitHeaders, retryAfterMs } from './budget/account/observe.js';
+export type { UsedUp } from './budget/account/promise-turns.js';
+export { upstreamBudgetMetrics } from './budget/budget-metrics.js';
+export type { BudgetStore, KeptReading } from './budget/budget-store.js';
+export { connectBudgetStore, type RunStatement } from './budget/connect-budget-store.js';
+export { type BudgetOptions, openBudget } from './budget/open-budget.js';
+export type { Scheduler, Turned, TurnTaken } from './budget/replica/scheduler.js';
+export type { CallEnd, Turn } from './budget/replica/turn-keeper.js';
