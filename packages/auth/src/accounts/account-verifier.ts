@@ -32,6 +32,7 @@ type Row = Omit<CallingAccount, 'team' | 'actions'> & {
 
 /** One indexed look-up per request without a cache, so a revocation or another role applies immediately everywhere. */
 const findAccount = {
+  name: 'account-by-token',
   text: `SELECT account.id, account.name, account.role::text AS role, account.clusters, account.actions,
                 token.id AS "tokenId", trusted.issuer, token.subject, team.id AS "teamId", team.slug,
                 team.number AS "teamNumber", team.account_requests_max AS "requestsMax",

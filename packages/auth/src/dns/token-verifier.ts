@@ -41,6 +41,7 @@ const CACHED_MS = 30_000;
 const ends = 'least(token.expires_at, demo.expires_at)';
 
 const findCaller = {
+  name: 'dns-caller-by-token',
   text: `SELECT token.id AS "tokenId", CASE WHEN demo.id IS NULL THEN 'team' ELSE 'demo' END AS kind,
                 coalesce(demo.id, team.id) AS "ownerId", coalesce(demo.label, team.slug) AS "ownerLabel",
                 team.id AS "teamId", coalesce(team.id, demo.course_code_id) AS "accountId", token.scopes,

@@ -118,6 +118,7 @@ const startSession = {
 
 /** One indexed look-up per request without a cache, so a revocation or a changed role applies immediately. */
 const findSession = {
+  name: 'session-by-secret',
   text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,
                 app_user_name(app_user) AS "displayName",
                 session.created_at AS "createdAt", session.idle_expires_at AS "idleExpiresAt",
