@@ -15,7 +15,7 @@ import { restartableRedis } from '../../support/system/redis.js';
 import { undo } from '../../support/system/system-parts.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
-const KILLS_MIN = 12;
+const KILLS_MIN = 6;
 const HOUR_MS = 3_600_000;
 
 const ends: (() => Promise<unknown>)[] = [];
