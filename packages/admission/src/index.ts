@@ -37,3 +37,15 @@ export { connectBudgetStore, type RunStatement } from './budget/connect-budget-s
 export { type BudgetOptions, openBudget } from './budget/open-budget.js';
 export type { Scheduler, Turned, TurnTaken } from './budget/replica/scheduler.js';
 export type { CallEnd, Turn } from './budget/replica/turn-keeper.js';
+export { type FairQueue, type FairQueueOptions, fairQueue } from './fair-queue.js';
+export { NotAdmitted } from './not-admitted.js';
+export { type Places, places } from './places.js';
+export {
+  narrowScope,
+  openScope,
+  outside,
+  type Place,
+  type RequestScope,
+  type ScopeOptions,
+  waiting,
+} from './request-scope.js';

@@ -1,0 +1,111 @@
+import { NotAdmitted } from './not-admitted.js';
+import type { Places } from './places.js';
+
+/** What a rule, a use case or a store may know about the request that it works for: when to stop. */
+export interface RequestScope {
+  /** Aborts when the client has gone. */
+  readonly signal: AbortSignal;
+  /** The time on `performance.now`'s clock until which the request may wait; Infinity for none. */
+  readonly deadline: number;
+}
+
+/** The place of running work, which it can leave for a while. */
+export interface Place {
+  /** @returns a function that comes back, at once: work that has begun does not queue again */
+  leave(): () => void;
+}
+
+export interface ScopeOptions {
+  readonly signal: AbortSignal;
+  readonly deadline: number;
+  /** Left while the request waits. */
+  readonly place: Place;
+  /** Each request that waits takes one of these. */
+  readonly waits: { readonly places: Places; readonly key: string };
+}
+
+/** What only this package knows of a request. */
+interface Standing {
+  readonly leave: () => () => void;
+  /** @returns null when too many requests wait already */
+  readonly enterWait: () => (() => void) | null;
+}
+
+const nothing = (): void => undefined;
+const withoutStanding: Standing = { leave: () => nothing, enterWait: () => nothing };
+
+const standings = new WeakMap<RequestScope, Standing>();
+
+/** The scope of a request. A plain object of the same shape is one too, of a request that occupies nothing. */
+export function openScope({ signal, deadline = Number.POSITIVE_INFINITY, ...standing }: Opening): RequestScope {
+  return scopeWith({ signal, deadline }, withoutStanding, standing);
+}
+
+type Opening = Pick<ScopeOptions, 'signal'> & Partial<ScopeOptions>;
+
+/** The same request with a nearer deadline, another signal, or once more is known about it. */
+export function narrowScope(scope: RequestScope, { signal, deadline, ...more }: Partial<ScopeOptions>): RequestScope {
+  const narrowed = { signal: signal ?? scope.signal, deadline: Math.min(scope.deadline, deadline ?? scope.deadline) };
+  return scopeWith(narrowed, standings.get(scope) ?? withoutStanding, more);
+}
+
+function scopeWith(
+  { signal, deadline }: RequestScope,
+  standing: Standing,
+  { place, waits }: Pick<Partial<ScopeOptions>, 'place' | 'waits'>,
+): RequestScope {
+  const scope = { signal, deadline };
+  standings.set(scope, {
+    leave: place === undefined ? standing.leave : (overlapping(place.leave) as Standing['leave']),
+    enterWait: waits === undefined ? standing.enterWait : overlapping(() => waits.places.take(waits.key)),
+  });
+  return scope;
+}
+
+/**
+ * Waits for something on behalf of a request, without its place among the requests that are worked on. Waits of one request may
+ * overlap, and count once.
+ *
+ * @throws NotAdmitted `full`, `own` at once when too many requests with its key wait already
+ */
+export async function waiting<T>(scope: RequestScope, wait: () => Promise<T>): Promise<T> {
+  const { enterWait } = standings.get(scope) ?? withoutStanding;
+  const endWait = enterWait();
+  if (endWait === null) throw new NotAdmitted('full', 'own');
+  try {
+    return await outside(scope, wait);
+  } finally {
+    endWait();
+  }
+}
+
+/**
+ * Lets something outside this process do the work of a request: a call of an upstream, a client that reads a stream. The request has
+ * no place meanwhile, as with `waiting`, and does not count as a waiting one.
+ */
+export async function outside<T>(scope: RequestScope, call: () => Promise<T>): Promise<T> {
+  const comeBack = (standings.get(scope) ?? withoutStanding).leave();
+  try {
+    return await call();
+  } finally {
+    comeBack();
+  }
+}
+
+/** Takes once for all that overlap. */
+function overlapping(take: () => (() => void) | null): () => (() => void) | null {
+  let times = 0;
+  let giveBack: () => void = nothing;
+  return () => {
+    if (times === 0) {
+      const taken = take();
+      if (taken === null) return null;
+      giveBack = taken;
+    }
+    times += 1;
+    return () => {
+      times -= 1;
+      if (times === 0) giveBack();
+    };
+  };
+}
