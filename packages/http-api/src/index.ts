@@ -1,3 +1,9 @@
+export {
+  type AdmitRequestsOptions,
+  admitRequests,
+  admitRequests as flightBound,
+  type RequestAdmission,
+} from './admit-requests.js';
 export { allowOrigins, type CrossOriginOptions } from './cross-origin.js';
 export {
   type ApiError,
@@ -10,13 +16,12 @@ export {
   type RequestFaultKind,
   unknownPath,
 } from './errors.js';
-export { type FlightBound, type FlightBoundOptions, flightBound, setAside } from './flights/flight-bound.js';
 export { type HandlersOf, type MountOptions, mountRoutes, page, type RouteRow } from './mount-routes.js';
 export { type DocsOptions, docsRouter } from './pages/docs-router.js';
 export { type HealthRoutesOptions, healthRoutes } from './pages/health-routes.js';
 export { type StaticPage, staticPage } from './pages/static-page.js';
 export { requestId, requestLog } from './request-log.js';
-export { narrowScopeOf, scopeOf } from './request-scope.js';
+export { narrowScopeOf, scopeOf, setAside } from './request-scope.js';
 export {
   type BodyBounds,
   bytesOf,

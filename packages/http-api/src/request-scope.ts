@@ -1,11 +1,10 @@
-import { narrowScope, openScope, type RequestScope, type ScopeOptions } from '@corral/admission';
+import { narrowScope, openScope, outside, type RequestScope, type ScopeOptions } from '@corral/admission';
 import type { Response } from 'express';
 import { clientGone } from './errors.js';
-import { setAside } from './flights/flight-bound.js';
 
 /** The scope of the request that is answered, for everything that works for it and knows no Express. */
 export function scopeOf(res: Response): RequestScope {
-  res.locals.scope ??= openScope({ signal: clientGone(res), place: { leave: () => setAside(res) } });
+  res.locals.scope ??= openScope({ signal: clientGone(res) });
   return res.locals.scope as RequestScope;
 }
 
@@ -14,4 +13,11 @@ export function narrowScopeOf(res: Response, more: Partial<ScopeOptions>): Reque
   const scope = narrowScope(scopeOf(res), more);
   res.locals.scope = scope;
   return scope;
+}
+
+/** @deprecated use `waiting` or `outside` with the scope of the request */
+export function setAside(res: Response): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  void outside(scopeOf(res), () => promise);
+  return resolve;
 }

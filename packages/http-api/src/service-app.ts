@@ -1,11 +1,10 @@
 import type { Log, Metrics, TrustProxy } from '@corral/service';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import type { RequestAdmission } from './admit-requests.js';
 import { canonicalUrl } from './canonical-url.js';
 import { RequestFault } from './errors.js';
-import type { FlightBound } from './flights/flight-bound.js';
 import { requestId, requestLog } from './request-log.js';
-import { ON_CONNECTION } from './server/http-server.js';
 
 export interface ServiceAppOptions {
   /** Proxies whose `X-Forwarded-*` headers are trusted. */
@@ -13,7 +12,7 @@ export interface ServiceAppOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Its refusals are neither logged nor timed: a log line would cost more than the refusal. */
-  readonly flights: Pick<FlightBound, 'check' | 'accepted'>;
+  readonly flights: Pick<RequestAdmission, 'check'>;
   /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
   readonly crossOrigin?: RequestHandler;
 }
@@ -29,7 +28,6 @@ export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: S
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('trust proxy', trustProxy);
-  app.set(ON_CONNECTION, flights.accepted);
   app.use(securityHeaders(), requestId());
   if (crossOrigin !== undefined) app.use(crossOrigin);
   app.use(flights.check, requestLog(log, metrics), checkHead, canonicalUrl());

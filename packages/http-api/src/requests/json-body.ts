@@ -1,6 +1,7 @@
+import { outside } from '@corral/admission';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type BodyFault, RequestFault } from '../errors.js';
-import { setAside } from '../flights/flight-bound.js';
+import { scopeOf } from '../request-scope.js';
 import { findJsonFault, type IsRespelled, type JsonBounds } from './json-text.js';
 
 export interface BodyBounds extends JsonBounds {
@@ -24,23 +25,23 @@ export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
       next(new UnreadableBody('encoded', 'The body has a Content-Encoding. Send it uncompressed.'));
       return;
     }
-    let settled = false;
     // Slow senders have their own limits.
-    const goOn = setAside(res);
-    const settle = (error?: unknown): void => {
-      if (settled) return;
-      settled = true;
-      goOn();
-      next(error);
-    };
-    read(req, res, (error?: unknown) => settle(error === undefined ? undefined : unreadable(error, bytes)));
-    if (req.headers['transfer-encoding'] !== undefined) {
-      cutPieces(req, res, () => {
-        settle(new UnreadableBody('in_pieces', 'The body arrives in too many small chunks. Send larger chunks.'));
-      });
-    }
+    const received = outside(scopeOf(res), () => readBody(read, req, res)).catch((error: unknown) => {
+      throw unreadable(error, bytes);
+    });
+    received.then(() => next(), next);
   };
 }
+
+/** Reads the body into `req.body`. */
+const readBody = (read: RequestHandler, req: Request, res: Response): Promise<void> =>
+  new Promise((resolve, reject) => {
+    read(req, res, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+    if (req.headers['transfer-encoding'] === undefined) return;
+    cutPieces(req, res, () => {
+      reject(new UnreadableBody('in_pieces', 'The body arrives in too many small chunks. Send larger chunks.'));
+    });
+  });
 
 const isEncoded = ({ headers }: Request): boolean =>
   (headers['content-encoding'] ?? 'identity').trim().toLowerCase() !== 'identity';

@@ -7,9 +7,6 @@ import { boundConnections, type ConnectionBounds } from './connection-bounds.js'
 /** Answers a malformed request: writes the whole answer and ends the socket. */
 export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket) => void;
 
-/** The setting of an app that its servers call for each new connection. */
-export const ON_CONNECTION = 'on connection';
-
 const REQUEST_MS = 15_000;
 
 export interface HttpTimeouts {
@@ -112,8 +109,6 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
       refuse(Object.assign(new Error('No proxy'), { code: 'CONNECT' }), socket as Socket),
     );
   }
-  const onConnection: (() => void) | undefined = app.get(ON_CONNECTION);
-  if (onConnection !== undefined) server.on('connection', onConnection);
 
   const announceEnd = (): void => {
     isEnding = true;

@@ -1,0 +1,131 @@
+import { addressOf, fairQueue, NotAdmitted } from '@corral/admission';
+import type { Log, Metrics } from '@corral/service';
+import type { Request, RequestHandler, Response } from 'express';
+import { type ApiError, type ErrorShape, RequestFault, sendError } from './errors.js';
+import { narrowScopeOf, scopeOf } from './request-scope.js';
+
+export interface AdmitRequestsOptions<E extends ApiError> {
+  /** Most requests that are worked on concurrently. Eight times as many wait for their turn. */
+  readonly max: number;
+  /** Number of database connections, which bounds them too: more would only wait for connections, in no fair order. */
+  readonly connections: number;
+  /**
+   * An unverified hint about the sender of a request, such as the hash of its token; null for none. The owner found by an earlier
+   * request with the same hint is assumed. It is kept in memory, so it must be no secret.
+   */
+  readonly hintOf: (req: Request) => string | null;
+  /** Refusals have this shape. They bypass the error handler, because a refusal must be cheap. */
+  readonly errors: ErrorShape<E>;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export interface RequestAdmission {
+  /** Lets a request begin at its turn, or refuses it, before any other work is done for it. */
+  readonly check: RequestHandler;
+  /**
+   * Remembers the owner of a request by its hint, once it is known. Until then requests count for their address.
+   *
+   * @param ownerOf null for a request without a known owner
+   */
+  countAs(ownerOf: (req: Request, res: Response) => string | null): RequestHandler;
+}
+
+/** Requests that wait for their turn, in multiples of those that are worked on. */
+const WAITING_TIMES = 8;
+/** A longer wait means that the work in front makes no progress. */
+const WAIT_MS = 5_000;
+const RETRY_SECONDS = 1;
+const SENTENCE = 'The service is overloaded. Send the request again after the time in Retry-After.';
+const HINTS_MAX = 10_000;
+const LOG_MS = 10_000;
+/** Probes must get an answer, or the platform restarts the process. */
+const isOfHealth = /^\/(healthz|readyz)\/?$/;
+
+/** Bounds the requests that a process works on, with their owners in turns. A request that waits for something else has no place. */
+export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<E>): RequestAdmission {
+  const { max, connections, hintOf, errors, log, metrics } = options;
+  const concurrency = Math.min(max, connections);
+  const room = fairQueue({
+    concurrency,
+    // Whatever the requests of one owner wait for, those of others begin.
+    perOwner: Math.ceil(concurrency / 2),
+    waiting: max * WAITING_TIMES,
+    waitingPerOwner: max * WAITING_TIMES,
+    waitMs: WAIT_MS,
+  });
+  const owners = rememberedOwners();
+  const noteRefusal = refusalNotes(log, metrics);
+  metrics.gauge({
+    name: 'corral_requests_in_flight_count',
+    help: 'Requests that are worked on, without those that wait',
+    collect() {
+      this.set(room.countRunning());
+    },
+  });
+  const busy = errors.ofFault(new RequestFault('overloaded', SENTENCE, RETRY_SECONDS));
+
+  return {
+    check(req, res, next) {
+      if (isOfHealth.test(req.path)) return next();
+      const owner = owners.find(hintOf(req)) ?? `address ${addressOf(req)}`;
+      const work = room.run(owner, scopeOf(res), (place) => {
+        narrowScopeOf(res, { place });
+        const answered = untilAnswered(res);
+        next();
+        return answered;
+      });
+      work.catch((error: unknown) => {
+        // The client has gone.
+        if (!(error instanceof NotAdmitted)) return;
+        noteRefusal();
+        sendError(res, busy, errors);
+      });
+    },
+    countAs: (ownerOf) => (req, res, next) => {
+      const [owner, hint] = [ownerOf(req, res), hintOf(req)];
+      if (owner !== null && hint !== null) owners.remember(hint, owner);
+      next();
+    },
+  };
+}
+
+/** Ends when nothing is left to do except to wait for a client that reads slowly or has gone. */
+const untilAnswered = (res: Response): Promise<void> =>
+  new Promise((resolve) => {
+    res.once('prefinish', resolve);
+    res.once('close', resolve);
+  });
+
+/** Owners of recent requests, by hint. */
+function rememberedOwners() {
+  const owners = new Map<string, string>();
+  return {
+    find: (hint: string | null): string | undefined => (hint === null ? undefined : owners.get(hint)),
+    remember(hint: string, owner: string): void {
+      if (owners.get(hint) === owner) return;
+      owners.delete(hint);
+      owners.set(hint, owner);
+      const [oldest] = owners.size > HINTS_MAX ? owners.keys() : [];
+      if (oldest !== undefined) owners.delete(oldest);
+    },
+  };
+}
+
+/** Counted instead of logged: a log line would cost more than the refusal. */
+function refusalNotes(log: Log, metrics: Metrics): () => void {
+  const refused = metrics.counter({
+    name: 'corral_requests_refused_total',
+    help: 'Requests that were refused because too much was in flight',
+  });
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let since = 0;
+  return () => {
+    refused.inc();
+    since += 1;
+    if (performance.now() - loggedAt < LOG_MS) return;
+    log.warn('requests refused: too much in flight', { refused: since });
+    loggedAt = performance.now();
+    since = 0;
+  };
+}
