@@ -1,4 +1,4 @@
-import { type Buckets, systemClock } from '@corral/admission';
+import type { Buckets } from '@corral/admission';
 import { type AccountVerifier, loadCaller, type UseRecorder } from '@corral/auth';
 import {
   type ClusterOperationId,
@@ -9,9 +9,9 @@ import {
 } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import {
+  admitRequests,
   docsRouter,
   errorHandler,
-  flightBound,
   healthRoutes,
   mountRoutes,
   serviceApp,
@@ -25,7 +25,6 @@ import { apiAudit } from './audit/api-entries.js';
 import { dnsAudit } from './audit/dns-entries.js';
 import { auditLog } from './audit/log.js';
 import { auditRoutes } from './audit/routes.js';
-import { type ChangeLimits, changeTurns } from './changes/change-turns.js';
 import { teamChanges } from './changes/team-changes.js';
 import { buildClusterHandlers, type ClusterConfig, type ClusterHandlerDeps } from './clusters/handlers.js';
 import { buildConnectionHandlers, type ConnectionHandlerDeps } from './connections/handlers.js';
@@ -33,15 +32,16 @@ import { consoleRouter } from './console/routes.js';
 import { buildDnsHandlers, type DnsConfig, type DnsHandlerDeps } from './dns/handlers.js';
 import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './events/handlers.js';
 import { admit, flightOwnerOf, refuseCrossSite, unverifiedFlightOwnerOf } from './http/caller.js';
+import { type ChangeLimits, changeQueue } from './http/change-queue.js';
 import { problemShape } from './http/error-shape.js';
 import { refuseIdempotencyKey } from './http/idempotency-key.js';
 import { oauthErrors } from './http/oauth-errors.js';
+import type { OperationWaitLimits } from './http/operation-wait-room.js';
 import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import { isRefusedWhileHeld, refuseWhileHeld } from './http/refuse-while-held.js';
 import { buildOperationHandlers } from './operations/handlers.js';
-import type { OperationWaitLimits } from './operations/operation-waits.js';
 import { buildSignInHandlers, type SignInConfig, type SignInHandlerDeps } from './people/handlers.js';
 import { Problem } from './problem.js';
 import { isOtherProject } from './servers/cloud-project.js';
@@ -57,7 +57,7 @@ export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignI
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
-  /** See `FlightBoundOptions.max`. */
+  /** See `AdmitRequestsOptions.max`. */
   readonly requestsInFlightMax: number;
   /** Over both pools. Also the number of requests that are processed concurrently. */
   readonly databaseConnections: number;
@@ -103,7 +103,7 @@ export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, accounts, accountUse, buckets, health, metrics, log } = deps;
   const errors = problemShape(config.publicUrl);
   const limits = requestLimits(buckets, config.limits);
-  const flights = flightBound({
+  const flights = admitRequests({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
     hintOf: unverifiedFlightOwnerOf,
@@ -169,18 +169,18 @@ const before =
     ...(row.idempotent ? [] : [refuseIdempotencyKey]),
   ];
 
-type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'>;
+type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'inTurn'>;
 
 function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'changes' | 'metrics'>): Changes {
-  const turns = changeTurns(config.changes, { concurrency: changes.connections, after: systemClock.after });
+  const { run, countWaiting } = changeQueue(config.changes, changes.connections);
   metrics.gauge({
     name: 'corral_changes_waiting_count',
     help: 'Changes that wait for their turn',
     collect() {
-      this.set(turns.countWaiting());
+      this.set(countWaiting());
     },
   });
-  return { turns, changeTeam: teamChanges(changes.prisma, turns) };
+  return { inTurn: run, changeTeam: teamChanges(changes.prisma, run) };
 }
 
 function buildHandlers(

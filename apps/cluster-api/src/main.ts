@@ -23,12 +23,12 @@ import {
 } from '@corral/service';
 import { startTracing } from '@corral/tracing';
 import { buildApp } from './build-app.js';
-import { changeDefaults } from './changes/change-turns.js';
 import { type clusterApiConfig, readClusterApiConfig } from './config.js';
 import { connectDatabase } from './connect-database.js';
 import { eventDefaults, listenToTeamEvents } from './events/handlers.js';
+import { changeDefaults } from './http/change-queue.js';
 import { problemShape } from './http/error-shape.js';
-import { operationWaitLimits } from './operations/operation-waits.js';
+import { operationWaitLimits } from './http/operation-wait-room.js';
 import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
 import { recordRefusals } from './tokens/exchange-store.js';

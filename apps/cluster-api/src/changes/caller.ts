@@ -1,3 +1,4 @@
+import type { RequestScope } from '@corral/admission';
 import type { CallingAccount } from '@corral/auth';
 import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corral/contracts';
 
@@ -5,27 +6,8 @@ import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corr
 export interface RequestContext {
   /** For audit entries and error responses. */
   readonly requestId: string;
-  /** Aborts when the client disconnects. */
-  readonly gone: AbortSignal;
-  /**
-   * Stops counting the request as in flight while it waits for something with its own limits.
-   *
-   * @returns a function that resumes counting
-   */
-  readonly setAside: () => () => void;
-}
-
-/** Makes an outside call for a request, which does not count as in flight meanwhile. */
-export async function whileSetAside<T>(
-  { setAside }: Pick<RequestContext, 'setAside'>,
-  ask: () => Promise<T>,
-): Promise<T> {
-  const resume = setAside();
-  try {
-    return await ask();
-  } finally {
-    resume();
-  }
+  /** When to stop. */
+  readonly scope: RequestScope;
 }
 
 /** Who makes a request, and in which team. Store functions take the team from here, and every query filters by it. */

@@ -1,8 +1,8 @@
+import type { RequestScope } from '@corral/admission';
 import type { TeamId } from '@corral/contracts';
 import { isLockTimeout, lockTeamChanges, type Prisma, type Transaction } from '@corral/database';
 import { Problem } from '../problem.js';
 import type { RequestContext } from './caller.js';
-import type { Turns } from './turns.js';
 
 export type { Transaction };
 
@@ -10,45 +10,37 @@ export type { Transaction };
 const transactionLimits = { maxWait: 5_000, timeout: 10_000 };
 const RETRY_SECONDS = 5;
 
-export interface TeamChange extends Pick<RequestContext, 'gone' | 'setAside'> {
+export interface TeamChange extends Pick<RequestContext, 'scope'> {
   readonly team: { readonly id: TeamId };
 }
 
 /**
- * Runs `work` in one transaction that locks the team's changes. They are serialized by turns within this process and by
- * a lock between processes. An error rolls everything back.
+ * Runs `work` in one transaction that locks the team's changes. They are serialized by a queue within this process and
+ * by a lock between processes. An error rolls everything back.
  *
  * @param work gets the database's clock, read under the lock
  * @throws Problem `service_unavailable` when another process holds the lock for too long
  */
 export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) => Promise<T>) => Promise<T>;
 
+/** Runs work that uses a connection for changes at its turn. */
+export type InTurn = <T>(owner: string, scope: RequestScope, work: () => Promise<T>) => Promise<T>;
+
 /**
  * Returns the function through which all changes of a team go.
  *
  * @param prisma on the connections for changes
  */
-export function teamChanges(prisma: Prisma, turns: Pick<Turns, 'take'>): ChangeTeam {
-  const inTurn = turnTaker(turns);
-  return (of, work) =>
-    inTurn(of, () =>
-      prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, of.team.id)), transactionLimits),
+export function teamChanges(prisma: Prisma, inTurn: InTurn): ChangeTeam {
+  return ({ team, scope }, work) =>
+    inTurn(team.id, scope, () =>
+      prisma
+        .$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), transactionLimits)
+        .catch((error: unknown) => {
+          throw isLockTimeout(error) ? isLockedElsewhere(error) : error;
+        }),
     );
 }
-
-const turnTaker =
-  ({ take }: Pick<Turns, 'take'>) =>
-  <T>({ team, gone, setAside }: TeamChange, change: () => Promise<T>): Promise<T> => {
-    const resume = setAside();
-    return take(team.id, gone, async () => {
-      resume();
-      try {
-        return await change();
-      } catch (error) {
-        throw isLockTimeout(error) ? isLockedElsewhere(error) : error;
-      }
-    }).finally(resume);
-  };
 
 const isLockedElsewhere = (cause: unknown): Problem =>
   new Problem(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { outside } from '@corral/admission';
 import { asOperationId, clusterLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
@@ -75,7 +76,8 @@ export function buildClusterHandlers(deps: ClusterHandlerDeps) {
   const clusters = clusterService({ changeSpec, store, wake, wakeServer, newId: newOperationId });
   const kubeconfigs = kubeconfigService({
     store: kubeconfigStore(prisma, changeTeam),
-    issue: (scope, request) => (scope === 'admin' ? garden.adminKubeconfig(request) : garden.viewerKubeconfig(request)),
+    issue: (request, scope, wish) =>
+      outside(request, () => (scope === 'admin' ? garden.adminKubeconfig(wish) : garden.viewerKubeconfig(wish))),
     perHour: clusterLimits.kubeconfigsPerClusterPerHour,
   });
   return {

@@ -1,4 +1,5 @@
 import { randomInt, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { RequestScope } from '@corral/admission';
 import type { OperationRecord, SealedToken } from '@corral/cluster-data';
 import {
   asConnectionId,
@@ -10,7 +11,7 @@ import {
   type ServerId,
   type TokenVerdict,
 } from '@corral/contracts';
-import { type Caller, type KeyedRequest, whileSetAside } from '../changes/caller.js';
+import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
 import { notFound, Problem } from '../problem.js';
 import type { ProjectResources } from '../servers/cloud-project.js';
@@ -29,9 +30,9 @@ export interface ConnectionDeps {
   readonly seal: (token: string, connectionId: ConnectionId) => SealedToken;
   /** @returns null when the token can no longer be decrypted */
   readonly open: (sealed: SealedToken, connectionId: ConnectionId) => string | null;
-  readonly verify: (token: string) => Promise<TokenVerdict>;
+  readonly verify: (scope: RequestScope, token: string) => Promise<TokenVerdict>;
   /** Whether the token certainly belongs to another cloud project than the connection's resources. */
-  readonly isOtherProject: (token: string, resources: ProjectResources) => Promise<boolean>;
+  readonly isOtherProject: (scope: RequestScope, token: string, resources: ProjectResources) => Promise<boolean>;
   readonly wake: WakeUp<ClusterId>;
   readonly wakeServer: WakeUp<ServerId>;
   readonly wakeConnection: () => void;
@@ -45,7 +46,7 @@ export const connectionService = (deps: ConnectionDeps) => {
   const { store, seal, open, verify, isOtherProject, wake, wakeServer, wakeConnection } = deps;
   const judge = async (caller: Caller, token: string): Promise<JudgedToken> => ({
     token,
-    verdict: await whileSetAside(caller, () => verify(token)),
+    verdict: await verify(caller.scope, token),
   });
 
   const make = async (
@@ -101,7 +102,7 @@ export const connectionService = (deps: ConnectionDeps) => {
 
   const isElsewhere = async (caller: Caller, ref: string, token: string): Promise<boolean> => {
     const resources = await store.resourcesInProject(caller, ref);
-    return whileSetAside(caller, () => isOtherProject(token, resources));
+    return isOtherProject(caller.scope, token, resources);
   };
 
   return {

@@ -1,6 +1,7 @@
+import { outside } from '@corral/admission';
 import { type Session, sessionCookieOf, sessionOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
-import { setAside } from '@corral/http-api';
+import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { personCallerOf } from '../http/caller.js';
 import { type ConcurrencyLimits, concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
@@ -36,7 +37,7 @@ export function eventRoutes({ live, limits }: EventRoutesDeps) {
         const open = await live.follow({ team, viewer: { userId, role }, sessionId, secret, after }, () =>
           openEventStream(res),
         );
-        await untilClosed(res);
+        await outside(scopeOf(res), () => untilClosed(res));
         open.close();
       };
       await ofPerson(userId, () => ofTeam(team.id, stream));
@@ -66,7 +67,6 @@ function sendEventStreamHead(res: Response): void {
 function openEventStream(res: Response): StreamSink {
   sendEventStreamHead(res);
   res.flushHeaders();
-  setAside(res);
   res.on('error', () => undefined); // 'close' follows and is handled
   return {
     write: (bytes) => !res.destroyed && res.write(bytes),

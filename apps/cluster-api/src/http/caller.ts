@@ -17,7 +17,7 @@ import {
   refusalOfAccount,
   roleCovers,
 } from '@corral/contracts';
-import { clientGone, setAside } from '@corral/http-api';
+import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
@@ -25,7 +25,7 @@ import { purposeOf } from './query.js';
 
 /** The context of the request, for use cases, which do not know Express. */
 export function requestContextOf(res: Response): RequestContext {
-  return { requestId: res.locals.requestId, gone: clientGone(res), setAside: () => setAside(res) };
+  return { requestId: res.locals.requestId, scope: scopeOf(res) };
 }
 
 /**

@@ -1,10 +1,11 @@
-import { keyedSemaphore } from '@corral/admission';
+import { places } from '@corral/admission';
 import type { TeamId } from '@corral/contracts';
 import { Problem } from '../problem.js';
 
 const RETRY_SECONDS = 10;
 
-const SHARE_OF_TEAM = 1 / 4;
+/** A team takes at most this part of what a process has. */
+export const shareOfTeam = (perProcess: number): number => Math.max(1, Math.floor(perProcess / 4));
 
 export interface ConcurrencyLimits {
   readonly perTeam: number;
@@ -17,10 +18,10 @@ export interface ConcurrencyLimits {
  * @param what in the plural, for the refusal
  */
 export function concurrencyLimit(max: number, what: string) {
-  const slots = keyedSemaphore(max);
+  const slots = places(max);
   /** @throws Problem `rate_limit_exceeded` */
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const leave = slots.tryAcquire(key);
+    const leave = slots.take(key);
     if (leave === null) {
       const detail = `${what}: the limit is ${max} at the same time. Wait until one has finished.`;
       throw new Problem('rate_limit_exceeded', detail, { retryAfterSeconds: RETRY_SECONDS });
@@ -39,8 +40,7 @@ export function concurrencyLimit(max: number, what: string) {
  * @param what in the plural, for the refusal
  */
 export function teamConcurrencyLimit({ perTeam, perProcess }: ConcurrencyLimits, what: string) {
-  const share = Math.max(1, Math.floor(perProcess * SHARE_OF_TEAM));
-  const ofTeam = concurrencyLimit(Math.min(perTeam, share), `${what} of the team`);
+  const ofTeam = concurrencyLimit(Math.min(perTeam, shareOfTeam(perProcess)), `${what} of the team`);
   const ofProcess = concurrencyLimit(perProcess, `${what} of this replica`);
   /** @throws Problem `rate_limit_exceeded` */
   return <T>(teamId: TeamId, work: () => Promise<T>): Promise<T> => ofTeam(teamId, () => ofProcess('', work));

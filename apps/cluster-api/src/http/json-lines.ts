@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises';
-import { setAside } from '@corral/http-api';
+import { outside } from '@corral/admission';
+import { scopeOf } from '@corral/http-api';
 import type { Request, Response } from 'express';
 
 const JSON_LINES = 'application/x-ndjson; charset=utf-8';
@@ -25,15 +26,14 @@ export async function sendJsonLines(
     res.end();
     return;
   }
-  // From here on the client determines the speed.
-  setAside(res);
   const texts = async function* (): AsyncGenerator<string> {
     if (first.done) return;
     yield linesOf(first.value);
     for await (const batch of batches) yield linesOf(batch);
   };
   try {
-    await pipeline(texts, res);
+    // From here on the client determines the speed.
+    await outside(scopeOf(res), () => pipeline(texts, res));
   } catch (error) {
     if (!isLeft(error)) throw error;
   }

@@ -1,7 +1,8 @@
+import type { RequestScope } from '@corral/admission';
 import type { CreatorRow } from '@corral/cluster-data';
 import { clusterLimits, type KubeconfigScope, roleCovers } from '@corral/contracts';
 import { denialSentence, GardenError, nameContexts } from '@corral/garden';
-import { type Caller, whileSetAside } from '../changes/caller.js';
+import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
 import { refuseWhileDeleting } from '../clusters/spec/decide-declaration.js';
@@ -54,6 +55,7 @@ interface KubeconfigDeps {
   readonly store: KubeconfigStore;
   /** Requests a client certificate for the cluster. @throws GardenError */
   readonly issue: (
+    request: RequestScope,
     scope: KubeconfigScope,
     shoot: ShootAddress & { expirationSeconds: number },
   ) => Promise<IssuedKubeconfig>;
@@ -104,7 +106,7 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
       });
       let issued: IssuedKubeconfig;
       try {
-        issued = await whileSetAside(caller, () => issue(wish.scope, { ...shoot, expirationSeconds: wish.ttlSeconds }));
+        issued = await issue(caller.scope, wish.scope, { ...shoot, expirationSeconds: wish.ttlSeconds });
       } catch (error) {
         if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
         throw problemOf(error);

@@ -4,7 +4,8 @@ import type { Prisma } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import { admit } from '../http/caller.js';
-import { type OperationWaitLimits, type OperationWaitsDeps, operationWaits } from './operation-waits.js';
+import { type OperationWaitLimits, operationWaitRoom } from '../http/operation-wait-room.js';
+import { type OperationWaitsDeps, operationWaits } from './operation-waits.js';
 import { operationRoutes } from './routes.js';
 import { operationStore } from './store.js';
 
@@ -37,7 +38,6 @@ export function buildOperationHandlers(deps: OperationHandlerDeps) {
     onNotification: deps.eventNotifications,
     pollMs: POLL_MS,
     ending: deps.health.draining,
-    limits: config.operationWaits,
     onError: (error) => log.warn('waited operations not read', { error }),
   });
   metrics.gauge({
@@ -54,6 +54,7 @@ export function buildOperationHandlers(deps: OperationHandlerDeps) {
   return operationRoutes({
     store,
     waits,
+    room: operationWaitRoom(config.operationWaits),
     publicUrl: config.publicUrl,
     async admitAgain(req, res) {
       await passing(load, req, res);

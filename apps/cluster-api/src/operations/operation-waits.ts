@@ -1,5 +1,5 @@
-import { keyedSemaphore } from '@corral/admission';
-import { clusterLimits, type OperationId, type TeamId } from '@corral/contracts';
+import type { RequestScope } from '@corral/admission';
+import type { OperationId, TeamId } from '@corral/contracts';
 
 export interface OperationWaitsDeps {
   /** Which of these operations are not open any more, those that are gone included. One statement for all. */
@@ -10,7 +10,6 @@ export interface OperationWaitsDeps {
   readonly pollMs: number;
   /** Aborted when the process starts to shut down. */
   readonly ending: AbortSignal;
-  readonly limits: OperationWaitLimits;
   readonly onError: (error: unknown) => void;
 }
 
@@ -19,45 +18,19 @@ export interface WaitedOperation {
   readonly id: OperationId;
 }
 
-export interface OperationWaitLimits {
-  /** Of one person or service account. */
-  readonly perCaller: number;
-  readonly perTeam: number;
-  readonly perProcess: number;
-}
-
-export const operationWaitLimits: OperationWaitLimits = {
-  perCaller: clusterLimits.operationWaitsPerCaller,
-  perTeam: clusterLimits.operationWaitsPerTeam,
-  perProcess: clusterLimits.operationWaitsPerProcess,
-};
-
-/** A team takes at most this part of what a process has. */
-const SHARE_OF_TEAM = 1 / 4;
-
-export interface OperationWait extends WaitedOperation {
-  /** The id of the person or the service account. */
-  readonly caller: string;
-  readonly seconds: number;
-  /** Aborted when the client has gone. */
-  readonly gone: AbortSignal;
-}
-
 /** `ended`: the operation is final. `elapsed`: it is not, after the given time. */
 export type WaitEnd = 'ended' | 'elapsed' | 'gone' | 'shutdown';
 
 export interface OperationWaits {
   /**
-   * Waits until the operation is final, without a database connection: all waits of the process share their reads.
-   *
-   * @returns null at once when the caller, the team or the process has no room for another wait
+   * Waits until the operation is final, for `seconds` at most. It takes no database connection: all waits of the process share
+   * their reads.
    */
-  begin(wait: OperationWait): Promise<WaitEnd> | null;
+  until(scope: RequestScope, operation: WaitedOperation, seconds: number): Promise<WaitEnd>;
   count(): number;
 }
 
-export function operationWaits({ limits, ending, ...deps }: OperationWaitsDeps): OperationWaits {
-  const room = roomFor(limits);
+export function operationWaits({ ending, ...deps }: OperationWaitsDeps): OperationWaits {
   const waits = new Set<WaitedOperation & { readonly end: (how: WaitEnd) => void }>();
   const isWaited = (teamId: TeamId): boolean => [...waits].some((wait) => wait.teamId === teamId);
   let timer: NodeJS.Timeout | undefined;
@@ -89,10 +62,8 @@ export function operationWaits({ limits, ending, ...deps }: OperationWaitsDeps):
 
   return {
     count: () => waits.size,
-    begin({ teamId, id, caller, seconds, gone }) {
-      const leave = room(teamId, caller);
-      if (leave === null) return null;
-      return new Promise<WaitEnd>((resolve) => {
+    until: ({ signal }, { teamId, id }, seconds) =>
+      new Promise<WaitEnd>((resolve) => {
         const leaves = () => wait.end('gone');
         const late = setTimeout(() => wait.end('elapsed'), seconds * 1_000);
         const wait = {
@@ -101,48 +72,18 @@ export function operationWaits({ limits, ending, ...deps }: OperationWaitsDeps):
           end(how: WaitEnd) {
             if (!waits.delete(wait)) return;
             clearTimeout(late);
-            gone.removeEventListener('abort', leaves);
+            signal.removeEventListener('abort', leaves);
             if (waits.size === 0) clearInterval(timer);
-            leave();
             resolve(how);
           },
         };
         if (waits.size === 0) timer = setInterval(() => void read(), deps.pollMs);
         waits.add(wait);
-        gone.addEventListener('abort', leaves);
-        if (gone.aborted) wait.end('gone');
+        signal.addEventListener('abort', leaves);
+        if (signal.aborted) wait.end('gone');
         else if (ending.aborted) wait.end('shutdown');
         // It may have ended since the request was answered first.
         else void read();
-      });
-    },
-  };
-}
-
-/** @returns a function that takes a place, and returns how to leave it; null when there is none */
-function roomFor({ perCaller, perTeam, perProcess }: OperationWaitLimits) {
-  const ofTeamMax = Math.min(perTeam, Math.max(1, Math.floor(perProcess * SHARE_OF_TEAM)));
-  const [ofCaller, ofTeam, ofProcess] = [
-    keyedSemaphore(perCaller),
-    keyedSemaphore(ofTeamMax),
-    keyedSemaphore(perProcess),
-  ];
-  return (teamId: TeamId, caller: string): (() => void) | null => {
-    const taken: (() => void)[] = [];
-    for (const [places, key] of [
-      [ofCaller, caller],
-      [ofTeam, teamId],
-      [ofProcess, ''],
-    ] as const) {
-      const leave = places.tryAcquire(key);
-      if (leave === null) {
-        for (const each of taken) each();
-        return null;
-      }
-      taken.push(leave);
-    }
-    return () => {
-      for (const each of taken) each();
-    };
+      }),
   };
 }

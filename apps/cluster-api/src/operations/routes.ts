@@ -1,3 +1,4 @@
+import { outside } from '@corral/admission';
 import { isOpen, type OperationRecord } from '@corral/cluster-data';
 import {
   type ClusterOperationId,
@@ -8,8 +9,9 @@ import {
 } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
-import { type Caller, clustersOf, whileSetAside } from '../changes/caller.js';
+import { type Caller, clustersOf } from '../changes/caller.js';
 import { callerOf } from '../http/caller.js';
+import type { OperationWaitRoom } from '../http/operation-wait-room.js';
 import { preferredWaitSeconds } from '../http/prefer.js';
 import { parsePaging } from '../http/query.js';
 import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
@@ -26,14 +28,15 @@ function isVisible({ target }: OperationRecord, caller: Caller): boolean {
 
 export interface OperationRoutesDeps {
   readonly store: Pick<OperationStore, 'find' | 'list'>;
-  readonly waits: Pick<OperationWaits, 'begin'>;
+  readonly waits: Pick<OperationWaits, 'until'>;
+  readonly room: OperationWaitRoom;
   /** Loads the caller anew and checks the access, because either may have ended. @throws Problem */
   readonly admitAgain: (req: Request, res: Response) => Promise<void>;
   /** Base URL of this service, without a trailing slash. */
   readonly publicUrl: () => string;
 }
 
-export function operationRoutes({ store, waits, admitAgain, publicUrl }: OperationRoutesDeps) {
+export function operationRoutes({ store, waits, room, admitAgain, publicUrl }: OperationRoutesDeps) {
   const operationIn = async (req: Request, res: Response): Promise<OperationRecord> => {
     const caller = callerOf(res);
     const id = parseId(req.params.id as string);
@@ -44,9 +47,10 @@ export function operationRoutes({ store, waits, admitAgain, publicUrl }: Operati
   /** @returns null where there is no room to wait */
   const wait = async (res: Response, id: OperationRecord['id'], seconds: number): Promise<WaitEnd | null> => {
     const caller = callerOf(res);
-    const { team, userId, account, gone } = caller;
-    const begun = waits.begin({ teamId: team.id, id, caller: account?.id ?? userId ?? '', seconds, gone });
-    return begun && whileSetAside(caller, () => begun);
+    const { team, userId, account, scope } = caller;
+    const leave = room.enter(team.id, account?.id ?? userId ?? '');
+    if (leave === null) return null;
+    return outside(scope, () => waits.until(scope, { teamId: team.id, id }, seconds)).finally(leave);
   };
 
   return {

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { identityStore, type SessionStore, type SignInCodeStore, userStore } from '@corral/auth';
 import type { Prisma } from '@corral/database';
 import type { KeyRing } from '@corral/secrets';
-import type { ChangeTeam } from '../changes/team-changes.js';
-import type { Turns } from '../changes/turns.js';
+import type { ChangeTeam, InTurn } from '../changes/team-changes.js';
 import { teamStore } from '../teams/store.js';
 import { authorizationRoutes } from './authorization-routes.js';
 import { attemptCookies, sessionCookies } from './cookies.js';
@@ -24,8 +23,8 @@ export interface SignInHandlerDeps {
   readonly config: SignInConfig;
   readonly prisma: Prisma;
   readonly changeTeam: ChangeTeam;
-  /** Schedules work that uses a connection for changes but changes no team. */
-  readonly turns: Pick<Turns, 'take'>;
+  /** For work that uses a connection for changes but changes no team. */
+  readonly inTurn: InTurn;
   readonly sessions: SessionStore;
   readonly codes: SignInCodeStore;
   readonly secrets: KeyRing;
@@ -40,7 +39,7 @@ export function buildSignInHandlers({
   config,
   prisma,
   changeTeam,
-  turns,
+  inTurn,
   sessions,
   codes,
   secrets,
@@ -49,7 +48,7 @@ export function buildSignInHandlers({
 }: SignInHandlerDeps) {
   const store = identityStore(prisma);
   // A sign-in completes even when the client disconnects.
-  const always = new AbortController().signal;
+  const always = { signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY };
   const cookies = sessionCookies(config.secureCookies);
   const users = userStore(prisma);
   return {
@@ -75,7 +74,7 @@ export function buildSignInHandlers({
       publicUrl: config.publicUrl,
       devSignIn: config.devSignIn,
       identities: {
-        signIn: (claims) => turns.take(`person ${claims.issuer} ${claims.subject}`, always, () => store.signIn(claims)),
+        signIn: (claims) => inTurn(`person ${claims.issuer} ${claims.subject}`, always, () => store.signIn(claims)),
       },
       attempts: attemptCookies({ ring: secrets, secure: config.secureCookies, now }),
     }),

@@ -1,3 +1,4 @@
+import { outside } from '@corral/admission';
 import {
   type IdentityClaims,
   IdentityRefused,
@@ -7,10 +8,8 @@ import {
   sessionCookieOf,
 } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
-import { queryOf } from '@corral/http-api';
+import { queryOf, scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
-import { whileSetAside } from '../changes/caller.js';
-import { requestContextOf } from '../http/caller.js';
 import { invalidField, Problem } from '../problem.js';
 import type { AttemptCookies, SessionCookies } from './cookies.js';
 import type { OidcClient } from './oidc-client.js';
@@ -42,7 +41,7 @@ export function signInRoutes(deps: SignInRoutesDeps) {
     async startSignIn(req, res) {
       const provider = configured();
       const returnTo = returnPathOf(req);
-      const { url, state, ...checks } = await whileSetAside(requestContextOf(res), () => provider.begin(callbackUrl()));
+      const { url, state, ...checks } = await outside(scopeOf(res), () => provider.begin(callbackUrl()));
       attempts.keep(req, res, state, { ...checks, returnTo });
       res.status(302).location(url).end();
     },
@@ -57,7 +56,7 @@ export function signInRoutes(deps: SignInRoutesDeps) {
           'This browser has no open sign-in attempt for this answer, or the attempt has expired. Start again at /auth/login/.';
         throw new Problem('sign_in_expired', detail);
       }
-      const claims = await whileSetAside(requestContextOf(res), () =>
+      const claims = await outside(scopeOf(res), () =>
         provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt }),
       );
       const person = await personOf(identities, claims);

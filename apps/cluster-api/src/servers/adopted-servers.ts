@@ -1,3 +1,4 @@
+import type { RequestScope } from '@corral/admission';
 import type { SealedToken } from '@corral/cluster-data';
 import {
   type AdoptedServerSpec,
@@ -8,12 +9,11 @@ import {
 } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type { ServerReading } from '@corral/hcloud';
-import type { KeyedRequest } from '../changes/caller.js';
-import { type Caller, whileSetAside } from '../changes/caller.js';
+import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { invalidField, notFound, Problem } from '../problem.js';
 import type { WakeUp } from '../wake-ups.js';
 import type { AdoptedServerRecord } from './body.js';
-import { connectionRejected, type ProjectDeps, serverInProject } from './cloud-project.js';
+import { connectionRejected } from './cloud-project.js';
 import {
   adoptionObstacle,
   checkAdoptionRequest,
@@ -31,10 +31,17 @@ import {
   type ServerTransaction,
 } from './transaction.js';
 
-export interface AdoptedServerDeps extends ProjectDeps {
+export interface AdoptedServerDeps {
   readonly store: AdoptedServerStore;
   /** @returns null when the token can no longer be decrypted */
   readonly open: (sealed: SealedToken, connectionId: ConnectionId) => string | null;
+  /** Reads a server with the token of a project. @throws Problem that of `absent`, or why the project cannot be read */
+  readonly readServer: (
+    scope: RequestScope,
+    token: string,
+    id: number,
+    absent: () => Problem,
+  ) => Promise<ServerReading>;
   readonly wake: WakeUp<ServerId>;
   readonly newId: () => OperationId;
   /** Quota of teams without an override. */
@@ -70,7 +77,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
   ): Promise<ServerReading> => {
     const token = connection.phase === 'Rejected' ? null : open(connection.sealed, connection.id);
     if (token === null) throw connectionRejected();
-    return whileSetAside(caller, () => serverInProject(deps, token, id, absent));
+    return deps.readServer(caller.scope, token, id, absent);
   };
 
   /** Reads the server before the transaction begins, so no lock waits for the provider. Null for other machines. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { outside } from '@corral/admission';
 import { asOperationId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { type GardenClient, type GardenFeature, renderJoinCommand } from '@corral/garden';
@@ -6,6 +7,7 @@ import type { Queue } from '@corral/queue';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { serverWakeUp } from '../wake-ups.js';
 import { type AdoptedServerDeps, adoptedServerService } from './adopted-servers.js';
+import { type ProjectDeps, serverInProject } from './cloud-project.js';
 import { joinCommandStore } from './join-command-store.js';
 import { joinCommandService } from './join-commands.js';
 import { adoptedServerRoutes } from './routes.js';
@@ -20,12 +22,12 @@ export interface ServerConfig {
   readonly adoptedServersPerTeam: number;
 }
 
-export interface ServerHandlerDeps extends Pick<AdoptedServerDeps, 'projects' | 'open'> {
+export interface ServerHandlerDeps extends Pick<AdoptedServerDeps, 'open'>, Pick<ProjectDeps, 'projects'> {
   readonly config: ServerConfig;
   readonly prisma: Prisma;
   readonly changeTeam: ChangeTeam;
   readonly queue: Pick<Queue, 'nudge'>;
-  readonly verifyToken: AdoptedServerDeps['verify'];
+  readonly verifyToken: ProjectDeps['verify'];
   /** Bootstrap tokens with which machines join clusters. */
   readonly garden: { readonly nodes: Pick<GardenClient['nodes'], 'joinData' | 'endJoin'> };
   /** Unix time in ms. */
@@ -40,8 +42,7 @@ export function buildServerHandlers(deps: ServerHandlerDeps) {
   const wake = serverWakeUp(queue);
   const servers = adoptedServerService({
     store,
-    projects,
-    verify: verifyToken,
+    readServer: (scope, ...call) => outside(scope, () => serverInProject({ projects, verify: verifyToken }, ...call)),
     open,
     newId: () => asOperationId(randomUUID()),
     serversPerTeam,
@@ -50,7 +51,8 @@ export function buildServerHandlers(deps: ServerHandlerDeps) {
   });
   const joinCommands = joinCommandService({
     store: joinCommandStore(prisma, changeTeam),
-    nodes: garden.nodes,
+    joinData: (scope, ...call) => outside(scope, () => garden.nodes.joinData(...call)),
+    endJoin: garden.nodes.endJoin,
     render: renderJoinCommand,
     features,
     wake,

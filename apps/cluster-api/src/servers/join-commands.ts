@@ -1,7 +1,8 @@
+import type { RequestScope } from '@corral/admission';
 import { clusterLimits, type ServerId } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { denialSentence, GardenError, type JoinData, type ShootNodes } from '@corral/garden';
-import { type Caller, whileSetAside } from '../changes/caller.js';
+import type { Caller } from '../changes/caller.js';
 import { checkPerHour, type IssueOutcome, type Issues, isSurelyNotIssued } from '../kubeconfigs/issued-credentials.js';
 import { notFound, Problem } from '../problem.js';
 import type { WakeUp } from '../wake-ups.js';
@@ -33,7 +34,8 @@ export interface JoinCommandStore {
 export interface JoinCommandDeps {
   readonly store: JoinCommandStore;
   /** Access to the clusters, which create their own bootstrap tokens. */
-  readonly nodes: Pick<ShootNodes, 'joinData' | 'endJoin'>;
+  readonly joinData: (scope: RequestScope, ...call: Parameters<ShootNodes['joinData']>) => Promise<JoinData>;
+  readonly endJoin: ShootNodes['endJoin'];
   /** @throws TypeError for unusable join data */
   readonly render: (join: JoinData, nodeName: string) => string;
   readonly features: ReadonlySet<GardenFeature>;
@@ -61,10 +63,10 @@ export type JoinCommandService = ReturnType<typeof joinCommandService>;
  * one. After the token was created, the service checks again that the machine may join. A release after that check
  * deletes the token.
  */
-export function joinCommandService({ store, nodes, render, features, wake, now }: JoinCommandDeps) {
-  const make = async ({ shoot, nodeName, architecture }: JoiningMachine): Promise<string> => {
+export function joinCommandService({ store, joinData, endJoin, render, features, wake, now }: JoinCommandDeps) {
+  const make = async (scope: RequestScope, { shoot, nodeName, architecture }: JoiningMachine): Promise<string> => {
     const request = { nodeName, architecture, tokenSeconds };
-    return render(await nodes.joinData(shoot, request, AbortSignal.timeout(ISSUE_MS_MAX)), nodeName);
+    return render(await joinData(scope, shoot, request, AbortSignal.timeout(ISSUE_MS_MAX)), nodeName);
   };
 
   return {
@@ -88,14 +90,14 @@ export function joinCommandService({ store, nodes, render, features, wake, now }
       const expiresAt = new Date((Math.floor(now() / 1_000) + tokenSeconds) * 1_000);
       let joinCommand: string;
       try {
-        joinCommand = await whileSetAside(caller, () => make(machine));
+        joinCommand = await make(caller.scope, machine);
       } catch (error) {
         if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
         throw problemOf(error);
       }
       if (!(await store.expect(caller, machine))) {
         // The token was never handed out. If its deletion fails, it expires on its own.
-        await nodes.endJoin(machine.shoot, machine.nodeName).catch(() => undefined);
+        await endJoin(machine.shoot, machine.nodeName).catch(() => undefined);
         await store.recordOutcome(caller, entryId, { issued: false });
         throw notJoining('The server was released from its node pool during the request. Read it again, then decide.');
       }

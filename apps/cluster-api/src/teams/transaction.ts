@@ -7,7 +7,7 @@ import type { Position } from '../paging.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamRecord } from './record.js';
 
 /** The user who changes a team: a member or an invited person, possibly a new user. */
-export type TeamActor = Pick<PersonCaller, 'userId' | 'team' | 'requestId' | 'gone' | 'setAside'>;
+export type TeamActor = Pick<PersonCaller, 'userId' | 'team' | 'requestId' | 'scope'>;
 
 export interface InvitationTerms {
   readonly email: string;

@@ -1,15 +1,9 @@
+import type { RequestScope } from '@corral/admission';
 import type { ClaimConditions, TeamId } from '@corral/contracts';
 import { conditionsHold } from '../accounts/claim-conditions.js';
-import { type RequestContext, whileSetAside } from '../changes/caller.js';
+import type { RequestContext } from '../changes/caller.js';
 import { Problem } from '../problem.js';
-import type { KeysOf } from './issuer-keys.js';
-import {
-  type ExchangeRefusal,
-  readUnverified,
-  SubjectTokenRefused,
-  type VerifiedToken,
-  verifySubjectToken,
-} from './subject-token.js';
+import { type ExchangeRefusal, readUnverified, SubjectTokenRefused, type VerifiedToken } from './subject-token.js';
 
 /** The service account that a caller names, and the issuers of the token's `iss` that it trusts. */
 export interface ExchangeTarget {
@@ -64,14 +58,13 @@ export interface Refusals {
 
 export interface ExchangeDeps {
   readonly store: ExchangeStore;
-  readonly keysOf: KeysOf;
+  /** Verifies a token with the keys of its issuer. @throws SubjectTokenRefused */
+  readonly verify: (scope: RequestScope, token: string, issuer: string) => Promise<VerifiedToken>;
   /** Takes one of the exchanges of an account. @returns seconds until there is one again; 0 when it was taken */
   readonly take: (accountId: string) => Promise<number>;
   readonly refusals: Refusals;
   /** Counts an exchange. */
   readonly count: (outcome: 'issued' | ExchangeRefusal) => void;
-  /** Unix time in ms. */
-  readonly now: () => number;
 }
 
 export interface ExchangeRequest {
@@ -101,7 +94,7 @@ export type Exchange = (request: ExchangeRequest, context: RequestContext) => Pr
  * @throws Problem `invalid_grant`, `rate_limit_exceeded`
  */
 export const tokenExchange =
-  ({ store, keysOf, take, refusals, count, now }: ExchangeDeps): Exchange =>
+  ({ store, verify, take, refusals, count }: ExchangeDeps): Exchange =>
   async ({ audience, subjectToken }, context) => {
     const [, team = '', account = ''] = NAMES.exec(audience) ?? [];
     const said = await outcomeOf(() => readUnverified(subjectToken));
@@ -111,7 +104,7 @@ export const tokenExchange =
       if (said instanceof SubjectTokenRefused) throw said;
       // Nobody but an issuer that a team chose is called.
       if (!isTrustedByAny) throw new SubjectTokenRefused('unknown_issuer');
-      return whileSetAside(context, () => verifySubjectToken(subjectToken, said.issuer, keysOf, now()));
+      return verify(context.scope, subjectToken, said.issuer);
     });
     try {
       if (said instanceof SubjectTokenRefused) throw said;

@@ -1,4 +1,4 @@
-import type { Buckets } from '@corral/admission';
+import { type Buckets, outside } from '@corral/admission';
 import type { SignInCodeStore } from '@corral/auth';
 import { clusterLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
@@ -9,6 +9,7 @@ import { type Refusals, tokenExchange } from './exchange.js';
 import { exchangeStore } from './exchange-store.js';
 import type { KeysOf } from './issuer-keys.js';
 import { tokenRoutes } from './routes.js';
+import { verifySubjectToken } from './subject-token.js';
 
 export interface TokenHandlerDeps {
   readonly codes: SignInCodeStore;
@@ -36,14 +37,13 @@ export function buildTokenHandlers(deps: TokenHandlerDeps) {
   });
   const exchange = tokenExchange({
     store: exchangeStore(prisma, changeTeam),
-    keysOf: issuerKeys,
+    verify: (scope, token, issuer) => outside(scope, () => verifySubjectToken(token, issuer, issuerKeys, now())),
     async take(accountId) {
       const { allowed, retryInMs } = await buckets.take(`cluster-api/exchange:${accountId}`, perAccount);
       return allowed ? 0 : Math.max(1, Math.ceil(retryInMs / 1_000));
     },
     refusals,
     count: (outcome) => exchanges.inc({ outcome }),
-    now,
   });
   return tokenRoutes({ codes, exchange, forgiveSender });
 }

@@ -1,28 +1,26 @@
-import { describe, expect, it } from '@jest/globals';
-import { changeTurns } from './change-turns.js';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { changeQueue } from './change-queue.js';
 
-const { signal } = new AbortController();
+const scope = { signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY };
+const WAIT_MS = 10_000;
 
-/** Turns whose only slot is occupied forever. `timeouts` end the waits of the others. */
+/** A queue whose only connection is taken forever. */
 function occupied(limits: { waitingPerTeam?: number; waitingPerProcess?: number }) {
-  const timeouts: (() => void)[] = [];
-  const queue = changeTurns(
-    { waitingPerTeam: 64, waitingPerProcess: 512, waitMs: 10_000, ...limits },
-    {
-      concurrency: 1,
-      after(_ms, then) {
-        timeouts.push(then);
-        return () => undefined;
-      },
-    },
-  );
-  void queue.take('acme', signal, () => new Promise(() => undefined));
-  return { take: (team: string) => queue.take(team, signal, async () => 'done'), timeouts };
+  const { run } = changeQueue({ waitingPerTeam: 64, waitingPerProcess: 512, waitMs: WAIT_MS, ...limits }, 1);
+  void run('acme', scope, () => new Promise(() => undefined));
+  return (team: string) => run(team, scope, async () => 'done');
 }
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 describe('a change that gets no turn', () => {
   it('is refused when too many changes of its team wait', async () => {
-    await expect(occupied({ waitingPerTeam: 0 }).take('acme')).rejects.toMatchObject({
+    await expect(occupied({ waitingPerTeam: 0 })('acme')).rejects.toMatchObject({
       code: 'rate_limit_exceeded',
       status: 429,
       retryAfterSeconds: 2,
@@ -32,30 +30,31 @@ describe('a change that gets no turn', () => {
   });
 
   it('is refused when earlier changes of its team are too slow', async () => {
-    const { take, timeouts } = occupied({});
-    const change = take('acme');
-    timeouts[0]?.();
-
-    await expect(change).rejects.toMatchObject({
+    const refused = expect(occupied({})('acme')).rejects.toMatchObject({
       code: 'rate_limit_exceeded',
       status: 429,
       retryAfterSeconds: 10,
       detail:
         'Nothing was changed: earlier changes of the team did not finish within 10 s. Repeat the request after the time in Retry-After, and send fewer changes at the same time.',
     });
+
+    jest.advanceTimersByTime(WAIT_MS);
+
+    await refused;
   });
 
   it.each(['full', 'slow'])('is refused when other teams occupy the process: %s', async (why) => {
-    const { take, timeouts } = occupied(why === 'full' ? { waitingPerProcess: 0 } : {});
-    const change = take('globex');
-    timeouts[0]?.();
-
-    await expect(change).rejects.toMatchObject({
+    const change = occupied(why === 'full' ? { waitingPerProcess: 0 } : {});
+    const refused = expect(change('globex')).rejects.toMatchObject({
       code: 'service_unavailable',
       status: 503,
       retryAfterSeconds: why === 'full' ? 2 : 10,
       detail:
         'Nothing was changed: too many changes of all teams are waiting. Repeat the request after the time in Retry-After.',
     });
+
+    jest.advanceTimersByTime(WAIT_MS);
+
+    await refused;
   });
 });
