@@ -38,6 +38,7 @@ export { type BudgetOptions, openBudget } from './budget/open-budget.js';
 export type { Scheduler, Turned, TurnTaken } from './budget/replica/scheduler.js';
 export type { CallEnd, Turn } from './budget/replica/turn-keeper.js';
 export { type FairQueue, type FairQueueOptions, fairQueue } from './fair-queue.js';
+export { type Gate, type GateEffect, type GateOptions, type GateReport, type GateState, gate } from './gate.js';
 export { NotAdmitted } from './not-admitted.js';
 export { type Places, places } from './places.js';
 export {
