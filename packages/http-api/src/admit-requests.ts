@@ -77,7 +77,8 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
       });
       work.catch((error: unknown) => {
         // The client has gone.
-        if (!(error instanceof NotAdmitted)) return;
+        if (res.closed) return;
+        if (!(error instanceof NotAdmitted)) return next(error);
         noteRefusal();
         sendError(res, busy, errors);
       });

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Request, RequestHandler, Response } from 'express';
 import {
   type ApiError,
+  admitRequests,
   clientErrorRenderer,
   type ErrorShape,
   errorHandler,
-  flightBound,
   healthRoutes,
   mountRoutes,
   type RequestFaultKind,
@@ -36,7 +36,7 @@ let metrics: Metrics;
 beforeEach(async () => {
   metrics = createMetrics({ service: 'test' });
   const bounds = { max: 32, connections: 10, hintOf: () => null };
-  const flights = flightBound({ ...bounds, errors, log: silentLog, metrics });
+  const flights = admitRequests({ ...bounds, errors, log: silentLog, metrics });
   const app = serviceApp({ trustProxy: false, log: silentLog, metrics, flights });
   const health = createHealth({ checks: {}, log: silentLog });
   app.use(healthRoutes(health));
