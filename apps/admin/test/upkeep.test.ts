@@ -52,18 +52,20 @@ describe('upkeep', () => {
         const buckets = { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 };
         const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
         const state = {
-          form: 3,
+          form: 4,
           epoch: 'e',
           at: now,
+          gathersUntil: 0,
           limit: 3_600,
           buckets,
-          order: { round: 7, next: { [globex]: 12, '~poll': 8 } },
+          round: 7,
+          next: { [globex]: 12, '~poll': 8 },
           askedAt: {},
           ended: 0,
           pausedUntil: 0,
           refusals: 0,
           promises: [{ flow: globex, dueAt: now + 120_000 }],
-          replicas: { r: { seenAt: now, leaseUntil: now + 60_000, out: 0, waiting, turns: [] } },
+          processes: { p: { seenAt: now + 60_000, out: 0, waiting } },
         } as const;
         return { state, answer: null };
       });

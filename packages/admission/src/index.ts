@@ -27,16 +27,24 @@ export {
   type WaitingLines,
   waitingLines,
 } from './buckets/waiting-lines.js';
-export type { BudgetReading, BudgetState, FlowReading, PromisedTurn } from './budget/account/budget-state.js';
-export { type CallClass, flowOf } from './budget/account/call-class.js';
-export { parseStatement, type RateLimitHeaders, retryAfterMs } from './budget/account/observe.js';
-export type { UsedUp } from './budget/account/promise-turns.js';
-export { upstreamBudgetMetrics } from './budget/budget-metrics.js';
-export type { BudgetStore, KeptReading } from './budget/budget-store.js';
-export { connectBudgetStore, type RunStatement } from './budget/connect-budget-store.js';
-export { type BudgetOptions, openBudget } from './budget/open-budget.js';
-export type { Scheduler, Turned, TurnTaken } from './budget/replica/scheduler.js';
-export type { CallEnd, Turn } from './budget/replica/turn-keeper.js';
+export { type CallClass, flowOf } from './budget/account.js';
+export { type BudgetStore, connectBudgetStore, type RunStatement } from './budget/budget-store.js';
+export {
+  type BudgetReading,
+  type FlowReading,
+  type KeptReading,
+  type TurnTaken,
+  upstreamBudgetMetrics,
+} from './budget/readings.js';
+export {
+  type CallEnd,
+  parseStatement,
+  type RateLimitHeaders,
+  retryAfterMs,
+  type Turn,
+} from './budget/statements.js';
+export type { UsedUp } from './budget/turns.js';
+export { type BudgetOptions, openBudget, type Turned, type UpstreamBudget } from './budget/upstream-budget.js';
 export { type FairQueue, type FairQueueOptions, fairQueue } from './fair-queue.js';
 export { type Gate, type GateEffect, type GateOptions, type GateReport, type GateState, gate } from './gate.js';
 export { NotAdmitted } from './not-admitted.js';

@@ -32,7 +32,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
     now = Date.now,
   } = options;
   const wire = openWire({ baseUrl, token, timeoutMs });
-  const scheduler = openBudget({
+  const budget = openBudget({
     project: projectOf(baseUrl, token),
     store: options.budgetStore,
     onAway: (error) => log.warn('upstream budget not shared for now', { error }),
@@ -41,7 +41,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
   });
   const deps: CallDeps = {
     wire,
-    scheduler,
+    budget,
     waitMsMax,
     log,
     now,
@@ -90,9 +90,9 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
       }
       return actions;
     },
-    budget: () => scheduler.read(),
+    budget: () => budget.read(),
     async close() {
-      await scheduler.close();
+      await budget.close();
       wire.close();
     },
   };

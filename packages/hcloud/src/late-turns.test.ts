@@ -1,19 +1,19 @@
-import type { Scheduler, Turn, Turned } from '@corral/admission';
+import type { Turn, Turned, UpstreamBudget } from '@corral/admission';
 import { describe, expect, it } from '@jest/globals';
 import { performRead } from './read.js';
 import { type CallDeps, sendWrite } from './write.js';
 
-const turn: Turn = { bucket: 'common', flow: 'acme', epoch: null, endedBefore: 0 };
+const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
 const tooLong: Turned = { kind: 'too_long', retryAfterSeconds: 7, resetAt: new Date(7_000), usedUp: 'share' };
 
 /** No server listens, and only the first request for a turn comes in time. */
 function lateDeps(first: Turned = { kind: 'go', turn }): CallDeps {
   const turns = [first];
-  const scheduler = { turn: async () => turns.shift() ?? tooLong, end: () => undefined } as unknown as Scheduler;
+  const budget = { turn: async () => turns.shift() ?? tooLong, end: () => undefined } as unknown as UpstreamBudget;
   const wire = { exchange: async () => ({ kind: 'broken', reached: false, reason: 'no connection' }) as const };
   const log = { error: () => undefined, warn: () => undefined };
   return {
-    scheduler,
+    budget,
     wire: { ...wire, close: () => undefined },
     log,
     waitMsMax: 60_000,

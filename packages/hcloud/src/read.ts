@@ -37,7 +37,7 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
   let again = false;
   let failure: string | undefined;
   for (;;) {
-    const turned = await takeTurn(deps.scheduler, want, { patienceMs: leftMs(reading.turnMsMax), again, signal });
+    const turned = await takeTurn(deps.budget, want, { patienceMs: leftMs(reading.turnMsMax), again, signal });
     if (turned.kind === 'aborted') throw new UpstreamUnavailable('the caller gave up before it was asked');
     if (turned.kind === 'too_long') {
       throw new UpstreamUnavailable(failure ?? 'its budget is used up', turned.retryAfterSeconds);
@@ -67,13 +67,13 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
 type ParsedCall<T> = Exclude<ReadCall, { kind: 'ok' }> | { kind: 'parsed'; value: T };
 
 async function callOnce<T>(
-  { wire, scheduler, waitMsMax, onCall, now }: CallDeps,
+  { wire, budget, waitMsMax, onCall, now }: CallDeps,
   { route, path, parse }: Reading<T>,
   turn: Turn,
 ): Promise<ParsedCall<T>> {
   const startedAt = performance.now();
   const exchange = await wire.exchange({ method: 'GET', path, body: null }, waitMsMax);
-  scheduler.end(turn, endOf(exchange, now()));
+  budget.end(turn, endOf(exchange, now()));
   const call = parsed(classifyRead(exchange), parse);
   onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
   return call;

@@ -1,4 +1,4 @@
-import { type CallEnd, parseStatement, retryAfterMs, type Scheduler } from '@corral/admission';
+import { type CallEnd, parseStatement, retryAfterMs, type UpstreamBudget } from '@corral/admission';
 import { inSpan } from '@corral/tracing';
 import { equalJitterMs, sleep } from '@corral/wire';
 import { classifyWrite, printable } from './classify.js';
@@ -8,7 +8,7 @@ import { isCleanup, recordSetOf, renderPath, routeOf } from './path.js';
 
 export interface CallDeps {
   wire: Wire;
-  scheduler: Scheduler;
+  budget: UpstreamBudget;
   waitMsMax: number;
   log: HcloudLog;
   onCall: (call: UpstreamCall) => void;
@@ -20,7 +20,7 @@ const aborted: WriteOutcome = { kind: 'unreached', reason: 'the caller gave up b
 
 /** Sends one write: one call that reaches the upstream, however many attempts that takes. */
 export async function sendWrite(
-  { wire, scheduler, waitMsMax, log, onCall, now }: CallDeps,
+  { wire, budget, waitMsMax, log, onCall, now }: CallDeps,
   { team, method, segments, body }: UpstreamWrite,
   { patienceMs = waitMsMax, signal, enterQueue }: WriteOptions = {},
 ): Promise<WriteOutcome> {
@@ -34,14 +34,14 @@ export async function sendWrite(
   let again = false;
   let unreached: WriteOutcome | undefined;
   for (let attempt = 0; ; attempt += 1) {
-    const turned = await takeTurn(scheduler, want, { patienceMs: leftMs(), again, signal, enterQueue });
+    const turned = await takeTurn(budget, want, { patienceMs: leftMs(), again, signal, enterQueue });
     if (turned.kind === 'aborted') return aborted;
     // When the upstream was out of reach meanwhile, the wait says nothing about the budget.
     if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };
 
     const startedAt = performance.now();
     const exchange = await wire.exchange({ method, path, body }, Math.max(0, leftMs()));
-    scheduler.end(turned.turn, endOf(exchange, now()));
+    budget.end(turned.turn, endOf(exchange, now()));
     const call = classifyWrite(exchange);
     onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
 
@@ -65,9 +65,9 @@ export async function sendWrite(
 }
 
 /** Waits for a turn, as a part of the trace. */
-export const takeTurn = (scheduler: Scheduler, ...[want, wait]: Parameters<Scheduler['turn']>) =>
+export const takeTurn = (budget: UpstreamBudget, ...[want, wait]: Parameters<UpstreamBudget['turn']>) =>
   inSpan('wait for the upstream budget', { attributes: { 'corral.budget.class': want.class } }, () =>
-    scheduler.turn(want, wait),
+    budget.turn(want, wait),
   );
 
 /** What a call's end means for the budget. */

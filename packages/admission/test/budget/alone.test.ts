@@ -13,7 +13,7 @@ const TRIES = 6;
 const backOffMs = (tries: number, random: number): number => 1_000 + random * (2 ** (tries - 1) - 1) * 1_000;
 
 /** Sets at Terraform's parallelism: created, changed twice in TTL, records and labels, and destroyed. */
-function applied(of: { sets: number; remaining: number; beside: readonly Arrival[]; untilMs: number }) {
+async function applied(of: { sets: number; remaining: number; beside: readonly Arrival[]; untilMs: number }) {
   const random = seededRandom(7);
   const calls = [...phase(of.sets, 1), ...phase(of.sets, 3), ...phase(of.sets, 3), ...phase(of.sets, 1, 'cleanup')];
   const triesOf = new Map<Arrival, number>();
@@ -40,7 +40,7 @@ function applied(of: { sets: number; remaining: number; beside: readonly Arrival
   }));
   const workers = Array.from({ length: 10 }, () => start(0) as Arrival);
   const arrivals = [...workers, ...polls, ...of.beside];
-  const outcome = simulate({ ...world, remaining: of.remaining, untilMs: of.untilMs, arrivals, next });
+  const outcome = await simulate({ ...world, remaining: of.remaining, untilMs: of.untilMs, arrivals, next });
   return { outcome, failed, left: calls.length };
 }
 
@@ -66,10 +66,10 @@ describe('200 record sets that Terraform creates, changes twice and destroys', (
   it.each([
     ['alone', () => []],
     ['beside nine quiet teams', quiet],
-  ])('are all written %s', (_what, beside) => {
+  ])('are all written %s', async (_what, beside) => {
     const untilMs = HOUR_MS / 2;
 
-    const { outcome, failed, left } = applied({
+    const { outcome, failed, left } = await applied({
       sets: 200,
       remaining: LIMIT_PER_HOUR,
       beside: beside(untilMs),
@@ -84,32 +84,34 @@ describe('200 record sets that Terraform creates, changes twice and destroys', (
 
 describe('a team that is alone', () => {
   const untilMs = 20 * 60_000;
-  const alone = (beside: readonly Arrival[] = []): Outcome =>
+  const alone = (beside: readonly Arrival[] = []): Promise<Outcome> =>
     simulate({ ...world, untilMs, arrivals: [...every(100, 0, untilMs, { team: 'acme', replica: 0 }), ...beside] });
 
-  it('gets everything but the reserves as fast as it asks, and then the whole refill', () => {
-    const outcome = alone();
+  it('gets everything but the reserves as fast as it asks, and then the whole refill', async () => {
+    const outcome = await alone();
 
     expect(outcome.refused.every(({ at }) => at > 300_000)).toBe(true);
     expect(countOf(outcome, 'acme')).toBeGreaterThanOrEqual(0.95 * (0.9 * LIMIT_PER_HOUR + untilMs / 1_000));
     expect(outcome.upstream429).toBe(0);
   });
 
-  it('makes the team that comes next wait for the next call or two, not for what it had before', () => {
+  it('makes the team that comes next wait for the next call or two, not for what it had before', async () => {
     const arrivals = every(2_500, 15 * 60_000, 16 * 60_000, { team: 'globex', replica: 1 });
 
-    const waits = alone(arrivals).served.flatMap(({ arrival, waitMs }) => (arrival.team === 'globex' ? [waitMs] : []));
+    const waits = (await alone(arrivals)).served.flatMap(({ arrival, waitMs }) =>
+      arrival.team === 'globex' ? [waitMs] : [],
+    );
 
     expect(waits).toHaveLength(arrivals.length);
     expect(Math.max(...waits)).toBeLessThan(3_000);
   });
 
-  it('shares fairly with those that wait from then on, whatever it had before', () => {
+  it('shares fairly with those that wait from then on, whatever it had before', async () => {
     const comeAt = 10 * 60_000;
     const others = ['globex', 'initech', 'umbrella', 'hooli'];
     const beside = others.flatMap((team, index) => every(400, comeAt, untilMs, { team, replica: index % 3 }));
 
-    const outcome = alone(beside);
+    const outcome = await alone(beside);
 
     const shares = ['acme', ...others].map((team) => countOf(outcome, team, comeAt));
     expect(jainIndex(shares)).toBeGreaterThanOrEqual(0.98);

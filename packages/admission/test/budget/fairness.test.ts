@@ -24,7 +24,7 @@ function comesBack(ended: Ended | Refused): Arrival | null {
 }
 
 /** Twenty minutes of fifty teams on three replicas. The overloading team, if any, sends all its requests to one of them. */
-function play({ load, flood, remaining }: { load: number; flood: number | null; remaining: number }): Outcome {
+function play({ load, flood, remaining }: { load: number; flood: number | null; remaining: number }): Promise<Outcome> {
   const untilMs = UNTIL_MS;
   const arrivals = teams.flatMap((team, index) => {
     const isFlood = team === FLOODER && flood !== null;
@@ -47,8 +47,8 @@ const REPORT_MS = 250;
 
 describe('a team that asks for all that there is, while all others want half of their shares', () => {
   let flooded: Outcome;
-  beforeAll(() => {
-    flooded = play({ load: 0.5, flood: 300, remaining: LIMIT_PER_HOUR });
+  beforeAll(async () => {
+    flooded = await play({ load: 0.5, flood: 300, remaining: LIMIT_PER_HOUR });
   });
 
   it('makes the others wait for the next call or two', () => {
@@ -77,9 +77,9 @@ describe('a team that asks for all that there is, while all others want half of 
 describe('a team that sends 100 times its share, while the budget is too small for the others', () => {
   let calm: Outcome;
   let flooded: Outcome;
-  beforeAll(() => {
-    calm = play({ load: 1.5, flood: null, remaining: LEFT });
-    flooded = play({ load: 1.5, flood: 100, remaining: LEFT });
+  beforeAll(async () => {
+    calm = await play({ load: 1.5, flood: null, remaining: LEFT });
+    flooded = await play({ load: 1.5, flood: 100, remaining: LEFT });
   });
 
   it('gets hardly more calls than the others from the time on that they wait', () => {

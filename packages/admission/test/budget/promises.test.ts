@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CallClass } from '../../src/budget/account/call-class.js';
-import { promisesPerFlow } from '../../src/budget/account/promises.js';
+import type { CallClass } from '../../src/budget/account.js';
+import { promisesPerFlow } from '../../src/budget/promises.js';
 import {
   type Arrival,
   type Ended,
@@ -89,10 +89,10 @@ describe('a team that returns at its promised time', () => {
     });
   const world = worldOf(360, 3_600, 36_000);
 
-  it('has its turn at any replica, regardless of other teams', () => {
-    fc.assert(
-      fc.property(world, (of) => {
-        const outcome = simulate(askingWorld(of));
+  it('has its turn at any replica, regardless of other teams', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (of) => {
+        const outcome = await simulate(askingWorld(of));
 
         expect(broken(outcome).map(({ arrival, at }) => ({ ...arrival, refusedAt: at }))).toEqual([]);
         expect(outcome.upstream429).toBe(0);
@@ -101,19 +101,19 @@ describe('a team that returns at its promised time', () => {
     );
   });
 
-  it('has a turn for each promised time when several of its requests are refused together', () => {
+  it('has a turn for each promised time when several of its requests are refused together', async () => {
     const burst = fc.record({
       at: fc.integer({ min: 5_000, max: untilMs / 2 }),
       replica: fc.integer({ min: 0, max: REPLICAS - 1 }),
       count: fc.integer({ min: 2, max: promisesPerFlow }),
     });
-    fc.assert(
-      fc.property(world, fc.array(burst, { minLength: 1, maxLength: 5 }), (of, bursts) => {
+    await fc.assert(
+      fc.asyncProperty(world, fc.array(burst, { minLength: 1, maxLength: 5 }), async (of, bursts) => {
         const many = bursts.flatMap(({ count, ...of }, index) =>
           Array.from({ length: count }, () => ({ ...of, team: `team with many ${index}` })),
         );
 
-        const outcome = simulate(askingWorld({ ...of, beside: [...of.beside, ...many] }));
+        const outcome = await simulate(askingWorld({ ...of, beside: [...of.beside, ...many] }));
 
         const turnOf = ({ arrival }: Ended): string => `${arrival.team} ${arrival.promisedFor}`;
         const had = new Set(outcome.served.filter(isBack).map(turnOf));
@@ -123,27 +123,31 @@ describe('a team that returns at its promised time', () => {
     );
   });
 
-  it('gets a valid promise each time during an overload', () => {
+  it('gets a valid promise each time during an overload', async () => {
     const flood = every(200, untilMs, { team: FLOOD, replica: 0 });
     const everyMs = Array.from({ length: 30 }, () => 10_000);
     const of = { everyMs, beside: flood, limitPerHour: 3_600, remaining: 60, untilMs, seed: 3 };
 
-    const outcome = simulate(askingWorld(of));
+    const outcome = await simulate(askingWorld(of));
 
     expect(outcome.served.filter(isBack).length).toBeGreaterThan(100);
     expect(broken(outcome)).toEqual([]);
   });
 
-  it('has its turn even if the account was lost, because the replicas know their promises', () => {
+  it('has its turn even if the account was lost, because the replicas know their promises', async () => {
     // What others have called for since the last report is unknown to the one that reopens it. At one call in ten seconds
     // no request waits for that long.
     const quick = worldOf(3_600, 36_000);
-    fc.assert(
-      fc.property(quick, fc.array(fc.integer({ min: 30_000, max: untilMs }), { maxLength: 3 }), (of, losses) => {
-        const outcome = simulate({ ...askingWorld(of), losses });
+    await fc.assert(
+      fc.asyncProperty(
+        quick,
+        fc.array(fc.integer({ min: 30_000, max: untilMs }), { maxLength: 3 }),
+        async (of, losses) => {
+          const outcome = await simulate({ ...askingWorld(of), losses });
 
-        expect(broken(outcome).map(({ arrival, at }) => ({ ...arrival, refusedAt: at }))).toEqual([]);
-      }),
+          expect(broken(outcome).map(({ arrival, at }) => ({ ...arrival, refusedAt: at }))).toEqual([]);
+        },
+      ),
       { numRuns: runs(8), endOnFailure: true },
     );
   });
@@ -153,7 +157,7 @@ describe.each([
   ['one team', 1, 15],
   ['ten teams', 10, 5],
 ])('%s that always ask for more than is available', (_what, teams, minutes) => {
-  it('use all that is granted: nothing is kept for teams that do not return', () => {
+  it('use all that is granted: nothing is kept for teams that do not return', async () => {
     const untilMs = minutes * 60_000;
     const [limitPerHour, remaining] = [3_600, 30];
     const arrivals = Array.from({ length: teams }, (_, index) =>
@@ -161,7 +165,7 @@ describe.each([
     ).flat();
 
     const world = { arrivals, limitPerHour, remaining, untilMs, replicas: REPLICAS, patienceMs: PATIENCE_MS };
-    const { served, upstream429 } = simulate(world);
+    const { served, upstream429 } = await simulate(world);
 
     expect(served.length).toBeGreaterThanOrEqual(0.95 * (remaining + (limitPerHour * untilMs) / HOUR_MS));
     expect(upstream429).toBe(0);
@@ -174,7 +178,7 @@ describe('fifty teams that all want 1.5 times the available calls, one of them 1
   const UNTIL_MS = HOUR_MS / 4;
   const LEFT = 400;
   const shareMs = (TEAMS * HOUR_MS) / LIMIT_PER_HOUR;
-  const scarcity = (): Outcome => {
+  const scarcity = (): Promise<Outcome> => {
     const flood = every(shareMs / 100, UNTIL_MS, { team: FLOOD, replica: 0 });
     const polls = every(10_000, UNTIL_MS, { team: 'any', replica: 1, class: 'poll' });
     const everyMs = Array.from({ length: TEAMS - 1 }, () => shareMs / 1.5);
@@ -182,8 +186,8 @@ describe('fifty teams that all want 1.5 times the available calls, one of them 1
     return simulate(askingWorld({ ...of, everyMs, beside: [...flood, ...polls] }));
   };
 
-  it('use all that is granted, evenly, and each returns once', () => {
-    const outcome = scarcity();
+  it('use all that is granted, evenly, and each returns once', async () => {
+    const outcome = await scarcity();
 
     const counts = new Map<string, number>();
     for (const { arrival } of outcome.served) counts.set(arrival.team, (counts.get(arrival.team) ?? 0) + 1);

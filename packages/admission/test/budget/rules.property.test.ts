@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type BudgetState, capacityOf, levelOf, limitOf } from '../../src/budget/account/budget-state.js';
-import { bucketNames, bucketsOf, callClasses } from '../../src/budget/account/call-class.js';
-import { freeCallsOf, isOne } from '../../src/budget/account/grant-turns.js';
+import { type BudgetState, bucketNames, callClasses, capacityOf, levelOf, limitOf } from '../../src/budget/account.js';
+import { ask } from '../../src/budget/turns.js';
 import { type Arrival, simulate, type World } from './simulate.js';
 
 const MINUTE_MS = 60_000;
@@ -46,19 +45,19 @@ const aDeath = fc.record({ at: fc.integer({ min: 0, max: 3 * MINUTE_MS }), repli
 const runs = { numRuns: 30, endOnFailure: true };
 
 describe('with any requests and any size of the budget', () => {
-  it('the upstream never refuses a call, not even when replicas crash with lent calls', () => {
-    fc.assert(
-      fc.property(anyWorld, fc.array(aDeath, { maxLength: 2 }), (world, deaths) => {
-        expect(simulate({ ...world, deaths }).upstream429).toBe(0);
+  it('the upstream never refuses a call, not even when replicas crash with lent calls', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyWorld, fc.array(aDeath, { maxLength: 2 }), async (world, deaths) => {
+        expect((await simulate({ ...world, deaths })).upstream429).toBe(0);
       }),
       runs,
     );
   });
 
-  it('every request is either sent or refused, once, and within its maximum wait', () => {
-    fc.assert(
-      fc.property(anyWorld, (world) => {
-        const { served, refused } = simulate(world);
+  it('every request is either sent or refused, once, and within its maximum wait', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyWorld, async (world) => {
+        const { served, refused } = await simulate(world);
 
         const ended = [...served, ...refused];
         expect(new Set(ended.map((each) => each.arrival)).size).toBe(world.arrivals.length);
@@ -69,10 +68,10 @@ describe('with any requests and any size of the budget', () => {
     );
   });
 
-  it('sends calls to one record set in the order of the requests', () => {
-    fc.assert(
-      fc.property(anyWorld, (world) => {
-        const { served } = simulate(world);
+  it('sends calls to one record set in the order of the requests', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyWorld, async (world) => {
+        const { served } = await simulate(world);
 
         for (const key of new Set(served.map(({ arrival: { key } }) => key))) {
           const sent = served.filter((each) => each.arrival.key === key).map((each) => orderIn(world, each.arrival));
@@ -83,12 +82,12 @@ describe('with any requests and any size of the budget', () => {
     );
   });
 
-  it('no request waits while calls are left, and no refill is lost while one waits', () => {
-    fc.assert(
-      fc.property(anyWorld, (world) => {
+  it('no request waits while calls are left, and no refill is lost while one waits', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyWorld, async (world) => {
         const idle: string[] = [];
 
-        simulate({ ...world, onState: (state) => idle.push(...idleIn(state)) });
+        await simulate({ ...world, onState: (state) => idle.push(...idleIn(state)) });
 
         expect(idle).toEqual([]);
       }),
@@ -96,12 +95,12 @@ describe('with any requests and any size of the budget', () => {
     );
   });
 
-  it('no bucket exceeds its capacity, and no flow is remembered that is not ahead', () => {
-    fc.assert(
-      fc.property(anyWorld, (world) => {
+  it('no bucket exceeds its capacity, and no flow is remembered that is not ahead', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyWorld, async (world) => {
         const wrong: string[] = [];
 
-        simulate({ ...world, onState: (state) => wrong.push(...imbalancesOf(state)) });
+        await simulate({ ...world, onState: (state) => wrong.push(...imbalancesOf(state)) });
 
         expect(wrong).toEqual([]);
       }),
@@ -111,13 +110,13 @@ describe('with any requests and any size of the budget', () => {
 });
 
 describe('a team with one request', () => {
-  it('is served however many others ask continuously, of every class', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 30 }), fc.constantFrom(...callClasses), (teams, callClass) => {
+  it('is served however many others ask continuously, of every class', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 30 }), fc.constantFrom(...callClasses), async (teams, callClass) => {
         const flood = Array.from({ length: 300 }, (_, index) => floodOf(teams, index));
         const meek = { at: 2 * MINUTE_MS, team: 'meek', replica: 1, class: callClass };
 
-        const outcome = simulate({
+        const outcome = await simulate({
           arrivals: [...flood, meek],
           replicas: 2,
           limitPerHour: 3_600,
@@ -139,24 +138,28 @@ function floodOf(teams: number, index: number): Arrival {
   return { at: index * 600, team: `flood ${index % teams}`, replica: 0, class: index % 3 === 0 ? 'cleanup' : 'write' };
 }
 
-/** Requests that wait although a call is available, and refills that are lost in the meantime. */
+/**
+ * Requests that wait although a call is there for them, and refills that are lost in the meantime. The process that the
+ * account heard of last asks at once again, for what it asked just now.
+ */
 function idleIn(state: BudgetState): string[] {
   // The upstream's level is not known yet, so calls are made a few at a time.
   if (state.limit === null) return [];
-  const demands = Object.values(state.replicas).flatMap(({ waiting }) => waiting);
-  const freeFor = freeCallsOf(state);
-  const idle = demands.flatMap((demand) =>
-    bucketsOf[demand.class].flatMap((bucket) => {
-      return isOne(freeFor(demand.class, bucket)) ? [`${demand.class} of ${demand.flow} waits beside ${bucket}`] : [];
-    }),
-  );
+  const last = Object.entries(state.processes).find(([, { seenAt }]) => seenAt === state.at);
+  const requests = (last?.[1].waiting ?? []).flatMap((line) => Array.from({ length: line.count }, () => line));
+  const asks = requests.map(({ class: callClass, flow, since }, id) => {
+    return { id, class: callClass, flow, key: null, waitedMs: state.at - since, patienceMs: PATIENCE_MS };
+  });
+  const given = [...ask(state, last?.[0] ?? '', asks).answers].filter(([, { kind }]) => kind === 'go');
+  const idle = given.map(([id]) => `${asks[id]?.class} of ${asks[id]?.flow} was sent away`);
+  const demands = Object.values(state.processes).flatMap(({ waiting }) => waiting);
   const isFull = levelOf(state) >= limitOf(state) - ROUNDING;
   return demands.length > 0 && isFull ? [...idle, 'the budget is full while somebody waits'] : idle;
 }
 
 function imbalancesOf(state: BudgetState): string[] {
   const full = bucketNames.filter((name) => state.buckets[name] > capacityOf(state, name) + ROUNDING);
-  const behind = Object.entries(state.order.next).filter(([, round]) => round <= state.order.round);
+  const behind = Object.entries(state.next).filter(([, round]) => round <= state.round);
   return [...full, ...behind.map(([flow]) => flow)];
 }
 

@@ -1,9 +1,7 @@
-import type { BudgetState } from '../../src/budget/account/budget-state.js';
-import { type CallClass, flowOf, isForTeam } from '../../src/budget/account/call-class.js';
-import type { UsedUp } from '../../src/budget/account/promise-turns.js';
-import { renewLease } from '../../src/budget/account/renew-lease.js';
-import type { Refusal } from '../../src/budget/replica/refusals.js';
-import { type Decided, type Turn, turnKeeper } from '../../src/budget/replica/turn-keeper.js';
+import { type BudgetState, type CallClass, flowOf, isForTeam } from '../../src/budget/account.js';
+import type { BudgetStore } from '../../src/budget/budget-store.js';
+import type { UsedUp } from '../../src/budget/turns.js';
+import { type BudgetClock, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
 
 /** One request for a call: its time in milliseconds, its team, and its replica. */
 export interface Arrival {
@@ -60,14 +58,16 @@ export interface Outcome {
 
 /** Latency of one way to the store, and of a call to the upstream and back. */
 const STORE_MS = 1;
+/** A timer takes a moment, so time goes on. */
+const MS = 1;
 const THERE_MS = 40;
 const BACK_MS = 60;
 
 /**
- * Runs keepers and the shared account against an upstream that counts as documented: a bucket of an hour's calls that
+ * Runs processes and their shared account against an upstream that counts as documented: a bucket of an hour's calls that
  * refills evenly. Time is virtual, and nothing is random.
  */
-export function simulate(world: World): Outcome {
+export async function simulate(world: World): Promise<Outcome> {
   const events = eventQueue();
   const upstream = documentedUpstream(world);
   const served: Ended[] = [];
@@ -75,100 +75,71 @@ export function simulate(world: World): Outcome {
   let upstream429 = 0;
   let reports = 0;
   let state: BudgetState | null = null;
+  const dead = new Set<number>();
 
-  const replicas = Array.from({ length: world.replicas }, (_, index) => startReplica(`replica ${index}`));
-
-  function startReplica(name: string) {
-    const keeper = turnKeeper();
-    const requests = new Map<number, Arrival>();
-    let isReporting = false;
-    let isDead = false;
-    let wakesAt = Number.POSITIVE_INFINITY;
-
-    const call = (turn: Turn, arrival: Arrival, now: number): void => {
-      const ended = { arrival, at: now, waitMs: now - arrival.at };
-      served.push(ended);
-      goOn(ended);
-      events.add(now + THERE_MS, (arrivedAt) => {
-        const answer = upstream.take(arrivedAt);
-        if (!answer.allowed) upstream429 += 1;
-        events.add(arrivedAt + BACK_MS, (at) => {
-          if (isDead) return;
-          const statement = { limit: world.limitPerHour, remaining: answer.remaining };
-          keeper.end(
-            turn,
-            answer.allowed ? { kind: 'answered', statement } : { kind: 'refused', statement, retryAfterMs: null },
-            at,
-          );
-          wake(at);
+  /** The shared account, one way to which takes `STORE_MS`. */
+  const store: BudgetStore = {
+    update: (_project, change) =>
+      new Promise((resolve) => {
+        events.add(events.now() + STORE_MS, (at) => {
+          reports += 1;
+          const changed = change(state, at);
+          state = changed.state;
+          world.onState?.(state);
+          events.add(at + STORE_MS, () => resolve(changed.answer));
         });
-      });
-    };
+      }),
+    readAll: async () => ({}),
+    close: async () => undefined,
+  };
 
-    const refuse = (arrival: Arrival, { waitMs, usedUp }: Omit<Refusal, 'id'>, now: number): void => {
-      const ended = { arrival, at: now, waitMs: now - arrival.at, retryMs: waitMs, usedUp };
-      refused.push(ended);
-      goOn(ended);
-    };
-
-    const settle = (decided: readonly Decided[], now: number): void => {
-      for (const each of decided) {
-        const request = requests.get(each.id) as Arrival;
-        requests.delete(each.id);
-        if (each.kind === 'go') call(each.turn, request, now);
-        else refuse(request, each, now);
-      }
-    };
-
-    const report = (now: number): void => {
-      isReporting = true;
-      reports += 1;
-      const findings = keeper.report(now);
-      events.add(now + STORE_MS, (at) => {
-        const renewed = renewLease(state, { ...findings, replica: name, newEpoch: `epoch ${at}`, madeAlone: {} }, at);
-        state = renewed.state;
-        world.onState?.(state);
-        events.add(at + STORE_MS, (answeredAt) => {
-          isReporting = false;
-          if (isDead) return;
-          settle(keeper.takeUp(renewed.lease, now, answeredAt), answeredAt);
-          wake(answeredAt);
-        });
-      });
-    };
-
-    const wake = (now: number): void => {
-      if (isDead) return;
-      settle(keeper.expire(now), now);
-      const { reportAt, expireAt } = keeper.wakeAt(now);
-      if (!isReporting && reportAt <= now) report(now);
-      const next = Math.max(now + 1, Math.min(isReporting ? Number.POSITIVE_INFINITY : reportAt, expireAt));
-      if (next >= wakesAt && wakesAt > now) return;
-      wakesAt = next;
-      if (next < Number.POSITIVE_INFINITY) events.add(next, (at) => at === wakesAt && wake(at));
-    };
-
-    return {
-      keeper,
-      wake,
-      ask(arrival: Arrival, now: number): void {
-        if (isDead) return;
-        const { class: callClass = 'write', team, key = null } = arrival;
-        const want = { class: callClass, flow: flowOf(callClass, isForTeam(callClass) ? team : null), key };
-        const asked = keeper.ask(want, { patienceMs: world.patienceMs, again: false }, now);
-        if (asked.kind === 'go') call(asked.turn, arrival, now);
-        else if (asked.kind === 'too_long') refuse(arrival, asked, now);
-        else requests.set(asked.id, arrival);
-        wake(now);
-      },
-      die(): void {
-        isDead = true;
+  const startReplica = (index: number): UpstreamBudget => {
+    const clock: BudgetClock = {
+      now: events.now,
+      after(ms, run) {
+        let isOff = false;
+        events.add(events.now() + Math.max(ms, MS), () => isOff || dead.has(index) || run());
+        return () => {
+          isOff = true;
+        };
       },
     };
-  }
+    return openBudget({ project: 'p', store, clock, now: events.now, onAway: fail });
+  };
+  const replicas = Array.from({ length: world.replicas }, (_, index) => startReplica(index));
+
+  const call = async (budget: UpstreamBudget, arrival: Arrival): Promise<void> => {
+    const { class: callClass = 'write', team, key = null } = arrival;
+    const want = { class: callClass, flow: flowOf(callClass, isForTeam(callClass) ? team : null), key };
+    const turned = await budget.turn(want, { patienceMs: world.patienceMs });
+    const at = events.now();
+    if (dead.has(arrival.replica) || turned.kind === 'aborted') return;
+    const ended = { arrival, at, waitMs: at - arrival.at };
+    if (turned.kind === 'too_long') {
+      const late = { ...ended, retryMs: turned.retryAfterSeconds * 1_000, usedUp: turned.usedUp };
+      refused.push(late);
+      return goOn(late);
+    }
+    served.push(ended);
+    goOn(ended);
+    events.add(at + THERE_MS, (arrivedAt) => {
+      const answer = upstream.take(arrivedAt);
+      if (!answer.allowed) upstream429 += 1;
+      events.add(arrivedAt + BACK_MS, () => {
+        if (dead.has(arrival.replica)) return;
+        const statement = { limit: world.limitPerHour, remaining: answer.remaining };
+        budget.end(
+          turned.turn,
+          answer.allowed ? { kind: 'answered', statement } : { kind: 'refused', statement, retryAfterMs: null },
+        );
+      });
+    });
+  };
 
   function arrive(arrival: Arrival): void {
-    events.add(arrival.at, (now) => replicas[arrival.replica]?.ask(arrival, now));
+    events.add(arrival.at, () => {
+      if (!dead.has(arrival.replica)) void call(replicas[arrival.replica] as UpstreamBudget, arrival);
+    });
   }
   function goOn(ended: Ended | Refused): void {
     const next = world.next?.(ended) ?? null;
@@ -176,16 +147,19 @@ export function simulate(world: World): Outcome {
   }
 
   for (const arrival of world.arrivals) arrive(arrival);
-  for (const { at, replica } of world.deaths ?? []) events.add(at, () => replicas[replica]?.die());
+  for (const { at, replica } of world.deaths ?? []) events.add(at, () => void dead.add(replica));
   for (const at of world.foreign ?? []) events.add(at, (now) => void upstream.take(now));
   for (const at of world.losses ?? []) {
     events.add(at, () => {
       state = null;
     });
   }
-  for (const replica of replicas) events.add(0, (now) => replica.wake(now));
-  events.runUntil(world.untilMs);
+  await events.runUntil(world.untilMs);
   return { served, refused, upstream429, reports, state: state as unknown as BudgetState };
+}
+
+function fail(error: Error): never {
+  throw error;
 }
 
 /** "3600 requests per hour, refilled at one per second, bursts allowed." */
@@ -207,6 +181,7 @@ function documentedUpstream({ limitPerHour, remaining = limitPerHour }: World) {
 function eventQueue() {
   const heap: { at: number; order: number; run: (now: number) => unknown }[] = [];
   let order = 0;
+  let now = 0;
   const isSooner = (one: number, other: number): boolean => {
     const [a, b] = [heap[one], heap[other]] as [(typeof heap)[0], (typeof heap)[0]];
     return a.at === b.at ? a.order < b.order : a.at < b.at;
@@ -230,6 +205,7 @@ function eventQueue() {
     }
   };
   return {
+    now: () => now,
     add(at: number, run: (now: number) => unknown): void {
       heap.push({ at, order: order++, run });
       for (let child = heap.length - 1; child > 0; ) {
@@ -239,10 +215,13 @@ function eventQueue() {
         child = parent;
       }
     },
-    runUntil(until: number): void {
+    /** What an event causes by promises has happened before the next one. */
+    async runUntil(until: number): Promise<void> {
       while (heap.length > 0 && (heap[0] as (typeof heap)[0]).at <= until) {
         const { at, run } = takeSoonest();
+        now = at;
         run(at);
+        await new Promise(setImmediate);
       }
     },
   };

@@ -1,6 +1,6 @@
 import { describeNeeding, missingRedis } from '@corral/testing';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type BudgetState, freshState } from '../../src/budget/account/budget-state.js';
+import { type BudgetState, freshState } from '../../src/budget/account.js';
 import type { Change } from '../../src/budget/budget-store.js';
 import { aProject, postgresPlace, redisPlace, type TestPlace } from './test-stores.js';
 
@@ -82,6 +82,28 @@ for (const [name, place] of places) {
       expect(await store.readAll()).not.toHaveProperty(project);
       expect(await store.update(project, countOne)).toBe(0);
       await store.close();
+    });
+
+    it('leaves the account of a process of the release before alone, which runs beside it during an upgrade', async () => {
+      const store = await at.connect();
+      const text = '{"form":3,"ended":5}';
+      await at.earlier.write(project, text);
+
+      expect(await store.update(project, countOne)).toBe(0);
+      expect(await store.update(project, countOne)).toBe(1);
+      expect(await at.earlier.read(project)).toBe(text);
+      await store.close();
+    });
+
+    it('notices that everything was lost, and that others have begun anew', async () => {
+      const [store, other] = await Promise.all([at.connect(), at.connect()]);
+      for (let time = 0; time < 3; time += 1) await store.update(project, countOne);
+
+      await at.wipe();
+      for (let time = 0; time < 3; time += 1) await other.update(project, countOne);
+
+      expect(await store.update(project, countOne)).toBe(3);
+      await Promise.all([store.close(), other.close()]);
     });
 
     it('shows the current budgets of all projects to every reader', async () => {

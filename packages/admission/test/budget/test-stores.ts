@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { connectPool, type Pool } from '@corral/database';
 import { createTestDatabase, patientPool, redisForTests } from '@corral/testing';
 import { Redis } from 'ioredis';
-import type { BudgetStore } from '../../src/budget/budget-store.js';
-import { connectBudgetStore } from '../../src/budget/connect-budget-store.js';
+import { type BudgetStore, connectBudgetStore } from '../../src/budget/budget-store.js';
 
 /** A store of budgets to which several processes can connect. */
 export interface TestPlace {
   connect(): Promise<BudgetStore>;
   /** Deletes all data. */
   wipe(): Promise<void>;
-  /** Writes an invalid state. */
+  /** Writes a text that is no state. */
   spoil(project: string, text: string): Promise<void>;
+  /** Writes the account of a process of the release before, and reads it. */
+  earlier: { write(project: string, text: string): Promise<void>; read(project: string): Promise<string | null> };
   stop(): Promise<void>;
 }
 
@@ -26,15 +27,20 @@ export async function postgresPlace(): Promise<TestPlace> {
     ...patientPool,
     onIdleError: ignored,
   });
+  const insert = async (project: string, text: string) =>
+    void (await pool.query('INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)', [project, text]));
   return {
     connect: async () =>
       connectBudgetStore({ redisUrl: undefined, run: (statement) => pool.query(statement), onError: ignored }),
     wipe: async () => void (await pool.query('TRUNCATE upstream_budget')),
-    spoil: async (project, text) =>
-      void (await pool.query('INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)', [
-        project,
-        text,
-      ])),
+    spoil: (project, text) => insert(`4:${project}`, text),
+    earlier: {
+      write: insert,
+      async read(project) {
+        const { rows } = await pool.query('SELECT state FROM upstream_budget WHERE project = $1', [project]);
+        return rows[0]?.state ?? null;
+      },
+    },
     async stop() {
       await pool.end();
       await database.drop();
@@ -47,12 +53,17 @@ export async function redisPlace(): Promise<TestPlace | null> {
   const server = await redisForTests();
   if (server === null) return null;
   const direct = new Redis(server.url);
+  const put = async (key: string, project: string, text: string) =>
+    void (await direct.hset(key, project, text, `${project}:version`, 7));
   const run = () => Promise.reject(new Error('Postgres is not asked where there is a Redis'));
   return {
     connect: async () => connectBudgetStore({ redisUrl: server.url, run, onError: ignored }),
     wipe: async () => void (await direct.flushall()),
-    spoil: async (project, text) =>
-      void (await direct.hset('corral:upstream-budget', project, text, `${project}:version`, 7)),
+    spoil: (project, text) => put('corral:upstream-budget:4', project, text),
+    earlier: {
+      write: (project, text) => put('corral:upstream-budget', project, text),
+      read: (project) => direct.hget('corral:upstream-budget', project),
+    },
     async stop() {
       direct.disconnect();
       await server.stop();
