@@ -206,9 +206,11 @@ export function setLimit(state: BudgetState, limit: number): BudgetState {
 export const leadOf = ({ round, next }: Pick<BudgetState, 'round' | 'next'>, flow: string): number =>
   Math.max(0, (next[flow] ?? 0) - round);
 
-/** The flow has its turn by the order: the present round is that of its call. */
-export function takeRound(state: BudgetState, flow: string): BudgetState {
-  return chargeFlows({ ...state, round: state.round + leadOf(state, flow) }, { [flow]: 1 });
+/** The flow has its turn by the order: the present round is that of its call, or of the first that waits before. */
+export function takeRound(state: BudgetState, flow: string, waiting: readonly string[]): BudgetState {
+  const rounds = waiting.reduce((least, other) => Math.min(least, leadOf(state, other)), leadOf(state, flow));
+  const charged = chargeFlows(state, { [flow]: 1 });
+  return chargeFlows({ ...charged, round: state.round + rounds }, {});
 }
 
 /** Flows had so many calls (fewer than none for those that come back) that were not given by the order. */
@@ -228,12 +230,13 @@ export function chargeAlone(state: BudgetState, made: Readonly<Record<string, nu
 
 /** Notes that a process is there with these requests, and that their flows ask. */
 export function noteProcess(state: BudgetState, process: string, waiting: readonly Demand[]): BudgetState {
-  const recent = Object.entries(state.askedAt).filter(([, at]) => at + activeMs > state.at);
-  const asking = waiting.map(({ flow }) => [flow, state.at] as const);
+  const askedAt: Record<string, number> = {};
+  for (const [flow, at] of Object.entries(state.askedAt)) if (at + activeMs > state.at) askedAt[flow] = at;
+  for (const { flow } of waiting) askedAt[flow] = state.at;
   const out = state.processes[process]?.out ?? 0;
   return {
     ...state,
-    askedAt: Object.fromEntries([...recent, ...asking]),
+    askedAt,
     processes: { ...state.processes, [process]: { seenAt: state.at, out, waiting } },
   };
 }

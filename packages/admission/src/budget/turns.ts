@@ -92,7 +92,7 @@ export function ask(
         turn: { bucket: next.bucket, flow: each.flow, epoch, endedBefore: ended },
       });
       const others = open.filter(({ id }) => !answers.has(id));
-      view = viewOf(withWaiting(take(view.state, process, each.flow, next), process, others));
+      view = viewOf(withWaiting(take(view, process, each.flow, next), process, others));
     }
     open = waiting;
   }
@@ -246,6 +246,10 @@ function waitIn(view: View, bucket: BucketName, waiter: Waiter): number {
 /** What a sync finds in the common bucket: it leaves a part alone. */
 const commonForSync = (state: BudgetState): number => state.buckets.common - leftBySync * capacityOf(state, 'common');
 
+/** Whether a request can have its turn from a bucket as it is. */
+const draws = (state: BudgetState, { class: callClass }: Line, bucket: BucketName): boolean =>
+  bucket === 'common' ? callClass !== 'sync' || commonForSync(state) >= 1 : callClass === bucket;
+
 /**
  * How many calls of a class a bucket has now. What is kept for promises is not available; what the reserves hold and do
  * not use, they lend to the common bucket but for the last few.
@@ -267,25 +271,32 @@ function callsBefore(
   bucket: BucketName,
   { flow, since, lead }: Pick<Line, 'flow' | 'since' | 'lead'>,
 ): number {
-  const isForSync = commonForSync(state) >= 1;
   let calls = 0;
   for (const other of lines) {
-    const draws = bucket === 'common' ? isForSync || other.class !== 'sync' : other.class === bucket;
     const rounds = lead - other.lead;
-    if (!draws || other.flow === flow || rounds < 0 || (rounds === 0 && other.since >= since)) continue;
+    if (!draws(state, other, bucket) || other.flow === flow || rounds < 0 || (rounds === 0 && other.since >= since))
+      continue;
     calls += Math.min(other.count, Math.max(1, rounds));
   }
   return calls;
 }
 
-function take(state: BudgetState, process: string, flow: string, { bucket, promise }: Found): BudgetState {
+function take(view: View, process: string, flow: string, { bucket, promise }: Found): BudgetState {
+  const { state, lines } = view;
   const { [process]: own, ...others } = state.processes;
   const taken = {
     ...state,
     buckets: { ...state.buckets, [bucket]: state.buckets[bucket] - 1 },
     processes: { ...others, [process]: { seenAt: state.at, waiting: [], ...own, out: (own?.out ?? 0) + 1 } },
   };
-  if (promise === undefined) return takeRound(taken, flow);
+  if (promise === undefined) {
+    const others = lines.filter((line) => line.flow !== flow && draws(state, line, 'common'));
+    return takeRound(
+      taken,
+      flow,
+      others.map((line) => line.flow),
+    );
+  }
   const promises = state.promises.filter((each) => each !== promise);
   return chargeFlows({ ...taken, promises }, { [flow]: 1 });
 }

@@ -79,6 +79,8 @@ describe('a team that sends 100 times its share, while the budget is too small f
   let flooded: Outcome;
   beforeAll(async () => {
     calm = await play({ load: 1.5, flood: null, remaining: LEFT });
+  });
+  beforeAll(async () => {
     flooded = await play({ load: 1.5, flood: 100, remaining: LEFT });
   });
 

@@ -17,7 +17,7 @@ import { HOUR_MS } from './worlds.js';
 const REPLICAS = 3;
 const PATIENCE_MS = 8_000;
 const FLOOD = 'flood';
-/** Runs of a property. Each takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- upstream-budget promises` makes many. */
+/** Runs of a property. Each takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- admission promises` makes many. */
 const runs = (count: number): number => (process.env.CORRAL_TEST_LONG === undefined ? count : 20 * count);
 
 /** A refused team returns at its promised time, in whole seconds, and slightly late. */

@@ -28,7 +28,10 @@ export async function postgresPlace(): Promise<TestPlace> {
     onIdleError: ignored,
   });
   const insert = async (project: string, text: string) =>
-    void (await pool.query('INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)', [project, text]));
+    void (await pool.query('INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)', [
+      project,
+      text,
+    ]));
   return {
     connect: async () =>
       connectBudgetStore({ redisUrl: undefined, run: (statement) => pool.query(statement), onError: ignored }),

@@ -5,7 +5,7 @@ import type { DueEntry, SettlementStore } from './settlement-store.js';
 
 export type RrsetSource = Pick<HcloudClient, 'readRrset' | 'readZone'>;
 
-/** Priority of a read in the upstream budget: see `packages/upstream-budget`. */
+/** Priority of a read in the upstream budget: see `packages/admission`. */
 export type ReadPurpose = NonNullable<ReadOptions['purpose']>;
 
 /**

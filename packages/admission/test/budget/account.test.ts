@@ -1,0 +1,397 @@
+import { describe, expect, it } from '@jest/globals';
+import { type BudgetState, capacityOf, committedOf, freshState, levelOf, silentMs } from '../../src/budget/account.js';
+import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/promises.js';
+import { readingOf } from '../../src/budget/readings.js';
+import type { Turn } from '../../src/budget/statements.js';
+import { type Answer, type Ask, exchange, type Question } from '../../src/budget/turns.js';
+
+const START = 50_000;
+const PATIENT_MS = 3_600_000;
+
+interface Told extends Partial<Omit<Question, 'asks'>> {
+  readonly asks?: readonly (Partial<Ask> & { readonly flow: string; readonly count?: number })[];
+}
+
+/** Processes that tell and ask one account at times that the test controls. */
+function startAccount(of: { level?: number; limit?: number | null; isLost?: boolean } = {}) {
+  const { level, limit = 3_600, isLost = false } = of;
+  let now = START;
+  const opened = freshState({ epoch: 'e', now, limit, ...(level === undefined ? {} : { level }) });
+  let current: BudgetState | null = isLost ? null : opened;
+  let lastId = 0;
+  return {
+    pass: (ms: number): void => {
+      now += ms;
+    },
+    at: () => now,
+    state: () => current as BudgetState,
+    tell({ asks = [], ...told }: Told = {}): { flow: string; class: string; answer: Answer }[] {
+      const asked = asks.flatMap(({ count = 1, ...each }) =>
+        Array.from({ length: count }, () => {
+          lastId += 1;
+          const usual = { class: 'write', key: null, waitedMs: 0, patienceMs: PATIENT_MS } as const;
+          return { ...usual, id: lastId, ...each };
+        }),
+      );
+      const nothing = {
+        process: 'one',
+        ends: [],
+        madeAlone: {},
+        promised: [],
+        seen: null,
+        newEpoch: 'new',
+        leaves: false,
+      };
+      const { state, answers } = exchange(current, { ...nothing, ...told, asks: asked }, now);
+      current = state;
+      return asked.map((each) => ({ flow: each.flow, class: each.class, answer: answers.get(each.id) as Answer }));
+    },
+  };
+}
+
+type Answers = ReturnType<ReturnType<typeof startAccount>['tell']>;
+
+/** How many turns each flow got. */
+function turnsIn(answers: Answers): Record<string, number> {
+  const turns: Record<string, number> = {};
+  for (const { flow, answer } of answers) if (answer.kind === 'go') turns[flow] = (turns[flow] ?? 0) + 1;
+  return turns;
+}
+const bucketsIn = (answers: Answers): string[] =>
+  answers.flatMap(({ answer }) => (answer.kind === 'go' ? [answer.turn.bucket] : []));
+const refusalsIn = (answers: Answers) => answers.flatMap(({ answer }) => (answer.kind === 'refused' ? [answer] : []));
+const refused = (flow: string, count = 1) => ({ flow, count, patienceMs: 0 });
+
+describe('while few calls are left', () => {
+  it('turns rotate between teams, not requests', () => {
+    const account = startAccount({ level: 30 });
+
+    const answers = account.tell({
+      asks: [
+        { flow: 'flood', count: 50, waitedMs: 5_000 },
+        { flow: 'acme', count: 2 },
+        { flow: 'globex', count: 2 },
+      ],
+    });
+
+    expect(turnsIn(answers)).toEqual({ flood: 23, acme: 2, globex: 2 });
+  });
+
+  it('a team at one process has its turn before an overload that has waited longer at another', () => {
+    const account = startAccount({ level: 20 });
+    account.tell({ asks: [{ flow: 'flood', count: 40 }] });
+    account.pass(1_500);
+    const acme = account.tell({ process: 'two', asks: [{ flow: 'acme' }] });
+    account.pass(100);
+
+    expect(turnsIn(acme)).toEqual({ acme: 1 });
+    expect(turnsIn(account.tell({ asks: [{ flow: 'flood', count: 40, waitedMs: 1_600 }] }))).toEqual({});
+  });
+
+  it('a call is left for who comes before and has not asked since, but not for long', () => {
+    const account = startAccount({ level: 0 });
+    account.tell({ asks: [{ flow: 'acme' }] });
+    account.pass(2_000);
+    const waits = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 100 }] });
+    account.pass(silentMs);
+    const goes = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 3_100 }] });
+
+    expect([turnsIn(waits), turnsIn(goes)]).toEqual([{}, { globex: 1 }]);
+  });
+
+  it('clean-up, settlements and polls have reserves that writes cannot touch', () => {
+    const account = startAccount();
+    account.tell({ asks: Array.from({ length: 40 }, (_, index) => ({ flow: `team ${index}`, count: 100 })) });
+    account.pass(1_000);
+
+    const answers = account.tell({
+      process: 'two',
+      asks: [
+        { class: 'cleanup', flow: 'team 7' },
+        { class: 'poll', flow: '~poll' },
+        { class: 'settle', flow: '~settle' },
+        { flow: 'team 7' },
+      ],
+    });
+
+    expect(turnsIn(answers)).toEqual({ 'team 7': 1, '~poll': 1, '~settle': 1 });
+    expect(bucketsIn(answers)).toContain('cleanup');
+  });
+
+  it('what the reserves hold and do not need is lent to all but for the last calls', () => {
+    const account = startAccount();
+
+    account.tell({ asks: Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 100 })) });
+
+    expect(account.state().buckets.poll).toBeCloseTo(120, 0);
+    expect(levelOf(account.state())).toBeCloseTo(10, 6);
+  });
+
+  it('a sync leaves half of the remaining calls to others', () => {
+    const account = startAccount();
+
+    account.tell({ asks: [{ class: 'sync', flow: '~sync', count: 2_000 }] });
+
+    expect(account.state().buckets.common).toBeGreaterThanOrEqual(capacityOf(account.state(), 'common') / 2);
+    expect(account.state().buckets.sync).toBeLessThan(1);
+  });
+
+  it('who waits learns when its turn is', () => {
+    const account = startAccount({ level: 0 });
+
+    const answers = account.tell({ asks: [{ flow: 'acme', count: 2 }] });
+
+    // The refill is one call per second. Empty reserves get three tenths of it.
+    const waits = answers.map(({ answer }) => (answer.kind === 'wait' ? Math.ceil(answer.waitMs ?? 0) : 0));
+    expect(waits).toEqual([1_429, 2_858]);
+  });
+
+  it('calls to one record set have their turns in the order of the requests, in whatever class', () => {
+    const account = startAccount({ level: 0 });
+
+    const answers = account.tell({
+      asks: [
+        { flow: 'acme', key: 'a' },
+        { flow: 'acme', key: 'a', class: 'cleanup' },
+        { flow: '~poll', class: 'poll' },
+      ],
+    });
+    account.pass(2_000);
+    const later = account.tell({
+      asks: [
+        { flow: 'acme', key: 'a' },
+        { flow: 'acme', key: 'a', class: 'cleanup' },
+      ],
+    });
+
+    expect(turnsIn(answers)).toEqual({});
+    expect(later.map(({ answer }) => answer.kind)).toEqual(['go', 'wait']);
+  });
+});
+
+describe('a process that crashes', () => {
+  it('does not wait any more, and its calls are not counted as under way', () => {
+    const account = startAccount({ level: 30 });
+    account.tell({ asks: [{ flow: 'acme', count: 40 }] });
+    expect([committedOf(account.state()), readingOf(account.state()).waiting.write]).toEqual([27, 13]);
+
+    account.pass(silentMs);
+    account.tell({ process: 'two' });
+
+    expect([committedOf(account.state()), readingOf(account.state()).waiting.write]).toEqual([0, 0]);
+    expect(Object.keys(account.state().processes)).toEqual(['one', 'two']);
+    account.pass(30_000);
+    account.tell({ process: 'two' });
+    expect(Object.keys(account.state().processes)).toEqual(['two']);
+  });
+});
+
+describe('a process that ends', () => {
+  it('is forgotten, and its waiting requests get a promise', () => {
+    const account = startAccount({ level: 0 });
+
+    const answers = account.tell({ asks: [refused('acme')], leaves: true });
+
+    expect(refusalsIn(answers)[0]?.promise).toEqual({ flow: 'acme', dueAt: expect.any(Number) });
+    expect(account.state().processes).toEqual({});
+  });
+});
+
+describe('a new account', () => {
+  it('lets ten calls be under way and refuses nobody early until the upstream has stated its budget', () => {
+    const account = startAccount({ limit: null });
+
+    const answers = account.tell({ asks: [{ flow: 'acme', count: 40, patienceMs: 1 }] });
+
+    expect(turnsIn(answers)).toEqual({ acme: 10 });
+    expect(turnsIn(account.tell({ process: 'two', asks: [{ flow: 'globex' }] }))).toEqual({});
+    expect(answers.at(-1)?.answer).toEqual({ kind: 'wait', waitMs: null });
+    expect(readingOf(account.state())).toMatchObject({ limit: null, remaining: null, resetAt: null });
+  });
+});
+
+describe('a lost account', () => {
+  const seen = {
+    ...freshState({ epoch: 'e', now: 0, limit: 7_200, level: 12 }),
+    promises: [{ flow: 'acme', dueAt: START }],
+  };
+
+  it('is opened again as the first process that calls saw it last', () => {
+    const account = startAccount({ isLost: true });
+
+    account.tell({ seen });
+
+    expect(account.state()).toMatchObject({ epoch: 'new', limit: 7_200, promises: seen.promises });
+    expect(levelOf(account.state())).toBeCloseTo(12, 6);
+  });
+
+  it('refuses nobody early until the others had time to bring their promises', () => {
+    const account = startAccount({ isLost: true });
+    const impatient = { asks: [{ flow: 'globex', count: 30, patienceMs: 100 }] };
+
+    expect(refusalsIn(account.tell({ ...impatient, seen }))).toEqual([]);
+    const promised = [{ flow: 'globex', dueAt: START + 9_000 }];
+    account.tell({ process: 'two', promised });
+    expect(account.state().promises).toEqual([...seen.promises, ...promised]);
+
+    account.pass(2_000);
+    expect(refusalsIn(account.tell(impatient)).length).toBeGreaterThan(0);
+  });
+
+  it('does not compare statements with calls that it never recorded', () => {
+    const account = startAccount({ isLost: true });
+    const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
+
+    account.tell({ seen, ends: [{ turn, how: { kind: 'answered', statement: { limit: null, remaining: 900 } } }] });
+
+    expect(levelOf(account.state())).toBeCloseTo(12, 6);
+  });
+});
+
+describe('calls made while the account was out of reach', () => {
+  it('are charged to the team', () => {
+    const account = startAccount();
+
+    account.tell({ madeAlone: { acme: 20 } });
+
+    expect([levelOf(account.state()), account.state().next.acme]).toEqual([expect.closeTo(3_580, 6), 20]);
+  });
+});
+
+describe('a 429', () => {
+  it('stops all processes until its time', () => {
+    const account = startAccount({ level: 100 });
+    const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
+    account.tell({ process: 'two', ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 5_000 } }] });
+
+    const during = account.tell({ asks: [{ flow: 'acme' }] });
+    account.pass(5_000);
+
+    expect(during[0]?.answer).toEqual({ kind: 'wait', waitMs: 5_000 });
+    expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
+  });
+});
+
+describe('a refused request', () => {
+  const first = (answers: Answers) => refusalsIn(answers)[0] as Extract<Answer, { kind: 'refused' }>;
+
+  it('is refused as soon as its patience is known to be too short', () => {
+    const account = startAccount({ level: 0 });
+
+    const answers = account.tell({ asks: [{ flow: 'acme', count: 9, patienceMs: 8_000 }] });
+
+    expect(answers.map(({ answer }) => answer.kind)).toEqual([
+      ...Array.from({ length: 5 }, () => 'wait'),
+      ...Array.from({ length: 4 }, () => 'refused'),
+    ]);
+  });
+
+  it('gets a time from which its team has a turn, even if other teams come before', () => {
+    const account = startAccount({ level: 0 });
+    const { retryAfterMs } = first(account.tell({ asks: [refused('acme')] }));
+    expect(retryAfterMs).toBe(1_429);
+
+    account.pass(retryAfterMs);
+    const other = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 1_400 }] });
+    const own = account.tell({ process: 'three', asks: [{ flow: 'acme' }] });
+
+    expect([turnsIn(other), turnsIn(own)]).toEqual([{}, { acme: 1 }]);
+    expect(account.state().promises).toEqual([]);
+  });
+
+  it('keeps its turn for a while; then other teams may use it', () => {
+    const account = startAccount({ level: 0 });
+    const { retryAfterMs } = first(account.tell({ asks: [refused('acme')] }));
+    account.pass(retryAfterMs + keptMs - 1);
+    account.tell();
+    expect(account.state().promises).toHaveLength(1);
+
+    account.pass(1);
+    account.tell();
+
+    expect(account.state().promises).toEqual([]);
+  });
+
+  it('keeps its promise while the upstream takes no calls, and gets a time after the pause', () => {
+    const account = startAccount({ level: 0 });
+    account.tell({ asks: [refused('acme')] });
+    const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
+    account.tell({ ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 60_000 } }] });
+
+    expect(first(account.tell({ asks: [refused('globex')] })).retryAfterMs).toBe(60_000);
+    account.pass(60_000);
+    expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
+  });
+
+  it('gets a separate time, and above a maximum that of the last one: no team collects turns', () => {
+    const account = startAccount({ level: 0 });
+
+    const refusals = refusalsIn(account.tell({ asks: [refused('acme', 100)] }));
+    const times = refusals.map(({ retryAfterMs }) => retryAfterMs);
+
+    expect(refusals.filter(({ promise }) => promise !== null)).toHaveLength(promisesPerFlow);
+    expect(new Set(times).size).toBe(promisesPerFlow);
+    expect(new Set(times.slice(promisesPerFlow - 1)).size).toBe(1);
+    expect(first(account.tell({ asks: [refused('acme')] }))).toMatchObject({
+      retryAfterMs: times.at(-1),
+      promise: null,
+    });
+    expect(account.state().promises).toHaveLength(promisesPerFlow);
+  });
+
+  it('waits hardly longer because another team was refused a thousand times', () => {
+    const waits = [1_000, 1].map((count) => {
+      const account = startAccount({ level: 0 });
+      account.tell({ asks: [refused('flood', count)] });
+      return first(account.tell({ asks: [refused('acme')] })).retryAfterMs;
+    }) as [number, number];
+
+    expect(waits[0]).toBeLessThanOrEqual(2 * waits[1]);
+  });
+
+  it('states what is used up: its share, while others would be served, or the whole budget', () => {
+    const ahead = startAccount({ level: 30 });
+    ahead.tell({ asks: [{ flow: 'acme', count: 100 }] });
+    const answers = ahead.tell({ process: 'two', asks: [{ flow: 'globex' }, refused('acme')] });
+
+    expect(first(answers).usedUp).toBe('share');
+    expect(first(startAccount({ level: 0 }).tell({ asks: [refused('acme')] })).usedUp).toBe('budget');
+  });
+
+  it('of the service itself gets no promise: its jobs repeat it', () => {
+    const account = startAccount({ level: 0 });
+
+    expect(first(account.tell({ asks: [{ ...refused('~poll'), class: 'poll' }] })).promise).toBeNull();
+    expect(account.state().promises).toEqual([]);
+  });
+
+  it('takes bounded memory for all teams together', () => {
+    const account = startAccount({ level: 0 });
+    const asks = Array.from({ length: 1_100 }, (_, index) => refused(`team ${index}`));
+
+    const refusals = refusalsIn(account.tell({ asks }));
+
+    expect(account.state().promises).toHaveLength(promisesMax);
+    expect(refusals).toHaveLength(1_100);
+    expect(refusals.every(({ retryAfterMs }) => retryAfterMs > 0)).toBe(true);
+  });
+});
+
+describe('the public view of the budget', () => {
+  it('states the limit, the remaining calls, the time of the complete refill, and who waits', () => {
+    const account = startAccount({ level: 0 });
+    account.tell({
+      asks: [
+        { flow: 'acme', count: 2 },
+        { class: 'poll', flow: '~poll' },
+      ],
+    });
+
+    expect(readingOf(account.state())).toEqual({
+      limit: 3_600,
+      remaining: 0,
+      resetAt: new Date(START + 3_600_000),
+      waiting: { write: 2, cleanup: 0, settle: 0, recheck: 0, poll: 1, sync: 0 },
+    });
+  });
+});
