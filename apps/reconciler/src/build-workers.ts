@@ -1,10 +1,19 @@
 import { connectPrisma, type Pool } from '@corral/database';
-import { type BackendOptions, type Queue, startWorker } from '@corral/queue';
+import {
+  type BackendOptions,
+  type Intervals,
+  intervalOf,
+  type JobHandlers,
+  type Queue,
+  type RecurringJob,
+  startWorker,
+} from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
 import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
-import { dueMetrics } from './loop/due-metrics.js';
-import { scheduleJobs } from './loop/recurring.js';
+import { sweepDue } from './loop/due-rows.js';
+import { dueMetrics } from './loop/metrics.js';
+import { withSignal } from './loop/run-bounds.js';
 import { tracedJobs } from './loop/traced-work.js';
 import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
@@ -22,6 +31,7 @@ type Shared = 'pool' | 'prisma' | 'queue' | 'metrics' | 'log';
 
 export interface WorkerDeps {
   readonly settings: WorkerSettings;
+  readonly intervals: Intervals;
   readonly pool: Pool;
   readonly queue: Queue;
   /** Where jobs come from: the backend that `queue` sends them to. */
@@ -59,7 +69,7 @@ export interface StartedWorkers {
 
 /** The composition root. Has no effect until `start`. */
 export function buildWorkers(deps: WorkerDeps): Workers {
-  const { settings, pool, queue, backend, metrics, log } = deps;
+  const { settings, intervals, pool, queue, backend, metrics, log } = deps;
   const shared = { pool, prisma: connectPrisma(pool), queue, metrics, log };
   const dns = buildDnsWorkers({ ...shared, ...deps.dns });
   const retention = buildRetentionWorkers({ ...shared, ...deps.retention });
@@ -68,6 +78,21 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
   const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
   dueMetrics(metrics, { cluster: clusters ?? undefined, server: servers ?? undefined });
+  const sweep = async (signal: AbortSignal): Promise<void> => {
+    if (clusters !== null) await sweepDue(clusters.swept, log, signal);
+    if (servers !== null) await sweepDue(servers.swept, log, signal);
+  };
+  const queues = {
+    dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
+    // A place for each kind of job, and for one that was sent out of turn.
+    retention: {
+      handlers: tracedJobs({ 'sweep-due': withSignal(sweep), ...retention.handlers, ...usage.handlers }),
+      concurrency: 5,
+    },
+    ...clusterQueues(clusters),
+    ...serverQueue(servers),
+    ...mailQueue(mail),
+  };
   return {
     dns,
     retention,
@@ -76,24 +101,10 @@ export function buildWorkers(deps: WorkerDeps): Workers {
     servers,
     mail,
     start() {
-      const worker = startWorker({
-        ...backend,
-        queues: {
-          dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
-          // One job of each kind runs. A second one ends immediately, and needs a slot.
-          retention: { handlers: tracedJobs({ ...retention.handlers, ...usage.handlers }), concurrency: 4 },
-          ...clusterQueues(clusters),
-          ...serverQueue(servers),
-          ...mailQueue(mail),
-        },
-        log,
-        metrics,
-        closeMs: settings.closeMs,
-        lockMs: settings.lockMs,
-      });
+      const { closeMs, lockMs } = settings;
+      const worker = startWorker({ ...backend, queues, log, metrics, closeMs, lockMs });
       dns.start();
-      const recurring = [dns, retention, usage, clusters, servers, mail].flatMap((each) => each?.recurring ?? []);
-      scheduleJobs(queue, recurring);
+      for (const { handlers } of Object.values(queues)) schedule(queue, handlers, intervals);
       const following = clusters?.start();
       return {
         ready: worker.ready,
@@ -103,6 +114,14 @@ export function buildWorkers(deps: WorkerDeps): Workers {
       };
     },
   };
+}
+
+/** Sends the recurring jobs among those that this process serves. */
+export function schedule(queue: Pick<Queue, 'schedule'>, served: Partial<JobHandlers>, intervals: Intervals): void {
+  for (const name of Object.keys(served) as RecurringJob[]) {
+    const everyMs = intervalOf(name, intervals);
+    if (everyMs !== null) queue.schedule(name, everyMs);
+  }
 }
 
 function serverQueue(servers: ServerWorkers | null) {
@@ -118,7 +137,7 @@ function clusterQueues(clusters: ClusterWorkers | null) {
   const { handlers, concurrency } = clusters;
   return {
     clusters: { handlers: handlers.clusters, concurrency },
-    // One job of each kind may run. A second job of the same kind ends immediately, and needs one more slot.
+    // A place for each kind of job, and for one that was sent out of turn.
     upkeep: { handlers: tracedJobs(handlers.upkeep), concurrency: Object.keys(handlers.upkeep).length + 1 },
   };
 }

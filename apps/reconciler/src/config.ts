@@ -1,7 +1,9 @@
 import { dnsLimits, retentionLimits } from '@corral/contracts';
 import { gardenFeaturesVariable } from '@corral/garden';
+import type { Intervals } from '@corral/queue';
 import { secretKeys } from '@corral/secrets';
 import {
+  type Config,
   durationMs,
   gardenVariables,
   installationVariables,
@@ -54,7 +56,7 @@ export const reconcilerConfig = {
     default: 10_000,
   }),
   CONNECTION_VERIFY_INTERVAL_MS: durationMs({
-    desc: 'Interval at which the database is searched for connections whose token must be verified, and three times as rarely for prices to be read.',
+    desc: 'Interval at which the database is searched for connections whose token must be verified.',
     min: 100,
     default: 10_000,
   }),
@@ -139,3 +141,16 @@ export const reconcilerConfig = {
   METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9091 }),
   SHUTDOWN_GRACE_MS: durationMs({ desc: 'Maximum time for a graceful shutdown.', min: 1_000, default: 10_000 }),
 };
+
+/** Between two checks whether actions may be polled, in milliseconds. A check costs no upstream call. */
+const LOOK_UP_CHECK_MS = 4_000;
+
+export const intervalsOf = (config: Config<typeof reconcilerConfig>): Intervals => ({
+  sweep: config.RECONCILE_SWEEP_INTERVAL_MS,
+  verify: config.CONNECTION_VERIFY_INTERVAL_MS,
+  sync: config.DNS_SYNC_INTERVAL_MS,
+  settle: config.DNS_SETTLE_INTERVAL_MS,
+  lookUp: Math.min(LOOK_UP_CHECK_MS, config.DNS_ACTION_INTERVAL_MS),
+  demos: config.DEMO_INTERVAL_MS,
+  mails: config.MAIL_INTERVAL_MS,
+});

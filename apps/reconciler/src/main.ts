@@ -19,7 +19,7 @@ import {
 } from '@corral/service';
 import { startTracing } from '@corral/tracing';
 import { buildWorkers, type WorkerDeps } from './build-workers.js';
-import { reconcilerConfig } from './config.js';
+import { intervalsOf, reconcilerConfig } from './config.js';
 import { connectMailServer } from './mail/connect-mail-server.js';
 import { placeOf } from './mail/render-invitation.js';
 
@@ -61,11 +61,8 @@ await startOrExit('reconciler', async () => {
     settings: {
       zoneName: config.DNS_ZONE_NAME,
       demoZoneName: config.DEMO_ZONE_NAME ?? null,
-      syncIntervalMs: config.DNS_SYNC_INTERVAL_MS,
-      settleIntervalMs: config.DNS_SETTLE_INTERVAL_MS,
       actionIntervalMs: config.DNS_ACTION_INTERVAL_MS,
       actionRunningMsMax: config.ACTION_TIMEOUT_MS,
-      demoIntervalMs: config.DEMO_INTERVAL_MS,
       graceMs: config.DNS_SETTLE_GRACE_MS,
       upstreamMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
     },
@@ -78,6 +75,7 @@ await startOrExit('reconciler', async () => {
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
   const workers = buildWorkers({
     settings,
+    intervals: intervalsOf(config),
     pool,
     queue,
     backend,
@@ -128,7 +126,6 @@ function serverDeps(config: Config<typeof reconcilerConfig>, clusters: WorkerDep
     settings: {
       concurrency: config.SERVER_CONCURRENCY,
       leaseMs: config.RECONCILE_LEASE_MS,
-      sweepIntervalMs: config.RECONCILE_SWEEP_INTERVAL_MS,
       image: config.SERVER_IMAGE,
       times: {
         // A call that may still be in progress must not be treated as one that never arrived.
@@ -150,11 +147,10 @@ function mailDeps({
   CONSOLE_URL: consoleUrl,
   CLUSTER_API_URL: apiUrl,
   MAIL_TIMEOUT_MS: timeoutMs,
-  MAIL_INTERVAL_MS: intervalMs,
 }: Config<typeof reconcilerConfig>): WorkerDeps['mail'] {
   const place = placeOf({ consoleUrl, apiUrl, consoleEnabled });
   if (url === undefined || from === undefined || place === null) return null;
-  return { settings: { place, intervalMs }, mailServer: connectMailServer({ url, from, timeoutMs }) };
+  return { settings: { place }, mailServer: connectMailServer({ url, from, timeoutMs }) };
 }
 
 /** Null without a garden. Clusters are not reconciled then. */
@@ -179,8 +175,6 @@ function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, 
     settings: {
       concurrency: config.RECONCILE_CONCURRENCY,
       leaseMs: config.RECONCILE_LEASE_MS,
-      sweepIntervalMs: config.RECONCILE_SWEEP_INTERVAL_MS,
-      verifyIntervalMs: config.CONNECTION_VERIFY_INTERVAL_MS,
       relistIntervalMs: config.GARDEN_RELIST_INTERVAL_MS,
       nodeCountIntervalMs: config.NODE_COUNT_INTERVAL_MS,
       networkingType: config.GARDEN_NETWORKING_TYPE,

@@ -1,9 +1,16 @@
 import type { RrsetWriteKind } from '@corral/dns-data';
 import { readConfig } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { reconcilerConfig } from '../src/config.js';
+import { intervalsOf, reconcilerConfig } from '../src/config.js';
 import { ledgerOf, records, type TestTeam } from './support/dns/dns-rows.js';
-import { type Reconciling, running, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/dns/start-reconciling.js';
+import {
+  type Reconciling,
+  running,
+  settings,
+  startReconciling,
+  UPSTREAM_TOKEN,
+  ZONE,
+} from './support/dns/start-reconciling.js';
 
 const ACTION_MS = 30_000;
 
@@ -143,7 +150,7 @@ describe('actions without a polling client', () => {
   it.each([100, 1_900, 4_000, 7_900, 9_900])(
     'leave the mirror wrong for at most 15 s when they fail %s ms after a call',
     async (sinceCallMs) => {
-      const everyMs = at.workers.recurring.find(({ name }) => name === 'look-up-actions')?.everyMs as number;
+      const everyMs = intervalsOf({ DNS_ACTION_INTERVAL_MS: settings.actionIntervalMs } as never).lookUp;
       await write('other.acme', 'add_records', { records: records('192.0.2.1') });
       await pass(FRESH_MS);
       await at.workers.lookUpActions();

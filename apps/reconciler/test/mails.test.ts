@@ -36,7 +36,7 @@ afterEach(async () => {
 const PASSWORD = 'hunter2-hunter2';
 const workers = ({ port = sink.port, timeoutMs = 20_000 } = {}) =>
   buildMailWorkers({
-    settings: { place: { kind: 'console', url: 'https://console.test' }, intervalMs: 1_000 },
+    settings: { place: { kind: 'console', url: 'https://console.test' } },
     mailServer: connectMailServer({
       url: `smtp://corral:${PASSWORD}@127.0.0.1:${port}`,
       from: 'Corral <corral@corral.test>',

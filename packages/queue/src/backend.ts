@@ -25,7 +25,7 @@ export interface BackendOptions {
 export interface Producer {
   waitUntilReady(): Promise<unknown>;
   close(): Promise<void>;
-  add(name: string, payload: unknown, options: JobsOptions): Promise<unknown>;
+  add(name: string, payload: unknown, options: JobsOptions): Promise<{ readonly id?: string | undefined }>;
 }
 
 export interface Consumer {

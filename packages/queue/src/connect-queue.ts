@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Log } from '@corral/service';
 import { answerWithin } from '@corral/wire';
 import type { JobsOptions } from 'bullmq';
 import { type BackendOptions, connectionErrorLog, openBackend, type Producer } from './backend.js';
-import { type JobName, type JobPayloads, type JobRule, jobRules, type QueueName } from './jobs.js';
+import { type JobName, type JobPayloads, type JobRule, jobs, type QueueName } from './jobs.js';
 
 export interface QueueOptions extends BackendOptions {
   log: Log;
@@ -14,28 +15,29 @@ export interface SendOptions {
    * follows, so that no wake-up is lost to a run that has already read its data. Default: no coalescing.
    */
   jobId?: string;
-  /** Delay in ms. Default: 0. A job without delay replaces a delayed one with the same id. */
+  /** Delay in ms. Default: 0. A job replaces a delayed one with the same id. */
   delayMs?: number;
-  /** Whether a delayed job replaces a delayed one with the same id. Default: `keep`. */
-  delayed?: 'keep' | 'replace';
 }
 
 /** The sending side of the queue. */
 export interface Queue {
-  /** @throws QueueUnavailable within about two seconds when the job was not accepted */
-  send<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<void>;
+  /**
+   * @returns whether there is one job more: false if one with the same id was there
+   * @throws QueueUnavailable within about two seconds when the job was not accepted
+   */
+  send<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<boolean>;
   /** Like `send`, but a failure is only logged: for hints whose work a sweep finds anyway. Never rejects. */
   nudge<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<void>;
-  /**
-   * Sends the jobs now and every `everyMs`, until `close`. With several processes, one job of each name is sent per interval in
-   * total.
-   */
-  schedule(jobs: Partial<JobPayloads>, everyMs: number): void;
+  /** Sends a job now and every `everyMs`, until `close`. With several processes, one is sent per interval in total. */
+  schedule(name: RecurringJob, everyMs: number): void;
   /** Resolves when the backend accepts jobs. For readiness checks. */
   ping(): Promise<void>;
   /** Waits for jobs that are being sent. */
   close(): Promise<void>;
 }
+
+/** A job that needs no payload. */
+export type RecurringJob = { [N in JobName]: Record<string, never> extends JobPayloads[N] ? N : never }[JobName];
 
 /** The backend did not confirm a job in time. The job may still have arrived. */
 export class QueueUnavailable extends Error {
@@ -57,7 +59,7 @@ export function connectQueue({ log, ...options }: QueueOptions): Queue {
   const backend = openBackend(options, CONNECTIONS_MAX);
   const producers = new Map<QueueName, Promise<Producer>>();
   const timers = new Set<NodeJS.Timeout>();
-  const sending = new Set<Promise<void>>();
+  const sending = new Set<Promise<boolean>>();
   const reportError = connectionErrorLog(log);
   let closed = false;
 
@@ -80,18 +82,20 @@ export function connectQueue({ log, ...options }: QueueOptions): Queue {
     return known;
   };
 
-  const add = async (name: JobName, payload: unknown, how: JobsOptions): Promise<void> => {
+  const add = async (name: JobName, payload: unknown, how: JobsOptions): Promise<boolean> => {
     if (closed) throw new QueueUnavailable(`The job ${name} was not taken: this process is closing its queue.`);
-    const rule: JobRule = jobRules[name];
+    const rule: JobRule = jobs[name];
     const endsAt = performance.now() + SEND_MS_MAX;
+    // BullMQ answers with the id of the job that was there, if one was.
+    const jobId = how.jobId ?? randomUUID();
     try {
       // Connecting and adding have separate waits, so that no job is added after the caller received an error.
       const producer = await answerWithin(readyProducer(rule.queue), SEND_MS_MAX, LATE);
       if (producer === LATE) throw new Error(`no connection within ${SEND_MS_MAX} ms`);
-      const added = producer.add(name, payload, { ...retriesOf(rule), ...how });
-      if ((await answerWithin(added, endsAt - performance.now(), LATE)) === LATE) {
-        throw new Error(`no answer within ${SEND_MS_MAX} ms`);
-      }
+      const adding = producer.add(name, payload, { ...retriesOf(rule), ...how, jobId });
+      const added = await answerWithin(adding, endsAt - performance.now(), LATE);
+      if (added === LATE) throw new Error(`no answer within ${SEND_MS_MAX} ms`);
+      return added.id === jobId;
     } catch (cause) {
       throw new QueueUnavailable(`The job ${name} was not taken. Check ${storeName(options)}.`, { cause });
     }
@@ -112,24 +116,16 @@ export function connectQueue({ log, ...options }: QueueOptions): Queue {
     }
   };
 
-  /** @returns whether the backend has the job now */
-  const sendScheduled = async (name: JobName, payload: unknown, everyMs: number): Promise<boolean> => {
-    try {
-      await add(name, payload, oncePerInterval(name, everyMs));
-      return true;
-    } catch (error) {
-      if (!closed) log.warn('scheduled job not sent', { job: name, error });
-      return false;
-    }
-  };
-  const schedule: Queue['schedule'] = (jobs, everyMs) => {
+  const schedule: Queue['schedule'] = (name, everyMs) => {
     const tick = async (): Promise<void> => {
-      const sent = Object.entries(jobs).map(([name, payload]) => sendScheduled(name as JobName, payload, everyMs));
-      const isSent = (await Promise.all(sent)).every(Boolean);
+      let waitMs = everyMs * (SUPPRESSED_SHARE + (1 - SUPPRESSED_SHARE) * (0.2 + 0.8 * Math.random()));
+      try {
+        await add(name, {}, oncePerInterval(name, everyMs));
+      } catch (error) {
+        if (!closed) log.warn('scheduled job not sent', { job: name, error });
+        waitMs = Math.min(everyMs, SCHEDULE_RETRY_MS);
+      }
       if (closed) return;
-      // All schedules start together. They drift apart, so that their jobs do not compete at every interval.
-      const driftingMs = everyMs * (SUPPRESSED_SHARE + (1 - SUPPRESSED_SHARE) * (0.2 + 0.8 * Math.random()));
-      const waitMs = isSent ? driftingMs : Math.min(everyMs, SCHEDULE_RETRY_MS);
       const timer = setTimeout(() => {
         timers.delete(timer);
         void tick();
@@ -145,7 +141,7 @@ export function connectQueue({ log, ...options }: QueueOptions): Queue {
     schedule,
     async ping() {
       // A process that sends jobs of one queue only need not connect to the others.
-      const names = producers.size > 0 ? [...producers.keys()] : [jobRules['settle-writes'].queue];
+      const names = producers.size > 0 ? [...producers.keys()] : [jobs['settle-writes'].queue];
       for (const name of names) {
         const producer = await answerWithin(readyProducer(name), SEND_MS_MAX, LATE);
         if (producer === LATE) throw new QueueUnavailable(`${storeName(options)} does not answer.`);
@@ -169,17 +165,16 @@ async function closeOnce(opening: Promise<Producer>): Promise<void> {
 
 const storeName = ({ redisUrl }: BackendOptions): string => (redisUrl === undefined ? 'Postgres' : 'Redis');
 
-function retriesOf({ attempts, backoffMs }: JobRule): JobsOptions {
-  return attempts === 1 ? { attempts } : { attempts, backoff: { type: 'exponential', delay: backoffMs, jitter: 0.5 } };
+function retriesOf({ retries }: JobRule): JobsOptions {
+  if (retries === undefined) return { attempts: 1 };
+  return { attempts: 1 + retries.times, backoff: { type: 'exponential', delay: retries.firstMs, jitter: 0.5 } };
 }
 
-function coalescing(name: JobName, { jobId, delayMs = 0, delayed = 'keep' }: SendOptions): JobsOptions {
+function coalescing(name: JobName, { jobId, delayMs = 0 }: SendOptions): JobsOptions {
   const delay = delayMs > 0 ? { delay: delayMs } : {};
   if (jobId === undefined) return delay;
   // Not BullMQ's jobId, which would also drop jobs sent while the job runs.
-  const deduplication = { id: `${name}/${jobId}`, keepLastIfActive: true };
-  const replaces = delayMs === 0 || delayed === 'replace';
-  return { ...delay, deduplication: replaces ? { ...deduplication, replace: true } : deduplication };
+  return { ...delay, deduplication: { id: `${name}/${jobId}`, keepLastIfActive: true, replace: true } };
 }
 
 /**

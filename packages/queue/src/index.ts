@@ -1,6 +1,13 @@
 export type { BackendOptions } from './backend.js';
-export { connectQueue, type Queue, type QueueOptions, QueueUnavailable, type SendOptions } from './connect-queue.js';
-export type { JobName, JobPayloads, QueueName } from './jobs.js';
+export {
+  connectQueue,
+  type Queue,
+  type QueueOptions,
+  QueueUnavailable,
+  type RecurringJob,
+  type SendOptions,
+} from './connect-queue.js';
+export { type Intervals, intervalOf, type JobName, type JobPayloads, jobs, type QueueName } from './jobs.js';
 export { queueSchema } from './postgres-pool.js';
 export { prepareQueue } from './prepare-queue.js';
 export {

@@ -1,79 +1,114 @@
 import type { ClusterId, ServerId } from '@corral/contracts';
+
+type Nothing = Record<string, never>;
+
 /** The payload of each job. Payloads identify things by id and hold no state; handlers read the current state. */
 export interface JobPayloads {
-  /** Settle DNS writes with an unknown outcome. */
-  'settle-writes': Record<string, never>;
-  /** Check running actions that no client polls. */
-  'look-up-actions': Record<string, never>;
-  /** Compare the mirror with the upstream's zone. `runId`: a requested run whose outcome a client follows. */
-  'zone-sync': { readonly runId?: string; readonly reason: 'schedule' | 'start' | 'request' };
-  /** End demos that have expired. */
-  'expire-demos': Record<string, never>;
-  /** Delete the records of ended demos. */
-  'clear-demos': Record<string, never>;
-  /** Run one pass for a cluster. `foundBy` is for metrics only: the sweep found the cluster due without a wake-up. */
-  'reconcile-cluster': { readonly clusterId: ClusterId; readonly foundBy?: 'sweep' };
+  /** Run one pass for a cluster. */
+  'reconcile-cluster': { readonly clusterId: ClusterId };
   /** Run one pass for an adopted server. */
-  'reconcile-server': { readonly serverId: ServerId; readonly foundBy?: 'sweep' };
-  /** Send wake-ups for all adopted servers that are due. */
-  'sweep-servers': Record<string, never>;
-  /** Send wake-ups for all clusters that are due. */
-  'sweep-clusters': Record<string, never>;
-  /** Verify connection tokens with the provider where due. */
-  'verify-connections': Record<string, never>;
-  /** Refresh the price lists of connections where due. */
-  'refresh-prices': Record<string, never>;
-  /** Count the nodes of clusters where due. */
-  'count-nodes': Record<string, never>;
+  'reconcile-server': { readonly serverId: ServerId };
+  /** Send the jobs of rows that are due and have none: they were lost. */
+  'sweep-due': Nothing;
+  /** Verify connection tokens with the provider. */
+  'verify-connections': Nothing;
+  /** Refresh the price lists of connections. */
+  'refresh-prices': Nothing;
+  /** Count the nodes of clusters. */
+  'count-nodes': Nothing;
   /** Remove what deleted connections left in the garden. */
-  'clean-up-garden': Record<string, never>;
+  'clean-up-garden': Nothing;
+  /** Settle DNS writes with an unknown outcome. */
+  'settle-writes': Nothing;
+  /** Check running actions that no client polls. */
+  'look-up-actions': Nothing;
+  /** Compare the mirror with the upstream's zone. `runId`: a requested run whose outcome a client follows. The reason is `schedule` by default. */
+  'zone-sync': { readonly runId?: string; readonly reason?: 'schedule' | 'start' | 'request' };
+  /** End demos that have expired. */
+  'expire-demos': Nothing;
+  /** Delete the records of ended demos. */
+  'clear-demos': Nothing;
   /** Delete rows past their retention. */
-  'sweep-retention': Record<string, never>;
+  'sweep-retention': Nothing;
   /** Add operations that have ended to the totals. */
-  'count-operations': Record<string, never>;
+  'count-operations': Nothing;
   /** Record the usage of teams. */
-  'record-usage': Record<string, never>;
-  /** Send the due mails of invitations. */
-  'send-mails': Record<string, never>;
+  'record-usage': Nothing;
+  /** Send the mails of invitations. */
+  'send-mails': Nothing;
 }
 export type JobName = keyof JobPayloads;
 
-export interface JobRule {
-  readonly queue: QueueName;
-  /** Maximum number of runs. With 1, the next wake-up or schedule is the retry. */
-  readonly attempts: number;
-  /** Delay before the second run in ms; doubles with each run, with jitter. */
-  readonly backoffMs: number;
-}
 /**
- * `clusters` holds passes only, up to one per due cluster, and stalls while the garden is unavailable. Work that must
- * continue then is in `upkeep`. `servers` holds the passes of adopted servers, which wait for providers. `mail` is
- * served only by processes with a mail server. `retention` holds runs over all rows or teams, which may take long and must
- * block no other job.
+ * `clusters` and `servers` hold passes only, up to one per due row, and stall while the garden or a provider is unavailable. Work on
+ * connections and on the garden that must continue then is in `upkeep`. `mail` is served only by processes with a mail server.
+ * `retention` holds runs over all rows or teams, which need neither garden nor upstream.
  */
 export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';
 
-export const jobRules = {
-  'settle-writes': { queue: 'dns', attempts: 1, backoffMs: 0 },
-  'look-up-actions': { queue: 'dns', attempts: 1, backoffMs: 0 },
-  'zone-sync': { queue: 'dns', attempts: 3, backoffMs: 5_000 },
-  'expire-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
-  'clear-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
-  'reconcile-cluster': { queue: 'clusters', attempts: 1, backoffMs: 0 },
-  'reconcile-server': { queue: 'servers', attempts: 1, backoffMs: 0 },
-  'sweep-servers': { queue: 'servers', attempts: 1, backoffMs: 0 },
-  'sweep-clusters': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
-  'verify-connections': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
-  'refresh-prices': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
-  'count-nodes': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
-  'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
-  'sweep-retention': { queue: 'retention', attempts: 1, backoffMs: 0 },
-  'count-operations': { queue: 'retention', attempts: 1, backoffMs: 0 },
-  'record-usage': { queue: 'retention', attempts: 1, backoffMs: 0 },
-  'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },
+/** Intervals that an installation chooses, in milliseconds. */
+export interface Intervals {
+  readonly sweep: number;
+  readonly verify: number;
+  readonly sync: number;
+  readonly settle: number;
+  readonly lookUp: number;
+  readonly demos: number;
+  readonly mails: number;
+}
+
+interface Work {
+  readonly queue: QueueName;
+  /** The rows in Postgres that say what is to be done. */
+  readonly due: string;
+  /** Runs once more after a failure, at most so often. Default: the next job is the retry. */
+  readonly retries?: { readonly times: number; readonly firstMs: number };
+}
+
+/** Sent at an interval, once for all processes together: milliseconds, or one that the installation chooses. It finds what is due. */
+interface Recurring extends Work {
+  readonly every: number | keyof Intervals;
+}
+
+/** Sent when one row is due, with its id. */
+interface OfRow extends Work {
+  /** The recurring job that sends it again when it was lost. */
+  readonly foundBy: JobName;
+}
+
+export type JobRule = Recurring | OfRow;
+
+/**
+ * Everything that is done in the background. Rows say what is due; a job only says "look now". A lost job delays its work until the job
+ * that finds it again, by one interval at most.
+ */
+export const jobs = {
+  'reconcile-cluster': { queue: 'clusters', due: 'cluster.due_at', foundBy: 'sweep-due' },
+  'reconcile-server': { queue: 'servers', due: 'adopted_server.due_at', foundBy: 'sweep-due' },
+  'sweep-due': { queue: 'retention', due: 'due_at of clusters and servers', every: 'sweep' },
+  'verify-connections': { queue: 'upkeep', due: 'connection.verify_at', every: 'verify' },
+  'refresh-prices': { queue: 'upkeep', due: 'price_list.due_at', every: 30_000 },
+  'count-nodes': { queue: 'upkeep', due: 'cluster.nodes_due_at', every: 'sweep' },
+  'clean-up-garden': { queue: 'upkeep', due: 'garden_cleanup.due_at', every: 30_000 },
+  'settle-writes': { queue: 'dns', due: 'pending entries of dns_audit_entry, and rechecks', every: 'settle' },
+  'look-up-actions': { queue: 'dns', due: 'running rows of dns_action', every: 'lookUp' },
+  'zone-sync': { queue: 'dns', due: 'dns_sync_run', every: 'sync', retries: { times: 2, firstMs: 5_000 } },
+  'expire-demos': { queue: 'dns', due: 'demo.expires_at', every: 'demos' },
+  'clear-demos': { queue: 'dns', due: 'demo.clear_at', every: 'demos' },
+  'sweep-retention': { queue: 'retention', due: 'rows older than their retention', every: 600_000 },
+  'count-operations': { queue: 'retention', due: 'operations that have ended', every: 30_000 },
+  'record-usage': { queue: 'retention', due: 'usage_hour of all teams', every: 300_000 },
+  'send-mails': { queue: 'mail', due: 'invitation.mail_due_at', every: 'mails' },
 } as const satisfies Record<JobName, JobRule>;
 
 /** The jobs of a queue. */
 export type JobOf<Q extends QueueName> = {
-  [N in JobName]: (typeof jobRules)[N]['queue'] extends Q ? N : never;
+  [N in JobName]: (typeof jobs)[N]['queue'] extends Q ? N : never;
 }[JobName];
+
+/** Milliseconds between two of a job. Null for one that is sent only when its row is due. */
+export function intervalOf(name: JobName, intervals: Intervals): number | null {
+  const rule: JobRule = jobs[name];
+  if (!('every' in rule)) return null;
+  return typeof rule.every === 'number' ? rule.every : intervals[rule.every];
+}

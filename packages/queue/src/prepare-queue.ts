@@ -1,6 +1,6 @@
 import { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, runMigrations, SchemaMigrationRequiredError } from 'bullmq';
 import pg from 'pg';
-import { jobRules } from './jobs.js';
+import { jobs } from './jobs.js';
 import { CONNECT_MS, queueSchema } from './postgres-pool.js';
 
 /**
@@ -33,7 +33,7 @@ async function createJobNumbers(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM (SELECT ${queueSchema}.job_id_seq_name(queue) AS name FROM unnest($1::text[]) AS queue) AS wanted
      WHERE to_regclass('${queueSchema}.' || quote_ident(name)) IS NULL`,
-    [[...new Set(Object.values(jobRules).map(({ queue }) => queue))]],
+    [[...new Set(Object.values(jobs).map(({ queue }) => queue))]],
   );
   if (rows.length === 0) return;
   const statements = rows.map(

@@ -4,7 +4,7 @@ import type { Log, Metrics } from '@corral/service';
 import { answerWithin } from '@corral/wire';
 import { type Job, WaitingError } from 'bullmq';
 import { type Backend, type BackendOptions, type Consumer, connectionErrorLog, openBackend } from './backend.js';
-import { type JobName, type JobOf, type JobPayloads, jobRules, type QueueName } from './jobs.js';
+import { type JobName, type JobOf, type JobPayloads, jobs, type QueueName } from './jobs.js';
 
 export interface JobContext {
   /** 1 for the first run. */
@@ -54,22 +54,22 @@ const CONNECTIONS = 3;
 /** Serves the given queues. Waits for an unavailable backend, at start and later. */
 export function startWorker(options: WorkerOptions): StartedWorker {
   const { closeMs = 20_000, log } = options;
-  const jobs = jobRunner(options);
+  const runner = jobRunner(options);
   const served = Object.entries(options.queues) as [QueueName, ServedQueue<QueueName>][];
   const backend = openBackend(options, served.length + CONNECTIONS);
   const serving = served.map(([queue, { handlers, concurrency }]) =>
-    serveQueue(queue, jobs.runWith(handlers), concurrency, { ...options, backend }),
+    serveQueue(queue, runner.runWith(handlers), concurrency, { ...options, backend }),
   );
   const close = async (): Promise<void> => {
-    jobs.stop();
+    runner.stop();
     const closed = Promise.all(serving.map((queue) => queue.close())).then(() => backend.close());
     // Without running jobs only connections are left to close, perhaps to an unavailable backend.
     if ((await answerWithin(closed, Math.min(closeMs, IDLE_MS_MAX), LATE)) !== LATE) return;
-    if (jobs.running() > 0 && (await answerWithin(closed, closeMs - IDLE_MS_MAX, LATE)) !== LATE) return;
-    jobs.abort();
-    if (jobs.running() > 0 && (await answerWithin(closed, ABORTED_MS_MAX, LATE)) !== LATE) return;
-    if (jobs.running() > 0) log.warn('jobs cut at close', { jobs: jobs.running(), closeMs });
-    jobs.cut();
+    if (runner.running() > 0 && (await answerWithin(closed, closeMs - IDLE_MS_MAX, LATE)) !== LATE) return;
+    runner.abort();
+    if (runner.running() > 0 && (await answerWithin(closed, ABORTED_MS_MAX, LATE)) !== LATE) return;
+    if (runner.running() > 0) log.warn('jobs cut at close', { jobs: runner.running(), closeMs });
+    runner.cut();
     await answerWithin(closed, ABORTED_MS_MAX, LATE);
   };
   return {
@@ -193,7 +193,7 @@ async function giveBack(job: Job, token?: string): Promise<never> {
 }
 
 const CUT = Symbol('cut');
-const jobLabel = (name: string): string => (name in jobRules ? name : 'unknown');
+const jobLabel = (name: string): string => (name in jobs ? name : 'unknown');
 
 /** @throws CUT when the signal is aborted first */
 async function unlessCut(work: Promise<unknown>, signal: AbortSignal): Promise<void> {

@@ -12,7 +12,7 @@ import {
 } from '@corral/testing';
 import pg from 'pg';
 import type { BackendOptions } from '../src/backend.js';
-import { jobRules } from '../src/jobs.js';
+import { jobs } from '../src/jobs.js';
 import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
 
 export type TestBackend = {
@@ -129,7 +129,7 @@ const refuse = async (): Promise<never> => {
 
 /** Handlers where all jobs except the given ones fail. */
 export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers =>
-  ({ ...Object.fromEntries(Object.keys(jobRules).map((name) => [name, refuse])), ...handlers }) as JobHandlers;
+  ({ ...Object.fromEntries(Object.keys(jobs).map((name) => [name, refuse])), ...handlers }) as JobHandlers;
 
 /** Queues that share the handlers, each with `concurrency` concurrent jobs. */
 export function someQueues(handlers: Partial<JobHandlers>, concurrency = 4): WorkerOptions['queues'] {

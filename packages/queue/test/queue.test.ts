@@ -69,12 +69,11 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     aWorker({
       'settle-writes': async () => {
         begun.push(performance.now());
-        if (begun.length < 3)
-          await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 400, delayed: 'replace' });
+        if (begun.length < 3) await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 400 });
       },
     });
 
-    await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 10, delayed: 'replace' });
+    await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 10 });
 
     await waitFor('the third run', () => begun.length === 3);
     const [first = 0, second = 0, third = 0] = begun;
@@ -118,6 +117,21 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(job.runs()).toBe(3);
   });
 
+  it('says whether a job was added, or one with the same id was there', async () => {
+    const queue = aQueue();
+    const send = () => queue.send('settle-writes', {}, { jobId: 'all' });
+    const job = heldJob();
+
+    expect([await send(), await send()]).toEqual([true, false]);
+    aWorker({ 'settle-writes': job.handler });
+    await waitFor('the run', () => job.runs() === 1);
+    expect(await send()).toBe(false);
+
+    job.release();
+    await waitFor('the second run', () => job.runs() === 2);
+    job.release();
+  });
+
   it('runs a job immediately even if a delayed one has the same id', async () => {
     const queue = aQueue();
     let runs = 0;
@@ -129,29 +143,24 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the job', () => runs === 1);
   });
 
-  it('keeps or replaces a delayed job as requested', async () => {
+  it('replaces a delayed job', async () => {
     const queue = aQueue();
     const seen: unknown[] = [];
     aWorker({ 'reconcile-cluster': async ({ clusterId }) => seen.push(clusterId) });
     const later = { jobId: 'timer', delayMs: 3_600_000 };
     await queue.send('reconcile-cluster', { clusterId: asClusterId('first') }, later);
 
-    await queue.send('reconcile-cluster', { clusterId: asClusterId('second') }, { jobId: 'timer', delayMs: 20 });
-    await queue.send(
-      'reconcile-cluster',
-      { clusterId: asClusterId('third') },
-      { jobId: 'timer', delayMs: 50, delayed: 'replace' },
-    );
+    await queue.send('reconcile-cluster', { clusterId: asClusterId('second') }, { jobId: 'timer', delayMs: 50 });
 
     await waitFor('the job', () => seen.length > 0);
-    expect(seen).toEqual(['third']);
+    expect(seen).toEqual(['second']);
   });
 
   it('lets a job schedule its own next run and move it', async () => {
     const queue = aQueue();
     const ranAt: number[] = [];
     const again = (delayMs: number) =>
-      queue.send('reconcile-cluster', { clusterId: asClusterId('1') }, { jobId: 'timer', delayMs, delayed: 'replace' });
+      queue.send('reconcile-cluster', { clusterId: asClusterId('1') }, { jobId: 'timer', delayMs });
     const handler: JobHandlers['reconcile-cluster'] = async () => {
       ranAt.push(performance.now());
       if (ranAt.length < 3) await again(150);
@@ -169,11 +178,11 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     const queue = aQueue();
     const poison = heldJob();
     let sweeps = 0;
-    aWorker({ 'reconcile-cluster': poison.handler, 'sweep-clusters': async () => (sweeps += 1) }, { concurrency: 2 });
+    aWorker({ 'reconcile-cluster': poison.handler, 'count-nodes': async () => (sweeps += 1) }, { concurrency: 2 });
     for (const id of ['1', '2', '3']) await queue.send('reconcile-cluster', { clusterId: asClusterId(id) });
     await waitFor('all places to be taken', () => poison.runs() === 2);
 
-    await queue.send('sweep-clusters', {});
+    await queue.send('count-nodes', {});
 
     await waitFor('the job of the other queue', () => sweeps === 1);
     expect(poison.runs()).toBe(2);
@@ -203,12 +212,12 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
       },
     });
     open.push(only);
-    await queue.send('sweep-clusters', {});
+    await queue.send('count-nodes', {});
     await queue.send('settle-writes', {});
     await waitFor('its own job', () => settled === 1);
     let sweeps = 0;
 
-    aWorker({ 'sweep-clusters': async () => (sweeps += 1) });
+    aWorker({ 'count-nodes': async () => (sweeps += 1) });
 
     await waitFor('the other job', () => sweeps === 1);
   });
@@ -223,7 +232,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     };
     aWorker({ 'zone-sync': handler }, { log, metrics });
 
-    await aQueue().send('zone-sync', { reason: 'schedule' });
+    await aQueue().send('zone-sync', { reason: 'start' });
 
     await waitFor('the second run', () => attempts.length === 2);
     expect(lines).toContainEqual({
@@ -257,7 +266,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     aWorker({ 'settle-writes': async () => runs.push(performance.now()) });
 
     const begunAt = performance.now();
-    for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule({ 'settle-writes': {} }, 500);
+    for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule('settle-writes', 500);
 
     await waitFor('the fourth run', () => runs.length === 4);
     const perInterval = runs.length / ((performance.now() - begunAt) / 500);
@@ -268,7 +277,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     let runs = 0;
     aWorker({ 'settle-writes': async () => (runs += 1) }, { lockMs: 1_000 });
     const [first, second] = [aQueue(), aQueue()];
-    for (const queue of [first, second]) queue.schedule({ 'settle-writes': {} }, 200);
+    for (const queue of [first, second]) queue.schedule('settle-writes', 200);
     const untilMore = async () => {
       const before = runs;
       await waitFor('another run', () => runs > before + 1);
@@ -285,7 +294,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
 
   it('does not pile up scheduled jobs while no worker runs', async () => {
     const queue = aQueue();
-    queue.schedule({ 'settle-writes': {} }, 20);
+    queue.schedule('settle-writes', 20);
     await queue.ping();
     let ticks = 0;
     await waitFor('some intervals to pass', () => ++ticks > 10);
@@ -411,7 +420,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
       let runs = 0;
       const worker = aWorker({ 'settle-writes': async () => (runs += 1) });
       await worker.ready;
-      queue.schedule({ 'settle-writes': {} }, 200);
+      queue.schedule('settle-writes', 200);
       await waitFor('the first run', () => runs > 0);
 
       for (let flush = 1; flush <= 3; flush += 1) {

@@ -16,6 +16,8 @@ export const usual: Size = {
   auditEntries: 1_000_000,
 };
 export const long: Size = { ...usual, name: 'long', clusters: 5_000, auditEntries: 10_000_000 };
+/** Enough for what depends on clusters only. */
+export const few: Size = { name: 'few', teams: 100, setsPerTeam: 2, clusters: 400, auditEntries: 1_000 };
 
 export const slugOf = (team: number): string => `team-${team}`;
 /** Of the team's administrator. */

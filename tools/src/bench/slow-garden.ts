@@ -2,39 +2,67 @@ import { Agent } from 'node:http';
 import { waitFor } from '@corral/testing';
 import { clusterSpec } from '../rig/cluster-spec.js';
 import { mustExchange } from '../rig/exchange.js';
+import type { Service } from '../rig/services.js';
 import type { Installation } from './installation.js';
 import { clusterOf, slugOf } from './sizes.js';
 
 const LATE_MS = 1_500;
 const CHANGES = 400;
 const AT_ONCE = 8;
+/** Numbers of reconcilers, in the order in which they are measured. */
+const WORKERS = [1, 2, 4] as const;
+const SHOOT = '/apis/core.gardener.cloud/v1beta1/namespaces/:namespace/shoots/:name';
 
-/** How many changes per second converge while each call to the garden takes 1.5 s, with one reconciler and with two. */
-export async function convergeSlowly(installation: Installation): Promise<{ one: number; two: number }> {
-  const faults = `${installation.cloud.adminUrl}/faults`;
-  const rule = { match: { api: 'garden' }, times: null, effect: { delayMs: LATE_MS } };
-  const set = async (method: string, body: object | null): Promise<void> => {
-    const options =
-      body === null ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    const { ok, status } = await fetch(faults, { method, ...options });
-    if (!ok) throw new Error(`The garden was not slowed down: ${status}`);
-  };
-  await set('POST', rule);
-  try {
-    const one = await changesPerSecond(installation, 50);
-    const second = await installation.start.reconciler();
-    const two = await changesPerSecond(installation, 51);
-    await second.process.stop();
-    return { one, two };
-  } finally {
-    await set('DELETE', null);
-  }
+/** How a number of reconcilers converges many changes that come at once. */
+export interface Converged {
+  readonly workers: number;
+  readonly changesPerSecond: number;
+  /** Reads and writes of a Shoot, per change. */
+  readonly callsPerChange: number;
+  /** Passes that each process has done. */
+  readonly passes: readonly number[];
 }
 
-/** From the first of many changes until the last has converged. */
-async function changesPerSecond({ size, api, cookies, rig }: Installation, maximum: number): Promise<number> {
-  const agent = new Agent({ keepAlive: true });
+/** Converges changes while each call to the garden takes 1.5 s, with one, two and four reconcilers. */
+export async function convergeSlowly(installation: Installation): Promise<Converged[]> {
+  const { cloud, start } = installation;
+  const rule = { match: { api: 'garden' }, times: null, effect: { delayMs: LATE_MS } };
+  await askCloud(cloud.adminUrl, 'POST', '/faults', rule);
+  const workers: Service[] = [installation.reconciler];
+  const measured: Converged[] = [];
+  try {
+    for (const count of WORKERS) {
+      while (workers.length < count) workers.push(await start.reconciler());
+      measured.push(await converge(installation, workers, 50 + count));
+    }
+  } finally {
+    await askCloud(cloud.adminUrl, 'DELETE', '/faults');
+    await Promise.all(workers.slice(1).map(({ process }) => process.stop()));
+  }
+  return measured;
+}
+
+async function converge(installation: Installation, workers: readonly Service[], maximum: number): Promise<Converged> {
+  const counts = async () => ({
+    calls: await shootCalls(installation.cloud.adminUrl),
+    passes: await Promise.all(workers.map(passesOf)),
+  });
+  const before = await counts();
   const startedAt = performance.now();
+  await changeAll(installation, maximum);
+  await untilConverged(installation);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const after = await counts();
+  return {
+    workers: workers.length,
+    changesPerSecond: CHANGES / seconds,
+    callsPerChange: (after.calls - before.calls) / CHANGES,
+    passes: after.passes.map((passes, at) => passes - (before.passes[at] ?? 0)),
+  };
+}
+
+async function changeAll({ size, api, cookies }: Installation, maximum: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < CHANGES) {
@@ -45,6 +73,10 @@ async function changesPerSecond({ size, api, cookies, rig }: Installation, maxim
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  agent.destroy();
+}
+
+async function untilConverged({ rig }: Installation): Promise<void> {
   const isConverged = async (): Promise<boolean> => {
     const { rows } = await rig.pool.query<{ open: number }>(
       'SELECT count(*)::int AS open FROM cluster WHERE observed_generation < generation OR due_at IS NOT NULL',
@@ -52,6 +84,25 @@ async function changesPerSecond({ size, api, cookies, rig }: Installation, maxim
     return rows[0]?.open === 0;
   };
   await waitFor('all changes to converge', isConverged, { timeoutMs: 600_000 });
-  agent.destroy();
-  return CHANGES / ((performance.now() - startedAt) / 1_000);
+}
+
+async function shootCalls(adminUrl: string): Promise<number> {
+  const { byRoute } = (await (await askCloud(adminUrl, 'GET', '/calls')).json()) as {
+    byRoute: Record<string, number>;
+  };
+  return (byRoute[`GET ${SHOOT}`] ?? 0) + (byRoute[`APPLY ${SHOOT}`] ?? 0);
+}
+
+async function passesOf({ url }: Service): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const done = [...text.matchAll(/^corral_reconcile_passes_total\{[^}]*outcome="finished"[^}]*\} (\d+)/gm)];
+  return done.reduce((sum, [, passes]) => sum + Number(passes), 0);
+}
+
+async function askCloud(adminUrl: string, method: string, path: string, body?: object): Promise<Response> {
+  const sent =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const response = await fetch(`${adminUrl}${path}`, { method, ...sent });
+  if (!response.ok) throw new Error(`The local cloud answered ${response.status} to ${method} ${path}.`);
+  return response;
 }

@@ -2,10 +2,9 @@ import type { ClusterId } from '@corral/contracts';
 import type { JobContext, JobHandlers } from '@corral/queue';
 import type { Log } from '@corral/service';
 import type { GardenGate } from '../garden/gate.js';
-import { onceMoreWhenAsked, oneAtATime, Stopped } from '../loop/run-bounds.js';
+import { planNext, type RowJobs } from '../loop/due-rows.js';
+import { Stopped, withSignal } from '../loop/run-bounds.js';
 import type { passTraces } from '../loop/traced-work.js';
-import type { WakeUps } from '../loop/wake-ups.js';
-import { planNext } from '../loop/wake-ups.js';
 import type { ClusterMetrics } from './metrics.js';
 import type { PassEnd, PassResult } from './pass.js';
 
@@ -13,7 +12,7 @@ export interface ReconcileDeps {
   readonly pass: (clusterId: ClusterId, stop: AbortSignal) => Promise<PassResult>;
   readonly traced: ReturnType<typeof passTraces>;
   readonly gate: GardenGate;
-  readonly wakeUps: WakeUps<ClusterId>;
+  readonly jobs: Pick<RowJobs<ClusterId>, 'send'>;
   /** Wakes those who wait for the garden. Never rejects. */
   readonly onGardenBack: () => Promise<void>;
   readonly metrics: ClusterMetrics;
@@ -24,16 +23,13 @@ export interface ReconcileDeps {
  * Runs a pass when the gate admits it, and schedules the next one. Requeueing, metrics and the log line are here, so that a
  * pass contains none of them.
  */
-export function reconcileHandler({ pass, traced, gate, wakeUps, onGardenBack, metrics, log }: ReconcileDeps) {
-  return async (
-    { clusterId, foundBy }: { clusterId: ClusterId; foundBy?: 'sweep' },
-    { signal }: Pick<JobContext, 'signal'>,
-  ) => {
+export function reconcileHandler({ pass, traced, gate, jobs, onGardenBack, metrics, log }: ReconcileDeps) {
+  return async ({ clusterId }: { clusterId: ClusterId }, { signal }: Pick<JobContext, 'signal'>) => {
     const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
       if (error instanceof Stopped) return null;
       throw error;
     });
-    if (leave === null) return planNext(wakeUps, clusterId, { kind: 'stopped' });
+    if (leave === null) return planNext(jobs, clusterId, { kind: 'stopped' }, log);
     const startedAt = performance.now();
     let result: PassResult | null = null;
     let traceId: string | undefined;
@@ -57,10 +53,9 @@ export function reconcileHandler({ pass, traced, gate, wakeUps, onGardenBack, me
     if (didWork(end)) {
       const seconds = (performance.now() - startedAt) / 1_000;
       metrics.passSeconds.observe({ outcome }, seconds);
-      if (foundBy === 'sweep') metrics.sweepFound.inc();
       logEnd(log, clusterId, end, { traceId, steps, ms: Math.round(seconds * 1_000) });
     }
-    await planNext(wakeUps, clusterId, end);
+    await planNext(jobs, clusterId, end, log);
     if (result.isGardenBack) await onGardenBack();
   };
 }
@@ -87,18 +82,13 @@ function logEnd(log: Log, clusterId: ClusterId, end: PassEnd, fields: PassFields
   line('pass failed', { clusterId, failure, ...fields, inMs, error });
 }
 
-export function upkeepHandlers(work: {
-  readonly sweep: (signal: AbortSignal) => Promise<unknown>;
-  readonly verify: (signal: AbortSignal) => Promise<unknown>;
-  readonly refreshPrices: (signal: AbortSignal) => Promise<unknown>;
-  readonly countNodes: (signal: AbortSignal) => Promise<unknown>;
-  readonly cleanUp: (signal: AbortSignal) => Promise<unknown>;
-}): JobHandlers<'upkeep'> {
+type Work = (signal: AbortSignal) => Promise<unknown>;
+
+export function upkeepHandlers(work: Readonly<Record<'verify' | 'refreshPrices' | 'countNodes' | 'cleanUp', Work>>) {
   return {
-    'sweep-clusters': oneAtATime(work.sweep),
-    'verify-connections': onceMoreWhenAsked(work.verify),
-    'refresh-prices': onceMoreWhenAsked(work.refreshPrices),
-    'count-nodes': oneAtATime(work.countNodes),
-    'clean-up-garden': oneAtATime(work.cleanUp),
-  };
+    'verify-connections': withSignal(work.verify),
+    'refresh-prices': withSignal(work.refreshPrices),
+    'count-nodes': withSignal(work.countNodes),
+    'clean-up-garden': withSignal(work.cleanUp),
+  } satisfies JobHandlers<'upkeep'>;
 }

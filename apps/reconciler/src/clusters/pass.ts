@@ -7,9 +7,9 @@ import { ABSENT } from '../garden/due-store.js';
 import { type GardenReport, gardenReportOf } from '../garden/gate.js';
 import { findingAboutCluster } from '../hold/cluster-finding.js';
 import type { HoldStore } from '../hold/hold-store.js';
+import type { PassOutcome } from '../loop/due-rows.js';
 import type { LeaseStore, PassLease, Released } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
-import type { PassOutcome } from '../loop/wake-ups.js';
 import { classifyFailure, type Failure } from './classify.js';
 import { decide, isKept } from './decide/decide.js';
 import type { Learned } from './decide/shoot-runs.js';
@@ -253,7 +253,10 @@ async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: Ab
   return { ...verdict, observed: { ...observed, kubernetes: { version, supportedUntil } } };
 }
 
-/** Adds the API server's certificate authority. If the garden does not answer, the known value stays. */
+/**
+ * Adds the API server's certificate authority. One that was never rotated is read once. If the garden does not answer, the known value
+ * stays.
+ */
 async function withAuthority(
   { authorities }: PassDeps,
   { wanted, seen }: PassState,
@@ -268,6 +271,7 @@ async function withAuthority(
   const shoot = { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
   const before = observed.apiServer.certificateAuthorityData;
   const { authorityRotation: rotation } = factsOf(seen.shoot);
+  if (rotation === null && before !== null) return verdict;
   const certificateAuthorityData = await authorities.read({ ...shoot, rotation }, signal).catch(() => before);
   return { ...verdict, observed: { ...observed, apiServer: { ...observed.apiServer, certificateAuthorityData } } };
 }

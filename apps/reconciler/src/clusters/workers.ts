@@ -16,20 +16,18 @@ import { gardenGate } from '../garden/gate.js';
 import { probeGarden } from '../garden/probe-garden.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
+import { clusterJobs, type RowJobs, type SweptRows, serverJobs } from '../loop/due-rows.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
-import { type LeasedTable, leaseStore } from '../loop/leases.js';
+import { clusterTable, serverTable } from '../loop/leased-tables.js';
+import { type LeasedId, type LeaseStore, leaseStore } from '../loop/leases.js';
 import { tokenOpener } from '../loop/provider-token.js';
-import type { RecurringJob } from '../loop/recurring.js';
-import { sweepDue } from '../loop/sweep-due.js';
 import { passTraces } from '../loop/traced-work.js';
-import { clusterWakeUps, serverWakeUps } from '../loop/wake-ups.js';
 import { priceStore } from '../upkeep/price-store.js';
 import { refreshPrices } from '../upkeep/refresh-prices.js';
 import { verificationStore } from '../upkeep/verification-store.js';
 import { verifyConnections } from '../upkeep/verify-connections.js';
 import { desiredStore } from './desired-store.js';
 import { reconcileHandler, upkeepHandlers } from './handlers.js';
-import { causedByGarden, waitsForGarden } from './judge/waiting.js';
 import { clusterMetrics } from './metrics.js';
 import { clusterPass, type PassResult } from './pass.js';
 import { recordStore } from './record.js';
@@ -38,8 +36,6 @@ export interface ClusterSettings {
   /** Maximum number of clusters that this process works on concurrently while the garden is healthy. */
   readonly concurrency: number;
   readonly leaseMs: number;
-  readonly sweepIntervalMs: number;
-  readonly verifyIntervalMs: number;
   readonly relistIntervalMs: number;
   /** Milliseconds between two node counts of an unchanged cluster whose nodes are not all ready. */
   readonly nodeCountIntervalMs: number;
@@ -69,13 +65,13 @@ export interface ClusterWorkers {
   /** Number of rows that are due or have a running pass, without those that wait for the garden. */
   countDue(): Promise<number>;
   pass(clusterId: ClusterId, stop: AbortSignal): Promise<PassResult>;
-  sweep(signal: AbortSignal): Promise<number>;
+  /** For the sweep. */
+  readonly swept: SweptRows<ClusterId>;
   verify(signal: AbortSignal): Promise<number>;
   refreshPrices(signal: AbortSignal): Promise<number>;
   countNodes(signal: AbortSignal): Promise<number>;
   readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
   readonly concurrency: number;
-  readonly recurring: readonly RecurringJob[];
   /** Watches the Shoots and probes the garden unless another process does. */
   start(): { close(): Promise<void> };
 }
@@ -89,17 +85,13 @@ const CATALOGUE_MS = 60_000;
 const AUTHORITIES_MAX = 2_000;
 /** How long the leader may be silent before another process takes over the watch and the probe. */
 const WATCH_LEASE_MS = 8_000;
-/** Clean-up is not urgent. */
-const CLEAN_UP_INTERVAL_MS = 30_000;
-/** Prices are read once a day; a connection that became ready says so at once. */
-const PRICES_INTERVAL_FACTOR = 3;
 
 /** Wires the loops over clusters and their connections. Has no effect until `start`. */
 export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const { settings, pool, prisma, queue, garden, keys, verifyToken, readPrices, log } = deps;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
-  const wakeUps = clusterWakeUps(queue);
+  const jobs = clusterJobs(queue, log);
   const gate = gardenGate({
     places: settings.concurrency,
     onPause(pause) {
@@ -123,16 +115,11 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     own: { networkingType: settings.networkingType, features: settings.features },
     leaseMs: settings.leaseMs,
   });
-  const sweep = sweepDue({
-    leases,
-    log,
-    send: (clusterId) => queue.send('reconcile-cluster', { clusterId, foundBy: 'sweep' }, { jobId: clusterId }),
-  });
   const onVerified = (outcome: string) => metrics.verifications.inc({ outcome });
   const verify = verifyConnections({
     store: verificationStore(pool),
     dueTimes,
-    wakeUps,
+    wake: jobs.wake,
     openToken,
     verifyToken,
     onVerified,
@@ -158,10 +145,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),
   });
   const onGardenBack = wakeWaiting({
-    waiters: [
-      { makeDue: (withinMs) => dueTimes.makeWaitingDue(waitsForGarden, withinMs), wake: wakeUps.wakeSoon },
-      { makeDue: dueTimes.makeWaitingServersDue, wake: serverWakeUps(queue).wakeSoon },
-    ],
+    wakers: [wakerOf(leases, jobs), wakerOf(leaseStore(pool, serverTable), serverJobs(queue, log))],
     log,
   });
   const probe = probeGarden({ garden, dueTimes, onReturn: onGardenBack, log });
@@ -169,24 +153,23 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     garden,
     dueTimes,
     holds,
-    wakeUps,
+    wake: jobs.wake,
     relistEveryMs: settings.relistIntervalMs,
     onChanges: (source, clusters) => metrics.changes.inc({ source }, clusters),
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
     onReturn: onGardenBack,
   });
-  const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, wakeUps, onGardenBack, metrics, log });
+  const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, jobs, onGardenBack, metrics, log });
   return {
     countDue: leases.countDue,
     pass,
-    sweep,
+    swept: { leases, jobs, onFound: (rows) => metrics.sweepFound.inc(rows) },
     verify,
     refreshPrices: refresh,
     countNodes: count,
     handlers: {
       clusters: { 'reconcile-cluster': reconcile },
       upkeep: upkeepHandlers({
-        sweep,
         async verify(signal) {
           if ((await verify(signal)) > 0) void queue.nudge('refresh-prices', {}, { jobId: 'change' });
         },
@@ -196,7 +179,6 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
       }),
     },
     concurrency: settings.concurrency,
-    recurring: recurringJobs(settings),
     start() {
       const watch = async (signal: AbortSignal): Promise<void> => {
         try {
@@ -217,25 +199,11 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   };
 }
 
-function recurringJobs({ sweepIntervalMs, verifyIntervalMs }: ClusterSettings): RecurringJob[] {
-  return [
-    { name: 'sweep-clusters', payload: {}, everyMs: sweepIntervalMs },
-    { name: 'count-nodes', payload: {}, everyMs: sweepIntervalMs },
-    { name: 'verify-connections', payload: {}, everyMs: verifyIntervalMs },
-    { name: 'refresh-prices', payload: {}, everyMs: PRICES_INTERVAL_FACTOR * verifyIntervalMs },
-    { name: 'clean-up-garden', payload: {}, everyMs: CLEAN_UP_INTERVAL_MS },
-  ];
-}
-
-/**
- * Work on a cluster starts with its first pool that the garden can have: a Shoot without workers can never get any (see
- * "workerless" in Gardener's documentation).
- */
-export const clusterTable: LeasedTable<ClusterId> = {
-  table: 'cluster',
-  isWorkedOn: `(started_at IS NOT NULL OR EXISTS (
-    SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND source = 'managed' AND maximum > 0))`,
-  waitsForGarden: `(coalesce(waiting->>'reason', '') IN (${causedByGarden.map((reason) => `'${reason}'`).join(', ')}))`,
-  onTaken: ', sighted_hash = NULL, started_at = coalesce(started_at, clock_timestamp())',
-  isReported: 'sighted_hash IS NOT NULL',
-};
+/** Makes the rows due that wait for the garden. */
+const wakerOf =
+  <Id extends LeasedId>(leases: Pick<LeaseStore<Id>, 'makeWaitingDue'>, { wake }: Pick<RowJobs<Id>, 'wake'>) =>
+  async (): Promise<number> => {
+    const woken = await leases.makeWaitingDue();
+    await wake(woken);
+    return woken.length;
+  };

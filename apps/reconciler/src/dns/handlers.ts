@@ -1,6 +1,6 @@
 import type { JobHandlers, Queue } from '@corral/queue';
 import { type HoldStore, unlessHeld } from '../hold/hold-store.js';
-import { onceMoreWhenAsked, oneAtATime, Stopped } from '../loop/run-bounds.js';
+import { Stopped, withSignal } from '../loop/run-bounds.js';
 import type { ClearResult, ExpireResult } from './end-demos.js';
 import type { LookUpResult } from './look-up-actions.js';
 import type { SettleResult } from './settle-writes.js';
@@ -36,16 +36,16 @@ export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
     if (failed > 0) await queue.nudge('settle-writes', {}, { jobId: 'failed-actions' });
   };
   return {
-    'settle-writes': onceMoreWhenAsked(deps.settle),
-    'look-up-actions': oneAtATime(lookUp),
+    'settle-writes': withSignal(deps.settle),
+    'look-up-actions': lookUp,
     'expire-demos': async (_payload, { signal }) => {
       // A restored demo may have been extended since its backup.
       if ((await holds.find()) !== null) return;
       const { ended } = await expire(signal);
       if (ended > 0) await queue.nudge('clear-demos', {}, { jobId: 'clear' });
     },
-    'clear-demos': oneAtATime(unlessHeld(holds, deps.clear)),
-    'zone-sync': async ({ runId, reason }, { signal }) => {
+    'clear-demos': withSignal(unlessHeld(holds, deps.clear)),
+    'zone-sync': async ({ runId, reason = 'schedule' }, { signal }) => {
       const syncs = runId === undefined && syncDemos !== null ? [sync, syncDemos] : [sync];
       const results = await allEnded(syncs.map((each) => each({ runId, reason }, signal)));
       // A failed job is retried by another process under the same run id.

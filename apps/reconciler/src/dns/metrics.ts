@@ -1,6 +1,6 @@
 import type { DemoEnds, SettlementStore, ZoneSyncStore } from '@corral/dns-data';
 import type { Metrics } from '@corral/service';
-import { setOrForget } from '../loop/set-or-forget.js';
+import { setOrForget } from '../loop/metrics.js';
 
 export type DnsMetrics = ReturnType<typeof dnsMetrics>;
 

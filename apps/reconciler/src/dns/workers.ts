@@ -18,7 +18,6 @@ import type { HcloudClient } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { holdStore } from '../hold/hold-store.js';
-import type { RecurringJob } from '../loop/recurring.js';
 import { type ClearResult, clearDemos, type ExpireResult, expireDemos } from './end-demos.js';
 import { dnsHandlers } from './handlers.js';
 import { type LookUpResult, lookUpActions } from './look-up-actions.js';
@@ -30,14 +29,10 @@ export interface DnsSettings {
   readonly zoneName: string;
   /** Null when there are no demos. */
   readonly demoZoneName: string | null;
-  readonly syncIntervalMs: number;
-  readonly settleIntervalMs: number;
   /** Minimum time in milliseconds between two calls for actions that no client polls. */
   readonly actionIntervalMs: number;
   /** Milliseconds after which an unfinished action counts as failed. */
   readonly actionRunningMsMax: number;
-  /** Interval in milliseconds of the search for expired demos and their remaining records. */
-  readonly demoIntervalMs: number;
   /** Milliseconds after an accepted write during which the upstream may not show it yet. */
   readonly graceMs: number;
   /** Maximum duration of an upstream call including waits and retries, in milliseconds. */
@@ -66,7 +61,6 @@ export interface DnsWorkers {
   readonly handlers: JobHandlers<'dns'>;
   /** Maximum number of concurrent jobs: one pass of each loop, and room for a request. */
   readonly concurrency: number;
-  readonly recurring: readonly RecurringJob[];
   /** Requests a sync. */
   start(): void;
 }
@@ -75,8 +69,6 @@ export interface DnsWorkers {
 const SETTLE_AFTER_MS = 2_000;
 /** Time that a write needs besides the upstream call before its lease may end. */
 const LEASE_MARGIN_MS = 5_000;
-/** Interval of the check whether actions may be polled. The check costs no upstream call. */
-const LOOK_UP_CHECK_MS = 4_000;
 
 /** Wires the loops over the DNS mirror. Has no effect until `start`. */
 export function buildDnsWorkers({ settings, pool, prisma, queue, hcloud, metrics, log }: DnsWorkerDeps): DnsWorkers {
@@ -131,21 +123,7 @@ export function buildDnsWorkers({ settings, pool, prisma, queue, hcloud, metrics
     lookUpActions: lookUp,
     handlers: dnsHandlers({ settle, lookUp, sync, syncDemos, expire, clear, holds: holdStore(prisma), queue, graceMs }),
     concurrency: 7,
-    recurring: recurringJobs(settings),
     // The schedule keeps its interval across restarts. A start triggers a sync immediately.
     start: () => void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' }),
   };
-}
-
-function recurringJobs(settings: DnsSettings): RecurringJob[] {
-  const { syncIntervalMs, settleIntervalMs, actionIntervalMs, demoIntervalMs } = settings;
-  const lookUpMs = Math.min(LOOK_UP_CHECK_MS, actionIntervalMs);
-  return [
-    { name: 'zone-sync', payload: { reason: 'schedule' }, everyMs: syncIntervalMs },
-    { name: 'settle-writes', payload: {}, everyMs: settleIntervalMs },
-    { name: 'look-up-actions', payload: {}, everyMs: lookUpMs },
-    // Also without a demo zone: existing demos must still expire.
-    { name: 'expire-demos', payload: {}, everyMs: demoIntervalMs },
-    { name: 'clear-demos', payload: {}, everyMs: demoIntervalMs },
-  ];
 }

@@ -1,4 +1,4 @@
-import type { ClusterId, ConnectionId, ServerId } from '@corral/contracts';
+import type { ClusterId, ConnectionId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 
 /** Used instead of a hash when the Shoot does not exist. */
@@ -32,10 +32,6 @@ const isUnseen = (hash: string): string => `(observed_hash IS DISTINCT FROM ${ha
 
 /** A lease that has ended without being freed belongs to a pass that is gone. */
 const isLeased = `coalesce(lease_until > ${rowClock}, false)`;
-
-/** Due later than in the given milliseconds, or leased by a pass after which it would be due later. */
-const isLaterThan = (ms: string): string =>
-  `(lease_until IS NOT NULL OR due_at > clock_timestamp() + make_interval(secs => ${ms}::float8 / 1000))`;
 
 /** As one text, which costs less to send than an array of texts. Names in the garden and digests have no comma. */
 const listOf = (texts: readonly string[]): string => texts.join();
@@ -101,36 +97,6 @@ export const dueStore = (pool: Pool) => ({
       [reasons],
     );
     return rows[0] ?? null;
-  },
-
-  /**
-   * Makes all clusters due whose last pass failed for one of these reasons, spread over the given time. This includes clusters that
-   * a pass is working on, because it may have started before the cause ended and fail for the same reason.
-   *
-   * @returns with the delay of each in milliseconds
-   */
-  async makeWaitingDue(reasons: readonly string[], withinMs: number): Promise<{ id: ClusterId; inMs: number }[]> {
-    const { rows } = await pool.query<{ id: ClusterId; in_ms: number }>(
-      `UPDATE cluster SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
-       FROM (SELECT id AS waiting_id, random() * $2::float8 AS in_ms FROM cluster
-             WHERE waiting->>'reason' = ANY ($1) AND ${isLaterThan('$2')}) spread
-       WHERE id = waiting_id RETURNING id, in_ms`,
-      [reasons, withinMs],
-    );
-    return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
-  },
-
-  /** As `makeWaitingDue`, of servers whose last pass failed and that are nodes of a cluster, or about to be. */
-  async makeWaitingServersDue(withinMs: number): Promise<{ id: ServerId; inMs: number }[]> {
-    const { rows } = await pool.query<{ id: ServerId; in_ms: number }>(
-      `UPDATE adopted_server SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
-       FROM (SELECT id AS waiting_id, random() * $1::float8 AS in_ms FROM adopted_server
-             WHERE failures > 0 AND (node_pool_id IS NOT NULL OR member_of_id IS NOT NULL)
-               AND ${isLaterThan('$1')}) spread
-       WHERE id = waiting_id RETURNING id, in_ms`,
-      [withinMs],
-    );
-    return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
   },
 
   /** Those that use a connection about which something has changed. */

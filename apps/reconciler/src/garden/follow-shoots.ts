@@ -3,14 +3,14 @@ import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import type { HoldStore } from '../hold/hold-store.js';
-import type { WakeUps } from '../loop/wake-ups.js';
+import type { RowJobs } from '../loop/due-rows.js';
 import { ABSENT, type DueStore, type Sighting } from './due-store.js';
 
 export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
   readonly dueTimes: DueStore;
   readonly holds: Pick<HoldStore, 'noteListed'>;
-  readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
+  readonly wake: RowJobs<ClusterId>['wake'];
   /** Time between two lists of all Shoots. */
   readonly relistEveryMs: number;
   readonly onChanges: (source: 'list' | 'event' | 'missing', clusters: number) => void;
@@ -27,20 +27,20 @@ const ROWS_PER_PAGE = 500;
  * Of each Shoot only its names and digest are kept.
  */
 export const followShoots =
-  ({ garden, dueTimes, holds, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
+  ({ garden, dueTimes, holds, wake, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
     let listed: Sighting[] = [];
     let isInterrupted = true;
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
       onChanges(source, ids.length);
-      await wakeUps.wakeAll(ids);
+      await wake(ids);
     };
     const wakeMissing = async (seenNames: readonly string[]): Promise<void> => {
       for (let after: ClusterId | null = null; !signal.aborted; ) {
         const page = await dueTimes.makeMissingDue({ seenNames, limit: ROWS_PER_PAGE }, after);
         onChanges('missing', page.ids.length);
-        await wakeUps.wakeAll(page.ids);
+        await wake(page.ids);
         after = page.next;
         if (after === null) return;
       }

@@ -45,8 +45,10 @@ export interface LeasedTable<Id extends LeasedId> {
   readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
   /** SQL condition for the rows that get passes at all. */
   readonly isWorkedOn: string;
-  /** SQL condition for the rows whose last pass failed because of the garden: more workers would not help them. Never null. */
+  /** SQL condition for the rows whose last pass failed because the garden was not there. Its return wakes them. Never null. */
   readonly waitsForGarden: string;
+  /** SQL condition for the rows whose last pass failed because of the garden: more workers would not help them. Never null. */
+  readonly isHeldUp: string;
   /** SQL assignments when a lease is taken. Empty, or starting with a comma. */
   readonly onTaken: string;
   /** SQL condition for a leased row of which something was reported since the lease was taken. Never null. */
@@ -72,7 +74,7 @@ const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
 
 export const leaseStore = <Id extends LeasedId>(
   pool: Pool,
-  { table, isWorkedOn, waitsForGarden, onTaken, isReported }: LeasedTable<Id>,
+  { table, isWorkedOn, waitsForGarden, isHeldUp, onTaken, isReported }: LeasedTable<Id>,
 ) => {
   const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
     const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
@@ -152,13 +154,25 @@ export const leaseStore = <Id extends LeasedId>(
     },
 
     /**
+     * Makes all rows due that wait for the garden. This includes those that a pass is working on, because it may have started before the
+     * garden was back and fail for the same reason.
+     */
+    async makeWaitingDue(): Promise<Id[]> {
+      const { rows } = await pool.query<{ id: Id }>(
+        `UPDATE ${table} SET due_at = clock_timestamp()
+         WHERE ${waitsForGarden} AND (lease_until IS NOT NULL OR due_at > ${rowClock}) RETURNING id`,
+      );
+      return rows.map(({ id }) => id);
+    },
+
+    /**
      * Number of rows that are due or that a pass works on, without those that wait for the garden. Running passes count, so that
      * the number does not drop to 0 while all workers are busy.
      */
     async countDue(): Promise<number> {
       const { rows } = await pool.query<{ due: number }>(
         `SELECT count(*)::float8 AS due FROM ${table}
-         WHERE (due_at <= ${rowClock} OR lease_until > ${rowClock}) AND ${isWorkedOn} AND NOT ${waitsForGarden}`,
+         WHERE (due_at <= ${rowClock} OR lease_until > ${rowClock}) AND ${isWorkedOn} AND NOT ${isHeldUp}`,
       );
       return rows[0]?.due ?? 0;
     },

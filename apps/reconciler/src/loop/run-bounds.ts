@@ -2,34 +2,11 @@ import type { RrsetSource } from '@corral/dns-data';
 import type { JobContext } from '@corral/queue';
 import { orAborted } from '@corral/wire';
 
-/** Skips a run while the previous one is in progress, because slow dependencies would only get more load. */
-export function oneAtATime(work: (signal: AbortSignal) => Promise<unknown>) {
-  let isRunning = false;
-  return async (_payload: unknown, { signal }: JobContext): Promise<void> => {
-    if (isRunning) return;
-    isRunning = true;
-    try {
-      await work(signal);
-    } finally {
-      isRunning = false;
-    }
-  };
-}
-
-/** Like `oneAtATime`, but runs once more when it was requested during a run, so that newly due work does not wait. */
-export function onceMoreWhenAsked(work: (signal: AbortSignal) => Promise<unknown>): ReturnType<typeof oneAtATime> {
-  let isAsked = false;
-  const run = oneAtATime(async (signal) => {
-    while (isAsked && !signal.aborted) {
-      isAsked = false;
-      await work(signal);
-    }
-  });
-  return (payload, context) => {
-    isAsked = true;
-    return run(payload, context);
-  };
-}
+/** The handler of a job without a payload. The queue runs one at a time of those that were sent at an interval or for the same reason. */
+export const withSignal =
+  <T>(work: (signal: AbortSignal) => Promise<T>) =>
+  (_payload: unknown, { signal }: Pick<JobContext, 'signal'>): Promise<T> =>
+    work(signal);
 
 interface Batches<T> {
   /** Claims at most `limit` items. */

@@ -2,8 +2,7 @@ import type { Prisma } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
-import type { RecurringJob } from '../loop/recurring.js';
-import { oneAtATime } from '../loop/run-bounds.js';
+import { withSignal } from '../loop/run-bounds.js';
 import type { MailServer } from './connect-mail-server.js';
 import type { Place } from './render-invitation.js';
 import { sendMails } from './send-mails.js';
@@ -13,8 +12,6 @@ export interface MailWorkerDeps {
   readonly settings: {
     /** Where invitations are accepted. */
     readonly place: Place;
-    /** Interval at which the database is searched for due mails whose job was lost. */
-    readonly intervalMs: number;
   };
   readonly prisma: Prisma;
   readonly mailServer: MailServer;
@@ -26,7 +23,6 @@ export interface MailWorkers {
   sendMails(signal: AbortSignal): Promise<number>;
   readonly handlers: JobHandlers<'mail'>;
   readonly concurrency: number;
-  readonly recurring: readonly RecurringJob[];
 }
 
 /** Wires the loop over mails. */
@@ -45,9 +41,7 @@ export function buildMailWorkers({ settings, prisma, mailServer, metrics, log }:
   });
   return {
     sendMails: send,
-    handlers: { 'send-mails': oneAtATime(unlessHeld(holdStore(prisma), send)) },
-    // One job runs. A second one ends immediately, and needs a slot.
+    handlers: { 'send-mails': withSignal(unlessHeld(holdStore(prisma), send)) },
     concurrency: 2,
-    recurring: [{ name: 'send-mails', payload: {}, everyMs: settings.intervalMs }],
   };
 }

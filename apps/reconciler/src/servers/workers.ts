@@ -7,26 +7,15 @@ import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { gardenGate } from '../garden/gate.js';
 import { holdStore } from '../hold/hold-store.js';
-import { type LeasedTable, type LeaseStore, leaseStore } from '../loop/leases.js';
+import { planNext, type RowJobs, type SweptRows, serverJobs } from '../loop/due-rows.js';
+import { serverTable } from '../loop/leased-tables.js';
+import { type LeaseStore, leaseStore } from '../loop/leases.js';
+import { setOrForget } from '../loop/metrics.js';
 import { tokenOpener } from '../loop/provider-token.js';
-import type { RecurringJob } from '../loop/recurring.js';
-import { oneAtATime } from '../loop/run-bounds.js';
-import { setOrForget } from '../loop/set-or-forget.js';
-import { sweepDue } from '../loop/sweep-due.js';
 import { passTraces } from '../loop/traced-work.js';
-import { planNext, serverWakeUps, type WakeUps } from '../loop/wake-ups.js';
 import type { ServerTimes } from './model.js';
 import { type ServerPassResult, serverPass } from './pass.js';
 import { serverStore } from './store.js';
-
-export const serverTable: LeasedTable<ServerId> = {
-  table: 'adopted_server',
-  isWorkedOn: 'true',
-  // As in `makeWaitingServersDue`: only servers that are nodes, or about to be, need the garden.
-  waitsForGarden: '(failures > 0 AND (node_pool_id IS NOT NULL OR member_of_id IS NOT NULL))',
-  onTaken: '',
-  isReported: 'false',
-};
 
 type ServerMetrics = ReturnType<typeof serverMetrics>;
 
@@ -51,16 +40,13 @@ function serverMetrics(metrics: Metrics, { leases }: { leases: Pick<LeaseStore<S
 interface ReconcileServerDeps {
   readonly pass: (id: ServerId, stop: AbortSignal) => Promise<ServerPassResult>;
   readonly traced: ReturnType<typeof passTraces>;
-  readonly wakeUps: WakeUps<ServerId>;
+  readonly jobs: Pick<RowJobs<ServerId>, 'send'>;
   readonly metrics: ServerMetrics;
   readonly log: Log;
 }
 
-/** Longer delays are left to the sweep: each node is read as long as it exists, and would always have a job that waits. */
-const SOON_MS = 300_000;
-
 /** Runs a pass and plans the next one. */
-function reconcileServerHandler({ pass, traced, wakeUps, metrics, log }: ReconcileServerDeps) {
+function reconcileServerHandler({ pass, traced, jobs, metrics, log }: ReconcileServerDeps) {
   return async ({ serverId }: { serverId: ServerId }, { signal }: JobContext): Promise<void> => {
     let traceId: string | undefined;
     const { end, steps } = await traced('reconcile server', serverId, async (span) => {
@@ -73,7 +59,7 @@ function reconcileServerHandler({ pass, traced, wakeUps, metrics, log }: Reconci
     // Nodes are read every minute, which is not worth a log line.
     const isMereRead = steps.every((step) => step === 'readNode');
     if (!isMereRead) log.info('server pass done', { serverId, traceId, end: end.kind, steps });
-    await planNext(wakeUps, serverId, end, { delayMsMax: SOON_MS });
+    await planNext(jobs, serverId, end, log);
   };
 }
 
@@ -81,7 +67,6 @@ export interface ServerSettings {
   /** Maximum number of servers that this process works on concurrently. */
   readonly concurrency: number;
   readonly leaseMs: number;
-  readonly sweepIntervalMs: number;
   /** Name of the system image for rebuilds. */
   readonly image: string;
   readonly times: ServerTimes;
@@ -105,16 +90,17 @@ export interface ServerWorkers {
   /** Number of rows that are due or have a running pass, without those that wait for the garden. */
   countDue(): Promise<number>;
   pass(id: ServerId, stop: AbortSignal): Promise<ServerPassResult>;
-  sweep(signal: AbortSignal): Promise<number>;
+  /** For the sweep. */
+  readonly swept: SweptRows<ServerId>;
   readonly handlers: JobHandlers<'servers'>;
   readonly concurrency: number;
-  readonly recurring: readonly RecurringJob[];
 }
 
 /** Wires the loop over adopted servers. */
 export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
   const { settings, pool, prisma, queue, projects, keys, log } = deps;
   const leases = leaseStore(pool, serverTable);
+  const jobs = serverJobs(queue, log);
   const metrics = serverMetrics(deps.metrics, { leases });
   // A separate gate: a Shoot that denies access must not block this process's work on clusters.
   const gate = gardenGate({
@@ -136,27 +122,20 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
     renderJoinUserData,
     gate,
   });
-  const sweep = sweepDue({
-    leases,
-    log,
-    send: (serverId) => queue.send('reconcile-server', { serverId, foundBy: 'sweep' }, { jobId: serverId }),
-  });
   return {
     countDue: leases.countDue,
     pass,
-    sweep,
+    swept: { leases, jobs },
     concurrency: settings.concurrency,
     handlers: {
       'reconcile-server': reconcileServerHandler({
         pass,
         traced: passTraces(pool),
-        wakeUps: serverWakeUps(queue),
+        jobs,
         metrics,
         log,
       }),
-      'sweep-servers': oneAtATime(sweep),
     },
-    recurring: [{ name: 'sweep-servers', payload: {}, everyMs: settings.sweepIntervalMs }],
   };
 }
 

@@ -1,7 +1,7 @@
 import { operationSecondsMax } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { Metrics } from '@corral/service';
-import { setOrForget } from '../loop/set-or-forget.js';
+import { setOrForget } from '../loop/metrics.js';
 
 /** Open operations have no `finished_at`; its index finds them. */
 const readOldest = {

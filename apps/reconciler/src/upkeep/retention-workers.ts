@@ -1,8 +1,7 @@
 import { type Pool, retentionRules, type Swept, sweepRetention } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
-import type { RecurringJob } from '../loop/recurring.js';
-import { oneAtATime } from '../loop/run-bounds.js';
+import { withSignal } from '../loop/run-bounds.js';
 import { countOperations, operationEndMetrics } from './count-operations.js';
 import { openOperationMetrics } from './open-operations.js';
 import { tableSizeMetrics, tableSizes } from './table-sizes.js';
@@ -20,11 +19,8 @@ export interface RetentionWorkerDeps {
 export interface RetentionWorkers {
   sweep(signal: AbortSignal): Promise<Swept>;
   readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention' | 'count-operations'>;
-  readonly recurring: readonly RecurringJob[];
 }
 
-const INTERVAL_MS = 600_000;
-const COUNT_INTERVAL_MS = 30_000;
 const SIZES_INTERVAL_MS = 60_000;
 
 /** Wires the sweep over rows past their retention, and the count of operations that end. */
@@ -45,10 +41,6 @@ export function buildRetentionWorkers({ settings, pool, metrics, log }: Retentio
   });
   return {
     sweep,
-    handlers: { 'sweep-retention': oneAtATime(sweep), 'count-operations': oneAtATime(countOperations(pool)) },
-    recurring: [
-      { name: 'sweep-retention', payload: {}, everyMs: INTERVAL_MS },
-      { name: 'count-operations', payload: {}, everyMs: COUNT_INTERVAL_MS },
-    ],
+    handlers: { 'sweep-retention': withSignal(sweep), 'count-operations': withSignal(countOperations(pool)) },
   };
 }

@@ -9,15 +9,15 @@ import {
 import type { Log } from '@corral/service';
 import { aroundMs, backoffMs, spreadMs } from '@corral/wire';
 import type { DueStore } from '../garden/due-store.js';
+import type { RowJobs } from '../loop/due-rows.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import { inBatches } from '../loop/run-bounds.js';
-import type { WakeUps } from '../loop/wake-ups.js';
 import type { DueVerification, Verification, VerificationStore } from './verification-store.js';
 
 export interface VerifyDeps {
   readonly store: VerificationStore;
   readonly dueTimes: Pick<DueStore, 'makeUsersDue'>;
-  readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
+  readonly wake: RowJobs<ClusterId>['wake'];
   /** @throws when the token cannot be read: the key that sealed it is not there */
   readonly openToken: OpenToken;
   /** Asks the provider whether a token is valid. Must confirm a refusal before it reports one. */
@@ -49,13 +49,13 @@ export const verifyConnections =
   };
 
 async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
-  const { store, dueTimes, wakeUps, onVerified, log, random = Math.random } = deps;
+  const { store, dueTimes, wake, onVerified, log, random = Math.random } = deps;
   const verdict = await verdictOn(deps, due);
   onVerified(verdict);
   const hasChanged = await store.record(due, verificationOf(verdict, due.failures, random()));
   if (!hasChanged) return;
   log.info('connection stands differently', { connectionId: due.connectionId, verdict });
-  await wakeUps.wakeAll(await dueTimes.makeUsersDue(due.connectionId));
+  await wake(await dueTimes.makeUsersDue(due.connectionId));
 }
 
 async function verdictOn(deps: VerifyDeps, due: DueVerification) {

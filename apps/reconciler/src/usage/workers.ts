@@ -1,8 +1,7 @@
 import type { Pool } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
 import type { Metrics } from '@corral/service';
-import type { RecurringJob } from '../loop/recurring.js';
-import { oneAtATime } from '../loop/run-bounds.js';
+import { withSignal } from '../loop/run-bounds.js';
 import { counterStore } from './counter-store.js';
 import { recordUsage } from './record-usage.js';
 import { sampleStore } from './sample-store.js';
@@ -19,10 +18,7 @@ export interface UsageWorkerDeps {
 export interface UsageWorkers {
   record(signal: AbortSignal): Promise<number>;
   readonly handlers: Pick<JobHandlers<'retention'>, 'record-usage'>;
-  readonly recurring: readonly RecurringJob[];
 }
-
-const INTERVAL_MS = 300_000;
 
 /** Wires the recording of usage. */
 export function buildUsageWorkers({ settings, pool, metrics }: UsageWorkerDeps): UsageWorkers {
@@ -40,7 +36,6 @@ export function buildUsageWorkers({ settings, pool, metrics }: UsageWorkerDeps):
   });
   return {
     record,
-    handlers: { 'record-usage': oneAtATime(record) },
-    recurring: [{ name: 'record-usage', payload: {}, everyMs: INTERVAL_MS }],
+    handlers: { 'record-usage': withSignal(record) },
   };
 }

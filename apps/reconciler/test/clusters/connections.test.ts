@@ -5,8 +5,8 @@ import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { clusterTable } from '../../src/clusters/workers.js';
 import { dueStore } from '../../src/garden/due-store.js';
+import { clusterTable } from '../../src/loop/leased-tables.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { priceStore } from '../../src/upkeep/price-store.js';
 import { nextReadingMs, refreshPrices } from '../../src/upkeep/refresh-prices.js';
@@ -40,7 +40,7 @@ describe('a cluster', () => {
   let reconciler: Reconciler;
   beforeAll(async () => {
     on = await startClusters({ readOnlyTokens: [READER] });
-    reconciler = await on.start({ settings: { verifyIntervalMs: 200, sweepIntervalMs: 200 } });
+    reconciler = await on.start({ intervals: { verify: 200, sweep: 200 } });
   });
   afterEach(() => on.cloud.admin.addProjectToken(PROJECT_TOKEN));
   afterAll(() => on.close());
@@ -150,7 +150,7 @@ describe('the verification of connections', () => {
       dueTimes: dueStore(at.pool),
       log: silentLog,
       onVerified: () => undefined,
-      wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
+      wake: async (ids) => void woken.push(...ids),
       openToken: () => 'token',
       verifyToken: typeof standing === 'string' ? async () => standing : standing,
     })(running());

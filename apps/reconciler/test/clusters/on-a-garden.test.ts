@@ -129,7 +129,7 @@ describe('on a garden', () => {
       const cluster = await declareOne();
       await first.wake(cluster.id);
       await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
-      const second = await start({ settings: { ...settings, sweepIntervalMs: HOUR_MS } });
+      const second = await start({ settings, intervals: { sweep: HOUR_MS } });
 
       await first.stop();
 
@@ -491,7 +491,7 @@ describe('all clusters that wait for the garden continue after its return', () =
    * Only the tested mechanism makes a cluster due: retries and lists are an hour away. The sweep recovers wake-ups that are
    * lost on a busy machine, as in production.
    */
-  const SELDOM = { sweepIntervalMs: 1_000, relistIntervalMs: 3_600_000 };
+  const SELDOM = { relistIntervalMs: 3_600_000 };
   let reconciler: Reconciler;
   afterEach(async () => {
     at.cloud.admin.clearFaults();

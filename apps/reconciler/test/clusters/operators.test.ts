@@ -18,7 +18,7 @@ describe('foreign changes', () => {
   beforeAll(async () => {
     at = await startClusters();
     // The sweep must not find a cluster between a test's change and its wake-up.
-    reconciler = await at.start({ settings: { sweepIntervalMs: 3_600_000 } });
+    reconciler = await at.start({ intervals: { sweep: 3_600_000 } });
   });
   afterAll(() => at.close());
 

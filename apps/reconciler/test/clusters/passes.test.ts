@@ -2,7 +2,7 @@ import type { Condition } from '@corral/contracts';
 import type { GardenErrorKind, Shoot } from '@corral/garden';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PassResult } from '../../src/clusters/pass.js';
-import { clusterTable } from '../../src/clusters/workers.js';
+import { clusterTable } from '../../src/loop/leased-tables.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import type { CallFault, GardenMethod } from '../support/model/model-client.js';

@@ -25,7 +25,7 @@ afterAll(() => at.close());
 
 /** Without a sweep that finds what was lost. */
 async function start(options: StartOptions): Promise<Reconciler> {
-  const reconciler = await at.start({ ...options, settings: { sweepIntervalMs: HOUR_MS, ...options.settings } });
+  const reconciler = await at.start({ intervals: { sweep: HOUR_MS }, ...options });
   started.push(reconciler);
   return reconciler;
 }

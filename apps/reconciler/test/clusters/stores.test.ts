@@ -2,8 +2,8 @@ import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contract
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { desiredStore } from '../../src/clusters/desired-store.js';
 import { type RecordStore, recordStore } from '../../src/clusters/record.js';
-import { clusterTable } from '../../src/clusters/workers.js';
 import { dueStore } from '../../src/garden/due-store.js';
+import { clusterTable } from '../../src/loop/leased-tables.js';
 import type { PassLease } from '../../src/loop/leases.js';
 import { type LeaseStore, leaseStore } from '../../src/loop/leases.js';
 import { aLearned, aRecord } from '../support/a-pass-record.js';

@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { asClusterId, type ConnectionId } from '@corral/contracts';
+import type { ClusterId, ConnectionId } from '@corral/contracts';
 import type { GardenClient, Shoot } from '@corral/garden';
-import { connectQueue, QueueUnavailable, startWorker } from '@corral/queue';
+import { QueueUnavailable } from '@corral/queue';
 import { silentLog } from '@corral/service';
-import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { observedHash } from '../../src/clusters/observe.js';
-import { clusterTable } from '../../src/clusters/workers.js';
 import { dueStore } from '../../src/garden/due-store.js';
 import { followShoots } from '../../src/garden/follow-shoots.js';
 import { holdStore } from '../../src/hold/hold-store.js';
+import { type RowJobs, sweepDue } from '../../src/loop/due-rows.js';
+import { clusterTable } from '../../src/loop/leased-tables.js';
 import { leaseStore } from '../../src/loop/leases.js';
-import { sweepDue } from '../../src/loop/sweep-due.js';
-import { clusterWakeUps } from '../../src/loop/wake-ups.js';
 import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
 
@@ -38,13 +36,15 @@ describe('the sweep', () => {
       [acme.id, connectionId, count],
     );
 
-  it('sends one wake-up for each due cluster', async () => {
+  const sweep = (send: RowJobs<ClusterId>['send']) =>
+    sweepDue({ leases: leaseStore(at.pool, clusterTable), jobs: { send } }, silentLog, running());
+
+  it('sends one job for each due cluster', async () => {
     await manyDue(1_234, await at.addConnection(acme, 'sweep'));
     const sent: string[] = [];
-    const send = async (id: string) => void sent.push(id);
-    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTable), send, log: silentLog });
+    const send = async (id: string) => sent.push(id) > 0;
 
-    expect(await sweep(running())).toBe(1_234);
+    expect(await sweep(send)).toBe(1_234);
 
     expect(new Set(sent).size).toBe(1_234);
     expect(sent).toHaveLength(1_234);
@@ -55,32 +55,13 @@ describe('the sweep', () => {
     const send = async () => {
       asked += 1;
       if (asked > 3) throw new QueueUnavailable('away');
+      return true;
     };
     await manyDue(200, await at.addConnection(acme, 'sweep-away'));
-    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTable), send, log: silentLog });
 
-    expect(await sweep(running())).toBe(3);
+    expect(await sweep(send)).toBe(3);
 
     expect(asked).toBeLessThan(40);
-  });
-});
-
-describe('a wake-up in a moment', () => {
-  it('is not replaced by the plan of a pass that read the row before it was made due', async () => {
-    const options = { databaseUrl: at.url, log: silentLog };
-    const queue = connectQueue(options);
-    const { wakeSoon, wakeLater } = clusterWakeUps(queue);
-    const woken: string[] = [];
-    const handlers = { 'reconcile-cluster': async ({ clusterId }: { clusterId: string }) => woken.push(clusterId) };
-    const id = asClusterId(randomUUID());
-
-    await wakeSoon(id, 100);
-    await wakeLater(id, HOUR_MS);
-
-    const worker = startWorker({ ...options, queues: { clusters: { handlers, concurrency: 1 } }, closeMs: 200 });
-    await waitFor('the wake-up', () => woken.length === 1);
-    await worker.close();
-    await queue.close();
   });
 });
 
@@ -93,7 +74,7 @@ const follow = (watchShoots: GardenClient['watchShoots'], more: Partial<FollowDe
     dueTimes: dueStore(at.pool),
     holds: holdStore(at.prisma),
     relistEveryMs: HOUR_MS,
-    wakeUps: { wakeAll: async () => undefined },
+    wake: async () => undefined,
     onChanges: () => undefined,
     onWatching: () => undefined,
     onReturn: async () => undefined,
@@ -149,7 +130,7 @@ describe('a repeated list of all Shoots', () => {
       await between();
       await list(second(pages));
     };
-    await follow(watchShoots, { wakeUps: { wakeAll: async (ids) => void woken.push(...ids) } });
+    await follow(watchShoots, { wake: async (ids) => void woken.push(...ids) });
     const { rows } = await at.pool.query('SELECT shoot_name FROM cluster WHERE id = ANY ($1) ORDER BY 1', [woken]);
     return rows.map(({ shoot_name }) => shoot_name);
   }
@@ -186,7 +167,9 @@ describe('the return of the garden', () => {
     return id;
   };
 
-  it('makes only waiting clusters due, spread over the given time', async () => {
+  const makeWaitingDue = () => leaseStore(at.pool, clusterTable).makeWaitingDue();
+
+  it('makes only waiting clusters due', async () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
     const newestSince = '2026-01-01T00:00:01.000Z';
     waiting.push(await waitsFor('GardenUnavailable', '1 minute', newestSince));
@@ -197,19 +180,17 @@ describe('the return of the garden', () => {
     });
     expect(await dueStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
     await waitsFor('UpstreamThrottled', '1 minute');
-    await waitsFor('GardenUnavailable', '1 second');
+    await waitsFor('GardenUnavailable', '-1 second');
 
-    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
+    const woken = await makeWaitingDue();
 
-    expect(woken.map(({ id }) => id).toSorted()).toEqual(waiting.toSorted());
-    expect(new Set(woken.map(({ inMs }) => inMs)).size).toBe(waiting.length);
-    expect(woken.every(({ inMs }) => inMs >= 0 && inMs < 2_000)).toBe(true);
+    expect(woken.toSorted()).toEqual(waiting.toSorted());
     const { rows } = await at.pool.query(
-      `SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp() + interval '2 s'`,
+      'SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp()',
       [waiting],
     );
     expect(rows).toEqual([{ count: waiting.length }]);
-    expect(await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000)).toEqual([]);
+    expect(await makeWaitingDue()).toEqual([]);
   });
 
   it('makes leased clusters due too, since their pass may have started earlier', async () => {
@@ -218,9 +199,8 @@ describe('the return of the garden', () => {
     const answer = await leases.takeLease(id, 1_000);
     if (answer.kind !== 'taken') throw new Error(answer.kind);
 
-    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
+    expect(await makeWaitingDue()).toEqual([id]);
 
-    expect(woken.map((each) => each.id)).toEqual([id]);
     expect(await leases.release(answer.lease, { nextPassMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
   });
 

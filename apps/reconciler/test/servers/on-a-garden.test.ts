@@ -25,7 +25,6 @@ beforeAll(async () => {
     settings: {
       concurrency: 4,
       leaseMs: 5_000,
-      sweepIntervalMs: 1_000,
       image: 'ubuntu-24.04',
       times: {
         rebuildGraceMs: 60_000,

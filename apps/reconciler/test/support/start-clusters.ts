@@ -3,11 +3,21 @@ import type { ClusterId, ConnectionId } from '@corral/contracts';
 import { connectGarden, type GardenClient } from '@corral/garden';
 import { readPrices, verifyToken } from '@corral/hcloud';
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
-import { type BackendOptions, connectQueue, type Queue, type StartedWorker, startWorker } from '@corral/queue';
+import {
+  type BackendOptions,
+  connectQueue,
+  type Intervals,
+  type JobHandlers,
+  type Queue,
+  type StartedWorker,
+  startWorker,
+} from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { createMetrics, type Log, type Metrics, silentLog } from '@corral/service';
+import { schedule } from '../../src/build-workers.js';
 import { buildClusterWorkers, type ClusterSettings, type ClusterWorkers } from '../../src/clusters/workers.js';
-import { scheduleJobs } from '../../src/loop/recurring.js';
+import { sweepDue } from '../../src/loop/due-rows.js';
+import { withSignal } from '../../src/loop/run-bounds.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
 
 export const PROJECT_TOKEN = 'p'.repeat(64);
@@ -27,6 +37,7 @@ export interface Clusters extends ClusterRows {
 
 export interface StartOptions {
   readonly settings?: Partial<ClusterSettings>;
+  readonly intervals?: Partial<Intervals>;
   readonly redisUrl?: string | undefined;
   readonly closeMs?: number;
   /** Timeout of a call to the garden. Default: 30 s. */
@@ -46,15 +57,22 @@ export interface Reconciler {
 const clusterSettings: ClusterSettings = {
   concurrency: 8,
   leaseMs: 5_000,
-  sweepIntervalMs: 1_000,
-  verifyIntervalMs: 1_000,
   relistIntervalMs: 60_000,
   nodeCountIntervalMs: 3_600_000,
   networkingType: 'calico',
   features: new Set(),
 };
 
+/** Those of DNS and mails are not used. */
+const shortIntervals = { sweep: 1_000, verify: 1_000, sync: 1, settle: 1, lookUp: 1, demos: 1, mails: 1 };
+
 const fast = { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300 };
+
+/** The sweep over clusters alone. */
+const sweepOnly = (workers: ClusterWorkers, log: Log) =>
+  ({
+    'sweep-due': withSignal((signal) => sweepDue(workers.swept, log, signal)),
+  }) as Partial<JobHandlers> as JobHandlers<'retention'>;
 
 export async function startClusters(
   cloudOptions: Partial<LocalCloudOptions> = {},
@@ -99,7 +117,7 @@ export async function startClusters(
       await seal(connectionId, PROJECT_TOKEN);
       return { team, connectionId };
     },
-    async start({ settings = {}, redisUrl, closeMs = 1_000, gardenTimeoutMs, log = silentLog } = {}) {
+    async start({ settings = {}, intervals = {}, redisUrl, closeMs = 1_000, gardenTimeoutMs, log = silentLog } = {}) {
       const backend: BackendOptions = { redisUrl, databaseUrl: rows.url };
       const metrics = createMetrics({ service: `test-${randomUUID()}` });
       const queue = connectQueue({ ...backend, log });
@@ -117,19 +135,21 @@ export async function startClusters(
         readPrices: (token) => readPrices({ baseUrl: cloud.apiUrl, token }),
       });
       const { handlers, concurrency } = workers;
+      const queues = {
+        clusters: { handlers: handlers.clusters, concurrency },
+        upkeep: { handlers: handlers.upkeep, concurrency: 6 },
+        retention: { handlers: sweepOnly(workers, log), concurrency: 2 },
+      };
       const worker: StartedWorker = startWorker({
         ...backend,
-        queues: {
-          clusters: { handlers: handlers.clusters, concurrency },
-          upkeep: { handlers: handlers.upkeep, concurrency: 6 },
-        },
+        queues,
         log,
         metrics,
         closeMs,
         lockMs: 2_000,
       });
       await worker.ready;
-      scheduleJobs(queue, workers.recurring);
+      for (const served of Object.values(queues)) schedule(queue, served.handlers, { ...shortIntervals, ...intervals });
       const following = workers.start();
       const reconciler: Reconciler = {
         workers,

@@ -79,7 +79,6 @@ const onTheirWay = ['Adopting', 'Rebuilding', 'Joining', 'Leaving', 'Deregisteri
 const serverSettings: ServerSettings = {
   concurrency: 4,
   leaseMs: 5_000,
-  sweepIntervalMs: 1_000,
   image: 'ubuntu-24.04',
   times: {
     rebuildGraceMs: 12_000,

@@ -36,11 +36,8 @@ export interface Reconciling extends DnsRows {
 export const settings: DnsSettings = {
   zoneName: ZONE,
   demoZoneName: null,
-  syncIntervalMs: 600_000,
-  settleIntervalMs: 5_000,
   actionIntervalMs: 10_000,
   actionRunningMsMax: 60_000,
-  demoIntervalMs: 5_000,
   graceMs: 60_000,
   upstreamMsMax: 1_000,
 };

@@ -1,5 +1,17 @@
 import type { Metrics } from '@corral/service';
-import { setOrForget } from './set-or-forget.js';
+
+/**
+ * Sets a gauge that is read from the database. Without the database there is no value: a missing value is better than a stale
+ * one, and other metrics stay available.
+ */
+export async function setOrForget(
+  gauge: { set(value: number): void; remove(): void },
+  read: () => Promise<number | null>,
+): Promise<void> {
+  gauge.remove(); // `reset` would leave a 0
+  const value = await read().catch(() => null);
+  if (value !== null) gauge.set(value);
+}
 
 interface DueCounts {
   readonly countDue: () => Promise<number>;

@@ -1,0 +1,133 @@
+import type { ClusterId, ServerId } from '@corral/contracts';
+import { type Queue, QueueUnavailable } from '@corral/queue';
+import type { Log } from '@corral/service';
+import type { Due, LeaseAnswer, LeasedId, LeaseStore } from './leases.js';
+
+/**
+ * The jobs of rows that are due, which any process takes. A row has at most two: one for now, and one for the due time that its last
+ * pass has set. The row itself says what is due, so one job too many costs a statement, and one that is lost is found by the sweep.
+ */
+export interface RowJobs<Id extends LeasedId> {
+  /**
+   * @param inMs milliseconds until the row is due
+   * @returns whether the row had no such job
+   * @throws QueueUnavailable
+   */
+  send(id: Id, inMs?: number): Promise<boolean>;
+  /** Sends the jobs of rows that are due now. Never rejects. */
+  wake(ids: readonly Id[]): Promise<void>;
+}
+
+/** Due times are the database's and delays are not, so a pass slightly too early would be wasted. */
+const LATE_MS = 20;
+const AT_ONCE = 16;
+
+type Send<Id> = (id: Id, options: NonNullable<Parameters<Queue['send']>[2]>) => Promise<boolean>;
+
+function rowJobs<Id extends LeasedId>(sendJob: Send<Id>, log: Log): RowJobs<Id> {
+  const send = (id: Id, inMs = 0) =>
+    // The job for later has an id of its own, so that it cannot replace one for now.
+    inMs > 0 ? sendJob(id, { jobId: `${id}-later`, delayMs: Math.ceil(inMs) + LATE_MS }) : sendJob(id, { jobId: id });
+  return {
+    send,
+    async wake(ids) {
+      try {
+        await eachOf(ids, (id) => send(id));
+      } catch (error) {
+        log.warn('wake-ups not sent', { rows: ids.length, error });
+      }
+    },
+  };
+}
+
+export const clusterJobs = (queue: Pick<Queue, 'send'>, log: Log): RowJobs<ClusterId> =>
+  rowJobs((clusterId, options) => queue.send('reconcile-cluster', { clusterId }, options), log);
+
+export const serverJobs = (queue: Pick<Queue, 'send'>, log: Log): RowJobs<ServerId> =>
+  rowJobs((serverId, options) => queue.send('reconcile-server', { serverId }, options), log);
+
+/** Works with limited concurrency, until all is done or one has failed. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  const left = items.values();
+  let hasFailed = false;
+  const lane = async (): Promise<void> => {
+    for (const item of left) {
+      if (hasFailed) return;
+      await work(item).catch((error: unknown) => {
+        hasFailed = true;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, lane));
+}
+
+/** How a pass over a row ended. `inMs`: milliseconds until the next pass, or null for none before the next event. */
+export type PassOutcome =
+  | Exclude<LeaseAnswer, { kind: 'taken' }>
+  | { readonly kind: 'finished'; readonly inMs: number | null }
+  /** The process is shutting down. The lease was released. */
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'overtaken' }
+  | { readonly kind: 'forgotten' };
+
+/** Milliseconds until the next pass, as the last one knows it. Null: another one knows, or none is needed before the next event. */
+export function nextPassMs(
+  end: PassOutcome | { readonly kind: 'failed'; readonly inMs: number | null },
+): number | null {
+  if ('inMs' in end) return end.inMs;
+  // By another process: this one takes no more jobs.
+  return end.kind === 'stopped' ? 0 : null;
+}
+
+/** Sends the job of the next pass. Never rejects: the sweep finds the row. */
+export async function planNext<Id extends LeasedId>(
+  { send }: Pick<RowJobs<Id>, 'send'>,
+  id: Id,
+  end: Parameters<typeof nextPassMs>[0],
+  log: Log,
+): Promise<void> {
+  const inMs = nextPassMs(end);
+  if (inMs === null) return;
+  await send(id, inMs).catch((error: unknown) => log.warn('next pass not planned', { id, error }));
+}
+
+/** Rows of one kind that the sweep looks for. */
+export interface SweptRows<Id extends LeasedId = LeasedId> {
+  readonly leases: Pick<LeaseStore<Id>, 'findDue'>;
+  readonly jobs: Pick<RowJobs<Id>, 'send'>;
+  /** Called with the number of rows that had no job. */
+  readonly onFound?: (rows: number) => void;
+}
+
+const BATCH = 500;
+/** Rows that became due more recently still have a job on the way. */
+const DUE_FOR_MS = 1_000;
+
+/**
+ * Sends the jobs of all rows that are due and have none: they were lost with the queue or a process, or never sent.
+ *
+ * @returns their number. When the queue is unavailable, the next sweep finds the rest
+ */
+export async function sweepDue<Id extends LeasedId>(
+  { leases, jobs, onFound }: SweptRows<Id>,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
+  let found = 0;
+  try {
+    for (let after: Due<Id> | null = null; !signal.aborted; ) {
+      const batch: Due<Id>[] = await leases.findDue({ limit: BATCH, forMs: DUE_FOR_MS }, after);
+      await eachOf(batch, async ({ id }) => {
+        if (await jobs.send(id)) found += 1;
+      });
+      if (batch.length < BATCH) break;
+      after = batch.at(-1) ?? null;
+    }
+  } catch (error) {
+    if (!(error instanceof QueueUnavailable)) throw error;
+    log.warn('sweep cut short', { found, error });
+  }
+  onFound?.(found);
+  return found;
+}
