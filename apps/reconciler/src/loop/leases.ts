@@ -45,7 +45,7 @@ export interface LeasedTable<Id extends LeasedId> {
   readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
   /** SQL condition for the rows that get passes at all. */
   readonly isWorkedOn: string;
-  /** SQL condition for the rows whose last pass failed because the garden was not there. Its return wakes them. Never null. */
+  /** SQL condition for the rows whose last pass failed because the garden was not there. Its return wakes them. */
   readonly waitsForGarden: string;
   /** SQL condition for the rows whose last pass failed because of the garden: more workers would not help them. Never null. */
   readonly isHeldUp: string;
