@@ -1,4 +1,4 @@
-import { type Buckets, type Clock, keyedSemaphore, systemClock } from '@corral/admission';
+import { type Buckets, type Clock, systemClock } from '@corral/admission';
 import {
   type DnsCaller,
   type DnsTokenVerifier,
@@ -9,15 +9,7 @@ import {
   type TokenRefusal,
   type UseRecorder,
 } from '@corral/auth';
-import {
-  type DnsRoute,
-  dnsBodyLimitsOf,
-  dnsDemoRoutes,
-  dnsLimits,
-  dnsOpenApi,
-  dnsRoutes,
-  dnsZoneRoutes,
-} from '@corral/contracts';
+import { type DnsRoute, dnsBodyLimitsOf, dnsDemoRoutes, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
 import {
   allowOrigins,
   docsRouter,
@@ -70,10 +62,8 @@ export interface AppDeps
 export function buildApp(deps: AppDeps): Express {
   const { config, buckets, health, metrics, log, clock = systemClock } = deps;
   const { writeWaitMs, readWaitMs } = config;
-  const places = keyedSemaphore(dnsLimits.waitingWritesPerToken);
-  const readPlaces = keyedSemaphore(dnsLimits.waitingReadsPerToken);
   const token = tokenCheck(deps);
-  const limits = requestLimits({ buckets, clock, places, readPlaces, writeWaitMs, readWaitMs }, config.limits);
+  const limits = requestLimits({ buckets, clock, writeWaitMs, readWaitMs }, config.limits);
   const flights = flightBound({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
@@ -82,7 +72,7 @@ export function buildApp(deps: AppDeps): Express {
     log,
     metrics,
   });
-  const { zones, demos } = buildHandlers({ ...deps, limits, clock, places, draining: health.draining });
+  const { zones, demos } = buildHandlers({ ...deps, limits, clock, draining: health.draining });
   const served: readonly DnsRoute[] = demos === null ? dnsZoneRoutes : dnsRoutes;
 
   const crossOrigin = allowOrigins({

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, type KeyedSemaphore, keyedSemaphore } from '@corral/admission';
+import { type Clock, places } from '@corral/admission';
 import { type dnsDemoRoutes, dnsLimits, type dnsZoneRoutes, retentionLimits } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import {
@@ -76,10 +76,8 @@ export interface HandlerDeps {
   readonly ledger: WriteLedger;
   readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone' | 'budget'>;
   readonly answered: AnsweredRecorder;
-  readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack' | 'leftOf'>;
+  readonly limits: Pick<RequestLimits, 'giveBack' | 'leftOf'>;
   readonly clock: Clock;
-  /** Of a token's waiting writes. */
-  readonly places: KeyedSemaphore;
   /** Aborted when the process takes no more connections: reads that are held end. */
   readonly draining: AbortSignal;
   readonly metrics: Pick<Metrics, 'counter'>;
@@ -99,21 +97,7 @@ const LOOK_MS_MAX = 1_000;
 
 /** Zones, record sets, actions, the caller's token, and demos. */
 export function buildHandlers(deps: HandlerDeps): Handlers {
-  const {
-    config,
-    pool,
-    prisma,
-    writePrisma,
-    ledger,
-    upstream,
-    answered,
-    limits,
-    clock,
-    places,
-    draining,
-    metrics,
-    log,
-  } = deps;
+  const { config, pool, prisma, writePrisma, ledger, upstream, answered, limits, clock, draining, metrics, log } = deps;
   const writes = metrics.counter({
     name: 'corral_dns_writes_total',
     help: 'Writes sent upstream, by how they ended; forbidden: answered 403',
@@ -164,7 +148,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
       settlements,
       read,
       pause,
-      now: clock.now,
+      now: () => performance.now(),
       graceMs: config.settleGraceMs,
       settleAfterMs: config.settleAfterMs,
       settleWithinMs: config.settleWithinMs,
@@ -173,7 +157,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
     settleHoldMs: config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS,
     copies: copyStore(prisma, retentionLimits.replaySeconds * 1_000),
     queue: keyedQueue(),
-    places,
+    places: places(dnsLimits.waitingWritesPerToken),
     budgetLimit: () => upstream.budget().limit,
     reportDrift,
     lookAgain: look,
@@ -182,13 +166,13 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
       if (holding.length > 0) await untilOneEnds(follow(holding, 'ended'), { waitMs, gone, pause });
     },
     isDelivered: answered.has,
-    now: clock.now,
+    now: () => performance.now(),
   });
   const held = heldReads({
     clock,
     holdMs: config.actionHoldMs,
     draining,
-    places: keyedSemaphore(dnsLimits.heldReadsPerToken),
+    places: places(dnsLimits.heldReadsPerToken),
   });
   const actions = actionProgress({ ...following, follow, held, runningMsMax: config.actionRunningMsMax });
   const clear = clearDemo({

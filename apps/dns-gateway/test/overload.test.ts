@@ -33,9 +33,9 @@ async function start({ max = MAX, limits = {}, upstreamUrl }: Wanted = {}): Prom
   clock = steppedClock();
   const buckets = memoryBuckets(clock.now);
   taken = 0;
-  const take: Buckets['take'] = (key, ...rest) => {
-    if (key === `token:${base.acme.tokenId}`) taken += 1;
-    return buckets.take(key, ...rest);
+  const take: Buckets['take'] = (from, ...rest) => {
+    if (from.some(({ key }) => key === `token:${base.acme.tokenId}`)) taken += 1;
+    return buckets.take(from, ...rest);
   };
   gateway = await startGateway({
     beside: base,

@@ -214,19 +214,26 @@ describe('the limits count', () => {
     expect(budgetOf(await call(gateway.globex)).slice(0, 2)).toEqual([5, 4]);
   });
 
-  it('the token first and the team second, and a refusal by the one does not charge the other', async () => {
-    const clock = await start({ perTokenPerMinute: 4, perTeamPerMinute: 2 });
+  it('the token and the team together: a refusal by the one does not charge the other', async () => {
+    const clock = await start({ perTokenPerMinute: 3, perTeamPerMinute: 2 });
     const call = () => gateway.call('GET', LIST);
 
     const passed = [await call(), await call()];
-    const byTeam = [await call(), await call()];
-    const byToken = [await call(), await call()];
+    const byTeam = [await call(), await call(), await call()];
+    clock.now += 30_000; // one request for the team
+    passed.push(await call());
+    const { headers } = await call();
 
-    expect(passed.map(({ status }) => status)).toEqual([200, 200]);
+    expect(passed.map(({ status }) => status)).toEqual([200, 200, 200]);
     for (const answer of byTeam) expectLimited(answer, 'this team');
-    for (const answer of byToken) expectLimited(answer, 'this token');
-    clock.now += 15_000; // one request for the token, half a request for the team
-    expectLimited(await call(), 'this team');
+    expect(headers.get('ratelimit-limit')).toBe('2');
+  });
+
+  it('the token first: its refusal is the one that is told when both are used up', async () => {
+    await start({ perTokenPerMinute: 1, perTeamPerMinute: 1 });
+    await gateway.call('GET', LIST);
+
+    expectLimited(await gateway.call('GET', LIST), 'this token');
   });
 
   it('requests for the documentation too, but no health checks', async () => {

@@ -1,4 +1,4 @@
-import { memoryBuckets, type Taken } from '@corral/admission';
+import { type Buckets, memoryBuckets, perMinute, type Taken } from '@corral/admission';
 import { dnsLimits } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -44,6 +44,10 @@ const write = (name: string, options: CallOptions = {}): Promise<Answer> =>
   });
 const spend = async (count: number): Promise<void> => {
   for (let time = 0; time < count; time += 1) expect((await read()).status).toBe(200);
+};
+const takeOf = async (buckets: Buckets, tokenId: string, limit: number): Promise<Taken> => {
+  const [taken] = await buckets.take([{ key: `token:${tokenId}`, rule: perMinute(limit) }]);
+  return taken as Taken;
 };
 const untilWaiting = () => waitFor('a write to wait', () => clock.timers() > 0);
 const written = (): string[] =>
@@ -140,8 +144,7 @@ describe('a write over the rate of its token', () => {
 
   it('is refused when too many writes of its token wait already', async () => {
     const { buckets, team } = await start({ perTokenPerMinute: 6_000 });
-    const rule = { capacity: 6_000, periodMs: 60_000 };
-    while ((buckets.take(`token:${team.tokenId}`, rule) as { allowed: boolean }).allowed);
+    while ((await takeOf(buckets, team.tokenId, 6_000)).allowed);
 
     const answers = Array.from({ length: 65 }, (_, at) => write(`w${at}`));
     const refused = await Promise.race(answers);
@@ -179,12 +182,11 @@ describe('a write over the rate of its team', () => {
 });
 
 describe('a read of one record set over the rate of its token', () => {
-  const ruleOf = (perMinute: number) => ({ capacity: perMinute, periodMs: 60_000 });
   /** Probes the bucket with a request that is refused, which charges nothing. */
-  const untilPromised = (count: number, { buckets, team }: Awaited<ReturnType<typeof start>>, perMinute: number) =>
-    waitFor(`${count} requests to have a turn`, () => {
-      const { retryInMs } = buckets.take(`token:${team.tokenId}`, ruleOf(perMinute)) as Taken;
-      return retryInMs > (count * 60_000) / perMinute;
+  const untilPromised = (count: number, { buckets, team }: Awaited<ReturnType<typeof start>>, limit: number) =>
+    waitFor(`${count} requests to have a turn`, async () => {
+      const { retryInMs } = await takeOf(buckets, team.tokenId, limit);
+      return retryInMs > (count * 60_000) / limit;
     });
   const readOne = (name: string) => gateway.call('GET', `${RECORDS}/${name}.team-${made}/A`, { token });
 
@@ -215,16 +217,16 @@ describe('a read of one record set over the rate of its token', () => {
   });
 
   it('is refused when sixteen reads of its token wait, so that writes always find a place', async () => {
-    const perMinute = dnsLimits.requestsPerTokenPerMinute;
-    const started = await start({ perTokenPerMinute: perMinute });
+    const limit = dnsLimits.requestsPerTokenPerMinute;
+    const started = await start({ perTokenPerMinute: limit });
     const { buckets, team } = started;
-    while ((buckets.take(`token:${team.tokenId}`, ruleOf(perMinute)) as Taken).allowed);
+    while ((await takeOf(buckets, team.tokenId, limit)).allowed);
 
     const answers = Array.from({ length: 17 }, () => readOne('absent'));
     expect((await Promise.race(answers)).status).toBe(429);
     const writing = write('a');
-    await untilPromised(17, started, perMinute);
-    clock.pass((17 * 60_000) / perMinute);
+    await untilPromised(17, started, limit);
+    clock.pass((17 * 60_000) / limit);
 
     expect((await writing).status).toBe(201);
     const statuses = (await Promise.all(answers)).map(({ status }) => status);

@@ -1,3 +1,6 @@
+export { addBudget, type Budget, type ChargedBudget, reportedBudget, setBudget } from './buckets/budget-headers.js';
+export { type CallerLimit, callerLimiter, type Patience } from './buckets/caller-limiter.js';
+export { type ConnectBucketsOptions, connectBuckets } from './buckets/redis-buckets.js';
 export {
   ADDRESSES_PER_SITE,
   type AddressLimit,
@@ -5,28 +8,19 @@ export {
   addressLimiter,
   addressOf,
   peerOf,
-} from './buckets/address-limiter.js';
-export { type Buckets, memoryBuckets, partOf } from './buckets/buckets.js';
+  type RequestLimit,
+  type RequestLimiter,
+  requestLimiter,
+} from './buckets/refusing-limits.js';
 export {
-  addBudget,
-  type Budget,
-  type ChargedBudget,
-  reportedBudget,
-  setBudget,
-} from './buckets/budget-headers.js';
-export { type CallerLimit, callerLimiter } from './buckets/caller-limiter.js';
-export { type ConnectBucketsOptions, connectBuckets } from './buckets/connect-buckets.js';
-export { type PatientLimiterOptions, patientLimiter } from './buckets/patient-limiter.js';
-export { type RequestLimit, type RequestLimiter, requestLimiter } from './buckets/request-limiter.js';
-export type { BucketRule, Taken } from './buckets/token-bucket.js';
-export {
-  type Clock,
-  type KeyedSemaphore,
-  keyedSemaphore,
-  systemClock,
-  type WaitingLines,
-  waitingLines,
-} from './buckets/waiting-lines.js';
+  type BucketRule,
+  type Buckets,
+  memoryBuckets,
+  perMinute,
+  type RuledBucket,
+  secondsOf,
+  type Taken,
+} from './buckets/token-bucket.js';
 export { type CallClass, flowOf } from './budget/account.js';
 export { type BudgetStore, connectBudgetStore, type RunStatement } from './budget/budget-store.js';
 export {
@@ -45,6 +39,7 @@ export {
 } from './budget/statements.js';
 export type { UsedUp } from './budget/turns.js';
 export { type BudgetOptions, openBudget, type Turned, type UpstreamBudget } from './budget/upstream-budget.js';
+export { type Clock, systemClock } from './clock.js';
 export { type FairQueue, type FairQueueOptions, fairQueue } from './fair-queue.js';
 export { type Gate, type GateEffect, type GateOptions, type GateReport, type GateState, gate } from './gate.js';
 export { NotAdmitted } from './not-admitted.js';

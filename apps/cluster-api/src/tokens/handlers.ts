@@ -1,4 +1,4 @@
-import { type Buckets, outside } from '@corral/admission';
+import { type Buckets, outside, perMinute, secondsOf, type Taken } from '@corral/admission';
 import type { SignInCodeStore } from '@corral/auth';
 import { clusterLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
@@ -25,7 +25,7 @@ export interface TokenHandlerDeps {
   readonly now: () => number;
 }
 
-const perAccount = { capacity: clusterLimits.exchangesPerAccountPerMinute, periodMs: 60_000 };
+const rule = perMinute(clusterLimits.exchangesPerAccountPerMinute);
 
 /** Builds the handler of the token endpoint. */
 export function buildTokenHandlers(deps: TokenHandlerDeps) {
@@ -39,8 +39,9 @@ export function buildTokenHandlers(deps: TokenHandlerDeps) {
     store: exchangeStore(prisma, changeTeam),
     verify: (scope, token, issuer) => outside(scope, () => verifySubjectToken(token, issuer, issuerKeys, now())),
     async take(accountId) {
-      const { allowed, retryInMs } = await buckets.take(`cluster-api/exchange:${accountId}`, perAccount);
-      return allowed ? 0 : Math.max(1, Math.ceil(retryInMs / 1_000));
+      const [taken] = await buckets.take([{ key: `cluster-api/exchange:${accountId}`, rule }]);
+      const { allowed, retryInMs } = taken as Taken;
+      return allowed ? 0 : secondsOf(retryInMs);
     },
     refusals,
     count: (outcome) => exchanges.inc({ outcome }),

@@ -1,9 +1,9 @@
-import { type Clock, keyedSemaphore } from '@corral/admission';
+import { type Clock, places } from '@corral/admission';
 import { describe, expect, it } from '@jest/globals';
 import { heldReads } from './held-reads.js';
 
 /** Held reads whose end, and whose clock, the test controls. */
-function start({ places = 64 } = {}) {
+function start({ max = 64 } = {}) {
   const timers = new Set<() => void>();
   const clock: Clock = {
     now: () => 0,
@@ -13,7 +13,7 @@ function start({ places = 64 } = {}) {
     },
   };
   const draining = new AbortController();
-  const held = heldReads({ clock, holdMs: 3_000, places: keyedSemaphore(places), draining: draining.signal });
+  const held = heldReads({ clock, holdMs: 3_000, places: places(max), draining: draining.signal });
   let stopped = 0;
   const stop = (): void => {
     stopped += 1;
@@ -71,7 +71,7 @@ describe('a held read', () => {
   });
 
   it('is limited per token: one more is not held until one ends', async () => {
-    const { hold } = start({ places: 2 });
+    const { hold } = start({ max: 2 });
     const [first] = [hold(), hold()];
 
     expect(await hold().isHeld).toBe(false);

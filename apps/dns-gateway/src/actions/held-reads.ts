@@ -1,4 +1,4 @@
-import type { Clock, KeyedSemaphore } from '@corral/admission';
+import type { Clock, Places } from '@corral/admission';
 import type { Followed } from './follow-actions.js';
 
 export interface HeldReadsDeps {
@@ -6,7 +6,7 @@ export interface HeldReadsDeps {
   /** Maximum hold time in milliseconds. */
   readonly holdMs: number;
   /** Places for held reads per token. */
-  readonly places: KeyedSemaphore;
+  readonly places: Places;
   /** Aborted when the process drains. Nothing is held afterwards. */
   readonly draining: AbortSignal;
 }
@@ -38,7 +38,7 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
   return {
     async hold(tokenId, { gone, setAside }, follow) {
       if (draining.aborted) return false;
-      const leave = places.tryAcquire(tokenId);
+      const leave = places.take(tokenId);
       if (leave === null) return false;
       const { promise: released, resolve } = Promise.withResolvers<void>();
       const release = () => resolve();

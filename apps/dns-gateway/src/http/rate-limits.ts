@@ -4,13 +4,14 @@ import {
   type ChargedBudget,
   type Clock,
   callerLimiter,
-  type KeyedSemaphore,
-  patientLimiter,
+  openScope,
+  places,
+  type RequestLimiter,
+  type RequestScope,
   reportedBudget,
-  waitingLines,
 } from '@corral/admission';
 import { dnsCallerOf, dnsTokenHashOf, findDnsCaller } from '@corral/auth';
-import { type DnsRoute, dnsZoneRoutes } from '@corral/contracts';
+import { type DnsRoute, dnsLimits, dnsZoneRoutes } from '@corral/contracts';
 import { clientGone, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { DnsError } from '../dns-error.js';
@@ -63,11 +64,8 @@ export interface RateLimits {
 
 interface RequestLimitsDeps {
   readonly buckets: Buckets;
+  /** Times the waits for tokens. */
   readonly clock: Clock;
-  /** The places of a token's waiting writes. */
-  readonly places: KeyedSemaphore;
-  /** The places of its waiting reads. */
-  readonly readPlaces: KeyedSemaphore;
   /** For all that a write waits for. */
   readonly writeWaitMs: number;
   /** The same of a read of one record set. */
@@ -79,20 +77,23 @@ export interface RequestLimits {
   readonly perAddress: RequestHandler;
   /** Once the token was looked at: see `AddressLimiter.afterCheck`. */
   readonly settleAddress: RequestHandler;
-  /** Token and team of a good token. Beyond them writes and reads of one record set wait, other reads are refused. */
+  /**
+   * Token and team of a good token. Beyond them writes and reads of one record set wait, other reads are refused. Opens the scope of the
+   * request: see `requestScope`.
+   */
   readonly perCaller: RequestHandler;
-  /** The time on the clock until which a write may wait. */
-  deadlineOf(res: Response): number;
   /** Undoes every charge of a request that was of no effect. */
   giveBack(res: Response): void;
   /** What is left to the caller after a request that both limits were charged for. */
   leftOf(res: Response): { readonly token: ChargedBudget; readonly team: ChargedBudget };
 }
 
+/** Until when a request with a good token may wait, and in whose place. */
+export const requestScope = ({ locals }: Response): RequestScope => locals.scope;
+
 /** The request limits, in the order in which a request meets them. */
 export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): RequestLimits {
-  const { buckets, clock } = deps;
-  const deadlineOf = ({ locals }: Response): number => locals.deadline ?? clock.now();
+  const { buckets, clock, writeWaitMs, readWaitMs } = deps;
   const address = addressLimiter(buckets, {
     prefix: '',
     perMinute: limits.perAddressPerMinute,
@@ -113,56 +114,48 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     keyOf: (_req: unknown, res: Response) => dnsCallerOf(res).accountId,
     refuse: refusal('of this team'),
   };
+  const actionLimit = {
+    ...tokenLimit,
+    name: 'token-actions',
+    perMinute: (res: Response) => Math.max(limits.actionReadsPerTokenPerMinute, perToken(res)),
+    refuse: refusal('for actions with this token'),
+  };
   const ofCaller = [tokenLimit, teamLimit];
-  const impatient = callerLimiter(buckets, ofCaller);
-  const actions = callerLimiter(buckets, [
-    {
-      name: 'token-actions',
-      perMinute: (res) => Math.max(limits.actionReadsPerTokenPerMinute, perToken(res)),
-      keyOf: (_req, res) => dnsCallerOf(res).tokenId,
-      refuse: refusal('for actions with this token'),
-    },
-  ]);
-  // One line for both: they wait for the same tokens.
-  const lines = waitingLines(clock);
-  const patient = (places: KeyedSemaphore, patienceMs: number) =>
-    patientLimiter({
-      buckets,
-      lines,
-      places,
-      limits: ofCaller,
-      placeOf: (res) => dnsCallerOf(res).tokenId,
-      patienceMs,
-      goneOf: clientGone,
-      setAside,
-    });
-  const patience = {
-    write: { limiter: patient(deps.places, deps.writeWaitMs), waitMs: deps.writeWaitMs },
-    rrset: { limiter: patient(deps.readPlaces, deps.readWaitMs), waitMs: deps.readWaitMs },
+  const patient = (waitMs: number) => callerLimiter(buckets, ofCaller, { waitMs, scopeOf: requestScope, clock });
+  const kinds = {
+    write: waits(patient(writeWaitMs), writeWaitMs, dnsLimits.waitingWritesPerToken),
+    rrset: waits(patient(readWaitMs), readWaitMs, dnsLimits.waitingReadsPerToken),
+    // A read that is held gives its charge back.
+    action: waits(callerLimiter(buckets, [actionLimit]), Number.POSITIVE_INFINITY, dnsLimits.heldReadsPerToken),
+    other: waits(callerLimiter(buckets, ofCaller), 0, 0),
   };
   return {
     perAddress: address.beforeCheck,
     settleAddress: address.afterCheck,
     perCaller(req, res, next) {
       // A request without a good token has only its address to be counted by.
-      if (findDnsCaller(res) === null) return next();
-      const kind = requestKind(req, res);
-      // A read that is held gives its charge back.
-      if (kind === 'action') return actions.check(req, res, next);
-      if (kind !== 'other') {
-        const { limiter, waitMs } = patience[kind];
-        res.locals.deadline = clock.now() + waitMs;
-        return limiter.check(req, res, next);
-      }
-      return impatient.check(req, res, next);
+      const caller = findDnsCaller(res);
+      if (caller === null) return next();
+      const { limiter, waitMs, places } = kinds[requestKind(req, res)];
+      res.locals.scope = openScope({
+        signal: clientGone(res),
+        deadline: performance.now() + waitMs,
+        place: { leave: () => setAside(res) },
+        waits: { places, key: caller.tokenId },
+      });
+      return limiter.check(req, res, next);
     },
-    deadlineOf,
-    giveBack(res) {
-      for (const limiter of [actions, impatient, patience.write.limiter, patience.rrset.limiter]) limiter.giveBack(res);
-    },
+    giveBack: (res) => kinds[requestKind(res.req, res)].limiter.giveBack(res),
     leftOf: (res) => ({ token: chargedTo(res, tokenLimit.name), team: chargedTo(res, teamLimit.name) }),
   };
 }
+
+/** How long requests of a kind may wait in all, and how many of one token. */
+const waits = (limiter: RequestLimiter, waitMs: number, perToken: number) => ({
+  limiter,
+  waitMs,
+  places: places(perToken),
+});
 
 function chargedTo(res: Response, name: string): ChargedBudget {
   const budget = reportedBudget(res, name);

@@ -1,4 +1,4 @@
-import { keyedSemaphore } from '@corral/admission';
+import { places } from '@corral/admission';
 import type { BeginOutcome, FirstCopy, WriteEnd, WriteLease } from '@corral/dns-data';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { describe, expect, it } from '@jest/globals';
@@ -43,7 +43,7 @@ const leaseOf = (entryId: number): WriteLease => ({
 /** A writer with a ledger that admits everything, and an upstream whose answers the test controls. */
 function startWriter(
   deps: Partial<RrsetWriterDeps['ledger']> = {},
-  places = 64,
+  max = 64,
   copies: Partial<RrsetWriterDeps['copies']> = {},
 ) {
   const sent: string[] = [];
@@ -88,7 +88,7 @@ function startWriter(
     now: () => now,
     settling: { settleOwn: async () => null, settleDue: async () => undefined },
     settleHoldMs: 1,
-    places: keyedSemaphore(places),
+    places: places(max),
     budgetLimit: () => null,
   });
   const untilSent = async (count: number): Promise<void> => {

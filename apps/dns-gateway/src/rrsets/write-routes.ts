@@ -17,7 +17,7 @@ import { clientGone, sendJsonText, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { ClientGone, notFound } from '../dns-error.js';
 import { jsonObjectBody } from '../http/json-body.js';
-import type { RequestLimits } from '../http/rate-limits.js';
+import { type RequestLimits, requestScope } from '../http/rate-limits.js';
 import type { Zones } from '../zones/zone-directory.js';
 import { scopeOf, writableRrset } from './access.js';
 import type { WriteAnswer } from './checked-write.js';
@@ -31,7 +31,7 @@ export interface RrsetWriteRoutesDeps {
   readonly writer: RrsetWriter;
   readonly noteRefused: NoteRefused;
   readonly answered: AnsweredRecorder;
-  readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack'>;
+  readonly limits: Pick<RequestLimits, 'giveBack'>;
   /** The upstream's request budget. Each write takes one request. */
   readonly budget: () => BudgetReading;
 }
@@ -60,7 +60,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
     const { caller, key, write, bytes, method, below } = request;
     const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
     const upstream: UpstreamWrite = { team: caller.accountId, method, segments, body: bytes };
-    const wait = { deadline: deps.limits.deadlineOf(res), gone: clientGone(res), setAside: () => setAside(res) };
+    const wait = { deadline: requestScope(res).deadline, gone: clientGone(res), setAside: () => setAside(res) };
     const { requestId } = res.locals;
     const answer = await writer
       .write({ caller, requestId, key, write, bytes, upstream, ...wait })

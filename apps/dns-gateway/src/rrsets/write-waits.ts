@@ -1,4 +1,4 @@
-import type { KeyedSemaphore } from '@corral/admission';
+import type { Places } from '@corral/admission';
 import type { BeginOutcome } from '@corral/dns-data';
 import { ClientGone, setIsBusy, tooManyWait } from '../dns-error.js';
 import { ownerOf } from './access.js';
@@ -8,7 +8,7 @@ import type { Settling } from './settling.js';
 
 export interface WriteWaitsDeps {
   /** Places for waiting writes per token. */
-  readonly places: KeyedSemaphore;
+  readonly places: Places;
   readonly queue: KeyedQueue;
   readonly settling: Pick<Settling, 'settleDue'>;
   /** Waits until an action that holds quota of the owner has ended, for at most `waitMs`. */
@@ -27,7 +27,7 @@ export function writeWaits({ places, queue, settling, roomMoves, pause, now }: W
   const placesOf = ({ caller, setAside }: CheckedWrite) => {
     let isFull = false;
     const enter = (): (() => void) | null => {
-      const leave = places.tryAcquire(caller.tokenId);
+      const leave = places.take(caller.tokenId);
       isFull ||= leave === null;
       if (leave === null) return null;
       const goOn = setAside();

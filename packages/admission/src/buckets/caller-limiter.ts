@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
-import type { Buckets } from './buckets.js';
+import { type Clock, passTime } from '../clock.js';
+import { NotAdmitted } from '../not-admitted.js';
+import { type RequestScope, waiting } from '../request-scope.js';
 import { addBudget, type ChargedBudget, setBudget } from './budget-headers.js';
-import { MINUTE_MS, secondsOf } from './minute.js';
-import type { RequestLimiter } from './request-limiter.js';
-import type { BucketRule, Taken } from './token-bucket.js';
+import type { RequestLimiter } from './refusing-limits.js';
+import { type Buckets, msPerToken, perMinute, type RuledBucket, secondsOf, type Taken } from './token-bucket.js';
 
 /** A limit whose number may depend on the caller. */
 export interface CallerLimit {
@@ -16,76 +17,80 @@ export interface CallerLimit {
   readonly refuse: (retryAfterSeconds: number) => Error;
 }
 
+/** Lets requests wait for their tokens instead of refusing them. */
+export interface Patience {
+  /** Longest wait for a token. */
+  readonly waitMs: number;
+  readonly scopeOf: (res: Response) => RequestScope;
+  readonly clock: Clock;
+}
+
 /** What a request was charged by one limit. */
-export interface Charge {
+interface Charge extends RuledBucket {
   readonly limit: CallerLimit;
-  readonly bucket: string;
-  readonly rule: BucketRule;
   readonly taken: Taken;
   /** When the bucket is full again, in ms since 1970. */
   readonly fullAt: number;
 }
 
-/** Limits of a caller. A request is charged by each, up to the first that refuses it. */
-export function callerLimiter(buckets: Buckets, limits: readonly CallerLimit[]): RequestLimiter {
-  const charges = chargeSheet(buckets, limits);
+/**
+ * Limits of a caller. A request is charged by all of them or, when one refuses it, by none. With patience a missing token is taken in
+ * advance, and the request goes on when it has flowed in. Its body is not read until then. As the tokens come in the order of the
+ * requests, so do the requests, in all processes together.
+ */
+export function callerLimiter(buckets: Buckets, limits: readonly CallerLimit[], patience?: Patience): RequestLimiter {
+  const charged = new WeakMap<Response, readonly Charge[]>();
+
+  const charge = async (req: Request, res: Response): Promise<readonly Charge[]> => {
+    const asked = limits.flatMap((limit) => {
+      const key = limit.keyOf(req, res);
+      return key === null ? [] : [{ limit, key: `${limit.name}:${key}`, rule: perMinute(limit.perMinute(res)) }];
+    });
+    const answers = await buckets.take(asked, patience?.waitMs);
+    return asked.map((each, at) => {
+      const taken = answers[at] as Taken;
+      return { ...each, taken, fullAt: Date.now() + taken.fullInMs };
+    });
+  };
+
+  /** @returns what the request was charged */
+  const takeBack = (res: Response): readonly Charge[] => {
+    const charges = charged.get(res) ?? [];
+    charged.delete(res);
+    // Does not wait for Redis: the buckets' states can be predicted.
+    if (charges.length > 0) void buckets.giveBack(charges);
+    return charges;
+  };
+
   return {
     async check(req, res, next) {
-      const refused = await charges.charge(req, res);
-      next(refused === null ? undefined : refusalOf(res, refused));
+      const charges = await charge(req, res);
+      const refusing = charges.find(({ taken }) => !taken.allowed);
+      if (refusing !== undefined) return next(refusalOf(res, refusing));
+      charged.set(res, charges);
+      for (const each of charges) addBudget(res, each.limit.name, budgetOf(each));
+      const [last] = charges.toSorted((one, other) => other.taken.waitMs - one.taken.waitMs);
+      if (patience === undefined || last === undefined || last.taken.waitMs === 0) return next();
+      const scope = patience.scopeOf(res);
+      try {
+        await waiting(scope, () => passTime(patience.clock, last.taken.waitMs, scope.signal));
+      } catch (error) {
+        takeBack(res);
+        return next(error instanceof NotAdmitted ? refusalOf(res, last) : error);
+      }
+      next();
     },
     giveBack(res) {
-      for (const { limit, rule, taken, fullAt } of charges.takeBack(res)) {
-        const resetAt = fullAt - MINUTE_MS / rule.capacity;
+      for (const { limit, rule, taken, fullAt } of takeBack(res)) {
+        const resetAt = fullAt - msPerToken(rule);
         addBudget(res, limit.name, { limit: rule.capacity, remaining: taken.remaining + 1, resetAt, isFree: true });
       }
     },
   };
 }
 
-export interface ChargeSheet {
-  /** Takes a token of each limit, and reports what is left. @returns the first that has none */
-  charge(req: Request, res: Response): Promise<Charge | null>;
-  /** What a request was charged, without the limit that refused it. */
-  chargesOf(res: Response): readonly Charge[];
-  /** Gives back a request's charges, and returns them. */
-  takeBack(res: Response): readonly Charge[];
-}
-
-/** @param patienceMs how long a request would wait for its tokens; its charges say how long it must. Default: 0 */
-export function chargeSheet(buckets: Buckets, limits: readonly CallerLimit[], patienceMs = 0): ChargeSheet {
-  const sheet = new WeakMap<Response, readonly Charge[]>();
-  const chargesOf = (res: Response) => sheet.get(res) ?? [];
-  return {
-    chargesOf,
-    async charge(req, res) {
-      const charged: Charge[] = [];
-      sheet.set(res, charged);
-      for (const limit of limits) {
-        const key = limit.keyOf(req, res);
-        if (key === null) continue;
-        const rule = { capacity: limit.perMinute(res), periodMs: MINUTE_MS };
-        const bucket = `${limit.name}:${key}`;
-        const taken = await buckets.take(bucket, rule, patienceMs);
-        const charge = { limit, bucket, rule, taken, fullAt: Date.now() + taken.fullInMs };
-        if (!taken.allowed) return charge;
-        charged.push(charge);
-      }
-      for (const each of charged) addBudget(res, each.limit.name, budgetOf(each));
-      return null;
-    },
-    takeBack(res) {
-      const charged = chargesOf(res);
-      sheet.delete(res);
-      // Does not wait for Redis: the buckets' states can be predicted.
-      for (const { bucket, rule } of charged) Promise.resolve(buckets.giveBack(bucket, rule)).catch(() => undefined);
-      return charged;
-    },
-  };
-}
-
 /** Reports the limit that refuses a request, in headers and as the API's error. */
-export function refusalOf(res: Response, charge: Charge): Error {
+function refusalOf(res: Response, charge: Charge): Error {
   setBudget(res, charge.limit.name, budgetOf(charge));
   return charge.limit.refuse(secondsOf(charge.taken.retryInMs));
 }

@@ -1,147 +1,111 @@
-import type { Redis } from 'ioredis';
-import { LRUCache } from 'lru-cache';
-import { type Answer, batchedAsk, type Question } from './batched-ask.js';
-import type { Buckets } from './buckets.js';
-import { type BucketRule, describe, promisable, type Taken } from './token-bucket.js';
-
-interface BucketPortion {
-  readonly rule: BucketRule;
-  granted: number;
-  /** Tokens left in Redis besides the grant. */
-  rest: number;
-  at: number;
-}
+import { Redis } from 'ioredis';
+import { type Buckets, describeTaken, memoryBuckets, type RuledBucket, type Taken } from './token-bucket.js';
 
 export interface RedisBucketsOptions {
-  readonly redis: Redis;
-  /** Used while Redis is unavailable: this process's share of the limits. */
+  readonly redis: Pick<Redis, 'eval'>;
+  /** Used while Redis is unavailable. */
   readonly fallback: Buckets;
-  readonly now: () => number;
   readonly onError: (error: Error) => void;
-  /** Longest wait for Redis in ms. Default: 250. */
-  readonly timeoutMs?: number;
+  /** Clock in ms. Default: real time. */
+  readonly now?: () => number;
 }
 
-export interface RedisBuckets extends Buckets {
-  close(): Promise<void>;
-}
-
-/** A process fetches a twentieth of a bucket at a time, so that most requests need no call to Redis. */
-const LEASE_SHARE = 20;
-/** Age at which unused fetched tokens are given back for other replicas. */
-const LEASE_MS = 1_000;
 /** How long Redis is not called after a failure. */
 const BACKOFF_MS = 1_000;
+/** Longest wait for an answer of Redis. */
+const TIMEOUT_MS = 250;
 
 /**
- * Buckets shared by all replicas through Redis. Together they never allow more than the rule. All keys of the same
- * moment share one call.
+ * The rule of `takeToken` and `returnTokens` for all buckets of a request: what Redis must decide in one step. Arguments: the number of
+ * tokens to return, 0 to take one each; the patience in ms; capacity and period of each bucket. Answers whether each bucket allows the
+ * request, and its level. Uses Redis' clock, so that those of the processes do not matter.
  */
-export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
-  const { redis, fallback, now, timeoutMs = 250 } = options;
-  const leases = new LRUCache<string, BucketPortion>({ max: 50_000 });
-  const ask = batchedAsk(redis, timeoutMs);
-  /** Number of this process's requests waiting for Redis, by key. */
-  const askingOf = new Map<string, number>();
-  let downUntil = Number.NEGATIVE_INFINITY;
+const script = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local returned, patience = tonumber(ARGV[1]), tonumber(ARGV[2])
+local levels, answer, done = {}, {}, true
+for i, key in ipairs(KEYS) do
+  local capacity, period = tonumber(ARGV[2*i+1]), tonumber(ARGV[2*i+2])
+  local kept = redis.call('HMGET', key, 'tokens', 'at')
+  local tokens = tonumber(kept[1]) or capacity
+  local at = tonumber(kept[2]) or now
+  local level = math.min(capacity, tokens + math.max(0, now - at) * capacity / period)
+  local allowed = true
+  if returned > 0 then
+    level = math.min(capacity, level + returned)
+  elseif level >= 1 - math.min(capacity, patience * capacity / period) - 1e-9 then
+    level = level - 1
+  else
+    allowed, done = false, false
+  end
+  levels[i] = tostring(level)
+  answer[2*i-1] = allowed and 1 or 0
+  answer[2*i] = levels[i]
+end
+if done then
+  for i, key in ipairs(KEYS) do
+    redis.call('HSET', key, 'tokens', levels[i], 'at', now)
+    redis.call('PEXPIRE', key, ARGV[2*i+2] * 2)
+  end
+end
+return answer`;
 
-  const takeLeased = (key: string, rule: BucketRule): Taken | null => {
-    const lease = leases.get(key);
-    if (lease === undefined || lease.granted < 1) return null;
-    lease.granted -= 1;
-    return describe(true, lease.granted + Math.max(0, lease.rest), rule);
+/** Buckets that all processes share through Redis. A request needs one call. */
+export function redisBuckets({ redis, fallback, onError, now = Date.now }: RedisBucketsOptions): Buckets {
+  let awayUntil = Number.NEGATIVE_INFINITY;
+
+  const run = async (buckets: readonly RuledBucket[], returned: number, patienceMs: number): Promise<Taken[]> => {
+    if (buckets.length === 0) return [];
+    const keys = buckets.map(({ key }) => `corral:limit:${key}`);
+    const rules = buckets.flatMap(({ rule }) => [rule.capacity, rule.periodMs]);
+    const answer = (await redis.eval(script, keys.length, ...keys, returned, patienceMs, ...rules)) as unknown[];
+    return buckets.map(({ rule }, at) => describeTaken(answer[2 * at] === 1, Number(answer[2 * at + 1]), rule));
   };
 
-  const orElse = async (work: () => Promise<Taken>, alone: () => Taken | Promise<Taken>): Promise<Taken> => {
+  const orElse = async <T>(work: () => Promise<T>, alone: () => Promise<T>): Promise<T> => {
+    if (now() < awayUntil) return alone();
     try {
       return await work();
     } catch (error) {
-      downUntil = now() + BACKOFF_MS;
-      options.onError(error as Error);
+      awayUntil = now() + BACKOFF_MS;
+      onError(error as Error);
       return alone();
     }
   };
 
-  const fetchAndTake = async (key: string, rule: BucketRule): Promise<Taken> => {
-    for (;;) {
-      const { grant, rest } = await askCounted(key, rule, { amount: amountFor(key, rule), ahead: 0 });
-      const lease = leases.get(key) ?? { rule, granted: 0, rest: 0, at: 0 };
-      leases.set(key, lease);
-      Object.assign(lease, { granted: lease.granted + grant, rest, at: now() });
-      const taken = takeLeased(key, rule);
-      if (taken !== null) return taken;
-      // A later request took the fetched tokens, so fetch again.
-      if (rest < 1) return describe(false, Math.min(rest, 0.999), rule);
-    }
-  };
-
-  /** Takes one token of a new lease, or else one that is promised. Each request that must wait makes its own call. */
-  const takeAhead = async (key: string, rule: BucketRule, patienceMs: number): Promise<Taken> => {
-    if ((leases.get(key)?.rest ?? 1) >= 1) {
-      const taken = await fetchAndTake(key, rule);
-      if (taken.allowed) return taken;
-    }
-    const { grant, rest } = await ask(key, rule, { amount: 1, ahead: promisable(rule, patienceMs) });
-    const lease = leases.get(key);
-    if (lease !== undefined) lease.rest = rest;
-    return describe(grant === 1, rest, rule);
-  };
-
-  /** Concurrent requests share one lease, so that a burst here does not empty the bucket for other replicas. */
-  const amountFor = (key: string, rule: BucketRule): number => {
-    const share = shareOf(rule);
-    const asking = askingOf.get(key) ?? 0;
-    if (asking === 0) return share;
-    return asking < share ? 0 : 1;
-  };
-
-  const askCounted = async (key: string, rule: BucketRule, question: Question): Promise<Answer> => {
-    askingOf.set(key, (askingOf.get(key) ?? 0) + 1);
-    try {
-      return await ask(key, rule, question);
-    } finally {
-      const left = (askingOf.get(key) ?? 1) - 1;
-      if (left === 0) askingOf.delete(key);
-      else askingOf.set(key, left);
-    }
-  };
-
-  const endLeases = async (olderThanMs: number): Promise<void> => {
-    const due = [...leases.entries()].filter(([, lease]) => now() - lease.at >= olderThanMs);
-    for (const [key] of due) leases.delete(key);
-    const unused = due.filter(([, lease]) => lease.granted > 0);
-    await Promise.allSettled(unused.map(([key, lease]) => ask(key, lease.rule, { amount: -lease.granted, ahead: 0 })));
-  };
-  const timer = setInterval(() => void endLeases(LEASE_MS), LEASE_MS).unref();
-
   return {
-    take(key, rule, patienceMs = 0) {
-      const alone = () => fallback.take(key, rule, patienceMs);
-      if (now() < downUntil) return alone();
-      const leased = takeLeased(key, rule);
-      if (leased !== null) return leased;
-      return orElse(() => (patienceMs > 0 ? takeAhead(key, rule, patienceMs) : fetchAndTake(key, rule)), alone);
-    },
-    giveBack(key, rule, tokens = 1) {
-      const alone = () => fallback.giveBack(key, rule, tokens);
-      if (now() < downUntil) return alone();
-      const lease = leases.get(key);
-      // Into the lease without a call to Redis, unless requests may be waiting for the token or this process would hold
-      // too much.
-      if (lease !== undefined && lease.granted + tokens <= shareOf(rule) && lease.rest >= 1) {
-        lease.granted += tokens;
-        return describe(true, Math.min(rule.capacity, lease.granted + lease.rest), rule);
-      }
-      return orElse(
-        async () => describe(true, (await ask(key, rule, { amount: -tokens, ahead: 0 })).rest, rule),
-        alone,
-      );
-    },
-    close: async () => {
-      clearInterval(timer);
-      await endLeases(0);
-    },
+    take: (from, patienceMs = 0) =>
+      orElse<readonly Taken[]>(
+        () => run(from, 0, patienceMs),
+        () => fallback.take(from, patienceMs),
+      ),
+    giveBack: (to, tokens = 1) =>
+      orElse(
+        async () => void (await run(to, tokens, 0)),
+        () => fallback.giveBack(to, tokens),
+      ),
   };
 }
 
-const shareOf = ({ capacity }: BucketRule): number => Math.max(1, Math.floor(capacity / LEASE_SHARE));
+export interface ConnectBucketsOptions {
+  readonly redisUrl: string | undefined;
+  /** Number of live processes that share the limits. Without Redis each grants its part. */
+  readonly processes: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+/** Connects request limits: shared through Redis if configured, else divided among processes. */
+export function connectBuckets({ redisUrl, processes, onError }: ConnectBucketsOptions): Buckets & { close(): void } {
+  const alone = memoryBuckets(Date.now, processes);
+  if (redisUrl === undefined) return { ...alone, close: () => undefined };
+  const redis = new Redis(redisUrl, {
+    // Fail fast rather than queue: while Redis is unavailable, limits count per process.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    commandTimeout: TIMEOUT_MS,
+  });
+  redis.on('error', onError);
+  return { ...redisBuckets({ redis, fallback: alone, onError }), close: () => redis.disconnect() };
+}

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { memoryBuckets, partOf } from './buckets.js';
-import { type Bucket, type BucketRule, returnTokens, type Taken, takeToken } from './token-bucket.js';
+import { type Bucket, type BucketRule, type Buckets, memoryBuckets, returnTokens, takeToken } from './token-bucket.js';
 
 const rule: fc.Arbitrary<BucketRule> = fc.record({
   capacity: fc.integer({ min: 1, max: 50 }),
@@ -101,11 +100,15 @@ function walk(of: BucketRule, through: readonly { pause: number; gives: boolean;
   return through.map(({ pause, gives, patienceMs }) => {
     now += pause;
     const isReturn = gives && held > 0;
-    const next = isReturn ? returnTokens(bucket, of, now) : takeToken(bucket, of, now, patienceMs);
+    if (isReturn) {
+      bucket = returnTokens(bucket, of, now);
+      held -= 1;
+      return { now, bucket, patienceMs, taken: null };
+    }
+    const next = takeToken(bucket, of, now, patienceMs);
     bucket = next.bucket;
-    if (isReturn) held -= 1;
-    else if (next.taken.allowed) held += 1;
-    return { now, bucket, patienceMs, isReturn, taken: next.taken };
+    if (next.taken.allowed) held += 1;
+    return { now, bucket, patienceMs, taken: next.taken };
   });
 }
 
@@ -127,21 +130,13 @@ describe('a token bucket with returned tokens', () => {
         const before = { tokens: Math.min(of.capacity, level), at: 0 };
         const { bucket } = takeToken(before, of, 0);
 
-        expect(returnTokens(bucket, of, 0).bucket.tokens).toBeCloseTo(before.tokens, 6);
+        expect(returnTokens(bucket, of, 0).tokens).toBeCloseTo(before.tokens, 6);
       }),
     );
   });
-
-  it('reports the state after the return', () => {
-    const of = { capacity: 3, periodMs: 60_000 };
-    const { bucket } = takeToken(undefined, of, 0);
-
-    expect(returnTokens(bucket, of, 0).taken).toMatchObject({ allowed: true, remaining: 3, fullInMs: 0 });
-    expect(returnTokens(undefined, of, 0).bucket.tokens).toBe(3);
-  });
 });
 
-describe('a token taken ahead', () => {
+describe('a token taken in advance', () => {
   it('is available within the patience, and not before enough has flowed in', () => {
     fc.assert(
       fc.property(rule, steps, (of, through) => {
@@ -151,7 +146,7 @@ describe('a token taken ahead', () => {
         );
         const grants: number[] = [];
         for (const { now, patienceMs, taken: each } of taken) {
-          if (!each.allowed) continue;
+          if (each?.allowed !== true) continue;
           expect(each.waitMs).toBeLessThanOrEqual(patienceMs + 1);
           grants.push(now + each.waitMs);
           const most = of.capacity + ((now + each.waitMs) * of.capacity) / of.periodMs;
@@ -184,64 +179,75 @@ describe('a token taken ahead', () => {
   });
 });
 
-describe('the share of a process', () => {
-  const take = (buckets: ReturnType<typeof partOf>, of: BucketRule) => (buckets.take('a', of) as Taken).allowed;
-  const granted = (processes: number, capacity: number): number => {
-    const buckets = partOf(
-      memoryBuckets(() => 0),
-      () => processes,
-    );
-    let count = 0;
-    while (take(buckets, { capacity, periodMs: 60_000 })) count += 1;
-    return count;
-  };
-
-  it('adds up to no more than the whole, and is at least one request', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 600 }), (processes, capacity) => {
-        const part = granted(processes, capacity);
-        expect(part).toBeGreaterThanOrEqual(1);
-        if (part > 1) expect(part * processes).toBeLessThanOrEqual(capacity);
-      }),
-    );
-    expect([granted(1, 120), granted(3, 120), granted(500, 120)]).toEqual([120, 40, 1]);
-  });
-
-  it('follows the number of processes', () => {
-    let processes = 1;
-    let now = 0;
-    const buckets = partOf(
-      memoryBuckets(() => now),
-      () => processes,
-    );
-    const of = { capacity: 4, periodMs: 60_000 };
-    expect([take(buckets, of), take(buckets, of)]).toEqual([true, true]);
-
-    processes = 4;
-    expect([take(buckets, of), take(buckets, of)]).toEqual([true, false]);
-    now = 60_000;
-    expect([take(buckets, of), take(buckets, of)]).toEqual([true, false]);
-  });
-});
+const take = async (buckets: Buckets, rule: BucketRule, ...keys: string[]): Promise<boolean[]> =>
+  (await buckets.take(keys.map((key) => ({ key, rule })))).map(({ allowed }) => allowed);
 
 describe('buckets in memory', () => {
-  it('are separate for each key', () => {
+  it('are separate for each key', async () => {
     const buckets = memoryBuckets(() => 0);
     const of = { capacity: 1, periodMs: 1_000 };
 
-    const taken = ['a', 'a', 'b', 'b'].map((key) => buckets.take(key, of));
+    const taken: boolean[] = [];
+    for (const key of ['a', 'a', 'b', 'b']) taken.push(...(await take(buckets, of, key)));
 
-    expect(taken).toMatchObject([{ allowed: true }, { allowed: false }, { allowed: true }, { allowed: false }]);
+    expect(taken).toEqual([true, false, true, false]);
   });
 
-  it('refill over time', () => {
+  it('refill over time', async () => {
     let now = 0;
     const buckets = memoryBuckets(() => now);
     const of = { capacity: 2, periodMs: 1_000 };
-    const take = () => (buckets.take('a', of) as { allowed: boolean }).allowed;
 
-    expect([take(), take(), take()]).toEqual([true, true, false]);
+    expect([await take(buckets, of, 'a'), await take(buckets, of, 'a'), await take(buckets, of, 'a')].flat()).toEqual([
+      true,
+      true,
+      false,
+    ]);
     now = 500;
-    expect([take(), take()]).toEqual([true, false]);
+    expect([await take(buckets, of, 'a'), await take(buckets, of, 'a')].flat()).toEqual([true, false]);
+  });
+});
+
+describe('the part of a process', () => {
+  const granted = async (processes: number, capacity: number): Promise<number> => {
+    const buckets = memoryBuckets(
+      () => 0,
+      () => processes,
+    );
+    let count = 0;
+    while ((await take(buckets, { capacity, periodMs: 60_000 }, 'a'))[0]) count += 1;
+    return count;
+  };
+
+  it('adds up to no more than the whole, and is at least one request', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 600 }),
+        async (processes, capacity) => {
+          const part = await granted(processes, capacity);
+          expect(part).toBeGreaterThanOrEqual(1);
+          if (part > 1) expect(part * processes).toBeLessThanOrEqual(capacity);
+        },
+      ),
+    );
+    expect([await granted(1, 120), await granted(3, 120), await granted(500, 120)]).toEqual([120, 40, 1]);
+  });
+
+  it('follows the number of processes', async () => {
+    let processes = 1;
+    let now = 0;
+    const buckets = memoryBuckets(
+      () => now,
+      () => processes,
+    );
+    const of = { capacity: 4, periodMs: 60_000 };
+    const twice = async () => [...(await take(buckets, of, 'a')), ...(await take(buckets, of, 'a'))];
+    expect(await twice()).toEqual([true, true]);
+
+    processes = 4;
+    expect(await twice()).toEqual([true, false]);
+    now = 60_000;
+    expect(await twice()).toEqual([true, false]);
   });
 });
