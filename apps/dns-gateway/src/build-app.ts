@@ -10,8 +10,10 @@ import {
   type UseRecorder,
 } from '@corral/auth';
 import { type DnsRoute, dnsBodyLimitsOf, dnsDemoRoutes, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
+import { isHeldIn, type Pool } from '@corral/database';
 import {
   allowOrigins,
+  ClientGone,
   docsRouter,
   errorHandler,
   flightBound,
@@ -21,13 +23,12 @@ import {
   unknownPath,
 } from '@corral/http-api';
 import type { Health, Metrics, TrustProxy } from '@corral/service';
-import { type Express, type Request, Router } from 'express';
+import { type ErrorRequestHandler, type Express, type Request, type RequestHandler, Router } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
-import { DnsError, tokenUnknown } from './dns-error.js';
+import { changesAreHeld, DnsError, tokenUnknown } from './dns-error.js';
 import { buildHandlers, type HandlerConfig, type HandlerDeps } from './handlers.js';
 import { dnsErrors } from './http/error-shape.js';
-import { type RateLimits, requestLimits } from './http/rate-limits.js';
-import { refuseWhileHeld } from './http/refuse-while-held.js';
+import { type RateLimits, type RequestLimits, requestLimits } from './http/rate-limits.js';
 
 export interface AppConfig extends HandlerConfig {
   /** Express' setting of the same name. */
@@ -93,6 +94,7 @@ export function buildApp(deps: AppDeps): Express {
     const before = ({ kind }: DnsRoute) => (kind === 'write' ? [refuseHeld] : []);
     mountRoutes<DnsRoute>(dnsDemoRoutes, demos, { on: api, before, bodyBounds: dnsBodyLimitsOf });
   }
+  api.use(forgiveGone(limits));
   app.use('/v1', api);
   app.use(['/openapi.json', '/docs'], limits.perAddress);
   app.use(healthRoutes(health));
@@ -101,6 +103,22 @@ export function buildApp(deps: AppDeps): Express {
   app.use(errorHandler(dnsErrors, log));
   return app;
 }
+
+/** Refuses changes of demos during a hold. Writes of record sets read the hold with their quota instead. */
+const refuseWhileHeld =
+  (pool: Pool): RequestHandler =>
+  async (_req, _res, next) => {
+    if (await isHeldIn(pool)) throw changesAreHeld();
+    next();
+  };
+
+/** A write that was withdrawn because its client disconnected costs nothing. */
+const forgiveGone =
+  ({ giveBack }: RequestLimits): ErrorRequestHandler =>
+  (error, _req, res, next) => {
+    if (error instanceof ClientGone) giveBack(res);
+    next(error);
+  };
 
 /** The answer headers that a browser hides from scripts of other origins unless they are listed. */
 const readableHeaders = [

@@ -1,9 +1,6 @@
 import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes } from '@corral/contracts';
 import type { RecordQuota } from '@corral/dns-data';
 
-// Thrown when the client has disconnected and nothing has happened.
-export { ClientGone } from '@corral/http-api';
-
 /** A used-up request budget. Null when unknown. */
 export interface SpentBudget {
   readonly limit: number | null;

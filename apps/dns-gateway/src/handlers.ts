@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, places } from '@corral/admission';
-import { type dnsDemoRoutes, dnsLimits, type dnsZoneRoutes, retentionLimits } from '@corral/contracts';
+import { type Clock, fairQueue } from '@corral/admission';
+import { type dnsDemoRoutes, type dnsZoneRoutes, retentionLimits } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import {
   type AnsweredRecorder,
@@ -26,18 +26,15 @@ import type { HcloudClient } from '@corral/hcloud';
 import type { HandlersOf } from '@corral/http-api';
 import type { Log, Metrics } from '@corral/service';
 import { actionProgress } from './actions/action-progress.js';
-import { followActions, untilOneEnds } from './actions/follow-actions.js';
-import { heldReads } from './actions/held-reads.js';
+import { followActions } from './actions/follow-actions.js';
 import { actionRoutes } from './actions/routes.js';
 import { clearDemo, demos } from './demos/demos.js';
 import { demoRoutes } from './demos/routes.js';
 import type { RequestLimits } from './http/rate-limits.js';
-import { keyedQueue } from './rrsets/keyed-queue.js';
-import { noteRefused } from './rrsets/refused-writes.js';
-import { rrsetRoutes } from './rrsets/routes.js';
-import { rrsetWriter } from './rrsets/rrset-writer.js';
+import { noteRefused } from './rrsets/access.js';
+import { rrsetRoutes, rrsetWriteRoutes } from './rrsets/routes.js';
 import { lookAgain, settling } from './rrsets/settling.js';
-import { rrsetWriteRoutes } from './rrsets/write-routes.js';
+import { rrsetWriter } from './rrsets/write-rrset.js';
 import { tokenRoutes } from './token/routes.js';
 import { zoneRoutes } from './zones/routes.js';
 import { type ZoneDirectory, zoneDirectory, zonesOf } from './zones/zone-directory.js';
@@ -90,6 +87,14 @@ export interface Handlers {
   readonly demos: HandlersOf<(typeof dnsDemoRoutes)[number]> | null;
 }
 
+/** The scopes of the requests bound number and time of the waits. */
+const oneAtATime = {
+  concurrency: Number.POSITIVE_INFINITY,
+  perOwner: 1,
+  waiting: Number.POSITIVE_INFINITY,
+  waitingPerOwner: Number.POSITIVE_INFINITY,
+  waitMs: Number.POSITIVE_INFINITY,
+};
 /** Time during which this process deletes the records of a deleted demo; afterwards the reconciler does. */
 const CLEAR_LEASE_MS = 10_000;
 /** Maximum wait of an answer that needs a second call. */
@@ -139,7 +144,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
     read: upstream.readActions,
     onReadError: (error) => log.warn('actions not read', { error }),
   });
-  const writer = rrsetWriter({
+  const write = rrsetWriter({
     ledger,
     send,
     pause,
@@ -156,25 +161,27 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
     }),
     settleHoldMs: config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS,
     copies: copyStore(prisma, retentionLimits.replaySeconds * 1_000),
-    queue: keyedQueue(),
-    places: places(dnsLimits.waitingWritesPerToken),
+    sets: fairQueue(oneAtATime),
+    owners: fairQueue(oneAtATime),
     budgetLimit: () => upstream.budget().limit,
     reportDrift,
     lookAgain: look,
-    roomMoves: async (ownerId, waitMs, gone) => {
+    async roomMoves(ownerId, { signal, deadline }) {
       const holding = await following.store.findHolding(ownerId);
-      if (holding.length > 0) await untilOneEnds(follow(holding, 'ended'), { waitMs, gone, pause });
+      const late = AbortSignal.timeout(Math.max(0, Math.ceil(deadline - performance.now())));
+      if (holding.length > 0) await follow(holding, 'ended', AbortSignal.any([signal, late]));
     },
     isDelivered: answered.has,
     now: () => performance.now(),
   });
-  const held = heldReads({
+  const actions = actionProgress({
+    ...following,
+    follow,
     clock,
     holdMs: config.actionHoldMs,
     draining,
-    places: places(dnsLimits.heldReadsPerToken),
+    runningMsMax: config.actionRunningMsMax,
   });
-  const actions = actionProgress({ ...following, follow, held, runningMsMax: config.actionRunningMsMax });
   const clear = clearDemo({
     ...sending,
     ends: demoEnds(prisma),
@@ -188,7 +195,7 @@ export function buildHandlers(deps: HandlerDeps): Handlers {
     zones: {
       ...zoneRoutes({ zones, mirror }),
       ...rrsetRoutes({ zones, mirror }),
-      ...rrsetWriteRoutes({ zones, mirror, writer, answered, noteRefused: note, limits, budget: upstream.budget }),
+      ...rrsetWriteRoutes({ zones, mirror, write, answered, noteRefused: note, budget: upstream.budget }),
       ...tokenRoutes({
         zones,
         readUse: tokenUseReader(prisma),

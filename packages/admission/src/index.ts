@@ -45,6 +45,7 @@ export { type Gate, type GateEffect, type GateOptions, type GateReport, type Gat
 export { NotAdmitted } from './not-admitted.js';
 export { type Places, places } from './places.js';
 export {
+  extendScope,
   narrowScope,
   openScope,
   outside,

@@ -49,6 +49,12 @@ export function narrowScope(scope: RequestScope, { signal, deadline, ...more }: 
   return scopeWith(narrowed, standings.get(scope) ?? withoutStanding, more);
 }
 
+/** The same request with a later deadline, when its work is done once more on its behalf. */
+export function extendScope(scope: RequestScope, deadline: number): RequestScope {
+  const extended = { signal: scope.signal, deadline: Math.max(scope.deadline, deadline) };
+  return scopeWith(extended, standings.get(scope) ?? withoutStanding, {});
+}
+
 function scopeWith(
   { signal, deadline }: RequestScope,
   standing: Standing,

@@ -1,3 +1,4 @@
+import { type Clock, openScope, places } from '@corral/admission';
 import type { ActionRecord } from '@corral/dns-data';
 import { describe, expect, it } from '@jest/globals';
 import { aCaller } from '../../test/support/a-caller.js';
@@ -17,28 +18,27 @@ const running: ActionRecord = {
 const other: ActionRecord = { ...running, id: 880002 };
 const ended: ActionRecord = { ...running, id: 880003, status: 'success' };
 const justChecked: ActionRecord = { ...running, id: 880004, checkedAt: new Date(NOW - 500) };
-const waiting = () => ({ gone: new AbortController().signal, setAside: () => () => undefined });
 
-/** @param isHeld whether reads are held at all; @returns with the recorded calls of `follow` */
-function start(known: readonly ActionRecord[], { isHeld = true } = {}) {
+const clock: Clock = { now: () => 0, after: () => () => undefined };
+
+/** @returns with the recorded calls of `follow` */
+function start(known: readonly ActionRecord[], { heldMax = 1, drains = false } = {}) {
   const followed: { ids: number[]; until: FollowUntil }[] = [];
   const progress = actionProgress({
     store: { findActions: async () => [...known], recordActions: async () => [] },
-    follow: (actions, until) => {
-      followed.push({ ids: actions.map(({ id }) => id), until });
-      return { done: Promise.resolve(), stop: () => undefined };
-    },
-    held: {
-      hold: async (_tokenId, _gone, follow) => {
-        if (isHeld) await follow().done;
-        return isHeld;
-      },
-    },
+    follow: async (actions, until) => void followed.push({ ids: actions.map(({ id }) => id), until }),
+    clock,
+    holdMs: 3_000,
+    draining: drains ? AbortSignal.abort() : new AbortController().signal,
     now: () => NOW,
     pollIntervalMs: 1_000,
     runningMsMax: 60_000,
   });
-  return { followed, find: () => progress.find(aCaller, [], waiting()) };
+  const scope = openScope({
+    signal: new AbortController().signal,
+    waits: { places: places(heldMax), key: aCaller.tokenId },
+  });
+  return { followed, find: () => progress.find(aCaller, [], scope) };
 }
 
 describe('following actions', () => {
@@ -72,7 +72,13 @@ describe('following actions', () => {
     expect(followed).toEqual([]);
   });
 
-  it('answers with the current state when the read cannot be held', async () => {
-    expect(await start([running], { isHeld: false }).find()).toEqual({ actions: [running], isHeld: false });
+  it.each([
+    ['too many reads of the token are held', { heldMax: 0 }],
+    ['the process drains', { drains: true }],
+  ])('answers with the current state when %s', async (_when, how) => {
+    const { followed, find } = start([running], how);
+
+    expect(await find()).toEqual({ actions: [running], isHeld: false });
+    expect(followed).toEqual([]);
   });
 });

@@ -59,7 +59,7 @@ function start(id: number, until: FollowUntil): { isDone: () => boolean } {
   };
   checked.set(id, { id, isRunning: true, checkedAt: new Date(NOW) });
   let isDone = false;
-  void follow([running], until).done.then(() => {
+  void follow([running], until, new AbortController().signal).then(() => {
     isDone = true;
   });
   return { isDone: () => isDone };

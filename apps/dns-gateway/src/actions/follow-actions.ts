@@ -1,4 +1,3 @@
-import type { setTimeout } from 'node:timers/promises';
 import type { ActionRecord, ActionStore, CheckedAction, PollTurns, RrsetKey } from '@corral/dns-data';
 import type { ActionReading } from '@corral/hcloud';
 
@@ -16,15 +15,15 @@ export interface FollowActionsDeps {
   readonly onReadError: (error: Error) => void;
 }
 
-export interface Followed {
-  /** Resolves when the condition is met, or the upstream is unavailable. */
-  readonly done: Promise<void>;
-  /** Stops following. */
-  stop(): void;
-}
-
 /** `reported`: the upstream has reported all of them again. `ended`: the first of them has ended. */
 export type FollowUntil = 'reported' | 'ended';
+
+/** Ends when the condition is met, when the upstream is unavailable, or when the signal aborts. */
+export type FollowActions = (
+  actions: readonly ActionRecord[],
+  until: FollowUntil,
+  signal: AbortSignal,
+) => Promise<void>;
 
 interface Waiter {
   readonly until: FollowUntil;
@@ -46,9 +45,7 @@ const LOOK_MS_MAX = 250;
  * Follows actions on behalf of all clients. Each process runs one loop while clients wait. One process at a time asks the
  * upstream for everything that is wanted anywhere, and the others read the results from Postgres.
  */
-export function followActions(
-  deps: FollowActionsDeps,
-): (actions: readonly ActionRecord[], until: FollowUntil) => Followed {
+export function followActions(deps: FollowActionsDeps): FollowActions {
   const waiters = new Set<Waiter>();
   let isLooping = false;
 
@@ -82,34 +79,22 @@ export function followActions(
       });
   };
 
-  return (actions, until) => {
-    let stop = (): void => undefined;
-    const done = new Promise<void>((resolve, reject) => {
-      const knownAt = new Map(actions.map(({ id, checkedAt }) => [id, checkedAt.getTime()]));
-      const waiter: Waiter = { until, knownAt, resolve, reject };
-      stop = () => void waiters.delete(waiter);
-      waiters.add(waiter);
-    });
+  return async (actions, until, signal) => {
+    if (signal.aborted) return;
+    const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+    const knownAt = new Map(actions.map(({ id, checkedAt }) => [id, checkedAt.getTime()]));
+    const waiter: Waiter = { until, knownAt, resolve, reject };
+    const giveUp = () => release(waiter);
+    signal.addEventListener('abort', giveUp);
+    waiters.add(waiter);
     startLoop();
-    return { done, stop };
+    await done.finally(() => signal.removeEventListener('abort', giveUp));
   };
 }
 
 const idsOf = (waiters: readonly Waiter[]): number[] => [
   ...new Set(waiters.flatMap(({ knownAt }) => [...knownAt.keys()])),
 ];
-
-/** Waits until one of the actions has ended, for at most `waitMs`, and no longer than the client stays. */
-export async function untilOneEnds(
-  followed: Followed,
-  { waitMs, gone, pause }: { waitMs: number; gone: AbortSignal; pause: typeof setTimeout },
-): Promise<void> {
-  const over = new AbortController();
-  const signal = AbortSignal.any([gone, over.signal]);
-  const patience = pause(waitMs, undefined, { signal }).catch(() => undefined);
-  await Promise.race([followed.done, patience]).finally(followed.stop);
-  over.abort();
-}
 
 /** @returns whether the upstream was unavailable */
 async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { dnsCallerOf } from '@corral/auth';
 import type { ActionStore } from '@corral/dns-data';
-import { clientGone, queryOf, sendJsonText, setAside } from '@corral/http-api';
+import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
 import { paginationOf, parseActionIds, parseActionQuery, parseId } from '../rrsets/list-query.js';
@@ -31,10 +31,7 @@ export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, Reques
     if (params.zone !== undefined) await deps.zones.of(dnsCallerOf(res)).resolve(params.zone as string);
   };
   const find = async (res: Response, ids: readonly number[]) => {
-    const { actions: found, isHeld } = await actions.find(dnsCallerOf(res), ids, {
-      gone: clientGone(res),
-      setAside: () => setAside(res),
-    });
+    const { actions: found, isHeld } = await actions.find(dnsCallerOf(res), ids, scopeOf(res));
     // Waiting for an end is what clients should do, so it is free.
     if (isHeld) giveBack(res);
     return found;

@@ -4,15 +4,13 @@ import {
   type ChargedBudget,
   type Clock,
   callerLimiter,
-  openScope,
   places,
   type RequestLimiter,
-  type RequestScope,
   reportedBudget,
 } from '@corral/admission';
 import { dnsCallerOf, dnsTokenHashOf, findDnsCaller } from '@corral/auth';
 import { type DnsRoute, dnsLimits, dnsZoneRoutes } from '@corral/contracts';
-import { clientGone, setAside } from '@corral/http-api';
+import { narrowScopeOf, scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { DnsError } from '../dns-error.js';
 
@@ -78,8 +76,8 @@ export interface RequestLimits {
   /** Once the token was looked at: see `AddressLimiter.afterCheck`. */
   readonly settleAddress: RequestHandler;
   /**
-   * Token and team of a good token. Beyond them writes and reads of one record set wait, other reads are refused. Opens the scope of the
-   * request: see `requestScope`.
+   * Token and team of a good token. Beyond them writes and reads of one record set wait, other reads are refused. Bounds how long and how
+   * often requests of the caller may wait: see `scopeOf`.
    */
   readonly perCaller: RequestHandler;
   /** Undoes every charge of a request that was of no effect. */
@@ -87,9 +85,6 @@ export interface RequestLimits {
   /** What is left to the caller after a request that both limits were charged for. */
   leftOf(res: Response): { readonly token: ChargedBudget; readonly team: ChargedBudget };
 }
-
-/** Until when a request with a good token may wait, and in whose place. */
-export const requestScope = ({ locals }: Response): RequestScope => locals.scope;
 
 /** The request limits, in the order in which a request meets them. */
 export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): RequestLimits {
@@ -121,13 +116,13 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     refuse: refusal('for actions with this token'),
   };
   const ofCaller = [tokenLimit, teamLimit];
-  const patient = (waitMs: number) => callerLimiter(buckets, ofCaller, { waitMs, scopeOf: requestScope, clock });
+  const patient = (waitMs: number) => callerLimiter(buckets, ofCaller, { waitMs, scopeOf, clock });
   const kinds = {
     write: waits(patient(writeWaitMs), writeWaitMs, dnsLimits.waitingWritesPerToken),
     rrset: waits(patient(readWaitMs), readWaitMs, dnsLimits.waitingReadsPerToken),
     // A read that is held gives its charge back.
     action: waits(callerLimiter(buckets, [actionLimit]), Number.POSITIVE_INFINITY, dnsLimits.heldReadsPerToken),
-    other: waits(callerLimiter(buckets, ofCaller), 0, 0),
+    other: waits(callerLimiter(buckets, ofCaller), Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
   };
   return {
     perAddress: address.beforeCheck,
@@ -137,12 +132,7 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
       const caller = findDnsCaller(res);
       if (caller === null) return next();
       const { limiter, waitMs, places } = kinds[requestKind(req, res)];
-      res.locals.scope = openScope({
-        signal: clientGone(res),
-        deadline: performance.now() + waitMs,
-        place: { leave: () => setAside(res) },
-        waits: { places, key: caller.tokenId },
-      });
+      narrowScopeOf(res, { deadline: performance.now() + waitMs, waits: { places, key: caller.tokenId } });
       return limiter.check(req, res, next);
     },
     giveBack: (res) => kinds[requestKind(res.req, res)].limiter.giveBack(res),

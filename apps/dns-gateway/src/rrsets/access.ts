@@ -1,10 +1,10 @@
 import type { DnsCaller } from '@corral/auth';
 import { canRead, coveredRoot, coversName, coversType, writeRefusal } from '@corral/contracts';
-import type { RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
+import type { RefusedWrite, RefusedWrites, RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
 import { DnsError, notFound } from '../dns-error.js';
 
 /** What a caller sees of a zone. */
-export function scopeOf(caller: DnsCaller, zone: ZoneRecord): RrsetScope {
+export function visibleTo(caller: DnsCaller, zone: ZoneRecord): RrsetScope {
   return { zoneId: zone.id, ownerLabel: caller.ownerLabel, root: coveredRoot(caller) };
 }
 
@@ -43,26 +43,26 @@ export function mayFollow(
   return coversName(caller, name) && coversType(caller, type);
 }
 
-/** The clients that wait for the answer of one write, i.e. one request sent several times. */
-export interface Audience {
-  /** Aborted when all clients have disconnected. */
-  readonly gone: AbortSignal;
-  join(gone: AbortSignal): void;
+/** A write as requested. Its name and type may be invalid. */
+export interface AskedWrite extends Pick<RefusedWrite, 'key' | 'operation'> {
+  readonly caller: DnsCaller;
+  readonly requestId: string;
 }
 
-/** @param first aborted when the first client disconnects */
-export function audienceOf(first: AbortSignal): Audience {
-  const all = new AbortController();
-  let here = 0;
-  const join = (gone: AbortSignal): void => {
-    here += 1;
-    const leave = () => {
-      here -= 1;
-      if (here === 0) all.abort(gone.reason);
-    };
-    if (gone.aborted) leave();
-    else gone.addEventListener('abort', leave, { once: true });
+/**
+ * Counts a write that is refused before it is sent in the audit log, and rethrows its error.
+ *
+ * @throws always the given error. Only a DnsError is counted
+ */
+export type NoteRefused = (asked: AskedWrite, error: unknown) => Promise<never>;
+
+/** @param onError called when a write could not be counted. It is refused regardless */
+export const noteRefused =
+  (refused: RefusedWrites, onError: (error: Error) => void): NoteRefused =>
+  async ({ caller, key, operation, requestId }, error) => {
+    if (error instanceof DnsError) {
+      const refusal = { owner: ownerOf(caller), tokenId: caller.tokenId, key, operation, code: error.code, requestId };
+      await refused.count(refusal).catch(onError);
+    }
+    throw error;
   };
-  join(first);
-  return { gone: all.signal, join };
-}

@@ -1,11 +1,26 @@
-import { dnsCallerOf } from '@corral/auth';
-import type { MirrorStore } from '@corral/dns-data';
-import { queryOf, sendJsonText } from '@corral/http-api';
-import type { Request, RequestHandler } from 'express';
+import { addBudget, type BudgetReading } from '@corral/admission';
+import { type DnsCaller, dnsCallerOf } from '@corral/auth';
+import {
+  type AnsweredRecorder,
+  type MirrorStore,
+  parseRrsetWrite,
+  type RrsetKey,
+  type RrsetWrite,
+  type RrsetWriteKind,
+  readRrsetBody,
+  sameLabels,
+  type ZoneRecord,
+} from '@corral/dns-data';
+import type { UpstreamWrite } from '@corral/hcloud';
+import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
+import type { Request, RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
+import { jsonObjectBody } from '../http/json-body.js';
 import type { Zones } from '../zones/zone-directory.js';
-import { readableRrset, scopeOf } from './access.js';
+import { type NoteRefused, readableRrset, visibleTo, writableRrset } from './access.js';
 import { paginationOf, parseRrsetQuery } from './list-query.js';
+import type { WriteAnswer } from './send-write.js';
+import type { RrsetWriter } from './write-rrset.js';
 
 export interface RrsetRoutesDeps {
   readonly zones: Zones;
@@ -20,7 +35,7 @@ export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrs
       const zone = await zones.of(caller).resolve(req.params.zone as string);
       const { page, perPage, ...selection } = parseRrsetQuery(queryOf(req));
       const found = await mirror.pageRrsets({
-        scope: scopeOf(caller, zone),
+        scope: visibleTo(caller, zone),
         selection,
         limit: perPage,
         offset: (page - 1) * perPage,
@@ -34,13 +49,162 @@ export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrs
       const zone = await zones.of(caller).resolve(req.params.zone as string);
       const { name, type } = rrsetParams(req);
       const key = readableRrset(caller, zone, name, type);
-      const body = await mirror.findRrset(scopeOf(caller, zone), key.name, key.type);
+      const body = await mirror.findRrset(visibleTo(caller, zone), key.name, key.type);
       if (body === null) throw notFound('record set');
       sendJsonText(res, 200, `{"rrset":${body}}`);
     },
   };
 }
 
-export function rrsetParams(req: Request): { name: string; type: string } {
+function rrsetParams(req: Request): { name: string; type: string } {
   return { name: req.params.name as string, type: req.params.type as string };
+}
+
+export interface RrsetWriteRoutesDeps {
+  readonly zones: Zones;
+  readonly mirror: MirrorStore;
+  readonly write: RrsetWriter;
+  readonly noteRefused: NoteRefused;
+  readonly answered: AnsweredRecorder;
+  /** The upstream's request budget. Each write takes one request. */
+  readonly budget: () => BudgetReading;
+}
+
+type WriteRoute =
+  | 'createRrset'
+  | 'updateRrset'
+  | 'deleteRrset'
+  | 'setRecords'
+  | 'addRecords'
+  | 'removeRecords'
+  | 'changeTtl';
+
+const recordActions = {
+  setRecords: 'set_records',
+  addRecords: 'add_records',
+  removeRecords: 'remove_records',
+  changeTtl: 'change_ttl',
+} as const satisfies Partial<Record<WriteRoute, RrsetWriteKind>>;
+
+/** Writes. Checks come in one order: zone (404), body (400), name and type (403), quota (403), upstream. */
+export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute, RequestHandler> {
+  const { zones, mirror } = deps;
+
+  const forward = async (res: Response, request: ForwardedWrite): Promise<void> => {
+    const { caller, key, write, bytes, method, below } = request;
+    const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
+    const upstream: UpstreamWrite = { team: caller.accountId, method, segments, body: bytes };
+    const { requestId } = res.locals;
+    const answer = await deps.write({ caller, requestId, key, write, bytes, upstream, scope: scopeOf(res) });
+    tellUpstream(res, deps.budget());
+    noteDelivery(res, answer, deps.answered);
+    sendJsonText(res, answer.status, answer.body);
+  };
+
+  /** @throws DnsError like `writableRrset`, after the attempt was counted */
+  const writable = async (res: Response, caller: DnsCaller, zone: ZoneRecord, asked: Asked): Promise<RrsetKey> => {
+    const { name, type, operation } = asked;
+    const { requestId } = res.locals;
+    try {
+      return writableRrset(caller, zone, name, type);
+    } catch (error) {
+      return deps.noteRefused({ caller, requestId, key: { zoneId: zone.id, name, type }, operation }, error);
+    }
+  };
+
+  const recordAction =
+    (operation: RrsetWriteKind): RequestHandler =>
+    async (req, res) => {
+      const { caller, zone } = await begin(zones, req, res);
+      const { bytes, value } = jsonObjectBody(req);
+      const write = parseRrsetWrite(operation, value);
+      const { name, type } = rrsetParams(req);
+      const key = await writable(res, caller, zone, { name, type, operation });
+      await forward(res, { caller, key, write, bytes, method: 'POST', below: [name, type, 'actions', operation] });
+    };
+
+  return {
+    setRecords: recordAction(recordActions.setRecords),
+    addRecords: recordAction(recordActions.addRecords),
+    removeRecords: recordAction(recordActions.removeRecords),
+    changeTtl: recordAction(recordActions.changeTtl),
+
+    async createRrset(req, res) {
+      const { caller, zone } = await begin(zones, req, res);
+      const { bytes, value } = jsonObjectBody(req);
+      const write = parseRrsetWrite('create', value);
+      const { name, type } = value as { name: string; type: string };
+      const key = await writable(res, caller, zone, { name, type, operation: 'create' });
+      await forward(res, { caller, key, write, bytes, method: 'POST', below: [] });
+    },
+
+    async deleteRrset(req, res) {
+      const { caller, zone } = await begin(zones, req, res);
+      const { name, type } = rrsetParams(req);
+      const key = await writable(res, caller, zone, { name, type, operation: 'delete' });
+      await forward(res, {
+        caller,
+        key,
+        write: { operation: 'delete' },
+        bytes: null,
+        method: 'DELETE',
+        below: [name, type],
+      });
+    },
+
+    async updateRrset(req, res) {
+      const { caller, zone } = await begin(zones, req, res);
+      const { bytes, value } = jsonObjectBody(req);
+      const write = parseRrsetWrite('update', value);
+      const { name, type } = rrsetParams(req);
+      const key = await writable(res, caller, zone, { name, type, operation: 'update' });
+      const body = await mirror.findRrset(visibleTo(caller, zone), name, type);
+      if (body === null) throw notFound('record set');
+      // Clients end every update with this call, whether labels changed or not.
+      if (changesNothing(write, value, body)) sendJsonText(res, 200, `{"rrset":${body}}`);
+      else await forward(res, { caller, key, write, bytes, method: 'PUT', below: [name, type] });
+    },
+  };
+}
+
+interface Asked {
+  readonly name: string;
+  readonly type: string;
+  readonly operation: RrsetWriteKind;
+}
+
+interface ForwardedWrite {
+  readonly caller: DnsCaller;
+  readonly key: RrsetKey;
+  readonly write: RrsetWrite;
+  readonly bytes: Buffer | null;
+  readonly method: UpstreamWrite['method'];
+  /** Path segments below the zone's record sets. */
+  readonly below: readonly string[];
+}
+
+async function begin(zones: Zones, req: Request, res: Response): Promise<{ caller: DnsCaller; zone: ZoneRecord }> {
+  const caller = dnsCallerOf(res);
+  return { caller, zone: await zones.of(caller).resolve(req.params.zone as string) };
+}
+
+/** Only a body with nothing but labels can be answered here. Anything else is left to the upstream to validate. */
+function changesNothing(write: RrsetWrite, value: object, body: string): boolean {
+  if (write.operation !== 'update' || Object.keys(value).some((member) => member !== 'labels')) return false;
+  return write.labels === null || sameLabels(write.labels, readRrsetBody(body).labels);
+}
+
+/** Adds the upstream's budget, which may be tighter than our own limits. */
+function tellUpstream(res: Response, { limit, remaining, resetAt }: BudgetReading): void {
+  if (limit === null || remaining === null || resetAt === null) return;
+  addBudget(res, 'upstream', { limit, remaining, resetAt: resetAt.getTime() });
+}
+
+/** An answer counts as delivered once it was written to an open connection. */
+function noteDelivery(res: Response, { entryId }: WriteAnswer, answered: AnsweredRecorder): void {
+  // At `finish` the response is detached from its connection, but the request is not.
+  const { socket } = res.req;
+  res.once('finish', () => {
+    if (!socket.destroyed) answered.note(entryId);
+  });
 }

@@ -8,7 +8,7 @@ const write: UnknownWrite = {
   key: { zoneId: 7001, name: 'www.acme', type: 'A' },
   write: { operation: 'change_ttl', ttl: 60 },
   bytes: Buffer.from('{"ttl":60}'),
-  gone: new AbortController().signal,
+  scope: { signal: new AbortController().signal },
 };
 const owner = { kind: 'team', id: 'acme', teamId: null } as const;
 const lease: WriteLease = { entryId: 1, fence: 1, owner, operation: 'set_records', current: null, recordsMax: 1 };
@@ -78,7 +78,7 @@ describe('a write of this process whose outcome is unknown', () => {
   it('is not read after its client has disconnected', async () => {
     const { settler, readAt } = start();
 
-    expect(await settler.settleOwn({ ...write, gone: AbortSignal.abort() }, lease)).toBeNull();
+    expect(await settler.settleOwn({ ...write, scope: { signal: AbortSignal.abort() } }, lease)).toBeNull();
     expect(readAt).toEqual([]);
   });
 

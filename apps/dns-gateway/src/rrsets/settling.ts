@@ -1,3 +1,4 @@
+import type { RequestScope } from '@corral/admission';
 import {
   type DriftReporter,
   type ReadRrset,
@@ -31,7 +32,7 @@ export interface UnknownWrite {
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
   readonly bytes: Buffer | null;
-  readonly gone: AbortSignal;
+  readonly scope: Pick<RequestScope, 'signal'>;
 }
 
 export interface Settling {
@@ -55,11 +56,11 @@ export function settling(deps: SettlingDeps): Settling {
   const { settlements, now } = deps;
 
   return {
-    async settleOwn({ key, write, bytes, gone }, { entryId, fence, owner }) {
+    async settleOwn({ key, write, bytes, scope }, { entryId, fence, owner }) {
       const requestBody = bytes === null ? null : bytes.toString('utf8');
       const due = { entryId, fence, owner, key, operation: write.operation, requestBody };
       await deps.pause(deps.settleAfterMs);
-      for (const until = now() + deps.settleWithinMs; now() < until && !gone.aborted; ) {
+      for (const until = now() + deps.settleWithinMs; now() < until && !scope.signal.aborted; ) {
         try {
           const settled = await answerWithin(settleWrite(deps, due), until - now(), 'late' as const);
           if (settled === 'late') return null;

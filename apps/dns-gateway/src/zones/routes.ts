@@ -2,7 +2,7 @@ import { type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { type MirrorStore, withMember, type ZoneRecord } from '@corral/dns-data';
 import { queryOf, sendJsonText } from '@corral/http-api';
 import type { RequestHandler } from 'express';
-import { scopeOf } from '../rrsets/access.js';
+import { visibleTo } from '../rrsets/access.js';
 import { fitsLabels } from '../rrsets/label-selector.js';
 import { paginationOf, parsePage, parseSelection } from '../rrsets/list-query.js';
 import type { Zones } from './zone-directory.js';
@@ -15,7 +15,7 @@ export interface ZoneRoutesDeps {
 export function zoneRoutes({ zones, mirror }: ZoneRoutesDeps): Record<'listZones' | 'getZone', RequestHandler> {
   /** Shows only the caller's own record count. */
   const bodyFor = async (caller: DnsCaller, zone: ZoneRecord): Promise<string> =>
-    withMember(zone.body, 'record_count', await mirror.countRecords(scopeOf(caller, zone)));
+    withMember(zone.body, 'record_count', await mirror.countRecords(visibleTo(caller, zone)));
 
   return {
     async listZones(req, res) {

@@ -1,15 +1,22 @@
-import { places } from '@corral/admission';
+import { fairQueue, openScope, type Places, places } from '@corral/admission';
 import type { BeginOutcome, FirstCopy, WriteEnd, WriteLease } from '@corral/dns-data';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { describe, expect, it } from '@jest/globals';
 import { aCaller } from '../../test/support/a-caller.js';
-import { ClientGone, type DnsError } from '../dns-error.js';
-import type { CheckedWrite } from './checked-write.js';
-import { keyedQueue } from './keyed-queue.js';
-import { type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
+import type { DnsError } from '../dns-error.js';
+import type { CheckedWrite } from './send-write.js';
+import { type RrsetWriterDeps, rrsetWriter } from './write-rrset.js';
 
-function changeTtl(ttl: number, of: { name?: string; tokenId?: string; gone?: AbortSignal } = {}): CheckedWrite {
-  const { name = 'api.acme', tokenId = 'token', gone = new AbortController().signal } = of;
+interface Of {
+  readonly name?: string;
+  readonly tokenId?: string;
+  readonly gone?: AbortSignal;
+  readonly waitMs?: number;
+  readonly waiting?: Places;
+}
+
+function changeTtl(ttl: number, of: Of = {}): CheckedWrite {
+  const { name = 'api.acme', tokenId = 'token', gone = new AbortController().signal, waitMs = 1_000 } = of;
   const bytes = Buffer.from(JSON.stringify({ ttl }));
   const segments = ['zones', '7001', 'rrsets', name, 'A', 'actions', 'change_ttl'];
   return {
@@ -19,9 +26,11 @@ function changeTtl(ttl: number, of: { name?: string; tokenId?: string; gone?: Ab
     bytes,
     upstream: { team: 'team', method: 'POST', segments, body: bytes },
     requestId: 'r',
-    deadline: 1_000,
-    gone,
-    setAside: () => () => undefined,
+    scope: openScope({
+      signal: gone,
+      deadline: performance.now() + waitMs,
+      waits: { places: of.waiting ?? places(64), key: tokenId },
+    }),
   };
 }
 
@@ -41,11 +50,7 @@ const leaseOf = (entryId: number): WriteLease => ({
 });
 
 /** A writer with a ledger that admits everything, and an upstream whose answers the test controls. */
-function startWriter(
-  deps: Partial<RrsetWriterDeps['ledger']> = {},
-  max = 64,
-  copies: Partial<RrsetWriterDeps['copies']> = {},
-) {
+function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, copies: Partial<RrsetWriterDeps['copies']> = {}) {
   const sent: string[] = [];
   const options: Required<WriteOptions>[] = [];
   const pauses: number[] = [];
@@ -53,8 +58,10 @@ function startWriter(
   const ends: WriteEnd[] = [];
   let answer: (outcome: WriteOutcome) => void = () => undefined;
   let entries = 0;
-  let now = 0;
-  const writer = rrsetWriter({
+  const startedAt = performance.now();
+  let paused = 0;
+  const oneAtATime = { concurrency: 99, perOwner: 1, waiting: 99, waitingPerOwner: 99, waitMs: 60_000 };
+  const write = rrsetWriter({
     ledger: {
       begin: async (): Promise<BeginOutcome> => ({
         kind: 'begun',
@@ -72,7 +79,8 @@ function startWriter(
       });
     },
     copies: { findCopy: async () => null, followCopy: async () => null, ...copies },
-    queue: keyedQueue(),
+    sets: fairQueue(oneAtATime),
+    owners: fairQueue(oneAtATime),
     isDelivered: () => false,
     lookAgain: async () => undefined,
     roomMoves: async () => undefined,
@@ -83,28 +91,27 @@ function startWriter(
     },
     pause: async (ms) => {
       pauses.push(ms);
-      now += ms;
+      paused += ms;
     },
-    now: () => now,
+    now: () => startedAt + paused,
     settling: { settleOwn: async () => null, settleDue: async () => undefined },
     settleHoldMs: 1,
-    places: places(max),
     budgetLimit: () => null,
   });
   const untilSent = async (count: number): Promise<void> => {
     while (sent.length < count) await new Promise(setImmediate);
   };
-  return { writer, sent, options, ends, pauses, refused, untilSent, answer: (outcome = accepted) => answer(outcome) };
+  return { write, sent, options, ends, pauses, refused, untilSent, answer: (outcome = accepted) => answer(outcome) };
 }
 
 describe('a repeated write', () => {
   it('shares the answer of its first copy, while that waits and while it is sent', async () => {
-    const { writer, sent, untilSent, answer } = startWriter();
+    const { write, sent, untilSent, answer } = startWriter();
 
-    const first = writer.write(changeTtl(60));
-    const waiting = writer.write(changeTtl(60));
+    const first = write(changeTtl(60));
+    const waiting = write(changeTtl(60));
     await untilSent(1);
-    const late = writer.write(changeTtl(60));
+    const late = write(changeTtl(60));
     answer();
 
     expect(new Set(await Promise.all([first, waiting, late])).size).toBe(1);
@@ -112,9 +119,9 @@ describe('a repeated write', () => {
   });
 
   it('shares the answer even when another write to the set is queued in between', async () => {
-    const { writer, sent, untilSent, answer } = startWriter();
+    const { write, sent, untilSent, answer } = startWriter();
 
-    const writes = [60, 120, 60, 120].map((ttl) => writer.write(changeTtl(ttl)));
+    const writes = [60, 120, 60, 120].map((ttl) => write(changeTtl(ttl)));
     for (const count of [1, 2]) {
       await untilSent(count);
       answer();
@@ -126,11 +133,11 @@ describe('a repeated write', () => {
 
   it('shares the answer of a copy from another process on arrival, before its turn', async () => {
     const replayed: FirstCopy = { kind: 'replayed', entryId: 7, status: 201, body: '{}' };
-    const { writer, sent, untilSent, answer } = startWriter({}, 64, { findCopy: async () => replayed });
-    const first = writer.write(changeTtl(60));
+    const { write, sent, untilSent, answer } = startWriter({}, { findCopy: async () => replayed });
+    const first = write(changeTtl(60));
     await untilSent(1);
 
-    expect(await writer.write(changeTtl(120))).toMatchObject({ entryId: 7, status: 201 });
+    expect(await write(changeTtl(120))).toMatchObject({ entryId: 7, status: 201 });
 
     answer();
     await first;
@@ -143,19 +150,18 @@ describe('a repeated write', () => {
       { kind: 'pending', entryId: 7, isDue: false },
       { kind: 'replayed', entryId: 7, status: 201, body: '{}' },
     ];
-    const { writer, sent } = startWriter(
+    const { write, sent } = startWriter(
       { begin: async () => ({ kind: 'busy', entryId: 7, identical: true, isDue: false }) },
-      64,
       { followCopy: async () => outcomes.shift() ?? null },
     );
 
-    expect(await writer.write(changeTtl(60))).toMatchObject({ entryId: 7, status: 201 });
+    expect(await write(changeTtl(60))).toMatchObject({ entryId: 7, status: 201 });
     expect(sent).toEqual([]);
   });
 
   it('is sent when the followed copy definitely did not happen', async () => {
     let begins = 0;
-    const { writer, sent, untilSent, answer } = startWriter({
+    const { write, sent, untilSent, answer } = startWriter({
       begin: async (): Promise<BeginOutcome> => {
         begins += 1;
         if (begins === 1) return { kind: 'busy', entryId: 7, identical: true, isDue: false };
@@ -166,31 +172,31 @@ describe('a repeated write', () => {
       },
     });
 
-    const write = writer.write(changeTtl(60));
+    const writing = write(changeTtl(60));
     await untilSent(1);
     answer();
 
-    expect((await write).entryId).toBe(8);
+    expect((await writing).entryId).toBe(8);
     expect(sent).toHaveLength(1);
   });
 
   it('is a new write once the first copy has ended', async () => {
-    const { writer, sent, untilSent, answer } = startWriter();
+    const { write, sent, untilSent, answer } = startWriter();
 
     for (const count of [1, 2]) {
-      const write = writer.write(changeTtl(60));
+      const writing = write(changeTtl(60));
       await untilSent(count);
       answer();
-      await write;
+      await writing;
     }
 
     expect(sent).toHaveLength(2);
   });
 
   it('is not shared between tokens or sets', async () => {
-    const { writer, sent, untilSent, answer } = startWriter();
+    const { write, sent, untilSent, answer } = startWriter();
 
-    const writes = [writer.write(changeTtl(60)), writer.write(changeTtl(60, { tokenId: 'other' }))];
+    const writes = [write(changeTtl(60)), write(changeTtl(60, { tokenId: 'other' }))];
     for (const count of [1, 2]) {
       await untilSent(count);
       answer();
@@ -205,7 +211,7 @@ describe('writes to different sets', () => {
   it('enter the ledger one at a time per owner, and are sent concurrently', async () => {
     const entering: string[] = [];
     const admit: (() => void)[] = [];
-    const { writer, sent, untilSent } = startWriter({
+    const { write, sent, untilSent } = startWriter({
       begin: ({ key }) =>
         new Promise((resolve) => {
           entering.push(key.name);
@@ -215,9 +221,9 @@ describe('writes to different sets', () => {
     });
     const ofOther = changeTtl(60, { name: 'api.globex' });
 
-    void writer.write(changeTtl(60, { name: 'a.acme' }));
-    void writer.write(changeTtl(60, { name: 'b.acme' }));
-    void writer.write({ ...ofOther, caller: { ...ofOther.caller, ownerId: 'globex' } });
+    void write(changeTtl(60, { name: 'a.acme' }));
+    void write(changeTtl(60, { name: 'b.acme' }));
+    void write({ ...ofOther, caller: { ...ofOther.caller, ownerId: 'globex' } });
     await new Promise(setImmediate);
     expect(entering).toEqual(['a.acme', 'api.globex']);
     for (const enter of admit) enter();
@@ -230,15 +236,15 @@ describe('writes to different sets', () => {
   });
 
   it('are refused when their turn comes too late, and dropped when the client disconnects', async () => {
-    const { writer, refused } = startWriter({ begin: () => new Promise(() => undefined) });
+    const { write, refused } = startWriter({ begin: () => new Promise(() => undefined) });
     const gone = new AbortController();
 
-    void writer.write(changeTtl(60, { name: 'a.acme' }));
-    const late = writer.write({ ...changeTtl(60, { name: 'b.acme' }), deadline: 20 });
-    const left = writer.write(changeTtl(60, { name: 'c.acme', gone: gone.signal }));
-    gone.abort();
+    void write(changeTtl(60, { name: 'a.acme' }));
+    const late = write(changeTtl(60, { name: 'b.acme', waitMs: 20 }));
+    const left = write(changeTtl(60, { name: 'c.acme', gone: gone.signal }));
+    gone.abort(new Error('gone'));
 
-    await expect(left).rejects.toBeInstanceOf(ClientGone);
+    await expect(left).rejects.toThrow('gone');
     await expect(late).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
     expect(refused).toContain('change_ttl rate_limit_exceeded');
   });
@@ -247,7 +253,7 @@ describe('writes to different sets', () => {
 describe('an upstream answer that cannot be recorded', () => {
   it('is recorded as soon as Postgres is available again shortly after', async () => {
     let tries = 0;
-    const { writer, pauses, untilSent, answer } = startWriter({
+    const { write, pauses, untilSent, answer } = startWriter({
       finish: async () => {
         tries += 1;
         if (tries < 3) throw new Error('away');
@@ -255,22 +261,22 @@ describe('an upstream answer that cannot be recorded', () => {
       },
     });
 
-    const write = writer.write(changeTtl(60));
+    const writing = write(changeTtl(60));
     await untilSent(1);
     answer();
 
-    expect((await write).status).toBe(201);
+    expect((await writing).status).toBe(201);
     expect(pauses).toEqual([250, 500]);
   });
 
   it('fails the request with the Postgres error after that, and leaves the entry to be settled', async () => {
-    const { writer, untilSent, answer } = startWriter({ finish: () => Promise.reject(new Error('away')) });
+    const { write, untilSent, answer } = startWriter({ finish: () => Promise.reject(new Error('away')) });
 
-    const write = writer.write(changeTtl(60));
+    const writing = write(changeTtl(60));
     await untilSent(1);
     answer();
 
-    await expect(write).rejects.toThrow('away');
+    await expect(writing).rejects.toThrow('away');
   });
 });
 
@@ -281,17 +287,17 @@ describe('a write to a set that another process is writing to', () => {
       kind: 'begun',
       lease: leaseOf(1),
     };
-    const { writer, pauses, untilSent, answer } = startWriter({
+    const { write, pauses, untilSent, answer } = startWriter({
       begin: async () => (busy-- > 0 ? { kind: 'busy', entryId: 1, identical: false, isDue: false } : begun),
     });
-    const write = writer.write(changeTtl(60));
+    const writing = write(changeTtl(60));
     await untilSent(1);
     answer();
-    await write;
+    await writing;
     expect(pauses).toEqual([100, 100, 100]);
 
     const never = startWriter({ begin: async () => ({ kind: 'busy', entryId: 1, identical: false, isDue: false }) });
-    await expect(never.writer.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
+    await expect(never.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
     expect(never.sent).toEqual([]);
     expect(never.pauses).toHaveLength(10);
     expect(never.refused).toEqual(['change_ttl conflict']);
@@ -300,16 +306,16 @@ describe('a write to a set that another process is writing to', () => {
 
 describe('a write whose client disconnects', () => {
   it('is not sent while it waits for its set, and does not block later writes', async () => {
-    const { writer, sent, untilSent, answer } = startWriter();
+    const { write, sent, untilSent, answer } = startWriter();
     const gone = new AbortController();
-    const first = writer.write(changeTtl(60));
-    const left = writer.write(changeTtl(120, { gone: gone.signal }));
-    const next = writer.write(changeTtl(180));
+    const first = write(changeTtl(60));
+    const left = write(changeTtl(120, { gone: gone.signal }));
+    const next = write(changeTtl(180));
     await untilSent(1);
 
-    gone.abort();
+    gone.abort(new Error('gone'));
 
-    await expect(left).rejects.toThrow(ClientGone);
+    await expect(left).rejects.toThrow('gone');
     answer();
     await untilSent(2);
     answer();
@@ -318,22 +324,22 @@ describe('a write whose client disconnects', () => {
   });
 
   it('is withdrawn while it waits for the budget', async () => {
-    const { writer, ends, untilSent, answer } = startWriter();
+    const { write, ends, untilSent, answer } = startWriter();
     const gone = new AbortController();
-    const left = writer.write(changeTtl(60, { gone: gone.signal }));
+    const left = write(changeTtl(60, { gone: gone.signal }));
     await untilSent(1);
 
-    gone.abort();
+    gone.abort(new Error('gone'));
     answer({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
 
-    await expect(left).rejects.toThrow(ClientGone);
+    await expect(left).rejects.toThrow('gone');
     expect(ends).toEqual([{ state: 'unsent', code: 'upstream_unavailable' }]);
   });
 
   it('continues for another client that shares it, and aborts when all have disconnected', async () => {
-    const { writer, options, untilSent } = startWriter();
+    const { write, options, untilSent } = startWriter();
     const clients = [new AbortController(), new AbortController()];
-    const answers = clients.map(({ signal }) => writer.write(changeTtl(60, { gone: signal })));
+    const answers = clients.map(({ signal }) => write(changeTtl(60, { gone: signal })));
     for (const answer of answers) answer.catch(() => undefined);
     await untilSent(1);
 
@@ -344,14 +350,14 @@ describe('a write whose client disconnects', () => {
   });
 
   it('is not shared by a repetition that arrives after all clients have disconnected', async () => {
-    const { writer, sent, untilSent, answer } = startWriter();
+    const { write, sent, untilSent, answer } = startWriter();
     const gone = new AbortController();
-    const left = writer.write(changeTtl(60, { gone: gone.signal }));
+    const left = write(changeTtl(60, { gone: gone.signal }));
     left.catch(() => undefined);
     await untilSent(1);
-    gone.abort();
+    gone.abort(new Error('gone'));
 
-    const repeated = writer.write(changeTtl(60));
+    const repeated = write(changeTtl(60));
     answer({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
     await untilSent(2);
     answer();
@@ -363,12 +369,13 @@ describe('a write whose client disconnects', () => {
 
 describe('a write beyond the waiting places of its token', () => {
   it('gets 429 with that reason for any wait, and is not sent', async () => {
-    const { writer, options, sent, ends, untilSent, answer } = startWriter({}, 1);
-    const first = writer.write(changeTtl(60));
+    const { write, options, sent, ends, untilSent, answer } = startWriter();
+    const waiting = places(1);
+    const first = write(changeTtl(60, { waiting }));
     await untilSent(1);
-    const second = writer.write(changeTtl(120));
+    const second = write(changeTtl(120, { waiting }));
 
-    await expect(writer.write(changeTtl(180))).rejects.toMatchObject({
+    await expect(write(changeTtl(180, { waiting }))).rejects.toMatchObject({
       code: 'rate_limit_exceeded',
       message: expect.stringContaining('writes with this token are waiting'),
     });
