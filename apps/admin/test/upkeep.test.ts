@@ -143,7 +143,7 @@ describe('zone', () => {
   ): Promise<void> {
     const store = zoneSyncStore(prisma);
     const runs = syncRunStore(prisma);
-    const makeRun = async ({ runId = null, reason }: { runId?: string | null; reason: string }) => {
+    const makeRun = async ({ runId = null, reason = 'request' }: { runId?: string | null; reason?: string }) => {
       const lease = (await runs.takeRun(zoneName, reason, runId)) as SyncLease;
       if (failure !== undefined) return runs.failRun(lease, failure);
       await store.saveZone({ id: ZONE_ID, name: zoneName, body: '{}' });
