@@ -31,7 +31,7 @@ import { buildConnectionHandlers, type ConnectionHandlerDeps } from './connectio
 import { consoleRouter } from './console/routes.js';
 import { buildDnsHandlers, type DnsConfig, type DnsHandlerDeps } from './dns/handlers.js';
 import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './events/handlers.js';
-import { admit, flightOwnerOf, refuseCrossSite, unverifiedFlightOwnerOf } from './http/caller.js';
+import { admit, presumedOwnerOf, refuseCrossSite, requestOwnerOf } from './http/caller.js';
 import { type ChangeLimits, changeQueue } from './http/change-queue.js';
 import { problemShape } from './http/error-shape.js';
 import { refuseIdempotencyKey } from './http/idempotency-key.js';
@@ -103,15 +103,15 @@ export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, accounts, accountUse, buckets, health, metrics, log } = deps;
   const errors = problemShape(config.publicUrl);
   const limits = requestLimits(buckets, config.limits);
-  const flights = admitRequests({
+  const admission = admitRequests({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
-    hintOf: unverifiedFlightOwnerOf,
+    hintOf: presumedOwnerOf,
     errors,
     log,
     metrics,
   });
-  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights });
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admission });
   app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }));
   // Before the limit per address: a page loads dozens of files, and people of one office share an address.
   if (config.consoleEnabled) app.use(consolePages(deps));
@@ -120,7 +120,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(problemPages());
   app.use('/auth/token', limits.tokensPerAddress);
   app.use(loadCaller({ sessions, onUse: sessionUse.note, accounts, onTokenUse: accountUse.note }));
-  app.use(flights.countAs(flightOwnerOf));
+  app.use(admission.countAs(requestOwnerOf));
   app.use(limits.settleAddress);
   app.use(['/auth/login', '/auth/callback', '/auth/authorize'], limits.signInPerAddress);
   app.use(refuseCrossSite(config.publicUrl));

@@ -12,11 +12,11 @@ import {
 import { type DnsRoute, dnsBodyLimitsOf, dnsDemoRoutes, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
 import { isHeldIn, type Pool } from '@corral/database';
 import {
+  admitRequests,
   allowOrigins,
   ClientGone,
   docsRouter,
   errorHandler,
-  flightBound,
   healthRoutes,
   mountRoutes,
   serviceApp,
@@ -36,7 +36,7 @@ export interface AppConfig extends HandlerConfig {
   readonly limits: RateLimits;
   /** Origins whose scripts may call the API. */
   readonly consoleOrigins: readonly string[];
-  /** See `FlightBoundOptions.max`. */
+  /** See `AdmitRequestsOptions.max`. */
   readonly requestsInFlightMax: number;
   /** Size of the connection pool, and the number of requests that are worked on concurrently. */
   readonly databaseConnections: number;
@@ -65,7 +65,7 @@ export function buildApp(deps: AppDeps): Express {
   const { writeWaitMs, readWaitMs } = config;
   const token = tokenCheck(deps);
   const limits = requestLimits({ buckets, clock, writeWaitMs, readWaitMs }, config.limits);
-  const flights = flightBound({
+  const admission = admitRequests({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
     hintOf: dnsTokenHashOf,
@@ -82,10 +82,10 @@ export function buildApp(deps: AppDeps): Express {
     requestHeaders: ['Authorization', 'Content-Type'],
     answerHeaders: readableHeaders,
   });
-  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights, crossOrigin });
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admission, crossOrigin });
   // A router of its own, because Express takes a prefix off the URL and puts it back for every handler below it.
   const api = Router({ caseSensitive: true });
-  const countAsCaller = flights.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
+  const countAsCaller = admission.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);
   const { perAddress, settleAddress, perCaller } = limits;
   api.use(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require);
   mountRoutes<DnsRoute>(dnsZoneRoutes, zones, { on: api, bodyBounds: dnsBodyLimitsOf });

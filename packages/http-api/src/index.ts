@@ -1,7 +1,6 @@
 export {
   type AdmitRequestsOptions,
   admitRequests,
-  admitRequests as flightBound,
   type RequestAdmission,
 } from './admit-requests.js';
 export { allowOrigins, type CrossOriginOptions } from './cross-origin.js';
@@ -9,7 +8,6 @@ export {
   type ApiError,
   type BodyFault,
   ClientGone,
-  clientGone,
   type ErrorShape,
   errorHandler,
   RequestFault,
@@ -21,7 +19,7 @@ export { type DocsOptions, docsRouter } from './pages/docs-router.js';
 export { type HealthRoutesOptions, healthRoutes } from './pages/health-routes.js';
 export { type StaticPage, staticPage } from './pages/static-page.js';
 export { requestId, requestLog } from './request-log.js';
-export { narrowScopeOf, scopeOf, setAside } from './request-scope.js';
+export { narrowScopeOf, scopeOf } from './request-scope.js';
 export {
   type BodyBounds,
   bytesOf,

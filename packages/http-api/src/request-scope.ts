@@ -1,4 +1,4 @@
-import { narrowScope, openScope, outside, type RequestScope, type ScopeOptions } from '@corral/admission';
+import { narrowScope, openScope, type RequestScope, type ScopeOptions } from '@corral/admission';
 import type { Response } from 'express';
 import { clientGone } from './errors.js';
 
@@ -13,11 +13,4 @@ export function narrowScopeOf(res: Response, more: Partial<ScopeOptions>): Reque
   const scope = narrowScope(scopeOf(res), more);
   res.locals.scope = scope;
   return scope;
-}
-
-/** @deprecated use `waiting` or `outside` with the scope of the request */
-export function setAside(res: Response): () => void {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  void outside(scopeOf(res), () => promise);
-  return resolve;
 }

@@ -12,7 +12,7 @@ export interface ServiceAppOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Its refusals are neither logged nor timed: a log line would cost more than the refusal. */
-  readonly flights: Pick<RequestAdmission, 'check'>;
+  readonly admission: Pick<RequestAdmission, 'check'>;
   /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
   readonly crossOrigin?: RequestHandler;
 }
@@ -21,7 +21,7 @@ export interface ServiceAppOptions {
  * An Express app with everything that an API needs before its first route: request ids, limits of work in flight, logs,
  * metrics, one host and a canonical URL, and security headers. Express adds no headers and parses no query.
  */
-export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: ServiceAppOptions): Express {
+export function serviceApp({ trustProxy, log, metrics, admission, crossOrigin }: ServiceAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -30,7 +30,7 @@ export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: S
   app.set('trust proxy', trustProxy);
   app.use(securityHeaders(), requestId());
   if (crossOrigin !== undefined) app.use(crossOrigin);
-  app.use(flights.check, requestLog(log, metrics), checkHead, canonicalUrl());
+  app.use(admission.check, requestLog(log, metrics), checkHead, canonicalUrl());
   return app;
 }
 

@@ -16,7 +16,7 @@ async function answerOf(handler: RequestHandler, headers: Record<string, string>
     trustProxy: false,
     log,
     metrics: createMetrics({ service: 'test' }),
-    flights: { check: (_req, _res, next) => next() },
+    admission: { check: (_req, _res, next) => next() },
     crossOrigin: allowOrigins({ origins: ['https://a.test'], methods: ['GET'], requestHeaders: [], answerHeaders: [] }),
   });
   app.use(handler);

@@ -36,8 +36,8 @@ let metrics: Metrics;
 beforeEach(async () => {
   metrics = createMetrics({ service: 'test' });
   const bounds = { max: 32, connections: 10, hintOf: () => null };
-  const flights = admitRequests({ ...bounds, errors, log: silentLog, metrics });
-  const app = serviceApp({ trustProxy: false, log: silentLog, metrics, flights });
+  const admission = admitRequests({ ...bounds, errors, log: silentLog, metrics });
+  const app = serviceApp({ trustProxy: false, log: silentLog, metrics, admission });
   const health = createHealth({ checks: {}, log: silentLog });
   app.use(healthRoutes(health));
   app.all(

@@ -150,13 +150,13 @@ export function refuseCrossSite(publicUrl: () => string): RequestHandler {
 }
 
 /** The sender of a request before it is looked up: the cookie or the token, and the team in the path. */
-export function unverifiedFlightOwnerOf(req: Request): string | null {
+export function presumedOwnerOf(req: Request): string | null {
   const credential = credentialHashOf(req);
   return credential === null ? null : `${credential} ${teamIn(req) ?? ''}`;
 }
 
 /** The owner of a request once its caller is looked up: the team in the path for its members, otherwise the user. */
-export function flightOwnerOf(req: Request, res: Response): string | null {
+export function requestOwnerOf(req: Request, res: Response): string | null {
   const account = accountOf(res);
   if (account !== null) return `team ${account.team.id}`;
   const session = sessionOf(res);
