@@ -75,28 +75,36 @@ export function ask(
   asks: readonly Ask[],
 ): { state: BudgetState; answers: Map<number, Answer> } {
   const answers = new Map<number, Answer>();
+  const view = viewOf(noteProcess(before, process, demandsOf(asks, before.at)));
+  const given = giveTurns(view, process, asks, answers);
+  const refused = refuseLate(given.view, process, given.open, answers);
+  // Those who left may have been all that came before others.
+  const last = giveTurns(viewOf(refused.state), process, refused.waiting, answers);
+  return { state: last.view.state, answers };
+}
+
+/** Gives turns to those whose time it is, in the order of their keys. @returns who waits on */
+function giveTurns(before: View, process: string, asks: readonly Ask[], answers: Map<number, Answer>) {
+  let view = before;
   let open = asks;
-  let view = viewOf(noteProcess(before, process, demandsOf(open, before.at)));
-  for (let given = -1; given < answers.size; ) {
-    given = answers.size;
+  for (let isDone = false; !isDone; ) {
+    isDone = true;
     const waiting: Ask[] = [];
-    for (const each of open) {
+    for (const [index, each] of open.entries()) {
       const next = isBehind(waiting, each) ? null : findTurn(view, process, each, placeIn(waiting, each));
       if (next === null || next.waitMs !== 0) {
         waiting.push(each);
         continue;
       }
+      isDone = false;
       const { epoch, ended } = view.state;
-      answers.set(each.id, {
-        kind: 'go',
-        turn: { bucket: next.bucket, flow: each.flow, epoch, endedBefore: ended },
-      });
-      const others = open.filter(({ id }) => !answers.has(id));
+      answers.set(each.id, { kind: 'go', turn: { bucket: next.bucket, flow: each.flow, epoch, endedBefore: ended } });
+      const others = [...waiting, ...open.slice(index + 1)];
       view = viewOf(withWaiting(take(view, process, each.flow, next), process, others));
     }
     open = waiting;
   }
-  return refuseLate(view, process, open, answers);
+  return { view, open };
 }
 
 /** Refuses those whose turn would come too late: who waits behind them has their place. */
@@ -125,7 +133,7 @@ function refuseLate(view: View, process: string, open: readonly Ask[], answers: 
       answers.set(each.id, { kind: 'refused', retryAfterMs, usedUp: 'budget', promise: null });
     }
   }
-  return { state, answers };
+  return { state, waiting };
 }
 
 const isSameLine = (one: Ask, other: Ask): boolean => one.class === other.class && one.flow === other.flow;
