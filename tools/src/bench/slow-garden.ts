@@ -31,6 +31,8 @@ export interface Converged {
  */
 export async function convergeSlowly(installation: Installation): Promise<Converged[]> {
   const { cloud, start } = installation;
+  // What an earlier run has left is no work of this one.
+  await untilConverged(installation);
   const rule = { match: { api: 'garden' }, times: null, effect: { delayMs: LATE_MS } };
   await askCloud(cloud.adminUrl, 'POST', '/faults', rule);
   await installation.reconciler.process.stop();
