@@ -102,7 +102,11 @@ export const desiredStore = (pool: Pool) => ({
    * @returns with the database's clock, which all decisions use. Null when a later lease was granted and the pass must stop
    */
   async readDesired({ teamId, id, fence }: PassLease<ClusterId>): Promise<DesiredRead | null> {
-    const { rows } = await pool.query<DesiredRow>(readOfLease, [id, teamId, fence]);
+    const { rows } = await pool.query<DesiredRow>({
+      name: 'desired-cluster',
+      text: readOfLease,
+      values: [id, teamId, fence],
+    });
     return rows[0] === undefined ? null : readOf(rows[0]);
   },
 

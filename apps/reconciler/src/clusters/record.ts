@@ -162,8 +162,9 @@ export const recordStore = (pool: Pool) => {
     async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
       const { verdict, generation, operationId, observedHash, failures, learned } = record;
       const { operation, waiting } = verdict;
-      const { rows } = await pool.query<{ again: boolean }>(
-        `WITH leased AS (
+      const { rows } = await pool.query<{ again: boolean }>({
+        name: 'record-cluster-pass',
+        text: `WITH leased AS (
            SELECT id, due_at IS DISTINCT FROM lease_until AS is_due,
                   sighted_hash IS NOT NULL AND sighted_hash IS DISTINCT FROM $10 AS is_changed, generation = $4 AS is_current,
                   generation = $4
@@ -201,7 +202,7 @@ export const recordStore = (pool: Pool) => {
              lease_until = NULL
          FROM leased WHERE cluster.id = leased.id
          RETURNING is_due OR is_changed AS again`,
-        [
+        values: [
           ...leaseValues(lease),
           generation,
           verdict.phase,
@@ -219,7 +220,7 @@ export const recordStore = (pool: Pool) => {
           verdict.observed && JSON.stringify(verdict.observed),
           ...learnedValues(learned),
         ],
-      );
+      });
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
     },
 

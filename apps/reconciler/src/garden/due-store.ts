@@ -44,8 +44,9 @@ export const dueStore = (pool: Pool) => ({
    * noted: only the pass knows whether it has seen the same, and wakes the next one if not.
    */
   async makeChangedDue(seen: readonly Sighting[]): Promise<ClusterId[]> {
-    const { rows } = await pool.query<{ id: ClusterId; leased: boolean }>(
-      `UPDATE cluster
+    const { rows } = await pool.query<{ id: ClusterId; leased: boolean }>({
+      name: 'make-changed-clusters-due',
+      text: `UPDATE cluster
        SET due_at = CASE WHEN ${isLeased} THEN due_at ELSE least(due_at, clock_timestamp()) END,
            sighted_hash = CASE WHEN ${isLeased} THEN seen.hash END
        FROM unnest(${listIn('$1')}, ${listIn('$2')}, ${listIn('$3')}) AS seen (namespace, shoot_name, hash), team
@@ -53,12 +54,12 @@ export const dueStore = (pool: Pool) => ({
          AND team.project_namespace = seen.namespace AND ${isUnseen('seen.hash')}
          AND NOT (${isLeased} AND sighted_hash IS NOT DISTINCT FROM seen.hash)
        RETURNING cluster.id, ${isLeased} AS leased`,
-      [
+      values: [
         listOf(seen.map(({ namespace }) => namespace)),
         listOf(seen.map(({ shootName }) => shootName)),
         listOf(seen.map(({ hash }) => hash)),
       ],
-    );
+    });
     return rows.filter(({ leased }) => !leased).map(({ id }) => id);
   },
 

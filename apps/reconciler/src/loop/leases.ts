@@ -77,12 +77,13 @@ export const leaseStore = <Id extends LeasedId>(
   { table, isWorkedOn, waitsForGarden, isHeldUp, onTaken, isReported }: LeasedTable<Id>,
 ) => {
   const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
-    const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
-      `SELECT ${isFree} AS is_free, ${isWorkedOn} AS is_worked_on,
+    const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>({
+      name: `why-no-lease-of-${table}`,
+      text: `SELECT ${isFree} AS is_free, ${isWorkedOn} AS is_worked_on,
               ceil(extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS due_in_ms
        FROM ${table} WHERE id = $1`,
-      [id],
-    );
+      values: [id],
+    });
     const [row] = rows;
     if (row === undefined || !row.is_worked_on) return { kind: 'idle' };
     if (!row.is_free) return { kind: 'busy' };
@@ -92,14 +93,15 @@ export const leaseStore = <Id extends LeasedId>(
   return {
     /** Takes the lease of a row that is due. If the process dies, the row is due again when the lease ends. */
     async takeLease(id: Id, leaseMs: number): Promise<LeaseAnswer<Id>> {
-      const { rows } = await pool.query<TakenRow>(
-        `UPDATE ${table}
+      const { rows } = await pool.query<TakenRow>({
+        name: `take-lease-of-${table}`,
+        text: `UPDATE ${table}
          SET lease_fence = lease_fence + 1, lease_until = leased.ends_at, due_at = leased.ends_at ${onTaken}
          FROM (SELECT ${inMs('$2')} AS ends_at) leased
          WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
          RETURNING team_id, lease_fence`,
-        [id, leaseMs],
-      );
+        values: [id, leaseMs],
+      });
       const [taken] = rows;
       if (taken === undefined) return whyNot(id);
       return { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
@@ -119,16 +121,17 @@ export const leaseStore = <Id extends LeasedId>(
 
     /** Frees the lease without a verdict, for example when the process shuts down. */
     async release({ teamId, id, fence }: PassLease<Id>, { nextPassMs }: PassDelay): Promise<Released> {
-      const { rows } = await pool.query<{ again: boolean }>(
-        `UPDATE ${table}
+      const { rows } = await pool.query<{ again: boolean }>({
+        name: `release-${table}`,
+        text: `UPDATE ${table}
          SET due_at = CASE WHEN is_due THEN due_at WHEN is_reported THEN clock_timestamp() ELSE ${inMs('$4')} END,
              lease_until = NULL
          FROM (SELECT id, NOT (${untouched}) AS is_due, ${isReported} AS is_reported
                FROM ${table} WHERE id = $2 FOR UPDATE) leased
          WHERE ${table}.id = leased.id AND team_id = $1 AND lease_fence = $3 AND lease_until IS NOT NULL
          RETURNING is_due OR is_reported AS again`,
-        [teamId, id, fence, nextPassMs],
-      );
+        values: [teamId, id, fence, nextPassMs],
+      });
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
     },
 
