@@ -34,7 +34,7 @@ import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './e
 import { admit, presumedOwnerOf, refuseCrossSite, requestOwnerOf } from './http/caller.js';
 import { type ChangeLimits, changeQueue } from './http/change-queue.js';
 import { problemShape } from './http/error-shape.js';
-import { refuseIdempotencyKey } from './http/idempotency-key.js';
+import { refuseIdempotencyKey } from './http/headers.js';
 import { oauthErrors } from './http/oauth-errors.js';
 import type { OperationWaitLimits } from './http/operation-wait-room.js';
 import { problemPages } from './http/problem-pages.js';

@@ -1,5 +1,5 @@
 import { parseTime } from '@corral/contracts';
-import { isText } from './http/storable.js';
+import { isText } from './http/body.js';
 import { invalidField } from './problem.js';
 
 /** The position of an item in a list that is sorted newest first. The next page starts after it. */

@@ -88,10 +88,10 @@ export {
   type ZoneSyncStore,
   zoneSyncStore,
 } from './mirror/zone-sync-store.js';
-export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './writes/admission.js';
 export { type AnsweredRecorder, answeredRecorder } from './writes/answered-recorder.js';
+export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
+export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './writes/begin-rule.js';
 export { type CopyQuery, type CopyStore, copyStore, type DeliveryCheck, type FirstCopy } from './writes/copies.js';
-export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/new-write.js';
 export { type PerformedWrite, type PerformWriteDeps, performWrite, type WriteSteps } from './writes/perform-write.js';
 export {
   type ReadTokenUse,

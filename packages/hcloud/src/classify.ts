@@ -1,6 +1,6 @@
 import type { WriteOutcome } from './client.js';
 import type { Exchange } from './exchange.js';
-import { errorCodeOf, type JsonBody, readJsonObject } from './json-body.js';
+import { errorCodeOf, type JsonBody, readJsonObject } from './exchange.js';
 
 /** What one call of a write came to. A 429 is no outcome yet: the budget decides whether to wait. */
 export type WriteCall = Exclude<WriteOutcome, { kind: 'throttled' }> | { kind: 'rate_limited' };

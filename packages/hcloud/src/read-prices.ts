@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from '@corral/wire';
-import { type Exchange, openWire } from './exchange.js';
-import { readJsonObject } from './json-body.js';
+import { type Exchange, openWire, readJsonObject } from './exchange.js';
 
 export interface ReadPricesOptions {
   readonly baseUrl: string;

@@ -2,7 +2,7 @@ import { type CallClass, flowOf, type Turn } from '@corral/admission';
 import { equalJitterMs, sleep } from '@corral/wire';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
-import type { JsonBody } from './json-body.js';
+import type { JsonBody } from './exchange.js';
 import { type CallDeps, endOf, takeTurn } from './write.js';
 
 export interface Reading<T> {

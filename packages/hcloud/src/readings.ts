@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '@corral/wire';
 import type { ActionReading, RrsetPage, ZoneReading } from './client.js';
-import type { JsonBody } from './json-body.js';
+import type { JsonBody } from './exchange.js';
 import { sliceElements, sliceMember } from './spans.js';
 
 /**

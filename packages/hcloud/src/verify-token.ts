@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isObject } from '@corral/wire';
-import { type Outgoing, openWire } from './exchange.js';
-import { errorCodeOf, type JsonBody, readJsonObject } from './json-body.js';
+import { errorCodeOf, type JsonBody, type Outgoing, openWire, readJsonObject } from './exchange.js';
 
 export interface VerifyTokenOptions {
   readonly baseUrl: string;

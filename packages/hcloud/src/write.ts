@@ -4,7 +4,7 @@ import { equalJitterMs, sleep } from '@corral/wire';
 import { classifyWrite, printable } from './classify.js';
 import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOptions, WriteOutcome } from './client.js';
 import type { Exchange, Wire } from './exchange.js';
-import { isCleanup, recordSetOf, renderPath, routeOf } from './path.js';
+import { isCleanup, recordSetOf, renderPath, routeOf } from './exchange.js';
 
 export interface CallDeps {
   wire: Wire;

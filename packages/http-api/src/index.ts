@@ -3,15 +3,16 @@ export {
   admitRequests,
   type RequestAdmission,
 } from './admit-requests.js';
-export { allowOrigins, type CrossOriginOptions } from './cross-origin.js';
 export {
   type ApiError,
   type BodyFault,
   ClientGone,
   type ErrorShape,
   errorHandler,
+  queryOf,
   RequestFault,
   type RequestFaultKind,
+  sendJsonText,
   unknownPath,
 } from './errors.js';
 export { type HandlersOf, type MountOptions, mountRoutes, page, type RouteRow } from './mount-routes.js';
@@ -23,12 +24,14 @@ export { narrowScopeOf, scopeOf } from './request-scope.js';
 export {
   type BodyBounds,
   bytesOf,
+  findJsonFault,
+  type IsRespelled,
   type JsonBodyOptions,
+  type JsonBounds,
+  type JsonFault,
   jsonObjectOf,
   UnreadableBody,
 } from './requests/json-body.js';
-export { findJsonFault, type IsRespelled, type JsonBounds, type JsonFault } from './requests/json-text.js';
-export { queryOf, sendJsonText } from './respond.js';
 export { clientErrorRenderer } from './server/client-error.js';
 export type { ConnectionBounds } from './server/connection-bounds.js';
 export type { ClientErrorRenderer, HttpTimeouts } from './server/http-server.js';
@@ -43,4 +46,4 @@ export {
 } from './server/server-variables.js';
 export type { TlsFiles } from './server/tls-certificate.js';
 export type { TlsOptions } from './server/tls-server.js';
-export { type ServiceAppOptions, serviceApp } from './service-app.js';
+export { allowOrigins, type CrossOriginOptions, type ServiceAppOptions, serviceApp } from './service-app.js';

@@ -1,10 +1,76 @@
 import type { Log, Metrics, TrustProxy } from '@corral/service';
+import cors from 'cors';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { RequestAdmission } from './admit-requests.js';
-import { canonicalUrl } from './canonical-url.js';
 import { RequestFault } from './errors.js';
 import { requestId, requestLog } from './request-log.js';
+
+/**
+ * Normalizes the path before routing. Repeated slashes count as one, because some clients join paths to an endpoint that ends
+ * in a slash. A percent sign that does not start a valid UTF-8 escape becomes a literal one, so that it fails as an invalid
+ * name instead of as an invalid request. The router decodes each segment once, later. The origin of a target in absolute form
+ * (RFC 9112 section 3.2.2) stays: Express removes it.
+ */
+export function canonicalUrl(): RequestHandler {
+  return (req, _res, next) => {
+    const queryAt = req.url.indexOf('?');
+    const path = queryAt === -1 ? req.url : req.url.slice(0, queryAt);
+    const canonical = canonicalPath(path);
+    if (canonical !== path) req.url = queryAt === -1 ? canonical : canonical + req.url.slice(queryAt);
+    next();
+  };
+}
+
+export function canonicalPath(path: string): string {
+  const origin = path.startsWith('/') ? '' : (/^https?:\/\/[^/]*/i.exec(path)?.[0] ?? '');
+  const rest = path.slice(origin.length);
+  const single = rest.includes('//') ? rest.replace(/\/{2,}/g, '/') : rest;
+  return origin + (single.includes('%') ? single.split('/').map(decodableSegment).join('/') : single);
+}
+
+function decodableSegment(segment: string): string {
+  try {
+    decodeURIComponent(segment);
+    return segment;
+  } catch {
+    return segment.replaceAll('%', '%25');
+  }
+}
+
+export interface CrossOriginOptions {
+  /** Origins whose scripts may read answers, such as `https://cloud.example.org`. */
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  /** Headers that their requests may have. */
+  readonly requestHeaders: readonly string[];
+  /** Headers of answers that they may read. */
+  readonly answerHeaders: readonly string[];
+}
+
+/** The longest time for which browsers cache the answer to a preflight request. */
+const PREFLIGHT_SECONDS = 7_200;
+
+/**
+ * Allows scripts of these origins to call the API (https://fetch.spec.whatwg.org/#http-cors-protocol). Cookies are never allowed:
+ * the scripts send a token. For all other origins the API answers as if this did not exist.
+ */
+export function allowOrigins({ origins, methods, requestHeaders, answerHeaders }: CrossOriginOptions): RequestHandler {
+  const allowed = new Set(origins);
+  const allow = cors({
+    origin: [...allowed],
+    methods: [...methods],
+    allowedHeaders: [...requestHeaders],
+    exposedHeaders: [...answerHeaders],
+    maxAge: PREFLIGHT_SECONDS,
+  });
+  return (req, res, next) => {
+    if (allowed.has(req.headers.origin ?? '')) return allow(req, res, next);
+    // A cache must not give the answer without permission to an origin that has it.
+    if (allowed.size > 0) res.vary('Origin');
+    next();
+  };
+}
 
 export interface ServiceAppOptions {
   /** Proxies whose `X-Forwarded-*` headers are trusted. */

@@ -1,10 +1,9 @@
 import { createLog, createMetrics } from '@corral/service';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RequestHandler } from 'express';
-import { allowOrigins } from '../src/cross-origin.js';
-import { sendJsonText } from '../src/respond.js';
+import { sendJsonText } from '../src/errors.js';
 import { buildHttpServer, type DrainableServer } from '../src/server/http-server.js';
-import { serviceApp } from '../src/service-app.js';
+import { allowOrigins, serviceApp } from '../src/service-app.js';
 
 let server: DrainableServer | undefined;
 afterEach(() => server?.drain(0));

@@ -40,11 +40,11 @@ export {
   type LogOptions,
   logLevels,
   type RootLog,
+  redactText,
   silentLog,
 } from './log.js';
 export { createMetrics, type Metrics } from './metrics.js';
 export { type PoolCounts, poolMetrics } from './pool-metrics.js';
-export { redactText } from './redact.js';
 export {
   consoleVariables,
   gardenVariables,

@@ -6,8 +6,9 @@ export {
   isTracing,
   type OpenSpan,
   openSpan,
+  parseTraceparent,
   type SpanAttributes,
   type SpanOptions,
+  type Traceparent,
 } from './spans.js';
 export { startTracing } from './start-tracing.js';
-export { parseTraceparent, type Traceparent } from './traceparent.js';

@@ -7,10 +7,13 @@ export {
   collect,
   type Endpoint,
   exchange,
+  isObject,
+  type JsonObject,
   type Opened,
   type Outgoing,
   openExchange,
+  parseJsonObject,
+  readJsonObject,
 } from './exchange.js';
-export { isObject, type JsonObject, parseJsonObject, readJsonObject } from './json.js';
 export { type AgentOptions, openAgent, type TlsMaterial } from './sockets.js';
 export { answerWithin, orAborted, orLate, sleep } from './waits.js';

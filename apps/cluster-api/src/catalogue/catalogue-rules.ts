@@ -2,7 +2,7 @@ import { isManaged } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile, GardenFeature, MachineType } from '@corral/garden';
 import semver from 'semver';
-import type { ClusterRecord } from '../clusters/record.js';
+import type { ClusterRecord } from '../clusters/rows.js';
 import { hasWorkers, nodesMaxOf, type PoolPointers } from '../node-pools/pool-spec.js';
 import { checkAll, invalidField, unsupportedByGarden } from '../problem.js';
 import {

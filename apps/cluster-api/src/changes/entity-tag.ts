@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { ClusterRecord } from '../clusters/record.js';
+import type { ClusterRecord } from '../clusters/rows.js';
 import { Problem } from '../problem.js';
 
 /** The value of a conditional header: `*` for any tag, or the tags without quotes. */

@@ -5,7 +5,7 @@ import {
   type ConditionType,
   driftConditionType,
 } from '@corral/contracts';
-import type { ClusterRecord } from './record.js';
+import type { ClusterRecord } from './rows.js';
 
 /** The status shown from the moment a change is accepted until the first pass observes the cluster. */
 export interface AcceptedStatus {

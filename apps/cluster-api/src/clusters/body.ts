@@ -2,7 +2,7 @@ import type { OperationRecord } from '@corral/cluster-data';
 import { costOf } from '@corral/cluster-data';
 import { apiVersion, type Cluster, type ObservedCluster } from '@corral/contracts';
 import { entityTagOf, quoted } from '../changes/entity-tag.js';
-import type { ClusterRecord } from './record.js';
+import type { ClusterRecord } from './rows.js';
 
 const nothingObserved: ObservedCluster = { kubernetes: null, apiServer: null, nodePools: [], maintenance: null };
 

@@ -24,11 +24,11 @@ import {
 import type { PoolPointers } from '../node-pools/pool-spec.js';
 import { asProblem, combined, Problem } from '../problem.js';
 import type { WakeUp } from '../wake-ups.js';
-import type { ClusterRecord } from './record.js';
+import type { ClusterStore, ClusterTransaction, ClusterView } from './change-store.js';
 import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
+import type { ClusterRecord } from './rows.js';
 import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './spec/plan-change.js';
 import { type ClusterQuotas, quotasOf } from './spec/quotas.js';
-import type { ClusterStore, ClusterTransaction, ClusterView } from './transaction.js';
 
 /** A request to change the specification of a cluster. */
 export interface SpecChange {

@@ -5,11 +5,11 @@ import { noPointers, pointersInCluster } from '../node-pools/pool-spec.js';
 import { asProblem, combined, notFound, Problem, problemOfBody } from '../problem.js';
 import type { WakeUp } from '../wake-ups.js';
 import type { ChangeSpec, SpecChange, SpecChangeOutcome } from './change-spec.js';
+import type { ClusterStore } from './change-store.js';
 import { previewRemoval, type RemovalOutcome, removeOnce } from './delete.js';
 import { type ChangeOutcome, retryOrReplay } from './retry.js';
 import { completeSpec } from './spec/complete-spec.js';
 import { validPartOf } from './spec/valid-part.js';
-import type { ClusterStore } from './transaction.js';
 
 export interface ClusterServiceDeps {
   readonly changeSpec: ChangeSpec;

@@ -5,10 +5,10 @@ import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/
 import { type Claims, claimsDetail, noClaims, releaseAll, useAdoptedServers } from '../node-pools/claim-servers.js';
 import { notFound } from '../problem.js';
 import { acceptedStatus } from './accepted-status.js';
+import type { ClusterTransaction, ClusterView } from './change-store.js';
 import { effectsOfDeletion } from './effects/effects.js';
-import { type ClusterRecord, presentOperationOf } from './record.js';
+import { type ClusterRecord, presentOperationOf } from './rows.js';
 import { deletionOf } from './spec/spec-difference.js';
-import type { ClusterTransaction, ClusterView } from './transaction.js';
 
 export type RemovalOutcome =
   /** No pass had begun, so the garden does not know the cluster: its rows are deleted. */

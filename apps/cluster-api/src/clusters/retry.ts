@@ -6,10 +6,10 @@ import { noClaims } from '../node-pools/claim-servers.js';
 import { noPointers } from '../node-pools/pool-spec.js';
 import { notFound } from '../problem.js';
 import { acceptedStatus } from './accepted-status.js';
-import { type ClusterRecord, presentOperationOf } from './record.js';
+import type { ClusterTransaction } from './change-store.js';
+import { type ClusterRecord, presentOperationOf } from './rows.js';
 import { type ClusterOperationKind, type DeclarationDecision, refuseWhileDeleting } from './spec/decide-declaration.js';
 import { refuseRejected } from './spec/plan-change.js';
-import type { ClusterTransaction } from './transaction.js';
 
 /**
  * Decides whether to retry the current specification: only after its operation failed.

@@ -4,22 +4,20 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { clustersOf } from '../changes/caller.js';
 import { entityTagOf } from '../changes/entity-tag.js';
-import { announceOperation } from '../http/announce-operation.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
-import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { announceOperation, idempotencyKeyOf, preconditionsOf, sendTagged } from '../http/headers.js';
 import { parsePaging, purposeOf } from '../http/query.js';
 import { operationBody, operationUrl } from '../operations/body.js';
 import { pageOf } from '../paging.js';
 import { badNameInPath, notFound } from '../problem.js';
 import { clusterBody } from './body.js';
 import type { SpecChangeOutcome } from './change-spec.js';
+import type { ClusterStore } from './change-store.js';
 import type { ClusterService } from './clusters.js';
 import { deletionPreview } from './delete.js';
-import { openOperationOf } from './record.js';
+import { openOperationOf } from './rows.js';
 import { resetToDefault } from './spec/spec-difference.js';
-import type { ClusterStore } from './transaction.js';
 
 export interface ClusterRoutesDeps {
   readonly clusters: ClusterService;

@@ -15,9 +15,9 @@ import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import type { PoolServer } from '../node-pools/claim-servers.js';
 import { lockServers, readServers } from '../node-pools/server-claims-store.js';
+import type { ClusterStore, ClusterTransaction, ClusterView, UsableConnection } from './change-store.js';
 import { acceptChange, removeDraft } from './change-store.js';
 import { type ClusterRow, clusterOf, findCluster, listClusters, pricesOfConnection, wholeClusters } from './rows.js';
-import type { ClusterStore, ClusterTransaction, ClusterView, UsableConnection } from './transaction.js';
 
 /** Attempts before a collision of generated names is reported. One collision is already unlikely. */
 const ATTEMPTS_MAX = 3;

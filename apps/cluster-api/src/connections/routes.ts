@@ -8,11 +8,9 @@ import {
 } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
-import { announceOperation } from '../http/announce-operation.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
-import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { announceOperation, idempotencyKeyOf, preconditionsOf, sendTagged } from '../http/headers.js';
 import { operationBody, operationUrl } from '../operations/body.js';
 import { badNameInPath, notFound } from '../problem.js';
 import type { ConnectionRecord } from './body.js';

@@ -3,7 +3,7 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
 import { bodyOf } from '../http/body.js';
 import { personCallerOf } from '../http/caller.js';
-import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { idempotencyKeyOf } from '../http/headers.js';
 import { parsePaging } from '../http/query.js';
 import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';

@@ -2,7 +2,7 @@ import { type DnsTokenRecord, dnsTokenRecordOf, shownOfDnsToken } from '@corral/
 import { includeCreator, type OperationRecord, operationOf } from '@corral/cluster-data';
 import type { TeamId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
-import type { ClusterRecord } from '../clusters/record.js';
+import type { ClusterRecord } from '../clusters/rows.js';
 import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/rows.js';
 import type { ConnectionRecord } from '../connections/body.js';
 import { connectionRecordOf, shownOfConnection } from '../connections/store.js';

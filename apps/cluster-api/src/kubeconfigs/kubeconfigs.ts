@@ -4,7 +4,7 @@ import { clusterLimits, type KubeconfigScope, roleCovers } from '@corral/contrac
 import { denialSentence, GardenError, nameContexts } from '@corral/garden';
 import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
-import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
+import { type ClusterRecord, openOperationOf } from '../clusters/rows.js';
 import { refuseWhileDeleting } from '../clusters/spec/decide-declaration.js';
 import { notFound, Problem } from '../problem.js';
 import { checkPerHour, type IssueOutcome, type Issues, isSurelyNotIssued } from './issued-credentials.js';

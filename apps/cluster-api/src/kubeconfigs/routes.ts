@@ -10,7 +10,7 @@ import { clusterNameOf } from '../clusters/routes.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
-import { preconditionsOf } from '../http/conditional-requests.js';
+import { preconditionsOf } from '../http/headers.js';
 import type { KubeconfigService } from './kubeconfigs.js';
 
 export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {

@@ -4,7 +4,7 @@ import type { Prisma } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import type { ClusterRecord } from '../clusters/record.js';
+import type { ClusterRecord } from '../clusters/rows.js';
 import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/rows.js';
 import type { IssueOutcome } from './issued-credentials.js';
 import type { KubeconfigStore, KubeconfigTransaction, ShootAddress } from './kubeconfigs.js';

@@ -1,6 +1,6 @@
 import { isManaged, type NodePoolRow, poolSpecOf } from '@corral/cluster-data';
 import type { NodePool, NodePoolSpec } from '@corral/contracts';
-import type { ClusterRecord } from '../clusters/record.js';
+import type { ClusterRecord } from '../clusters/rows.js';
 
 /** A stored node pool with its priority and the state of its servers. */
 export interface NodePoolRecord extends NodePoolSpec {

@@ -1,6 +1,6 @@
 import { isManaged } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
-import type { ClusterRecord } from '../clusters/record.js';
+import type { ClusterRecord } from '../clusters/rows.js';
 
 /** JSON pointers (RFC 6901) to node pools in the body of a request. */
 export interface PoolPointers {

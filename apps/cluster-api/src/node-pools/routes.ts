@@ -11,13 +11,13 @@ import {
 import type { Request, RequestHandler, Response } from 'express';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
 import type { SpecChangeOutcome } from '../clusters/change-spec.js';
-import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
+import type { ClusterStore } from '../clusters/change-store.js';
 import { clusterNameOf } from '../clusters/routes.js';
+import { type ClusterRecord, openOperationOf } from '../clusters/rows.js';
 import { poolDifferencesOf, resetToDefault } from '../clusters/spec/spec-difference.js';
-import type { ClusterStore } from '../clusters/transaction.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { preconditionsOf } from '../http/conditional-requests.js';
+import { preconditionsOf } from '../http/headers.js';
 import { parsePaging, purposeOf } from '../http/query.js';
 import { operationUrl } from '../operations/body.js';
 import { pageOf } from '../paging.js';

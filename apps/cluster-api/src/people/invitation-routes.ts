@@ -2,7 +2,7 @@ import { type ClusterOperationId, parseInvitationPost } from '@corral/contracts'
 import type { Request, RequestHandler, Response } from 'express';
 import { bodyOf } from '../http/body.js';
 import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js';
-import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { idempotencyKeyOf } from '../http/headers.js';
 import { parsePaging } from '../http/query.js';
 import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';

@@ -8,7 +8,7 @@ import {
   type ServerPhase,
 } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
-import type { ClusterRecord } from '../clusters/record.js';
+import type { ClusterRecord } from '../clusters/rows.js';
 import { reachableShoot, type ShootAddress } from '../kubeconfigs/kubeconfigs.js';
 import { Problem } from '../problem.js';
 

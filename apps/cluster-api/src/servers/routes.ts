@@ -9,11 +9,10 @@ import {
   parseServerId,
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
-import { announceOperation } from '../http/announce-operation.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
-import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { announceOperation, idempotencyKeyOf } from '../http/headers.js';
 import { operationUrl } from '../operations/body.js';
 import { notFound } from '../problem.js';
 import type { AdoptedServerService } from './adopted-servers.js';

@@ -10,7 +10,7 @@ import type { Request, RequestHandler } from 'express';
 import { quoted } from '../changes/entity-tag.js';
 import { bodyOf } from '../http/body.js';
 import { personCallerOf, signedInOf } from '../http/caller.js';
-import { preconditionsOf, sendTagged } from '../http/conditional-requests.js';
+import { preconditionsOf, sendTagged } from '../http/headers.js';
 import { parsePaging } from '../http/query.js';
 import { pageOf } from '../paging.js';
 import { invalidField, notFound } from '../problem.js';

@@ -2,7 +2,7 @@ import { aClusterSpec, aPool } from '@corral/cluster-data/testing';
 import { asClusterId, asConnectionId, clusterLimits } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
 import { desiredHashOf } from '../../src/changes/desired-hash.js';
-import type { ClusterRecord } from '../../src/clusters/record.js';
+import type { ClusterRecord } from '../../src/clusters/rows.js';
 import type { ChangeContext } from '../../src/clusters/spec/plan-change.js';
 import type { ClusterQuotas } from '../../src/clusters/spec/quotas.js';
 import { pointersInCluster } from '../../src/node-pools/pool-spec.js';

@@ -1,8 +1,7 @@
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
 import { asTeamId, dnsLimits, type TeamId } from '@corral/contracts';
 import { type Prisma, readClock, type Transaction } from '@corral/database';
-import { lockOwner } from '../writes/owner-lock.js';
-import { countMirrored } from '../writes/records-held.js';
+import { countMirrored, lockOwner } from '../writes/records-held.js';
 import { hashCourseCode } from './course-code.js';
 import {
   concludeEnds,

@@ -1,10 +1,152 @@
-import { recordCountOf } from '../mirror/rrset-body.js';
-import { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
+import { readRrsetBody, recordCountOf } from '../mirror/rrset-body.js';
 import { copyOf, type DeliveryCheck, type EarlierWrite, isDue, isIdentical } from './copies.js';
-import type { BeginOutcome, LedgerOptions, NewWrite } from './new-write.js';
-import type { LockedOwner } from './owner-lock.js';
-import { ceilingOf, type OpenEntry, recordsHeld } from './records-held.js';
-import type { RrsetOwner } from './rrset-write.js';
+import { ceilingOf, type LockedOwner, type OpenEntry, recordsHeld } from './records-held.js';
+import { assertNever, type RrsetKey, type RrsetOwner, type RrsetWrite, type RrsetWriteKind } from './rrset-write.js';
+
+/** A write to be entered into the ledger. */
+export interface NewWrite {
+  readonly owner: RrsetOwner;
+  /** Null for a deletion by Corral itself after the end of a demo. */
+  readonly tokenId: string | null;
+  readonly key: RrsetKey;
+  readonly write: RrsetWrite;
+  readonly requestBody: string | null;
+  /** Identifies the request in the log; null when no client request caused the write. */
+  readonly requestId: string | null;
+  /** SHA-256 of token, method, path and body; null for requests that no client repeats. */
+  readonly requestHash: Buffer | null;
+}
+
+export interface LedgerOptions {
+  readonly quota: RecordQuota;
+  /** How long no other process may settle a write in progress: longer than any upstream call. */
+  readonly leaseMs: number;
+  /** How long an undelivered outcome is kept for the client's retry. */
+  readonly replayMs: number;
+}
+
+/** The right to finish one pending entry. */
+export interface WriteLease {
+  readonly entryId: number;
+  readonly fence: number;
+  readonly owner: RrsetOwner;
+  readonly operation: RrsetWriteKind;
+  /** The mirrored body when the write began. It cannot change while the entry is pending. */
+  readonly current: string | null;
+  /** The most records the set may have upstream, whether or not this write and earlier ones take effect. */
+  readonly recordsMax: number;
+}
+
+export type BeginOutcome =
+  | { kind: 'begun'; lease: WriteLease }
+  /**
+   * Another write to the set is in progress. `identical`: it is the same request, repeated. `isDue`: its holder is
+   * gone, so any process may settle it.
+   */
+  | { kind: 'busy'; entryId: number; identical: boolean; isDue: boolean }
+  /** An identical request was answered before, but its client did not receive the answer. */
+  | { kind: 'replayed'; entryId: number; status: number; body: string }
+  /** `reservedByActions`: the write would fit once the actions of earlier writes have succeeded. */
+  | { kind: 'refused'; limit: keyof RecordQuota; max: number; reservedByActions: boolean }
+  /** The demo has ended, so only deletions are accepted. */
+  | { kind: 'ended' }
+  /** A hold is in force, so nothing is changed. */
+  | { kind: 'held' };
+
+export interface RecordQuota {
+  readonly recordsPerTeam: number;
+  readonly recordsPerDemo: number;
+  readonly recordsPerRrset: number;
+}
+
+/** Which quota applies to the owner. */
+export interface OwnerQuota {
+  readonly limit: 'recordsPerTeam' | 'recordsPerDemo';
+  readonly quota: RecordQuota;
+}
+
+export type Admission =
+  | {
+      kind: 'admitted';
+      /**
+       * Records to reserve beyond those in the mirror. Includes room held by earlier writes' actions, which may be
+       * released meanwhile.
+       */
+      reserve: number;
+      /** The most records the set may have upstream, whether or not this write and earlier ones take effect. */
+      recordsMax: number;
+    }
+  | { kind: 'refused'; limit: keyof RecordQuota; max: number };
+
+/** What is known of a set when a write to it begins. */
+export interface KnownRrset {
+  /** The mirrored body, null when absent. */
+  readonly body: string | null;
+  /** How many records it may have upstream. Above the mirrored count while earlier writes may fail. The default is that count. */
+  readonly ceiling?: number;
+  /** Whether the upstream may have other values than the mirror, because an earlier write may have failed. */
+  readonly isInDoubt?: boolean;
+}
+
+/**
+ * Decides whether a write fits the quotas, and how many records to reserve until its outcome is known. A write that
+ * adds nothing always fits, so a team that an import took past its limit can clean up.
+ *
+ * @param held the owner's records: those in the mirror, and those reserved for pending writes
+ */
+export function decideAdmission(
+  write: RrsetWrite,
+  rrset: KnownRrset,
+  held: number,
+  { limit, quota }: OwnerQuota,
+): Admission {
+  const { body, ceiling = recordCountOf(body) } = rrset;
+  const reach = reachOf(write, rrset, ceiling);
+  const growth = reach - ceiling;
+  if (growth > 0 && reach > quota.recordsPerRrset) {
+    return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
+  }
+  if (growth > 0 && held + growth > quota[limit]) return { kind: 'refused', limit, max: quota[limit] };
+  const reserve = Math.max(0, reach - recordCountOf(body));
+  return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
+}
+
+/**
+ * How many records the set has after the write if it takes effect, where that does not depend on the set; 0 when the write adds none.
+ *
+ * @returns null if it depends on the set
+ */
+export function statedRecords(write: RrsetWrite): number | null {
+  switch (write.operation) {
+    case 'create':
+    case 'set_records':
+      return write.records.length;
+    case 'add_records':
+      return null;
+    case 'remove_records':
+    case 'change_ttl':
+    case 'update':
+    case 'delete':
+      return 0;
+    default:
+      return assertNever(write);
+  }
+}
+
+/** How many records the set may have after the write, given up to `before` now; 0 when it adds none. */
+function reachOf(write: RrsetWrite, rrset: KnownRrset, before: number): number {
+  if (write.operation !== 'add_records') return statedRecords(write) ?? 0;
+  // Values that exist already add nothing. The upstream refuses them with an error that clients know.
+  const added = write.records.length - (rrset.isInDoubt ? 0 : countPresent(write, rrset.body));
+  return added === 0 ? 0 : before + added;
+}
+
+/** How many of the values that a write adds are already in the mirrored body. */
+export function countPresent(write: RrsetWrite, body: string | null): number {
+  if (write.operation !== 'add_records' || body === null) return 0;
+  const present = new Set(readRrsetBody(body).records.map((record) => record.value));
+  return write.records.filter((record) => present.has(record.value)).length;
+}
 
 /** What is read, under the lock of its owner, before a write begins. */
 export interface Situation {

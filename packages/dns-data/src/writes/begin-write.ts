@@ -1,11 +1,9 @@
 import { ownerLabelOf } from '@corral/contracts';
 import { isHeld, type Prisma, type Transaction } from '@corral/database';
-import { countPresent } from './admission.js';
-import { decideBegin, type Situation } from './begin-rule.js';
+import type { BeginOutcome, LedgerOptions, NewWrite } from './begin-rule.js';
+import { countPresent, decideBegin, type Situation } from './begin-rule.js';
 import { type DeliveryCheck, findLatestWrite } from './copies.js';
-import type { BeginOutcome, LedgerOptions, NewWrite } from './new-write.js';
-import { type LockedOwner, lockOwner } from './owner-lock.js';
-import { countMirrored, readOpenEntries } from './records-held.js';
+import { countMirrored, type LockedOwner, lockOwner, readOpenEntries } from './records-held.js';
 
 /**
  * First transaction of a write: reads what the rule needs, and records the write as pending if the rule admits it, before anything is

@@ -1,5 +1,5 @@
 import type { WriteOutcome } from '@corral/hcloud';
-import type { WriteLease } from './new-write.js';
+import type { WriteLease } from './begin-rule.js';
 import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
 import type { SettledOutcome } from './settle-write.js';
 import { settledAnswer } from './settled-answer.js';

@@ -1,6 +1,15 @@
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
-import { type EntryHold, endEntry, isHeldBy, keepAction, mirrorRrset } from './end-entry.js';
-import { entryKey, entryOwner, type KeyRow, type OwnedEntryRow } from './entry-rows.js';
+import {
+  type EntryHold,
+  endEntry,
+  entryKey,
+  entryOwner,
+  isHeldBy,
+  type KeyRow,
+  keepAction,
+  mirrorRrset,
+  type OwnedEntryRow,
+} from './end-entry.js';
 import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 import { settledAction } from './settled-answer.js';
 

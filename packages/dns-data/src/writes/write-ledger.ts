@@ -1,10 +1,10 @@
 import type { DnsErrorCode } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
+import type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './begin-rule.js';
 import { beginWrite } from './begin-write.js';
 import type { DeliveryCheck } from './copies.js';
 import { endEntry, isHeldBy, keepAction, lockedOwner, mirrorRrset } from './end-entry.js';
-import type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './new-write.js';
 import { countUnsent } from './refused-writes.js';
 import type { RrsetKey } from './rrset-write.js';
 

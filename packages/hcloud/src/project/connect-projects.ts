@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { retryAfterMs } from '@corral/admission';
 import type { AnswerHeaders } from '@corral/wire';
+import type { JsonBody } from '../exchange.js';
 import { type Outgoing, openWire } from '../exchange.js';
-import type { JsonBody } from '../json-body.js';
 import { outcomeOf, type ProjectOutcome } from './outcome.js';
 import {
   type ActionReading,

@@ -1,6 +1,6 @@
 import { printable } from '../classify.js';
 import type { Exchange } from '../exchange.js';
-import { errorCodeOf, type JsonBody, readJsonObject } from '../json-body.js';
+import { errorCodeOf, type JsonBody, readJsonObject } from '../exchange.js';
 
 /** What a call in a customer's project came to, apart from having gone well. */
 export type ProjectFailure =

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '@corral/wire';
-import type { JsonBody } from '../json-body.js';
+import type { JsonBody } from '../exchange.js';
 import { isId } from '../readings.js';
 
 export type Labels = Readonly<Record<string, string>>;

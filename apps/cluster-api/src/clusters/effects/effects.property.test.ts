@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aCluster, aClusterSpec, aPool } from '../../../test/support/a-cluster.js';
 import { pointersInCluster } from '../../node-pools/pool-spec.js';
-import type { ClusterRecord } from '../record.js';
+import type { ClusterRecord } from '../rows.js';
 import { differencesOf } from '../spec/spec-difference.js';
 import { effectsOf, effectsOfDeletion } from './effects.js';
 

@@ -2,7 +2,7 @@ import type { ChangeEffect, ClusterSpec, NodePoolSpec, ObservedCluster } from '@
 import { describe, expect, it } from '@jest/globals';
 import { aCluster, aClusterSpec, aPool } from '../../../test/support/a-cluster.js';
 import { pointersInCluster, pointersInPool } from '../../node-pools/pool-spec.js';
-import type { ClusterRecord } from '../record.js';
+import type { ClusterRecord } from '../rows.js';
 import { effectsOf, effectsOfDeletion } from './effects.js';
 
 const context = (version: string | null = '1.33.4') => ({ version, pointers: pointersInCluster });

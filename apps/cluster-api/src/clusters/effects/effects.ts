@@ -10,7 +10,7 @@ import type {
 } from '@corral/contracts';
 import semver from 'semver';
 import { hasWorkers, type PoolPointers } from '../../node-pools/pool-spec.js';
-import type { ClusterRecord } from '../record.js';
+import type { ClusterRecord } from '../rows.js';
 import { driftIn } from '../spec/decide-declaration.js';
 import { differencesOf, poolDifferencesOf } from '../spec/spec-difference.js';
 import { imageReplacesNodes } from './image.js';

@@ -11,7 +11,7 @@ import {
   placeOf,
 } from '@corral/contracts';
 import type { PoolPointers } from '../../node-pools/pool-spec.js';
-import type { ClusterRecord } from '../record.js';
+import type { ClusterRecord } from '../rows.js';
 
 type Present = Pick<ClusterRecord, 'spec'>;
 

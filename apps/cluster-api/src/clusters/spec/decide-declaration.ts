@@ -8,7 +8,7 @@ import {
 import { desiredHashOf } from '../../changes/desired-hash.js';
 import { hasWorkers } from '../../node-pools/pool-spec.js';
 import { checkAll, invalidField, Problem } from '../../problem.js';
-import type { ClusterRecord } from '../record.js';
+import type { ClusterRecord } from '../rows.js';
 
 export type DeclarationDecision = { readonly kind: 'unchanged' } | AcceptedDeclaration;
 

@@ -2,7 +2,7 @@ import { asConnectionId, type ClusterSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, aCluster, aClusterSpec, aContext, aPool, NOW, quotas } from '../../../test/support/a-cluster.js';
 import { refusalOf } from '../../../test/support/refusal.js';
-import type { ClusterRecord } from '../record.js';
+import type { ClusterRecord } from '../rows.js';
 import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
 
 const refused = (current: ClusterRecord | null, desired: Partial<ClusterSpec>, more: Partial<ChangeContext> = {}) =>

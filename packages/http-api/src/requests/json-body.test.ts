@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { findJsonFault } from './json-text.js';
+import { findJsonFault } from './json-body.js';
 
 const bounds = { depth: 16, entries: 2_000 };
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { effectOf, recordCountOf } from '../mirror/rrset-body.js';
-import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
+import { decideAdmission, type OwnerQuota, type RecordQuota } from './begin-rule.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
 
 const quota: RecordQuota = { recordsPerTeam: 12, recordsPerDemo: 7, recordsPerRrset: 5 };

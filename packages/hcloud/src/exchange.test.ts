@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { renderPath, routeOf } from './path.js';
+import { renderPath, routeOf } from './exchange.js';
 
 describe('renderPath', () => {
   it.each([

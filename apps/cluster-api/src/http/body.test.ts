@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { findUnstorable } from './storable.js';
+import { findUnstorable } from './body.js';
 
 describe('what cannot be kept', () => {
   it.each([

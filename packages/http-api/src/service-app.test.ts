@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalPath } from './canonical-url.js';
+import { canonicalPath } from './service-app.js';
 
 describe('the canonical path', () => {
   it.each([
