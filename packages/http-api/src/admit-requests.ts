@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { addressOf, fairQueue, NotAdmitted } from '@corral/admission';
 import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
@@ -35,6 +36,8 @@ export interface RequestAdmission {
 const WAITING_TIMES = 8;
 /** A longer wait means that the work in front makes no progress. */
 const WAIT_MS = 5_000;
+/** Requests of one connection that wait for an earlier one of it. Bounds memory: hardly any client sends them. */
+const PIPELINED_MAX = 8;
 const RETRY_SECONDS = 1;
 const SENTENCE = 'The service is overloaded. Send the request again after the time in Retry-After.';
 const HINTS_MAX = 10_000;
@@ -55,6 +58,7 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
     waitMs: WAIT_MS,
   });
   const owners = rememberedOwners();
+  const pipelined = pipelinedRequests();
   const noteRefusal = refusalNotes(log, metrics);
   metrics.gauge({
     name: 'corral_requests_in_flight_count',
@@ -68,13 +72,15 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
   return {
     check(req, res, next) {
       if (isOfHealth.test(req.path)) return next();
-      const owner = owners.find(hintOf(req)) ?? `address ${addressOf(req)}`;
-      const work = room.run(owner, scopeOf(res), (place) => {
-        narrowScopeOf(res, { place });
-        const answered = untilAnswered(res);
-        next();
-        return answered;
-      });
+      const run = () =>
+        room.run(owners.find(hintOf(req)) ?? `address ${addressOf(req)}`, scopeOf(res), (place) => {
+          narrowScopeOf(res, { place });
+          const answered = untilAnswered(res);
+          next();
+          return answered;
+        });
+      const isFirst = res.socket !== null;
+      const work = isFirst ? run() : pipelined.wait(req.socket, res).then(run);
       work.catch((error: unknown) => {
         // The client has gone.
         if (res.closed) return;
@@ -97,6 +103,31 @@ const untilAnswered = (res: Response): Promise<void> =>
     res.once('prefinish', resolve);
     res.once('close', resolve);
   });
+
+/**
+ * Requests that were sent before an earlier one of their connection was answered. Node.js writes their answers in order, so a place that
+ * one of them took would be held until its predecessors are answered, however long those wait.
+ */
+function pipelinedRequests() {
+  const counts = new WeakMap<Socket, number>();
+  return {
+    /**
+     * Ends when the connection is free for the answer, or closed.
+     *
+     * @throws NotAdmitted when too many of the connection wait
+     */
+    async wait(connection: Socket, res: Response): Promise<void> {
+      const before = counts.get(connection) ?? 0;
+      if (before >= PIPELINED_MAX) throw new NotAdmitted('full', 'own');
+      counts.set(connection, before + 1);
+      await new Promise<void>((resolve) => {
+        res.once('socket', () => resolve());
+        res.once('close', resolve);
+      });
+      counts.set(connection, (counts.get(connection) ?? 1) - 1);
+    },
+  };
+}
 
 /** Owners of recent requests, by hint. */
 function rememberedOwners() {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { outside } from '@corral/admission';
 import { createMetrics, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
@@ -71,7 +71,27 @@ async function start(bounds: { readonly max: number; readonly connections: numbe
     }
     return answers;
   };
-  return { begun, whoseBegan: () => begun.map(({ whose }) => whose), send, sendMany };
+  /** Sends them on one connection, without waiting for answers. */
+  const sendPipelined = async (paths: readonly string[], whose: string) => {
+    const before = arrived;
+    const socket = connect(port, '127.0.0.1');
+    let text = '';
+    socket
+      .on('error', () => undefined)
+      .on('data', (piece) => {
+        text += piece;
+      });
+    const heads = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${whose}\r\n\r\n`);
+    socket.write(heads.join(''));
+    await waitFor('the requests to arrive', () => arrived === before + paths.length);
+    /** Status and body. */
+    const answers = () => {
+      const [, ...each] = text.split('HTTP/1.1 ');
+      return each.map((answer) => `${answer.slice(0, 3)} ${answer.split('\r\n\r\n')[1]}`);
+    };
+    return { answers, leave: () => socket.destroy() };
+  };
+  return { begun, whoseBegan: () => begun.map(({ whose }) => whose), send, sendMany, sendPipelined };
 }
 
 describe('a burst of one owner', () => {
@@ -152,6 +172,55 @@ describe('while no place is free', () => {
       return begun.length > 1;
     });
     expect(whoseBegan()).toEqual([BURST, NEIGHBOUR]);
+  });
+});
+
+describe('requests that are sent before an earlier one of their connection is answered', () => {
+  it('take no place until it is, and are answered in order', async () => {
+    const { begun, sendMany, sendPipelined } = await start({ max: 32, connections: 2 });
+    const connection = await sendPipelined(['/elsewhere', '/', '/'], BURST);
+    const endAll = () => {
+      for (const { whose, res } of begun) if (whose !== 'elsewhere' && !res.writableEnded) res.end('here');
+    };
+
+    const [other] = await sendMany(1, BURST);
+    await waitFor('another request of the same owner to be answered', () => {
+      endAll();
+      return other?.status === 200;
+    });
+    begun[0]?.res.end('elsewhere');
+    await waitFor('all answers', () => {
+      endAll();
+      return connection.answers().length === 3;
+    });
+    expect(connection.answers()).toEqual(['200 elsewhere', '200 here', '200 here']);
+  });
+
+  it('never begin when their client leaves', async () => {
+    const { begun, sendMany, sendPipelined, whoseBegan } = await start({ max: 1, connections: 1 });
+    const connection = await sendPipelined(['/elsewhere', '/'], BURST);
+
+    const left = once(begun[0]?.res as ServerResponse, 'close');
+    connection.leave();
+    await left;
+    await sendMany(1, NEIGHBOUR);
+
+    await waitFor('the neighbour’s turn', () => begun.length > 1);
+    expect(whoseBegan()).toEqual(['elsewhere', NEIGHBOUR]);
+  });
+
+  it('are refused in larger numbers', async () => {
+    const { begun, sendPipelined } = await start({ max: 32, connections: 32 });
+    const connection = await sendPipelined(['/elsewhere', ...Array(10).fill('/')], BURST);
+
+    begun[0]?.res.end('elsewhere');
+
+    await waitFor('all answers', () => {
+      for (const { res } of begun) if (!res.writableEnded) res.end('here');
+      return connection.answers().length === 11;
+    });
+    const statuses = connection.answers().map((answer) => answer.slice(0, 3));
+    expect(statuses).toEqual([...Array(9).fill('200'), '503', '503']);
   });
 });
 
