@@ -59,8 +59,8 @@ export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignI
   readonly limits: RateLimits;
   /** See `AdmitRequestsOptions.max`. */
   readonly requestsInFlightMax: number;
-  /** Over both pools. Also the number of requests that are processed concurrently. */
-  readonly databaseConnections: number;
+  /** Size of `pool`, and the number of requests that are worked on concurrently. */
+  readonly readConnections: number;
   /** Whether this service serves the web console. */
   readonly consoleEnabled: boolean;
   readonly events: EventConfig;
@@ -105,7 +105,7 @@ export function buildApp(deps: AppDeps): Express {
   const limits = requestLimits(buckets, config.limits);
   const admission = admitRequests({
     max: config.requestsInFlightMax,
-    connections: config.databaseConnections,
+    connections: config.readConnections,
     hintOf: presumedOwnerOf,
     errors,
     log,

@@ -4,6 +4,8 @@ export interface ServiceDatabase {
   /** For reads, and for single short statements such as the lookup of a session. */
   readonly pool: Pool;
   readonly prisma: Prisma;
+  /** Size of `pool`. */
+  readonly connections: number;
   /** Connections of their own. `prisma` is on `pool`. */
   readonly changes: { readonly pool: Pool; readonly prisma: Prisma; readonly connections: number };
   close(): Promise<void>;
@@ -22,7 +24,8 @@ export function connectDatabase({
   ...options
 }: PoolOptions & { connections: number }): ServiceDatabase {
   const forChanges = Math.floor(connections / 2);
-  const pool = connectPool({ ...options, connectionsMax: connections - forChanges });
+  const forReads = connections - forChanges;
+  const pool = connectPool({ ...options, connectionsMax: forReads });
   const changePool = connectPool({
     ...options,
     ...(lockTimeoutMs !== undefined && { lockTimeoutMs }),
@@ -33,6 +36,7 @@ export function connectDatabase({
   return {
     pool,
     prisma,
+    connections: forReads,
     changes: { pool: changePool, prisma: changePrisma, connections: forChanges },
     async close() {
       await Promise.all([prisma.$disconnect(), changePrisma.$disconnect()]);

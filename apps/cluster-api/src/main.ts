@@ -131,7 +131,7 @@ await startOrExit(SERVICE, async () => {
         signInRequestsPerAddressPerMinute: config.LIMIT_SIGN_IN,
       },
       requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
-      databaseConnections: config.DATABASE_CONNECTIONS,
+      readConnections: database.connections,
       quotas: {
         clustersPerTeam: config.CLUSTERS_PER_TEAM,
         poolsPerCluster: config.POOLS_PER_CLUSTER,

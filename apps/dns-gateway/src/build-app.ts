@@ -38,8 +38,8 @@ export interface AppConfig extends HandlerConfig {
   readonly consoleOrigins: readonly string[];
   /** See `AdmitRequestsOptions.max`. */
   readonly requestsInFlightMax: number;
-  /** Size of the connection pool, and the number of requests that are worked on concurrently. */
-  readonly databaseConnections: number;
+  /** Size of `pool`, and the number of requests that are worked on concurrently. */
+  readonly readConnections: number;
   /** See `dnsLimits.writeWaitMs`. */
   readonly writeWaitMs: number;
   /** See `dnsLimits.readWaitMs`. */
@@ -67,7 +67,7 @@ export function buildApp(deps: AppDeps): Express {
   const limits = requestLimits({ buckets, clock, writeWaitMs, readWaitMs }, config.limits);
   const admission = admitRequests({
     max: config.requestsInFlightMax,
-    connections: config.databaseConnections,
+    connections: config.readConnections,
     hintOf: dnsTokenHashOf,
     errors: dnsErrors,
     log,

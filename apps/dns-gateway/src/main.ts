@@ -48,7 +48,8 @@ await startOrExit(SERVICE, async () => {
     });
   // Separate pools, so that a flood of writes leaves connections for reads.
   const forWrites = Math.floor(config.DATABASE_CONNECTIONS / 2);
-  const pool = connect(SERVICE, config.DATABASE_CONNECTIONS - forWrites);
+  const forReads = config.DATABASE_CONNECTIONS - forWrites;
+  const pool = connect(SERVICE, forReads);
   const writePool = connect(`${SERVICE} writes`, forWrites);
   poolMetrics(metrics, { reads: pool, writes: writePool });
   const verifier = dnsTokenVerifier({
@@ -131,7 +132,7 @@ await startOrExit(SERVICE, async () => {
         perTeamPerMinute: config.LIMIT_PER_TEAM,
       },
       requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
-      databaseConnections: config.DATABASE_CONNECTIONS,
+      readConnections: forReads,
       writeWaitMs: config.WRITE_WAIT_MS,
       readWaitMs: config.READ_WAIT_MS,
       settleAfterMs: config.SETTLE_AFTER_MS,

@@ -8,7 +8,7 @@ import { narrowScopeOf, scopeOf } from './request-scope.js';
 export interface AdmitRequestsOptions<E extends ApiError> {
   /** Most requests that are worked on concurrently. Eight times as many wait for their turn. */
   readonly max: number;
-  /** Number of database connections, which bounds them too: more would only wait for connections, in no fair order. */
+  /** Size of the pool that they use, which bounds them too: more would only wait for connections, in no fair order. */
   readonly connections: number;
   /**
    * An unverified hint about the sender of a request, such as the hash of its token; null for none. The owner found by an earlier

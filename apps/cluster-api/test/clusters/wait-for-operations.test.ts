@@ -13,7 +13,7 @@ beforeAll(async () => {
   // Fewer connections than waiting requests, so that one that held its connection would be noticed.
   t = await startClusterApi({
     connections: 4,
-    config: { operationWaits: { perCaller: 101, perTeam: PER_TEAM, perProcess: 1_000 }, databaseConnections: 4 },
+    config: { operationWaits: { perCaller: 101, perTeam: PER_TEAM, perProcess: 1_000 }, readConnections: 4 },
   });
   for (const team of [t.acme, t.globex]) await addConnection(t, team);
   await t.pool.query('UPDATE team SET clusters_max = 1000');

@@ -121,7 +121,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       secureCookies: true,
       devSignIn: false,
       requestsInFlightMax: 1_000,
-      databaseConnections: 1_000,
+      readConnections: 1_000,
       dnsRecordsPerTeam: 200,
       dnsRequestsPerTeamPerMinute: 600,
       dnsApi: { endpoint: 'https://dns.test/v1', zone: 'example.test' },

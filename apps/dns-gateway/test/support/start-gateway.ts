@@ -150,7 +150,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       trustProxy: false,
       consoleOrigins: [],
       requestsInFlightMax: 1_000,
-      databaseConnections: 1_000,
+      readConnections: 1_000,
       writeWaitMs: 60_000,
       readWaitMs: 60_000,
       settleAfterMs: 200,
