@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { narrowScope } from '@corral/admission';
 import { identityStore, type SessionStore, type SignInCodeStore, userStore } from '@corral/auth';
 import type { Prisma } from '@corral/database';
 import type { KeyRing } from '@corral/secrets';
@@ -48,7 +49,7 @@ export function buildSignInHandlers({
 }: SignInHandlerDeps) {
   const store = identityStore(prisma);
   // A sign-in completes even when the client disconnects.
-  const always = { signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY };
+  const { signal } = new AbortController();
   const cookies = sessionCookies(config.secureCookies);
   const users = userStore(prisma);
   return {
@@ -74,7 +75,8 @@ export function buildSignInHandlers({
       publicUrl: config.publicUrl,
       devSignIn: config.devSignIn,
       identities: {
-        signIn: (claims) => inTurn(`person ${claims.issuer} ${claims.subject}`, always, () => store.signIn(claims)),
+        signIn: (scope, claims) =>
+          inTurn(`person ${claims.issuer} ${claims.subject}`, narrowScope(scope, { signal }), () => store.signIn(claims)),
       },
       attempts: attemptCookies({ ring: secrets, secure: config.secureCookies, now }),
     }),

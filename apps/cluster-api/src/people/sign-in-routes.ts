@@ -1,8 +1,7 @@
-import { outside } from '@corral/admission';
+import { outside, type RequestScope } from '@corral/admission';
 import {
   type IdentityClaims,
   IdentityRefused,
-  type IdentityStore,
   type Person,
   type SessionStore,
   sessionCookieOf,
@@ -18,7 +17,8 @@ import { defaultReturnPath, parseReturnPath } from './return-path.js';
 export interface SignInRoutesDeps {
   /** Null when no provider is configured. */
   readonly oidc: OidcClient | null;
-  readonly identities: Pick<IdentityStore, 'signIn'>;
+  /** @throws IdentityRefused */
+  readonly identities: { signIn(scope: RequestScope, claims: IdentityClaims): Promise<Person> };
   readonly sessions: Pick<SessionStore, 'start'>;
   readonly attempts: AttemptCookies;
   readonly cookies: SessionCookies;
@@ -59,7 +59,7 @@ export function signInRoutes(deps: SignInRoutesDeps) {
       const claims = await outside(scopeOf(res), () =>
         provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt }),
       );
-      const person = await personOf(identities, claims);
+      const person = await personOf(identities, scopeOf(res), claims);
       const origin = { method: 'oidc', userAgent: req.headers['user-agent'] ?? '' } as const;
       cookies.set(res, await sessions.start(person.id, sessionCookieOf(req), origin));
       res.status(303).location(new URL(attempt.returnTo, publicUrl()).href).end();
@@ -67,9 +67,13 @@ export function signInRoutes(deps: SignInRoutesDeps) {
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
 
-async function personOf(identities: SignInRoutesDeps['identities'], claims: IdentityClaims): Promise<Person> {
+async function personOf(
+  identities: SignInRoutesDeps['identities'],
+  scope: RequestScope,
+  claims: IdentityClaims,
+): Promise<Person> {
   try {
-    return await identities.signIn(claims);
+    return await identities.signIn(scope, claims);
   } catch (error) {
     throw error instanceof IdentityRefused ? refusals[error.reason]() : error;
   }

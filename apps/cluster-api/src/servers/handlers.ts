@@ -52,7 +52,7 @@ export function buildServerHandlers(deps: ServerHandlerDeps) {
   const joinCommands = joinCommandService({
     store: joinCommandStore(prisma, changeTeam),
     joinData: (scope, ...call) => outside(scope, () => garden.nodes.joinData(...call)),
-    endJoin: garden.nodes.endJoin,
+    endJoin: (scope, ...call) => outside(scope, () => garden.nodes.endJoin(...call)),
     render: renderJoinCommand,
     features,
     wake,

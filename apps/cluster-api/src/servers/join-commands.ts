@@ -35,7 +35,7 @@ export interface JoinCommandDeps {
   readonly store: JoinCommandStore;
   /** Access to the clusters, which create their own bootstrap tokens. */
   readonly joinData: (scope: RequestScope, ...call: Parameters<ShootNodes['joinData']>) => Promise<JoinData>;
-  readonly endJoin: ShootNodes['endJoin'];
+  readonly endJoin: (scope: RequestScope, ...call: Parameters<ShootNodes['endJoin']>) => Promise<void>;
   /** @throws TypeError for unusable join data */
   readonly render: (join: JoinData, nodeName: string) => string;
   readonly features: ReadonlySet<GardenFeature>;
@@ -97,7 +97,7 @@ export function joinCommandService({ store, joinData, endJoin, render, features,
       }
       if (!(await store.expect(caller, machine))) {
         // The token was never handed out. If its deletion fails, it expires on its own.
-        await endJoin(machine.shoot, machine.nodeName).catch(() => undefined);
+        await endJoin(caller.scope, machine.shoot, machine.nodeName).catch(() => undefined);
         await store.recordOutcome(caller, entryId, { issued: false });
         throw notJoining('The server was released from its node pool during the request. Read it again, then decide.');
       }
