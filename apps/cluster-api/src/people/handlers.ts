@@ -76,7 +76,9 @@ export function buildSignInHandlers({
       devSignIn: config.devSignIn,
       identities: {
         signIn: (scope, claims) =>
-          inTurn(`person ${claims.issuer} ${claims.subject}`, narrowScope(scope, { signal }), () => store.signIn(claims)),
+          inTurn(`person ${claims.issuer} ${claims.subject}`, narrowScope(scope, { signal }), () =>
+            store.signIn(claims),
+          ),
       },
       attempts: attemptCookies({ ring: secrets, secure: config.secureCookies, now }),
     }),

@@ -1,11 +1,5 @@
 import { outside, type RequestScope } from '@corral/admission';
-import {
-  type IdentityClaims,
-  IdentityRefused,
-  type Person,
-  type SessionStore,
-  sessionCookieOf,
-} from '@corral/auth';
+import { type IdentityClaims, IdentityRefused, type Person, type SessionStore, sessionCookieOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import { queryOf, scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
