@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { type Buckets, describeTaken, memoryBuckets, type RuledBucket, type Taken } from './token-bucket.js';
 
 export interface RedisBucketsOptions {
-  readonly redis: Pick<Redis, 'eval'>;
+  readonly redis: Pick<Redis, 'eval' | 'disconnect'>;
   /** Used while Redis is unavailable. */
   readonly fallback: Buckets;
   readonly onError: (error: Error) => void;
@@ -14,6 +14,8 @@ export interface RedisBucketsOptions {
 const BACKOFF_MS = 1_000;
 /** Longest wait for an answer of Redis. */
 const TIMEOUT_MS = 250;
+/** The client's error of a command without an answer has no name or code of its own. */
+const TIMED_OUT = 'Command timed out';
 
 /**
  * The rule of `takeToken` and `returnTokens` for all buckets of a request: what Redis must decide in one step. Arguments: the number of
@@ -54,6 +56,7 @@ return answer`;
 /** Buckets that all processes share through Redis. A request needs one call. */
 export function redisBuckets({ redis, fallback, onError, now = Date.now }: RedisBucketsOptions): Buckets {
   let awayUntil = Number.NEGATIVE_INFINITY;
+  let isAway = false;
 
   const run = async (buckets: readonly RuledBucket[], returned: number, patienceMs: number): Promise<Taken[]> => {
     if (buckets.length === 0) return [];
@@ -65,11 +68,19 @@ export function redisBuckets({ redis, fallback, onError, now = Date.now }: Redis
 
   const orElse = async <T>(work: () => Promise<T>, alone: () => Promise<T>): Promise<T> => {
     if (now() < awayUntil) return alone();
+    // One call finds out whether Redis is back. The others do not wait for it.
+    if (isAway) awayUntil = now() + BACKOFF_MS;
     try {
-      return await work();
+      const answer = await work();
+      isAway = false;
+      awayUntil = Number.NEGATIVE_INFINITY;
+      return answer;
     } catch (error) {
+      isAway = true;
       awayUntil = now() + BACKOFF_MS;
       onError(error as Error);
+      // Calls would queue behind the one that has no answer, and be run late. A new connection has none before it.
+      if ((error as Error).message === TIMED_OUT) redis.disconnect(true);
       return alone();
     }
   };

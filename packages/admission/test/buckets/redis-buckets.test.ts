@@ -57,6 +57,7 @@ async function startReplica({ url = server?.url as string, now = Date.now, timeo
   const calls: string[][] = [];
   const evaluate = redis.eval.bind(redis) as (script: string, count: number, ...rest: string[]) => Promise<unknown>;
   const counting = {
+    disconnect: (reconnect: boolean) => redis.disconnect(reconnect),
     eval(script: string, count: number, ...rest: string[]) {
       calls.push(rest.slice(0, count));
       return evaluate(script, count, ...rest);
@@ -199,6 +200,30 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
 
     expect(await direct.pttl(`corral:limit:${key}`)).toBeGreaterThan(5_000);
     expect(await direct.pttl(`corral:limit:${key}`)).toBeLessThanOrEqual(10_000);
+  });
+});
+
+describeNeeding(describe, missingRedis(), 'while Redis does not answer', () => {
+  it('one request at a time finds out whether it is back, on a new connection', async () => {
+    let now = Date.now();
+    const { hostname: host, port } = new URL(server?.url as string);
+    const proxy = await startFlakyProxy({ host, port: Number(port) });
+    proxies.push(proxy);
+    const replica = await startReplica({ url: `redis://127.0.0.1:${proxy.port}`, now: () => now, timeoutMs: 50 });
+    let connections = 0;
+    replica.redis.on('ready', () => {
+      connections += 1;
+    });
+    proxy.hang();
+    await take(replica);
+    const before = replica.calls.length;
+
+    now += 1_001;
+    await Promise.all(Array.from({ length: 5 }, () => take(replica)));
+    expect(replica.calls.length - before).toBe(1);
+
+    proxy.restore();
+    await waitFor('another connection', () => connections > 0);
   });
 });
 
