@@ -46,6 +46,18 @@ describe('a request', () => {
     expect(await send(limiter)).toBe('Error: first, again in 60 s');
   });
 
+  it('that several limits refuse learns the time after which all of them allow it', async () => {
+    const buckets = memoryBuckets(() => 0);
+    await buckets.take([
+      { key: 'fast:caller', rule: perMinute(60) },
+      { key: 'slow:caller', rule: perMinute(1) },
+    ]);
+    while ((await buckets.take([{ key: 'fast:caller', rule: perMinute(60) }]))[0]?.allowed);
+    const limiter = callerLimiter(buckets, [limitOf('fast', 60), limitOf('slow', 1)]);
+
+    expect(await send(limiter)).toBe('Error: slow, again in 60 s');
+  });
+
   it('is not charged to limits that do not concern it', async () => {
     const buckets = memoryBuckets(() => 0);
     const limiter = callerLimiter(buckets, [limitOf('other', 1, null), limitOf('mine', 2)]);

@@ -65,7 +65,10 @@ export function callerLimiter(buckets: Buckets, limits: readonly CallerLimit[], 
   return {
     async check(req, res, next) {
       const charges = await charge(req, res);
-      const refusing = charges.find(({ taken }) => !taken.allowed);
+      // After the longest of their times all of them allow it.
+      const [refusing] = charges
+        .filter(({ taken }) => !taken.allowed)
+        .toSorted((one, other) => other.taken.retryInMs - one.taken.retryInMs);
       if (refusing !== undefined) return next(refusalOf(res, refusing));
       charged.set(res, charges);
       for (const each of charges) addBudget(res, each.limit.name, budgetOf(each));
