@@ -43,6 +43,8 @@ export function connectPool(options: PoolOptions): Pool {
     query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 4_000,
     keepAlive: true,
+    // A named statement whose result type a migration has changed fails on its connection for as long as that lives.
+    maxLifetimeSeconds: 600,
   });
   pool.on('error', options.onIdleError);
   // The borrower of a connection sees the failure in its next statement. Without a listener an error event would end
