@@ -11,6 +11,7 @@ export {
   type RequestLimit,
   type RequestLimiter,
   requestLimiter,
+  siteOf,
 } from './buckets/refusing-limits.js';
 export {
   type BucketRule,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { addressOf, fairQueue, NotAdmitted } from '@corral/admission';
+import { fairQueue, NotAdmitted, siteOf } from '@corral/admission';
 import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import { type ApiError, type ErrorShape, RequestFault, sendError } from './errors.js';
@@ -25,7 +25,7 @@ export interface RequestAdmission {
   /** Lets a request begin at its turn, or refuses it, before any other work is done for it. */
   readonly check: RequestHandler;
   /**
-   * Remembers the owner of a request by its hint, once it is known. Until then requests count for their address.
+   * Remembers the owner of a request by its hint, once it is known. Until then requests count for their address, of IPv6 for its /48.
    *
    * @param ownerOf null for a request without a known owner
    */
@@ -73,7 +73,7 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
     check(req, res, next) {
       if (isOfHealth.test(req.path)) return next();
       const run = () =>
-        room.run(owners.find(hintOf(req)) ?? `address ${addressOf(req)}`, scopeOf(res), (place) => {
+        room.run(owners.find(hintOf(req)) ?? `network ${siteOf(req)}`, scopeOf(res), (place) => {
           narrowScopeOf(res, { place });
           const answered = untilAnswered(res);
           next();
@@ -135,7 +135,7 @@ function rememberedOwners() {
   return {
     find: (hint: string | null): string | undefined => (hint === null ? undefined : owners.get(hint)),
     remember(hint: string, owner: string): void {
-      if (owners.get(hint) === owner) return;
+      // The most recently used one is the last.
       owners.delete(hint);
       owners.set(hint, owner);
       const [oldest] = owners.size > HINTS_MAX ? owners.keys() : [];

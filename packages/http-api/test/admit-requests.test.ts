@@ -150,6 +150,18 @@ describe('a burst of one owner', () => {
   });
 });
 
+describe('an IPv6 site', () => {
+  it('is one owner, however many networks it sends from', async () => {
+    const { begun, whoseBegan, sendMany } = await start({ max: 32, connections: 2 });
+    await sendMany(1, '2001:db8:1:1::1');
+    await sendMany(1, '2001:db8:1:2::1');
+    await sendMany(1, NEIGHBOUR);
+
+    await waitFor('two to begin', () => begun.length === 2);
+    expect(whoseBegan()).toEqual(['2001:db8:1:1::1', NEIGHBOUR]);
+  });
+});
+
 describe('while no place is free', () => {
   it('probes are answered', async () => {
     const { sendMany } = await start({ max: 1, connections: 1 });

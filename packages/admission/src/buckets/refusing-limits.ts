@@ -148,7 +148,7 @@ export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_
 export const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', HOST_BITS);
 
 /** The client's /48; of an IPv4 address, itself. */
-const siteOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', SITE_BITS);
+export const siteOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', SITE_BITS);
 
 export interface AddressLimit {
   readonly perMinute: number;
