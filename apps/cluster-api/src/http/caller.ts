@@ -155,17 +155,25 @@ export function presumedOwnerOf(req: Request): string | null {
   return credential === null ? null : `${credential} ${teamIn(req) ?? ''}`;
 }
 
-/** The owner of a request once its caller is looked up: the team in the path for its members, otherwise the user. */
+/**
+ * The owner of a request once its caller is looked up: the team in the path for its members; without one the user, or the team of the
+ * account. Null for a team of others: a caller could have any number of names remembered.
+ */
 export function requestOwnerOf(req: Request, res: Response): string | null {
+  const named = teamIn(req);
+  const isNamed = (slug: string, number: number) => slug === named || String(number) === named;
   const account = accountOf(res);
-  if (account !== null) return `team ${account.team.id}`;
+  if (account !== null) {
+    const { id, slug, number } = account.team;
+    return named === null || isNamed(slug, number) ? `team ${id}` : null;
+  }
   const session = sessionOf(res);
   if (session === null) return null;
-  const named = teamIn(req);
-  const membership = session.memberships.find(({ slug, teamNumber }) => slug === named || String(teamNumber) === named);
-  return membership === undefined ? `user ${session.userId}` : `team ${membership.teamId}`;
+  if (named === null) return `user ${session.userId}`;
+  const membership = session.memberships.find(({ slug, teamNumber }) => isNamed(slug, teamNumber));
+  return membership === undefined ? null : `team ${membership.teamId}`;
 }
 
-/** The slug or number of the team at the start of a path. */
+/** What may be the slug or number of a team at the start of a path. Bounded, because it is remembered. */
 const teamIn = ({ path }: Request): string | null =>
-  /^\/(?:api\/v1\/teams|a|teams\/api\/teams)\/([^/]+)/.exec(path)?.[1] ?? null;
+  /^\/(?:api\/v1\/teams|a|teams\/api\/teams)\/([a-z0-9-]{1,63})(?:\/|$)/.exec(path)?.[1] ?? null;
