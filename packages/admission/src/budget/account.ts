@@ -222,10 +222,11 @@ export function chargeFlows(state: BudgetState, calls: Readonly<Record<string, n
   return { ...state, next: Object.fromEntries(Object.entries(next).filter(([, of]) => of > round)) };
 }
 
-/** Calls that were made outside of the account. */
+/** Calls that were made outside of the account. They empty it at most: no debt stops the calls whose answers set it right. */
 export function chargeAlone(state: BudgetState, made: Readonly<Record<string, number>>): BudgetState {
   const calls = Object.values(made).reduce((sum, count) => sum + count, 0);
-  return calls === 0 ? state : setLevelOf(chargeFlows(state, made), levelOf(state) - calls);
+  const level = levelOf(state);
+  return calls === 0 ? state : setLevelOf(chargeFlows(state, made), Math.max(Math.min(0, level), level - calls));
 }
 
 /** Notes that a process is there with these requests, and that their flows ask. */

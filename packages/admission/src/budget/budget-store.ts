@@ -137,9 +137,18 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[3], ARGV[1] .. ':version', version)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, false, version, now}`;
 
+/** How long a connection may owe an answer. */
+const SILENT_MS = 1_000;
+
 /** Texts in Redis. Fails fast while Redis is away; it is not away while the first connection is being made. */
 function redisTexts(redisUrl: string, onError: (error: Error) => void): VersionedTexts {
-  const redis = new Redis(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
+  const redis = new Redis(redisUrl, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    // Its commands fail, and it is made anew.
+    socketTimeout: SILENT_MS,
+  });
   redis.on('error', onError);
   const tried = new Promise<void>((resolve) => {
     for (const event of ['ready', 'close']) redis.once(event, () => resolve());

@@ -241,11 +241,14 @@ interface Alone {
   readonly made: Record<string, number>;
 }
 
-/** @throws Error when the store gives no answer in time */
-function inTime<T>(work: Promise<T>, clock: BudgetClock): Promise<T> {
+/** @throws Error when the store gives no answer in time: `late` is aborted with it */
+function inTime<T>(work: Promise<T>, clock: BudgetClock, late: AbortController): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`The store of the budget gave no answer within ${storeMs} ms`));
-    const cancel = clock.after(storeMs, late, true);
+    const giveUp = (): void => {
+      late.abort(new Error(`The store of the budget gave no answer within ${storeMs} ms`));
+      reject(late.signal.reason);
+    };
+    const cancel = clock.after(storeMs, giveUp, true);
     work.then(resolve, reject).finally(cancel);
   });
 }
@@ -264,14 +267,20 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
 
   type Told = Pick<Question, 'ends' | 'asks' | 'leaves'>;
   const exchangeShared = async (told: Told) => {
-    const question = { ...told, process, seen, newEpoch: randomUUID(), madeAlone: alone?.made ?? {} };
+    const question = { ...told, process, seen, newEpoch: randomUUID(), madeAlone: { ...alone?.made } };
+    const late = new AbortController();
+    const from = alone;
     const update = store.update(project, (state, now) => {
+      // Who was given up is told another way: nothing of it may be charged when the store is back.
+      late.signal.throwIfAborted();
       aheadMs = now - clock.now();
       const isKnown = alone === null && state !== null && state.epoch === seen?.epoch;
       const exchanged = exchange(state, { ...question, promised: isKnown ? [] : promises }, now);
       return { state: exchanged.state, answer: exchanged };
     });
-    const exchanged = await inTime(update, clock);
+    // A late answer counts in this: what it charged is not charged again.
+    update.then(() => from !== null && subtract(from.made, question.madeAlone)).catch(() => undefined);
+    const exchanged = await inTime(update, clock, late);
     alone = null;
     seen = exchanged.state;
     return exchanged.answers;
@@ -332,6 +341,10 @@ function openAlone(seen: BudgetState | null, promises: readonly PromisedTurn[], 
   const limit = (seen?.limit ?? usualLimit) / processes;
   const state = freshState({ epoch: randomUUID(), now, limit, level: level / (processes * caution) });
   return { state: adopt(state, promises), processes, made: {} };
+}
+
+function subtract(from: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) from[name] = Math.max(0, (from[name] ?? 0) - count);
 }
 
 /** Scales a statement about the whole budget to one part. */

@@ -1,7 +1,8 @@
-import { describeNeeding, missingRedis } from '@corral/testing';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { describeNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type BudgetState, freshState } from '../../src/budget/account.js';
-import type { Change } from '../../src/budget/budget-store.js';
+import { type Change, connectBudgetStore } from '../../src/budget/budget-store.js';
 import { aProject, postgresPlace, redisPlace, type TestPlace } from './test-stores.js';
 
 const places: [string, TestPlace | null][] = [
@@ -122,3 +123,45 @@ for (const [name, place] of places) {
     });
   });
 }
+
+/** Passes everything on to a Redis, until its connections die without a word. New ones work. */
+async function proxyOf(url: string) {
+  const pairs: [Socket, Socket][] = [];
+  const server = createServer((socket) => {
+    const upstream = connect(Number(new URL(url).port), '127.0.0.1');
+    pairs.push([socket, upstream]);
+    socket.pipe(upstream).pipe(socket);
+    for (const each of [socket, upstream]) each.on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    silence: () => {
+      for (const [socket, upstream] of pairs) socket.unpipe(upstream);
+    },
+    close: () => {
+      for (const pair of pairs) for (const socket of pair) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+describeNeeding(describe, missingRedis(), 'a store on Redis whose connection has died silently', () => {
+  it('fails soon, and works again over a new connection', async () => {
+    const server = (await redisForTests()) as TestRedis;
+    const proxy = await proxyOf(server.url);
+    const run = () => Promise.reject(new Error('unused'));
+    const store = connectBudgetStore({ redisUrl: proxy.url, run, onError: () => undefined });
+    const project = aProject();
+    await store.update(project, countOne);
+
+    proxy.silence();
+
+    await expect(store.update(project, countOne)).rejects.toThrow();
+    await waitFor('an answer', async () => (await store.update(project, countOne).catch(() => 0)) > 0);
+    await store.close();
+    proxy.close();
+    await server.stop();
+  });
+});
