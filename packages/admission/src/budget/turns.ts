@@ -23,7 +23,7 @@ import {
   takeRound,
 } from './account.js';
 import { adopt, dropUnredeemed, keepTurn, keptFor, unpromisedMs } from './promises.js';
-import { type CallEnd, end, type Turn } from './statements.js';
+import { type CallEnd, end, type Pause, type Turn, takePause } from './statements.js';
 
 /** A request of a process for a call. A process asks for all that wait with it, the oldest first. */
 export interface Ask {
@@ -340,6 +340,8 @@ export interface Question {
   readonly asks: readonly Ask[];
   /** Calls that it made while it could not reach the account, by flow. */
   readonly madeAlone: Readonly<Record<string, number>>;
+  /** A pause that it learned of meanwhile. */
+  readonly pause: Pause | null;
   /** Promises that this account may not know. */
   readonly promised: readonly PromisedTurn[];
   /** The account as the process last saw it: it is opened again with that if it was lost. */
@@ -353,13 +355,13 @@ export interface Question {
 /** Takes note of what a process tells, and answers what it asks. The only change of the account. */
 export function exchange(
   kept: BudgetState | null,
-  { process, ends, asks, madeAlone, promised, seen, newEpoch, leaves }: Question,
+  { process, ends, asks, madeAlone, pause, promised, seen, newEpoch, leaves }: Question,
   now: number,
 ): { state: BudgetState; answers: Map<number, Answer> } {
   const opened =
     kept ?? (seen === null ? freshState({ epoch: newEpoch, now, limit: null }) : reopen(seen, newEpoch, now));
   const current = dropUnredeemed(forgetSilent(refillUntil(opened, now)));
-  let state = adopt(chargeAlone(current, madeAlone), promised);
+  let state = adopt(chargeAlone(pause === null ? current : takePause(current, pause), madeAlone), promised);
   for (const { turn, how } of ends) state = end(state, process, turn, how);
   const asked = ask(state, process, asks);
   return leaves ? { ...asked, state: leave(asked.state, process) } : asked;

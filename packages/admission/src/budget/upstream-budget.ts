@@ -3,7 +3,7 @@ import { type BudgetState, type CallClass, freshState, levelOf, type PromisedTur
 import { type BudgetStore, memoryStore } from './budget-store.js';
 import { adopt, keptMs } from './promises.js';
 import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
-import type { CallEnd, Statement, Turn } from './statements.js';
+import { type CallEnd, type Statement, type Turn, takePause } from './statements.js';
 import { type Answer, type Ask, exchange, type Question, type UsedUp } from './turns.js';
 
 /** One call that is to be made. */
@@ -139,7 +139,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
       const soonest = [...waiting.values()].reduce((least, { deadline }) => Math.min(least, deadline), Infinity);
       return Math.min(soonest, lookedAt + Math.min(waitingMsMax, Math.max(waitingMsMin, account.waitMs())));
     }
-    const isBusy = underWay > 0 || ends.length > 0 || account.hasPromises();
+    const isBusy = underWay > 0 || ends.length > 0 || account.isBusy();
     return lookedAt + (isBusy ? busyMs : idleMs);
   };
 
@@ -267,7 +267,9 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
 
   type Told = Pick<Question, 'ends' | 'asks' | 'leaves'>;
   const exchangeShared = async (told: Told) => {
-    const question = { ...told, process, seen, newEpoch: randomUUID(), madeAlone: { ...alone?.made } };
+    const madeAlone = { ...alone?.made };
+    const pause = alone?.state ?? null;
+    const question = { ...told, process, seen, newEpoch: randomUUID(), madeAlone, pause };
     const late = new AbortController();
     const from = alone;
     const update = store.update(project, (state, now) => {
@@ -279,7 +281,7 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
       return { state: exchanged.state, answer: exchanged };
     });
     // A late answer counts in this: what it charged is not charged again.
-    update.then(() => from !== null && subtract(from.made, question.madeAlone)).catch(() => undefined);
+    update.then(() => from !== null && subtract(from.made, madeAlone)).catch(() => undefined);
     const exchanged = await inTime(update, clock, late);
     alone = null;
     seen = exchanged.state;
@@ -290,7 +292,8 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
     alone ??= openAlone(seen, promises, clock.now() + aheadMs);
     const { processes, made } = alone;
     const ends = told.ends.map(({ turn, how }) => ({ turn: { ...turn, epoch: '' }, how: partOf(how, processes) }));
-    const question = { ...told, ends, process: 'this', seen: null, newEpoch: '', madeAlone: {}, promised: [] };
+    const nothing = { seen: null, newEpoch: '', madeAlone: {}, pause: null, promised: [] };
+    const question = { ...told, ...nothing, ends, process: 'this' };
     const { state, answers } = exchange(alone.state, question, clock.now() + aheadMs);
     alone.state = state;
     for (const answer of answers.values()) {
@@ -322,8 +325,8 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
     },
     /** Until the next turn of a request that waits here. */
     waitMs: () => waitMs,
-    /** Whether a promise that was given here is still open. */
-    hasPromises: () => promises.length > 0,
+    /** Whether a promise that was given here is still open, or the account has to learn what happened alone. */
+    isBusy: () => promises.length > 0 || alone !== null,
     /** Whether others have to know a statement soon. */
     isSurprisedBy: (statement: Statement | null) =>
       seen === null || seen.limit === null || (statement !== null && statement.remaining < levelOf(seen) / 2),
@@ -339,8 +342,9 @@ function openAlone(seen: BudgetState | null, promises: readonly PromisedTurn[], 
   // Nothing was heard of the upstream: what it has published is assumed.
   const level = seen === null || seen.limit === null ? usualLimit : levelOf(seen);
   const limit = (seen?.limit ?? usualLimit) / processes;
-  const state = freshState({ epoch: randomUUID(), now, limit, level: level / (processes * caution) });
-  return { state: adopt(state, promises), processes, made: {} };
+  const fresh = freshState({ epoch: randomUUID(), now, limit, level: level / (processes * caution) });
+  const state = adopt(seen === null ? fresh : takePause(fresh, seen), promises);
+  return { state, processes, made: {} };
 }
 
 function subtract(from: Record<string, number>, counts: Readonly<Record<string, number>>): void {

@@ -37,6 +37,7 @@ function startAccount(of: { level?: number; limit?: number | null; isLost?: bool
         process: 'one',
         ends: [],
         madeAlone: {},
+        pause: null,
         promised: [],
         seen: null,
         newEpoch: 'new',

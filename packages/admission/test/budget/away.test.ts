@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { type BudgetStore, connectBudgetStore, type RunStatement } from '../../src/budget/budget-store.js';
 import type { CallEnd } from '../../src/budget/statements.js';
 import { type BudgetClock, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
@@ -57,8 +57,12 @@ function tableOf(clock: BudgetClock) {
   return { become, connect: () => connectBudgetStore({ redisUrl: undefined, run, onError: () => undefined }) };
 }
 
+afterEach(() => jest.restoreAllMocks());
+
 function start() {
   const { clock, pass } = virtualTime();
+  // The store's.
+  jest.spyOn(performance, 'now').mockImplementation(clock.now);
   const table = tableOf(clock);
   const away: Error[] = [];
   const open = (): UpstreamBudget =>
@@ -103,5 +107,44 @@ describe('calls that are made while the store gives no answer', () => {
     const left = await leftIn(table.connect());
     expect(left).toBeGreaterThanOrEqual(1_000 + 72 - 60 - unused);
     expect(left).toBeLessThanOrEqual(1_000 + 75 - 60);
+  });
+});
+
+const refusedFor = (ms: number): CallEnd => ({ kind: 'refused', statement: null, retryAfterMs: ms });
+
+describe('a 429 of the upstream stops all processes', () => {
+  it('until its time, though the store goes away', async () => {
+    const { table, open, call, calls } = start();
+    const budget = open();
+    await call(budget, states(1_000));
+    await call(budget, refusedFor(60_000));
+    const before = calls();
+
+    table.become('never');
+    for (let second = 0; second < 50; second += 1) await call(budget, lost);
+    expect(calls()).toBe(before);
+
+    for (let second = 0; second < 40; second += 1) await call(budget, lost);
+    expect(calls()).toBeGreaterThan(before);
+  });
+
+  it.each(['never', 'when back'] as const)('if the store could not be told of it (it answers %s)', async (how) => {
+    const { table, open, call, calls, pass } = start();
+    const [one, two] = [open(), open()];
+    await call(one, states(1_000));
+    await call(two, states(999));
+    table.become(how);
+    await call(one, refusedFor(60_000));
+    await pass(5_000);
+
+    table.become('at once');
+    await pass(3_000);
+    const before = calls();
+    for (let time = 0; time < 20; time += 1) {
+      await call(one, lost);
+      await call(two, lost);
+    }
+
+    expect(calls()).toBe(before);
   });
 });
