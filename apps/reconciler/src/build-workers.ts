@@ -11,9 +11,7 @@ import {
 import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
 import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
-import { sweepDue } from './loop/due-rows.js';
 import { dueMetrics } from './loop/metrics.js';
-import { withSignal } from './loop/run-bounds.js';
 import { tracedJobs } from './loop/traced-work.js';
 import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
@@ -78,16 +76,12 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
   const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
   dueMetrics(metrics, { cluster: clusters ?? undefined, server: servers ?? undefined });
-  const sweep = async (signal: AbortSignal): Promise<void> => {
-    if (clusters !== null) await sweepDue(clusters.swept, log, signal);
-    if (servers !== null) await sweepDue(servers.swept, log, signal);
-  };
   const queues = {
     dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
     // A place for each kind of job, and for one that was sent out of turn.
     retention: {
-      handlers: tracedJobs({ 'sweep-due': withSignal(sweep), ...retention.handlers, ...usage.handlers }),
-      concurrency: 5,
+      handlers: tracedJobs({ ...retention.handlers, ...usage.handlers }),
+      concurrency: 4,
     },
     ...clusterQueues(clusters),
     ...serverQueue(servers),

@@ -3,7 +3,7 @@ import type { Log } from '@corral/service';
 import { answerWithin } from '@corral/wire';
 import type { JobsOptions } from 'bullmq';
 import { type BackendOptions, connectionErrorLog, openBackend, type Producer } from './backend.js';
-import { type JobName, type JobPayloads, type JobRule, jobs, type QueueName } from './jobs.js';
+import { type JobName, type JobPayloads, type JobRule, jobs, type QueueName, type Recurring } from './jobs.js';
 
 export interface QueueOptions extends BackendOptions {
   log: Log;
@@ -117,10 +117,11 @@ export function connectQueue({ log, ...options }: QueueOptions): Queue {
   };
 
   const schedule: Queue['schedule'] = (name, everyMs) => {
+    const { payload = {} } = jobs[name] as Recurring;
     const tick = async (): Promise<void> => {
       let waitMs = everyMs * (SUPPRESSED_SHARE + (1 - SUPPRESSED_SHARE) * (0.2 + 0.8 * Math.random()));
       try {
-        await add(name, {}, oncePerInterval(name, everyMs));
+        await add(name, payload, oncePerInterval(name, everyMs));
       } catch (error) {
         if (!closed) log.warn('scheduled job not sent', { job: name, error });
         waitMs = Math.min(everyMs, SCHEDULE_RETRY_MS);

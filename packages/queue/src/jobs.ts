@@ -8,8 +8,10 @@ export interface JobPayloads {
   'reconcile-cluster': { readonly clusterId: ClusterId };
   /** Run one pass for an adopted server. */
   'reconcile-server': { readonly serverId: ServerId };
-  /** Send the jobs of rows that are due and have none: they were lost. */
-  'sweep-due': Nothing;
+  /** Send the jobs of clusters that are due and have none: they were lost. */
+  'sweep-clusters': Nothing;
+  /** The same for adopted servers. */
+  'sweep-servers': Nothing;
   /** Verify connection tokens with the provider. */
   'verify-connections': Nothing;
   /** Refresh the price lists of connections. */
@@ -40,8 +42,8 @@ export interface JobPayloads {
 export type JobName = keyof JobPayloads;
 
 /**
- * `clusters` and `servers` hold passes only, up to one per due row, and stall while the garden or a provider is unavailable. Work on
- * connections and on the garden that must continue then is in `upkeep`. `mail` is served only by processes with a mail server.
+ * `clusters` and `servers` hold passes, up to one per due row, and stall while the garden or a provider is unavailable. Work on
+ * connections and on the garden that must continue then is in `upkeep`. Processes without a garden serve neither `clusters` nor `upkeep`. `mail` is served only by processes with a mail server.
  * `retention` holds runs over all rows or teams, which need neither garden nor upstream.
  */
 export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';
@@ -66,8 +68,10 @@ interface Work {
 }
 
 /** Sent at an interval, once for all processes together: milliseconds, or one that the installation chooses. It finds what is due. */
-interface Recurring extends Work {
+export interface Recurring extends Work {
   readonly every: number | keyof Intervals;
+  /** Default: none. */
+  readonly payload?: object;
 }
 
 /** Sent when one row is due, with its id. */
@@ -83,16 +87,24 @@ export type JobRule = Recurring | OfRow;
  * that finds it again, by one interval at most.
  */
 export const jobs = {
-  'reconcile-cluster': { queue: 'clusters', due: 'cluster.due_at', foundBy: 'sweep-due' },
-  'reconcile-server': { queue: 'servers', due: 'adopted_server.due_at', foundBy: 'sweep-due' },
-  'sweep-due': { queue: 'retention', due: 'due_at of clusters and servers', every: 'sweep' },
+  'reconcile-cluster': { queue: 'clusters', due: 'cluster.due_at', foundBy: 'sweep-clusters' },
+  'reconcile-server': { queue: 'servers', due: 'adopted_server.due_at', foundBy: 'sweep-servers' },
+  'sweep-clusters': { queue: 'upkeep', due: 'cluster.due_at', every: 'sweep' },
+  'sweep-servers': { queue: 'servers', due: 'adopted_server.due_at', every: 'sweep' },
   'verify-connections': { queue: 'upkeep', due: 'connection.verify_at', every: 'verify' },
   'refresh-prices': { queue: 'upkeep', due: 'price_list.due_at', every: 30_000 },
   'count-nodes': { queue: 'upkeep', due: 'cluster.nodes_due_at', every: 'sweep' },
   'clean-up-garden': { queue: 'upkeep', due: 'garden_cleanup.due_at', every: 30_000 },
   'settle-writes': { queue: 'dns', due: 'pending entries of dns_audit_entry, and rechecks', every: 'settle' },
   'look-up-actions': { queue: 'dns', due: 'running rows of dns_action', every: 'lookUp' },
-  'zone-sync': { queue: 'dns', due: 'dns_sync_run', every: 'sync', retries: { times: 2, firstMs: 5_000 } },
+  'zone-sync': {
+    queue: 'dns',
+    due: 'dns_sync_run',
+    every: 'sync',
+    // A process of the release before needs the reason.
+    payload: { reason: 'schedule' },
+    retries: { times: 2, firstMs: 5_000 },
+  },
   'expire-demos': { queue: 'dns', due: 'demo.expires_at', every: 'demos' },
   'clear-demos': { queue: 'dns', due: 'demo.clear_at', every: 'demos' },
   'sweep-retention': { queue: 'retention', due: 'rows older than their retention', every: 600_000 },

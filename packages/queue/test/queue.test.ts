@@ -273,6 +273,16 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(perInterval).toBeLessThan(2);
   });
 
+  it('tells why a scheduled sync runs, as a process of the release before needs it', async () => {
+    const seen: unknown[] = [];
+    aWorker({ 'zone-sync': async (payload) => seen.push(payload) });
+
+    aQueue().schedule('zone-sync', 60_000);
+
+    await waitFor('the job', () => seen.length === 1);
+    expect(seen).toEqual([{ reason: 'schedule' }]);
+  });
+
   it('goes on with a schedule after its process ended, and after an outage of the backend', async () => {
     let runs = 0;
     aWorker({ 'settle-writes': async () => (runs += 1) }, { lockMs: 1_000 });

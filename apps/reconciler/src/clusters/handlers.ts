@@ -84,8 +84,11 @@ function logEnd(log: Log, clusterId: ClusterId, end: PassEnd, fields: PassFields
 
 type Work = (signal: AbortSignal) => Promise<unknown>;
 
-export function upkeepHandlers(work: Readonly<Record<'verify' | 'refreshPrices' | 'countNodes' | 'cleanUp', Work>>) {
+export function upkeepHandlers(
+  work: Readonly<Record<'sweep' | 'verify' | 'refreshPrices' | 'countNodes' | 'cleanUp', Work>>,
+) {
   return {
+    'sweep-clusters': withSignal(work.sweep),
     'verify-connections': withSignal(work.verify),
     'refresh-prices': withSignal(work.refreshPrices),
     'count-nodes': withSignal(work.countNodes),

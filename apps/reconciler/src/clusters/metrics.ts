@@ -57,7 +57,7 @@ export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources
     }),
     sweepFound: metrics.counter({
       name: 'corral_reconcile_sweep_found_total',
-      help: 'Due clusters found by the sweep because their wake-up was lost',
+      help: 'Due clusters found by the sweep: their wake-up was lost, or waits in a backlog',
     }),
     changes: metrics.counter({
       name: 'corral_reconcile_news_total',

@@ -16,7 +16,7 @@ import { gardenGate } from '../garden/gate.js';
 import { probeGarden } from '../garden/probe-garden.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { holdStore, unlessHeld } from '../hold/hold-store.js';
-import { clusterJobs, type RowJobs, type SweptRows, serverJobs } from '../loop/due-rows.js';
+import { clusterJobs, type RowJobs, serverJobs, sweepDue } from '../loop/due-rows.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { clusterTable, serverTable } from '../loop/leased-tables.js';
 import { type LeasedId, type LeaseStore, leaseStore } from '../loop/leases.js';
@@ -65,8 +65,6 @@ export interface ClusterWorkers {
   /** Number of rows that are due or have a running pass, without those that wait for the garden. */
   countDue(): Promise<number>;
   pass(clusterId: ClusterId, stop: AbortSignal): Promise<PassResult>;
-  /** For the sweep. */
-  readonly swept: SweptRows<ClusterId>;
   verify(signal: AbortSignal): Promise<number>;
   refreshPrices(signal: AbortSignal): Promise<number>;
   countNodes(signal: AbortSignal): Promise<number>;
@@ -163,13 +161,13 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   return {
     countDue: leases.countDue,
     pass,
-    swept: { leases, jobs, onFound: (rows) => metrics.sweepFound.inc(rows) },
     verify,
     refreshPrices: refresh,
     countNodes: count,
     handlers: {
       clusters: { 'reconcile-cluster': reconcile },
       upkeep: upkeepHandlers({
+        sweep: (signal) => sweepDue({ leases, jobs, onFound: (rows) => metrics.sweepFound.inc(rows) }, log, signal),
         async verify(signal) {
           if ((await verify(signal)) > 0) void queue.nudge('refresh-prices', {}, { jobId: 'change' });
         },

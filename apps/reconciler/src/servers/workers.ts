@@ -7,12 +7,13 @@ import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { gardenGate } from '../garden/gate.js';
 import { holdStore } from '../hold/hold-store.js';
-import { planNext, type RowJobs, type SweptRows, serverJobs } from '../loop/due-rows.js';
+import { planNext, type RowJobs, serverJobs, sweepDue } from '../loop/due-rows.js';
 import { serverTable } from '../loop/leased-tables.js';
 import { type LeaseStore, leaseStore } from '../loop/leases.js';
 import { setOrForget } from '../loop/metrics.js';
 import { tokenOpener } from '../loop/provider-token.js';
-import { passTraces } from '../loop/traced-work.js';
+import { withSignal } from '../loop/run-bounds.js';
+import { passTraces, tracedJobs } from '../loop/traced-work.js';
 import type { ServerTimes } from './model.js';
 import { type ServerPassResult, serverPass } from './pass.js';
 import { serverStore } from './store.js';
@@ -90,8 +91,6 @@ export interface ServerWorkers {
   /** Number of rows that are due or have a running pass, without those that wait for the garden. */
   countDue(): Promise<number>;
   pass(id: ServerId, stop: AbortSignal): Promise<ServerPassResult>;
-  /** For the sweep. */
-  readonly swept: SweptRows<ServerId>;
   readonly handlers: JobHandlers<'servers'>;
   readonly concurrency: number;
 }
@@ -122,12 +121,13 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
     renderJoinUserData,
     gate,
   });
+  const sweep = tracedJobs({ 'sweep-servers': withSignal((signal) => sweepDue({ leases, jobs }, log, signal)) });
   return {
     countDue: leases.countDue,
     pass,
-    swept: { leases, jobs },
     concurrency: settings.concurrency,
     handlers: {
+      ...sweep,
       'reconcile-server': reconcileServerHandler({
         pass,
         traced: passTraces(pool),

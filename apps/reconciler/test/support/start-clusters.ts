@@ -7,7 +7,6 @@ import {
   type BackendOptions,
   connectQueue,
   type Intervals,
-  type JobHandlers,
   type Queue,
   type StartedWorker,
   startWorker,
@@ -16,8 +15,6 @@ import { KeyRing } from '@corral/secrets';
 import { createMetrics, type Log, type Metrics, silentLog } from '@corral/service';
 import { schedule } from '../../src/build-workers.js';
 import { buildClusterWorkers, type ClusterSettings, type ClusterWorkers } from '../../src/clusters/workers.js';
-import { sweepDue } from '../../src/loop/due-rows.js';
-import { withSignal } from '../../src/loop/run-bounds.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
 
 export const PROJECT_TOKEN = 'p'.repeat(64);
@@ -67,12 +64,6 @@ const clusterSettings: ClusterSettings = {
 const shortIntervals = { sweep: 1_000, verify: 1_000, sync: 1, settle: 1, lookUp: 1, demos: 1, mails: 1 };
 
 const fast = { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300 };
-
-/** The sweep over clusters alone. */
-const sweepOnly = (workers: ClusterWorkers, log: Log) =>
-  ({
-    'sweep-due': withSignal((signal) => sweepDue(workers.swept, log, signal)),
-  }) as Partial<JobHandlers> as JobHandlers<'retention'>;
 
 export async function startClusters(
   cloudOptions: Partial<LocalCloudOptions> = {},
@@ -138,7 +129,6 @@ export async function startClusters(
       const queues = {
         clusters: { handlers: handlers.clusters, concurrency },
         upkeep: { handlers: handlers.upkeep, concurrency: 6 },
-        retention: { handlers: sweepOnly(workers, log), concurrency: 2 },
       };
       const worker: StartedWorker = startWorker({
         ...backend,
