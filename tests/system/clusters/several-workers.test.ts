@@ -80,7 +80,9 @@ describe('three workers, while each call to the garden takes long', () => {
     const together = await callsDuring(changeAll(3));
 
     expect(alone).toMatchObject({ written: NAMES.length, others: 0 });
-    expect(together).toMatchObject({ written: NAMES.length, others: 0 });
+    expect(together).toMatchObject({ written: NAMES.length });
+    // Each process that has come reads the certificate authority of a cluster once.
+    expect(together.others).toBeLessThanOrEqual(2 * NAMES.length);
     // On a slow machine the poll of a change may come before its end.
     expect(together.read).toBeLessThanOrEqual(1.25 * alone.read);
     const [ofFirst, ofSecond, ofThird] = (await passesOfAll()) as [number, number, number];

@@ -254,8 +254,8 @@ async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: Ab
 }
 
 /**
- * Adds the API server's certificate authority. One that was never rotated is read once. If the garden does not answer, the known value
- * stays.
+ * Adds the API server's certificate authority. Each process reads it once, and again after a rotation: a restored row may have that of an
+ * earlier Shoot. If the garden does not answer, the known value stays.
  */
 async function withAuthority(
   { authorities }: PassDeps,
@@ -271,7 +271,6 @@ async function withAuthority(
   const shoot = { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
   const before = observed.apiServer.certificateAuthorityData;
   const { authorityRotation: rotation } = factsOf(seen.shoot);
-  if (rotation === null && before !== null) return verdict;
   const certificateAuthorityData = await authorities.read({ ...shoot, rotation }, signal).catch(() => before);
   return { ...verdict, observed: { ...observed, apiServer: { ...observed.apiServer, certificateAuthorityData } } };
 }

@@ -100,6 +100,24 @@ describe('the certificate authority of a cluster', () => {
     expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
   });
 
+  it('is read again by a process that has not read it: a restored row may have that of an earlier Shoot', async () => {
+    const first = await start();
+    const cluster = await aReadyCluster(first);
+    await untilAuthority(cluster, (data) => data !== null);
+    const data = (await observedOf(cluster))?.apiServer?.certificateAuthorityData;
+    await untilQuiet(cluster);
+    await first.stop();
+    await at.pool.query(
+      `UPDATE cluster SET due_at = now() - interval '5 s',
+         observed = jsonb_set(observed, '{apiServer,certificateAuthorityData}', '"b2xk"') WHERE id = $1`,
+      [cluster.id],
+    );
+
+    await start();
+
+    await untilAuthority(cluster, (read) => read === data);
+  });
+
   it('is read again after its rotation', async () => {
     const cluster = await aReadyCluster(await start());
     const [namespace, name] = await at.placeOf(cluster);
