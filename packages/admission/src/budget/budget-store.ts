@@ -11,6 +11,7 @@ export interface BudgetStore {
   /**
    * Changes the state of a project, one change at a time.
    *
+   * @throws BudgetBusy when others changed it each time: this change has not taken place
    * @throws when the store cannot be reached; the change may have taken place all the same
    */
   update<T>(project: string, change: Change<T>): Promise<T>;
@@ -27,6 +28,11 @@ export function connectBudgetStore(options: {
 }): BudgetStore {
   const { redisUrl, run, onError } = options;
   return versionedStore(redisUrl === undefined ? postgresTexts(run) : redisTexts(redisUrl, onError));
+}
+
+/** The store is there, but others were faster. */
+export class BudgetBusy extends Error {
+  override readonly name = 'BudgetBusy';
 }
 
 /** For a process that has the project to itself. */
@@ -67,7 +73,7 @@ interface VersionedTexts {
 
 const TRIES = 12;
 /** Short at first, and doubled with each try: writers spread until each finds its moment. */
-const retry = { firstMs: 4, maxMs: 256 };
+const retry = { firstMs: 4, maxMs: 64 };
 
 /**
  * Changes what it last saw, and writes that if no other writer was there meanwhile: one round trip. Else it gets the
@@ -91,12 +97,15 @@ function versionedStore(texts: VersionedTexts): BudgetStore {
       let seen = known.get(project) ?? (await read(project));
       for (let attempt = 0; attempt < TRIES; attempt += 1) {
         const { state, answer } = change(seen.state, Math.floor(seen.aheadMs + performance.now()));
-        const kept = await texts.swap(project, seen.version, JSON.stringify(state));
+        const tried = seen.version;
+        const kept = await texts.swap(project, tried, JSON.stringify(state));
         seen = note(project, kept.isWritten ? state : parseState(kept.text), kept);
         if (kept.isWritten) return answer;
+        // Postgres waited for another writer, and answered as of before.
+        if (kept.version === tried) seen = await read(project);
         if (attempt > 0) await sleep(fullJitterMs(attempt - 1, retry));
       }
-      throw new Error(`The budget changed ${TRIES} times while it was being changed.`);
+      throw new BudgetBusy(`The budget changed ${TRIES} times while it was being changed.`);
     },
     async readAll() {
       const { texts: all, now } = await texts.getAll();

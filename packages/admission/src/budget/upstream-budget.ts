@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type BudgetState, type CallClass, freshState, levelOf, type PromisedTurn, usualLimit } from './account.js';
-import { type BudgetStore, memoryStore } from './budget-store.js';
+import { BudgetBusy, type BudgetStore, memoryStore } from './budget-store.js';
 import { adopt, keptMs } from './promises.js';
 import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
 import { type CallEnd, type Statement, type Turn, takePause } from './statements.js';
@@ -122,9 +122,14 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
   const look = async (leaves: boolean): Promise<void> => {
     lookedAt = clock.now();
     lookAt = Number.POSITIVE_INFINITY;
-    const reported = ends.map(({ turn, how, at }) => ({ turn, how: asOf(how, lookedAt - at) }));
+    const told = ends;
+    const reported = told.map(({ turn, how, at }) => ({ turn, how: asOf(how, lookedAt - at) }));
     ends = [];
     const answers = await account.exchange({ ends: reported, asks: asksOf(waiting, lookedAt), leaves });
+    if (answers === null) {
+      ends = [...told, ...ends];
+      return;
+    }
     for (const [id, answer] of answers) {
       const request = waiting.get(id);
       if (answer.kind === 'go') underWay += 1;
@@ -303,10 +308,12 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
   };
 
   return {
-    async exchange(told: Told): Promise<Map<number, Answer>> {
-      let answers: Map<number, Answer> | undefined;
+    /** @returns null when others were faster: nothing of it has arrived, and the next look tells it again */
+    async exchange(told: Told): Promise<Map<number, Answer> | null> {
+      let answers: Map<number, Answer> | null | undefined;
       if (alone === null || clock.now() >= retryAt) {
         answers = await exchangeShared(told).catch((error: Error) => {
+          if (error instanceof BudgetBusy) return null;
           // It may have arrived. Under a new name, what was granted to the old one is not used twice.
           process = randomUUID();
           retryAt = clock.now() + retryMs;
@@ -314,6 +321,7 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
           return undefined;
         });
       }
+      if (answers === null) return null;
       answers ??= exchangeAlone(told);
       promises = promises.filter(({ dueAt }) => dueAt + keptMs > clock.now() + aheadMs);
       waitMs = waitingMsMax;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { type BudgetStore, connectBudgetStore, type RunStatement } from '../../src/budget/budget-store.js';
+import { BudgetBusy, type BudgetStore, connectBudgetStore, type RunStatement } from '../../src/budget/budget-store.js';
 import type { CallEnd } from '../../src/budget/statements.js';
 import { type BudgetClock, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
 
@@ -35,7 +35,7 @@ function virtualTime() {
 /** Postgres as the store uses it, which answers at once, late, only when it is back, or not. */
 function tableOf(clock: BudgetClock) {
   let row = { version: 0, state: null as string | null };
-  let answer: 'at once' | 'late' | 'when back' | 'never' = 'at once';
+  let answer: 'at once' | 'late' | 'when back' | 'never' | 'busy' = 'at once';
   let waiting: (() => void)[] = [];
   const swap = ([, version, text]: unknown[]) => {
     const isWritten = version === row.version;
@@ -43,6 +43,7 @@ function tableOf(clock: BudgetClock) {
     return { now: clock.now(), written: isWritten ? row.version : null, ...row };
   };
   const run: RunStatement = async ({ text, values }) => {
+    if (answer === 'busy') throw new BudgetBusy('busy');
     if (answer === 'never') throw new Error('away');
     if (answer === 'when back') await new Promise<void>((resolve) => waiting.push(resolve));
     const rows = values.length === 0 ? [{ now: clock.now(), project: 'p', state: row.state }] : [swap(values)];
@@ -57,7 +58,7 @@ function tableOf(clock: BudgetClock) {
   return { become, connect: () => connectBudgetStore({ redisUrl: undefined, run, onError: () => undefined }) };
 }
 
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => void jest.restoreAllMocks());
 
 function start() {
   const { clock, pass } = virtualTime();
@@ -145,6 +146,25 @@ describe('a 429 of the upstream stops all processes', () => {
       await call(two, lost);
     }
 
+    expect(calls()).toBe(before);
+  });
+});
+
+describe('a process that finds no moment between the changes of others', () => {
+  it('tells and asks again, and does not go on alone', async () => {
+    const { table, open, call, calls, pass, away } = start();
+    const [one, two] = [open(), open()];
+    await call(one, states(1_000));
+
+    table.become('busy');
+    await call(one, refusedFor(60_000));
+    await pass(2_000);
+    table.become('at once');
+    await pass(2_000);
+    const before = calls();
+    for (let time = 0; time < 20; time += 1) await call(two, lost);
+
+    expect(away).toEqual([]);
     expect(calls()).toBe(before);
   });
 });

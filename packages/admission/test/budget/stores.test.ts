@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describeNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type BudgetState, freshState } from '../../src/budget/account.js';
-import { type Change, connectBudgetStore } from '../../src/budget/budget-store.js';
+import { BudgetBusy, type Change, connectBudgetStore } from '../../src/budget/budget-store.js';
 import { aProject, postgresPlace, redisPlace, type TestPlace } from './test-stores.js';
 
 const places: [string, TestPlace | null][] = [
@@ -123,6 +123,38 @@ for (const [name, place] of places) {
     });
   });
 }
+
+describe('a store whose account others change all the time', () => {
+  const startStore = (answerTo: (version: number) => { written: number | null; version: number }) => {
+    const sent: number[] = [];
+    const run = async ({ values }: { values: unknown[] }) => {
+      const version = values[1] as number;
+      sent.push(version);
+      return { rows: [{ now: 1_000, state: null, ...answerTo(version) }], rowCount: 1 };
+    };
+    return { sent, store: connectBudgetStore({ redisUrl: undefined, run, onError: () => undefined }) };
+  };
+
+  it('gives up, and says that it was not away', async () => {
+    let version = 1;
+    const { store, sent } = startStore(() => ({ written: null, version: ++version }));
+
+    await expect(store.update('p', countOne)).rejects.toThrow(BudgetBusy);
+
+    expect(new Set(sent).size).toBe(sent.length);
+  });
+
+  it('reads it before the next try if the answer is older than the change that it waited for', async () => {
+    const { store, sent } = startStore((version) => {
+      if (version === -1) return { written: null, version: sent.length === 1 ? 7 : 8 };
+      return version === 8 ? { written: 9, version: 8 } : { written: null, version: 7 };
+    });
+
+    expect(await store.update('p', countOne)).toBe(0);
+
+    expect(sent).toEqual([-1, 7, -1, 8]);
+  });
+});
 
 /** Passes everything on to a Redis, until its connections die without a word. New ones work. */
 async function proxyOf(url: string) {
