@@ -118,6 +118,21 @@ describe('a repeated write', () => {
     expect(sent).toEqual(['{"ttl":60}']);
   });
 
+  it('is one of the waiting writes of its token', async () => {
+    const { write, refused, untilSent, answer } = startWriter();
+    const waiting = places(1);
+    const first = write(changeTtl(60, { waiting }));
+    await untilSent(1);
+
+    const copy = write(changeTtl(60, { waiting }));
+    const more = write(changeTtl(60, { waiting }));
+
+    await expect(more).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(refused).toHaveLength(1);
+    answer();
+    expect(await copy).toBe(await first);
+  });
+
   it('shares the answer even when another write to the set is queued in between', async () => {
     const { write, sent, untilSent, answer } = startWriter();
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type FairQueue, NotAdmitted, narrowScope, outside } from '@corral/admission';
+import { type FairQueue, NotAdmitted, narrowScope, waiting } from '@corral/admission';
 import { setIsBusy, tooManyWait } from '../dns-error.js';
 import { type CheckedWrite, refusalOf, type SendWriteDeps, sendWrite, type WriteAnswer } from './send-write.js';
 
@@ -55,7 +55,10 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     // A write that all clients have left is about to leave the queue, so it cannot be shared.
     if (first !== undefined && !first.audience.gone.aborted) {
       first.audience.join(request.scope.signal);
-      return outside(request.scope, () => first.answer);
+      return waiting(request.scope, () => first.answer).catch((error: unknown) => {
+        if (!(error instanceof NotAdmitted)) throw error;
+        return noteRefused(refusalOf(request), tooManyWait());
+      });
     }
     const audience = audienceOf(request.scope.signal);
     const scope = narrowScope(request.scope, { signal: audience.gone });
