@@ -210,16 +210,22 @@ export const leadOf = ({ round, next }: Pick<BudgetState, 'round' | 'next'>, flo
 export function takeRound(state: BudgetState, flow: string, waiting: readonly string[]): BudgetState {
   const rounds = waiting.reduce((least, other) => Math.min(least, leadOf(state, other)), leadOf(state, flow));
   const charged = chargeFlows(state, { [flow]: 1 });
-  return chargeFlows({ ...charged, round: state.round + rounds }, {});
+  if (rounds === 0) return charged;
+  const round = state.round + rounds;
+  // Who is not ahead is forgotten.
+  return { ...charged, round, next: Object.fromEntries(Object.entries(charged.next).filter(([, of]) => of > round)) };
 }
 
 /** Flows had so many calls (fewer than none for those that come back) that were not given by the order. */
 export function chargeFlows(state: BudgetState, calls: Readonly<Record<string, number>>): BudgetState {
   const { round } = state;
   const next = { ...state.next };
-  for (const [flow, count] of Object.entries(calls)) next[flow] = round + leadOf(state, flow) + count;
-  // Who is not ahead is forgotten.
-  return { ...state, next: Object.fromEntries(Object.entries(next).filter(([, of]) => of > round)) };
+  for (const [flow, count] of Object.entries(calls)) {
+    const of = round + leadOf(state, flow) + count;
+    if (of > round) next[flow] = of;
+    else delete next[flow];
+  }
+  return { ...state, next };
 }
 
 /** Calls that were made outside of the account. They empty it at most: no debt stops the calls whose answers set it right. */
