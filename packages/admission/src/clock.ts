@@ -2,14 +2,20 @@
 export interface Clock {
   /** Milliseconds; never goes back. */
   now(): number;
-  /** Calls `run` once after `ms`. @returns a function that cancels the call */
-  after(ms: number, run: () => void): () => void;
+  /**
+   * Calls `run` once after `ms`.
+   *
+   * @param keepsAlive whether the process must not end before. Default: true
+   * @returns a function that cancels the call
+   */
+  after(ms: number, run: () => void, keepsAlive?: boolean): () => void;
 }
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  after(ms, run) {
+  after(ms, run, keepsAlive = true) {
     const timer = setTimeout(run, ms);
+    if (!keepsAlive) timer.unref();
     return () => clearTimeout(timer);
   },
 };

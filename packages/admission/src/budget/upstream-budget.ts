@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { secondsOf } from '../buckets/token-bucket.js';
+import { type Clock, systemClock } from '../clock.js';
 import { type BudgetState, type CallClass, freshState, levelOf, type PromisedTurn, usualLimit } from './account.js';
 import { BudgetBusy, type BudgetStore, memoryStore } from './budget-store.js';
 import { adopt, keptMs } from './promises.js';
@@ -45,13 +47,6 @@ export interface UpstreamBudget {
   close(): Promise<void>;
 }
 
-/** A monotonic clock in milliseconds. */
-export interface BudgetClock {
-  now(): number;
-  /** @param keepsAlive whether the process must not end before. @returns a function that cancels the call */
-  after(ms: number, run: () => void, keepsAlive: boolean): () => void;
-}
-
 export interface BudgetOptions {
   /** Names the budget in the store. */
   readonly project: string;
@@ -62,7 +57,7 @@ export interface BudgetOptions {
   readonly onTurn?: ((taken: TurnTaken) => void) | undefined;
   /** Wall clock, for `resetAt` only. */
   readonly now?: (() => number) | undefined;
-  readonly clock?: BudgetClock | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** Requests that come together ask together. */
@@ -157,7 +152,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
   };
 
   const tooLong = ({ retryAfterMs, usedUp }: { retryAfterMs: number; usedUp: UsedUp }): Turned => {
-    const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+    const retryAfterSeconds = secondsOf(retryAfterMs);
     return { kind: 'too_long', retryAfterSeconds, resetAt: new Date(wallClock() + retryAfterSeconds * 1_000), usedUp };
   };
   const closed = { retryAfterMs: 0, usedUp: 'budget' } as const;
@@ -217,15 +212,6 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
   };
 }
 
-const systemClock: BudgetClock = {
-  now: () => performance.now(),
-  after(ms, run, keepsAlive) {
-    const timer = setTimeout(run, ms);
-    if (!keepsAlive) timer.unref();
-    return () => clearTimeout(timer);
-  },
-};
-
 /** The upstream's time to wait counts from its answer, not from the report. */
 const asOf = (how: CallEnd, agoMs: number): CallEnd =>
   how.kind === 'refused' && how.retryAfterMs !== null
@@ -247,7 +233,7 @@ interface Alone {
 }
 
 /** @throws Error when the store gives no answer in time: `late` is aborted with it */
-function inTime<T>(work: Promise<T>, clock: BudgetClock, late: AbortController): Promise<T> {
+function inTime<T>(work: Promise<T>, clock: Clock, late: AbortController): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => {
       late.abort(new Error(`The store of the budget gave no answer within ${storeMs} ms`));
@@ -259,7 +245,7 @@ function inTime<T>(work: Promise<T>, clock: BudgetClock, late: AbortController):
 }
 
 /** Reaches the account in the store, or keeps one alone while that is away. Its exchanges never reject. */
-function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions, clock: BudgetClock) {
+function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions, clock: Clock) {
   let process = randomUUID();
   let seen: BudgetState | null = null;
   /** How far the store's clock is ahead of this one. */

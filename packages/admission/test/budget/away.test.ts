@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { BudgetBusy, type BudgetStore, connectBudgetStore, type RunStatement } from '../../src/budget/budget-store.js';
 import type { CallEnd } from '../../src/budget/statements.js';
-import { type BudgetClock, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
+import { openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
+import type { Clock } from '../../src/clock.js';
 
 /** Time that passes when the test says so. What promises cause has happened before the next timer. */
 function virtualTime() {
@@ -10,7 +11,7 @@ function virtualTime() {
   const settle = async (): Promise<void> => {
     for (let time = 0; time < 3; time += 1) await new Promise(setImmediate);
   };
-  const clock: BudgetClock = {
+  const clock: Clock = {
     now: () => now,
     after(ms, run) {
       const timer = { at: now + Math.max(1, ms), run };
@@ -33,7 +34,7 @@ function virtualTime() {
 }
 
 /** Postgres as the store uses it, which answers at once, late, only when it is back, or not. */
-function tableOf(clock: BudgetClock) {
+function tableOf(clock: Clock) {
   let row = { version: 0, state: null as string | null };
   let answer: 'at once' | 'late' | 'when back' | 'never' | 'busy' = 'at once';
   let waiting: (() => void)[] = [];

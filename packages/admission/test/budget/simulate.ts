@@ -1,7 +1,8 @@
 import { type BudgetState, type CallClass, flowOf, isForTeam } from '../../src/budget/account.js';
 import type { BudgetStore } from '../../src/budget/budget-store.js';
 import type { UsedUp } from '../../src/budget/turns.js';
-import { type BudgetClock, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
+import { openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
+import type { Clock } from '../../src/clock.js';
 
 /** One request for a call: its time in milliseconds, its team, and its replica. */
 export interface Arrival {
@@ -94,7 +95,7 @@ export async function simulate(world: World): Promise<Outcome> {
   };
 
   const startReplica = (index: number): UpstreamBudget => {
-    const clock: BudgetClock = {
+    const clock: Clock = {
       now: events.now,
       after(ms, run) {
         let isOff = false;
