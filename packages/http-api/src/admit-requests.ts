@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { fairQueue, NotAdmitted, siteOf } from '@corral/admission';
 import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
+import { LRUCache } from 'lru-cache';
 import { type ApiError, type ErrorShape, RequestFault, sendError } from './errors.js';
 import { narrowScopeOf, scopeOf } from './request-scope.js';
 
@@ -40,6 +41,7 @@ const WAIT_MS = 5_000;
 const PIPELINED_MAX = 8;
 const RETRY_SECONDS = 1;
 const SENTENCE = 'The service is overloaded. Send the request again after the time in Retry-After.';
+/** Owners of recent requests that are remembered, by hint. Bounds memory. */
 const HINTS_MAX = 10_000;
 const LOG_MS = 10_000;
 /** Probes must get an answer, or the platform restarts the process. */
@@ -57,7 +59,8 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
     waitingPerOwner: max * WAITING_TIMES,
     waitMs: WAIT_MS,
   });
-  const owners = rememberedOwners();
+  const owners = new LRUCache<string, string>({ max: HINTS_MAX });
+  const knownOwnerOf = (hint: string | null) => (hint === null ? undefined : owners.get(hint));
   const pipelined = pipelinedRequests();
   const noteRefusal = refusalNotes(log, metrics);
   metrics.gauge({
@@ -73,7 +76,7 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
     check(req, res, next) {
       if (isOfHealth.test(req.path)) return next();
       const run = () =>
-        room.run(owners.find(hintOf(req)) ?? `network ${siteOf(req)}`, scopeOf(res), (place) => {
+        room.run(knownOwnerOf(hintOf(req)) ?? `network ${siteOf(req)}`, scopeOf(res), (place) => {
           narrowScopeOf(res, { place });
           const answered = untilAnswered(res);
           next();
@@ -91,7 +94,7 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
     },
     countAs: (ownerOf) => (req, res, next) => {
       const [owner, hint] = [ownerOf(req, res), hintOf(req)];
-      if (owner !== null && hint !== null) owners.remember(hint, owner);
+      if (owner !== null && hint !== null) owners.set(hint, owner);
       next();
     },
   };
@@ -125,21 +128,6 @@ function pipelinedRequests() {
         res.once('close', resolve);
       });
       counts.set(connection, (counts.get(connection) ?? 1) - 1);
-    },
-  };
-}
-
-/** Owners of recent requests, by hint. */
-function rememberedOwners() {
-  const owners = new Map<string, string>();
-  return {
-    find: (hint: string | null): string | undefined => (hint === null ? undefined : owners.get(hint)),
-    remember(hint: string, owner: string): void {
-      // The most recently used one is the last.
-      owners.delete(hint);
-      owners.set(hint, owner);
-      const [oldest] = owners.size > HINTS_MAX ? owners.keys() : [];
-      if (oldest !== undefined) owners.delete(oldest);
     },
   };
 }
