@@ -78,11 +78,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   dueMetrics(metrics, { cluster: clusters ?? undefined, server: servers ?? undefined });
   const queues = {
     dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
-    // A place for each kind of job, and for one that was sent out of turn.
-    retention: {
-      handlers: tracedJobs({ ...retention.handlers, ...usage.handlers }),
-      concurrency: 4,
-    },
+    retention: besideEachOther({ ...retention.handlers, ...usage.handlers }),
     ...clusterQueues(clusters),
     ...serverQueue(servers),
     ...mailQueue(mail),
@@ -110,6 +106,11 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   };
 }
 
+/** A place for each kind of job, and for one that was sent out of turn. */
+function besideEachOther<H extends Partial<JobHandlers>>(handlers: H) {
+  return { handlers: tracedJobs(handlers), concurrency: Object.keys(handlers).length + 1 };
+}
+
 /** Sends the recurring jobs among those that this process serves. */
 export function schedule(queue: Pick<Queue, 'schedule'>, served: Partial<JobHandlers>, intervals: Intervals): void {
   for (const name of Object.keys(served) as RecurringJob[]) {
@@ -131,7 +132,6 @@ function clusterQueues(clusters: ClusterWorkers | null) {
   const { handlers, concurrency } = clusters;
   return {
     clusters: { handlers: handlers.clusters, concurrency },
-    // A place for each kind of job, and for one that was sent out of turn.
-    upkeep: { handlers: tracedJobs(handlers.upkeep), concurrency: Object.keys(handlers.upkeep).length + 1 },
+    upkeep: besideEachOther(handlers.upkeep),
   };
 }

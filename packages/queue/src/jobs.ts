@@ -43,8 +43,9 @@ export type JobName = keyof JobPayloads;
 
 /**
  * `clusters` and `servers` hold passes, up to one per due row, and stall while the garden or a provider is unavailable. Work on
- * connections and on the garden that must continue then is in `upkeep`. Processes without a garden serve neither `clusters` nor `upkeep`. `mail` is served only by processes with a mail server.
- * `retention` holds runs over all rows or teams, which need neither garden nor upstream.
+ * connections and on the garden that must continue then is in `upkeep`. Processes without a garden serve neither `clusters` nor
+ * `upkeep`. `mail` is served only by processes with a mail server. `retention` holds runs over all rows or teams, which need neither
+ * garden nor upstream.
  */
 export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';
 
