@@ -1,6 +1,6 @@
 import { type CorralDnsClient, createDnsClient, type DnsSchemas, isCorralError } from '@corral/client';
 import { type Rrset, writableTypes, type Zone } from '@corral/contracts';
-import type { PlanContext } from '@corral/record-changes';
+import type { PlanContext } from '@corral/domain';
 import type { Cli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
 import { dnsAccess } from '../settings/settings.js';

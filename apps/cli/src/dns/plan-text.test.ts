@@ -1,4 +1,4 @@
-import { planChanges, type WantedSet } from '@corral/record-changes';
+import { planChanges, type WantedSet } from '@corral/domain';
 import { describe, expect, it } from '@jest/globals';
 import { planText } from './plan-text.js';
 import { quotedText } from './text-value.js';

@@ -1,11 +1,4 @@
-import {
-  type ChangePlan,
-  hasSameLabels,
-  labelTexts,
-  type SetChange,
-  type SetContent,
-  ttlText,
-} from '@corral/record-changes';
+import { type ChangePlan, hasSameLabels, labelTexts, type SetChange, type SetContent, ttlText } from '@corral/domain';
 import type { Printer } from '../output/printer.js';
 import { printable } from '../output/table.js';
 

@@ -8,7 +8,7 @@ import {
   planChanges,
   type SetContent,
   type WantedSet,
-} from '@corral/record-changes';
+} from '@corral/domain';
 import type { Cli } from '../cli.js';
 import { CliError, usageError } from '../exit-codes.js';
 import { confirm } from '../output/ask.js';

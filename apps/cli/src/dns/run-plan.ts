@@ -5,7 +5,7 @@ import {
   recordSetApi,
   type SetOutcome,
   type SetState,
-} from '@corral/record-changes';
+} from '@corral/domain';
 import type { Cli } from '../cli.js';
 import { CliExit, type ExitReason } from '../exit-codes.js';
 import { startProgress } from '../output/progress.js';

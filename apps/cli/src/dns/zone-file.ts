@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { decodeZoneFile, type ParsedZoneFile, zoneFileLimits } from '@corral/contracts';
-import { originIn, planZoneFile, readZoneFile, type ZoneFilePlan } from '@corral/record-changes';
+import { originIn, planZoneFile, readZoneFile, type ZoneFilePlan } from '@corral/domain';
 import type { Cli } from '../cli.js';
 import { CliError, CliExit, usageError } from '../exit-codes.js';
 import { confirm, confirmCount, readAllBytes } from '../output/ask.js';

@@ -1,6 +1,6 @@
 import type { ClusterSchemas } from '@corral/client';
 import { placeOf } from '@corral/contracts';
-import { contentOf, type SetContent } from '@corral/record-changes';
+import { contentOf, type SetContent } from '@corral/domain';
 import type { Tone } from '../ui/status.js';
 
 type AuditEntry = ClusterSchemas['AuditEntry'];

@@ -6,7 +6,7 @@ import {
   type SetContent,
   type SetState,
   ttlText,
-} from '@corral/record-changes';
+} from '@corral/domain';
 import { Status, type Tone } from '../ui/status.js';
 import styles from './changes.module.css';
 

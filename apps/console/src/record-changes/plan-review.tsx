@@ -1,4 +1,4 @@
-import type { ChangePlan } from '@corral/record-changes';
+import type { ChangePlan } from '@corral/domain';
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { plural } from '../ui/plural.js';

@@ -1,4 +1,4 @@
-import { type Outcomes, type SetChange, type WantedSet, wayBack } from '@corral/record-changes';
+import { type Outcomes, type SetChange, type WantedSet, wayBack } from '@corral/domain';
 import { Button } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { announce } from '../ui/announcer.js';

@@ -5,7 +5,7 @@ import {
   type Outcomes,
   recordSetApi,
   type SetOutcome,
-} from '@corral/record-changes';
+} from '@corral/domain';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { dnsOf } from '../api/dns-client.js';

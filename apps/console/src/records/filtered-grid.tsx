@@ -1,5 +1,5 @@
 import { type Rrset, writableTypes } from '@corral/contracts';
-import { contentOf, keyOf, labelTexts, type WantedSet } from '@corral/record-changes';
+import { contentOf, keyOf, labelTexts, type WantedSet } from '@corral/domain';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState } from 'react';

@@ -1,5 +1,5 @@
 import type { Rrset } from '@corral/contracts';
-import { keyOf, labelTexts, type Outcomes, ttlText, type WantedSet } from '@corral/record-changes';
+import { keyOf, labelTexts, type Outcomes, ttlText, type WantedSet } from '@corral/domain';
 import { ActionIcon, Checkbox } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Copy, Pencil, Trash2 } from 'lucide-react';

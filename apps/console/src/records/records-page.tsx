@@ -7,7 +7,7 @@ import {
   planChanges,
   type SetContent,
   type WantedSet,
-} from '@corral/record-changes';
+} from '@corral/domain';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';

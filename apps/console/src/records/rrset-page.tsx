@@ -1,5 +1,5 @@
 import type { Rrset } from '@corral/contracts';
-import { labelTexts } from '@corral/record-changes';
+import { labelTexts } from '@corral/domain';
 import { Button } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';

@@ -1,12 +1,5 @@
 import type { Rrset } from '@corral/contracts';
-import {
-  contentOf,
-  labelTexts,
-  type PlanContext,
-  planChanges,
-  type SetContent,
-  type WantedSet,
-} from '@corral/record-changes';
+import { contentOf, labelTexts, type PlanContext, planChanges, type SetContent, type WantedSet } from '@corral/domain';
 
 /** A record set while it is edited: all fields as typed. */
 export interface SetDraft {

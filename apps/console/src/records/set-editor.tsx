@@ -1,5 +1,5 @@
 import { quotedText, type Rrset, writableTypes } from '@corral/contracts';
-import type { PlanContext, WantedSet } from '@corral/record-changes';
+import type { PlanContext, WantedSet } from '@corral/domain';
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
 import { Plus, X } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';

@@ -9,7 +9,7 @@ import {
   planZoneFile,
   readZoneFile,
   type WantedSet,
-} from '@corral/record-changes';
+} from '@corral/domain';
 import { Button, Checkbox, FileButton, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, useDeferredValue, useMemo, useState } from 'react';
