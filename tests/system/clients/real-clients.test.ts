@@ -58,7 +58,7 @@ describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
   });
 
   // A default client retries until the bucket has a token again. All 300 calls take 90 s.
-  const calls = process.env.CORRAL_SLOW_TESTS ? 300 : 140;
+  const calls = process.env.CORRAL_SLOW_TESTS ? 300 : 125;
   it(`makes ${calls} calls in a row under the default limits without an error`, async () => {
     const { url } = system.gateways[LIMITED - 1] as System['gateways'][number];
 

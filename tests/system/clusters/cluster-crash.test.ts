@@ -15,6 +15,8 @@ import { restartableRedis } from '../../support/system/redis.js';
 import { undo } from '../../support/system/system-parts.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
+/** What happens beside the clusters needs minutes: servers that are adopted, subscriptions, keys that are rotated. */
+const isLong = minutes > 0;
 const KILLS_MIN = 6;
 const HOUR_MS = 3_600_000;
 
@@ -59,11 +61,13 @@ it(
   `clusters keep every promise, whatever is killed, restarted or forgotten, and however wrong the clocks are (seed ${seed})`,
   async () => {
     process.stderr.write(`Crash test of clusters: CORRAL_CRASH_SEED=${seed}\n`);
-    const sidelines = [
-      adoptions(system, seed + 400),
-      billingSystem(system, seed + 500),
-      keyRotation(system, { keys, first: firstKey, seed: seed + 600 }),
-    ];
+    const sidelines = isLong
+      ? [
+          adoptions(system, seed + 400),
+          billingSystem(system, seed + 500),
+          keyRotation(system, { keys, first: firstKey, seed: seed + 600 }),
+        ]
+      : [];
 
     const chaos = await runClusterChaos(system, { seed, minutes, kills: KILLS_MIN, disturbances, sidelines });
     await Promise.all([...system.apis, ...system.reconcilers].map((program) => program.untilReady()));

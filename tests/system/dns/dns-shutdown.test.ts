@@ -1,33 +1,15 @@
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Load, startLoad, untilWritten } from '../../support/clients/background-load.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callDns } from '../../support/clients/dns-api.js';
 import { ownSets, readMirror, untilSettled } from '../../support/system/mirror.js';
-import { restartablePostgres } from '../../support/system/postgres.js';
 import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
-import { type Ends, undo } from '../../support/system/system-parts.js';
 
-const ends: Ends = [];
-let postgres: Awaited<ReturnType<typeof restartablePostgres>>;
 let system: System;
-let load: Load | undefined;
 
 beforeAll(async () => {
-  postgres = await restartablePostgres();
-  ends.push(postgres.remove);
-  system = await startSystem({
-    databaseUrl: postgres.url,
-    teams: ['acme', 'globex'],
-  });
-  ends.push(system.stop);
+  system = await startSystem();
 });
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-});
-afterAll(() => undo(ends));
-
-const team = (at: number): Team => system.teams[at] as Team;
+afterAll(() => system?.stop());
 
 const create = ({ url }: System, { token }: Team, name: string) =>
   callDns(url, {
@@ -46,7 +28,7 @@ async function expectMirrorIsTrue(at: System, team: Team): Promise<void> {
 
 describe('a gateway that is asked to stop', () => {
   it('answers every request in flight, then exits with 0', async () => {
-    const acme = team(0);
+    const acme = system.teams[0] as Team;
     const [gateway] = system.gateways;
     await system.cloud.addFaults({ match: { method: 'POST' }, times: null, effect: { delayMs: 1_000 } });
     const names = Array.from({ length: 20 }, (_, number) => `n${number}.acme`);
@@ -63,28 +45,5 @@ describe('a gateway that is asked to stop', () => {
     await gateway?.untilReady();
     expect(Object.keys(await readMirror(system, acme)).sort()).toEqual(names.map((name) => `${name}/A`).sort());
     await expectMirrorIsTrue(system, acme);
-  });
-});
-
-describe('while Postgres is unavailable', () => {
-  it('answers 503 with Retry-After, and recovers by itself when it is back', async () => {
-    load = startLoad(system.url, team(1));
-    await untilWritten(load, 20);
-
-    await postgres.stop();
-    await waitFor('reads and writes to be refused', () => {
-      const refused = load?.answers.filter(({ status }) => status === 503) ?? [];
-      return refused.some(({ isWrite }) => isWrite) && refused.some(({ isWrite }) => !isWrite);
-    });
-    await postgres.start();
-    await untilWritten(load, 20);
-    await load.stop();
-
-    expect(load.failures).toEqual([]);
-    const refused = load.answers.filter(({ status }) => status === 503);
-    expect(refused.map(({ json }) => json.error.code)).toEqual(refused.map(() => 'unavailable'));
-    expect(refused.filter(({ headers }) => !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))).toEqual([]);
-    expect(load.answers.filter(({ status }) => status === 500)).toEqual([]);
-    await expectMirrorIsTrue(system, team(1));
   });
 });

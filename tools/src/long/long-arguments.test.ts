@@ -5,17 +5,25 @@ describe('the arguments of a long test', () => {
   it.each([
     [
       ['crash'],
-      ['tests', 'system/clusters/cluster-crash', 'system/dns/dns-crash', 'system/clusters/pools-on-servers'],
-      { CORRAL_CRASH_MINUTES: '30' },
+      [
+        ...['tests', 'system/clusters/cluster-crash', 'system/dns/dns-crash', 'long/dns-crash-without-redis'],
+        'system/clusters/pools-on-servers',
+      ],
+      { CORRAL_CRASH_MINUTES: '30', CORRAL_TEST_LONG: '1' },
       1,
     ],
     [
       ['crash', 'clusters', '--minutes', '60'],
       ['tests', 'system/clusters/cluster-crash'],
-      { CORRAL_CRASH_MINUTES: '60' },
+      { CORRAL_CRASH_MINUTES: '60', CORRAL_TEST_LONG: '1' },
       1,
     ],
-    [['crash', '--times=2', 'dns'], ['tests', 'system/dns/dns-crash'], { CORRAL_CRASH_MINUTES: '30' }, 2],
+    [
+      ['crash', '--times=2', 'dns'],
+      ['tests', 'system/dns/dns-crash', 'long/dns-crash-without-redis'],
+      { CORRAL_CRASH_MINUTES: '30', CORRAL_TEST_LONG: '1' },
+      2,
+    ],
     [['soak'], ['tests', 'system/dns/dns-crash.test'], { CORRAL_SOAK_MINUTES: '9' }, 1],
     [['soak', '--minutes=0.5'], ['tests', 'system/dns/dns-crash.test'], { CORRAL_SOAK_MINUTES: '0.5' }, 1],
     [['orders'], ['--random-order'], {}, 3],

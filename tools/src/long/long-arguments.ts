@@ -37,10 +37,10 @@ const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
 
 /** The test files for each product whose processes are killed. */
-const CRASHES: Readonly<Record<string, string>> = {
-  clusters: 'system/clusters/cluster-crash',
-  dns: 'system/dns/dns-crash',
-  servers: 'system/clusters/pools-on-servers',
+const CRASHES: Readonly<Record<string, readonly string[]>> = {
+  clusters: ['system/clusters/cluster-crash'],
+  dns: ['system/dns/dns-crash', 'long/dns-crash-without-redis'],
+  servers: ['system/clusters/pools-on-servers'],
 };
 
 export const usage = `Usage: npm run test:long -- <part> [options]
@@ -91,8 +91,8 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const isKnown = product === undefined || Object.hasOwn(CRASHES, product);
       if (!isKnown || rest.length > 0)
         throw refusal(`"${words.join(' ')}" is not one of ${Object.keys(CRASHES).join(', ')}.`);
-      const patterns = product === undefined ? Object.values(CRASHES) : [CRASHES[product] as string];
-      const env = { CORRAL_CRASH_MINUTES: String(minutes) };
+      const patterns = product === undefined ? Object.values(CRASHES).flat() : (CRASHES[product] as readonly string[]);
+      const env = { CORRAL_CRASH_MINUTES: String(minutes), CORRAL_TEST_LONG: '1' };
       return { run: { args: ['tests', ...patterns], env, isSeeded: true }, times };
     }
     case 'soak': {

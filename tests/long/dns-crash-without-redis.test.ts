@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, it } from '@jest/globals';
-import { countAccepted, runChaos } from '../../support/crashes/chaos.js';
-import { expectNothingLostOrInvented } from '../../support/crashes/crash-judge.js';
-import { readCrashPlan } from '../../support/crashes/crash-plan.js';
-import { type System, shortLeases, startSystem } from '../../support/system/start-system.js';
+import { countAccepted, runChaos } from '../support/crashes/chaos.js';
+import { expectNothingLostOrInvented } from '../support/crashes/crash-judge.js';
+import { readCrashPlan } from '../support/crashes/crash-plan.js';
+import { type System, shortLeases, startSystem } from '../support/system/start-system.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
 const KILLS_MIN = 8;
