@@ -19,9 +19,9 @@ import {
   onShutdown,
   poolMetrics,
   startOrExit,
+  startTracing,
   tracingOptionsOf,
 } from '@corral/service';
-import { startTracing } from '@corral/tracing';
 import { buildApp } from './build-app.js';
 import { type clusterApiConfig, readClusterApiConfig } from './config.js';
 import { connectDatabase } from './connect-database.js';

@@ -14,9 +14,9 @@ import {
   poolMetrics,
   readConfig,
   startOrExit,
+  startTracing,
   tracingOptionsOf,
 } from '@corral/service';
-import { startTracing } from '@corral/tracing';
 import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
 import type { DemoConfig } from './handlers.js';

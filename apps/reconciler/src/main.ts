@@ -15,9 +15,9 @@ import {
   poolMetrics,
   readConfig,
   startOrExit,
+  startTracing,
   tracingOptionsOf,
 } from '@corral/service';
-import { startTracing } from '@corral/tracing';
 import { buildWorkers, type WorkerDeps } from './build-workers.js';
 import { intervalsOf, reconcilerConfig } from './config.js';
 import { connectMailServer } from './mail/connect-mail-server.js';

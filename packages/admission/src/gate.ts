@@ -1,4 +1,4 @@
-import { backoffMs, spreadMs } from '@corral/wire';
+import { backoffMs, spreadMs } from '@corral/service';
 
 /**
  * What a report says about the service behind a gate:

@@ -8,7 +8,7 @@ import {
   mayHaveArrived,
   openAgent,
   readJsonObject as readExactObject,
-} from '@corral/wire';
+} from '@corral/service';
 import { isShallow } from './spans.js';
 
 export interface JsonBody {

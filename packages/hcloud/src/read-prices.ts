@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 import { type Exchange, openWire, readJsonObject } from './exchange.js';
 
 export interface ReadPricesOptions {

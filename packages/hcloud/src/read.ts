@@ -1,5 +1,5 @@
 import { type CallClass, flowOf, type Turn } from '@corral/admission';
-import { equalJitterMs, sleep } from '@corral/wire';
+import { equalJitterMs, sleep } from '@corral/service';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 import type { JsonBody } from './exchange.js';

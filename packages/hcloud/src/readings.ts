@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 import type { ActionReading, RrsetPage, ZoneReading } from './client.js';
 import type { JsonBody } from './exchange.js';
 import { sliceElements, sliceMember } from './spans.js';

@@ -1,6 +1,5 @@
 import { type CallEnd, parseStatement, retryAfterMs, type UpstreamBudget } from '@corral/admission';
-import { inSpan } from '@corral/tracing';
-import { equalJitterMs, sleep } from '@corral/wire';
+import { equalJitterMs, inSpan, sleep } from '@corral/service';
 import { classifyWrite, printable } from './classify.js';
 import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOptions, WriteOutcome } from './client.js';
 import type { Exchange, Wire } from './exchange.js';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Log, Metrics } from '@corral/service';
-import { type OpenSpan, openSpan, parseTraceparent } from '@corral/tracing';
+import { type Log, type Metrics, type OpenSpan, openSpan, parseTraceparent } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 
 /** Asked every few seconds by machines. */

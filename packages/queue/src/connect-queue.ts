@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Log } from '@corral/service';
-import { answerWithin } from '@corral/wire';
+import { answerWithin, type Log } from '@corral/service';
 import type { JobsOptions } from 'bullmq';
 import { type BackendOptions, connectionErrorLog, openBackend, type Producer } from './backend.js';
 import { type JobName, type JobPayloads, type JobRule, jobs, type QueueName, type Recurring } from './jobs.js';

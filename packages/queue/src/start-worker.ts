@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Log, Metrics } from '@corral/service';
-import { answerWithin } from '@corral/wire';
+import { answerWithin, type Log, type Metrics } from '@corral/service';
 import { type Job, WaitingError } from 'bullmq';
 import { type Backend, type BackendOptions, type Consumer, connectionErrorLog, openBackend } from './backend.js';
 import { type JobName, type JobOf, type JobPayloads, jobs, type QueueName } from './jobs.js';

@@ -1,3 +1,22 @@
+export { type Broken, codeOf, endOf, mayHaveArrived } from './arrival.js';
+export {
+  type AgentOptions,
+  type Answered,
+  type AnswerHeaders,
+  type Bounds,
+  collect,
+  type Endpoint,
+  exchange,
+  isObject,
+  type JsonObject,
+  type Opened,
+  type Outgoing,
+  openAgent,
+  openExchange,
+  parseJsonObject,
+  readJsonObject,
+  type TlsMaterial,
+} from './calls.js';
 export {
   type Config,
   ConfigError,
@@ -43,6 +62,7 @@ export {
   redactText,
   silentLog,
 } from './log.js';
+export type { TraceSampler, TracingOptions } from './make-tracing.js';
 export { createMetrics, type Metrics } from './metrics.js';
 export { type PoolCounts, poolMetrics } from './pool-metrics.js';
 export {
@@ -55,3 +75,28 @@ export {
 } from './shared-variables.js';
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';
+export {
+  currentTraceId,
+  currentTraceparent,
+  inSpan,
+  isTracing,
+  type OpenSpan,
+  openSpan,
+  parseTraceparent,
+  type SpanAttributes,
+  type SpanOptions,
+  startTracing,
+  type Traceparent,
+} from './traces.js';
+export {
+  answerWithin,
+  aroundMs,
+  type BackoffRange,
+  backoffMs,
+  equalJitterMs,
+  fullJitterMs,
+  orAborted,
+  orLate,
+  sleep,
+  spreadMs,
+} from './waits.js';

@@ -1,5 +1,5 @@
 import type { KeptReading } from '@corral/admission';
-import { orLate } from '@corral/wire';
+import { orLate } from '@corral/service';
 
 /** What is left of the upstream's request budget. Null when unknown. */
 export type UpstreamBudget = { readonly [K in 'limit' | 'remaining']: number | null } & {

@@ -16,7 +16,7 @@ import {
   type TeamId,
 } from '@corral/contracts';
 import { type Prisma, sqlText, type Transaction } from '@corral/database';
-import { currentTraceparent } from '@corral/tracing';
+import { currentTraceparent } from '@corral/service';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
 import { isBehind, newestFirst, type Position, parseId } from '../paging.js';
 import type { WaitedOperation } from './operation-waits.js';

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { exchange, parseJsonObject } from '@corral/wire';
+import { exchange, parseJsonObject } from '@corral/service';
 
 /*
  * Calls to addresses that teams choose. They must not reach what only this process can reach: other services of its

@@ -11,7 +11,7 @@ import {
   type WriteLease,
   type ZoneSyncStore,
 } from '@corral/dns-data';
-import { answerWithin } from '@corral/wire';
+import { answerWithin } from '@corral/service';
 
 export interface SettlingDeps {
   readonly settlements: Pick<SettlementStore, 'settle' | 'renew' | 'takePendingOf' | 'postpone' | 'findSettled'>;

@@ -1,6 +1,6 @@
 import { type ClusterErrorCode, type ClusterWaitReason, type ConditionReason, placeOf } from '@corral/contracts';
 import { type Denial, denialSentence, GardenError } from '@corral/garden';
-import { fullJitterMs } from '@corral/wire';
+import { fullJitterMs } from '@corral/service';
 import { VersionUnavailable } from './decide/resolve-version.js';
 import { type ApiField, apiFieldOf, ownField } from './drift/garden-fields.js';
 import type { Desired, Step } from './model.js';

@@ -1,7 +1,6 @@
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
-import type { Log } from '@corral/service';
-import { backoffMs, spreadMs } from '@corral/wire';
+import { backoffMs, type Log, spreadMs } from '@corral/service';
 
 export type CleanupOutcome = 'gone' | 'waiting' | 'failed';
 

@@ -3,7 +3,7 @@ import type { NodeCounts } from '@corral/cluster-data';
 import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
-import { spreadMs } from '@corral/wire';
+import { spreadMs } from '@corral/service';
 import { poolLabel } from '../clusters/shoot-labels.js';
 import { inBatches } from '../loop/run-bounds.js';
 

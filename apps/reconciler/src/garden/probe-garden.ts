@@ -1,6 +1,5 @@
 import type { GardenClient } from '@corral/garden';
-import type { Log } from '@corral/service';
-import { sleep } from '@corral/wire';
+import { type Log, sleep } from '@corral/service';
 import { waitsForGarden } from '../clusters/judge/waiting.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import { unlessStopped } from '../loop/run-bounds.js';

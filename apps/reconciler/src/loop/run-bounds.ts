@@ -1,6 +1,6 @@
 import type { RrsetSource } from '@corral/dns-data';
 import type { JobContext } from '@corral/queue';
-import { orAborted } from '@corral/wire';
+import { orAborted } from '@corral/service';
 
 /** The handler of a job without a payload. The queue runs one at a time of those that were sent at an interval or for the same reason. */
 export const withSignal =

@@ -1,6 +1,6 @@
 import type { Pool } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
-import { inSpan, isTracing, type OpenSpan, openSpan } from '@corral/tracing';
+import { inSpan, isTracing, type OpenSpan, openSpan } from '@corral/service';
 
 interface Cause {
   readonly traceparent: string;

@@ -1,5 +1,4 @@
-import type { Log } from '@corral/service';
-import { backoffMs, spreadMs } from '@corral/wire';
+import { backoffMs, type Log, spreadMs } from '@corral/service';
 import { inBatches } from '../loop/run-bounds.js';
 import type { Delivery } from './connect-mail-server.js';
 import { type Place, type RenderedMail, renderInvitation } from './render-invitation.js';

@@ -1,7 +1,7 @@
 import type { ServerPhase } from '@corral/contracts';
 import { denialSentence, type GardenError, type GardenErrorKind } from '@corral/garden';
 import type { ProjectFailure } from '@corral/hcloud';
-import { backoffMs, spreadMs } from '@corral/wire';
+import { backoffMs, spreadMs } from '@corral/service';
 import type { ServerTimes, Step, Verdict, WaitReason, WantedServer } from './model.js';
 import type { NodeFailure } from './perform-node.js';
 import { failed, isAdoption, JOINED_CHECK_MS, progressAt, resting, waiting } from './verdicts.js';

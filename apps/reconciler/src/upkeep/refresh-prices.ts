@@ -1,6 +1,5 @@
 import type { PricesReading } from '@corral/hcloud';
-import type { Log } from '@corral/service';
-import { aroundMs, backoffMs, spreadMs } from '@corral/wire';
+import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import { inBatches } from '../loop/run-bounds.js';
 import type { DuePrices, PriceStore } from './price-store.js';

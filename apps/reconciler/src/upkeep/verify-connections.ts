@@ -6,8 +6,7 @@ import {
   type ServerWaitReason,
   type TokenVerdict,
 } from '@corral/contracts';
-import type { Log } from '@corral/service';
-import { aroundMs, backoffMs, spreadMs } from '@corral/wire';
+import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
 import type { DueStore } from '../garden/due-store.js';
 import type { RowJobs } from '../loop/due-rows.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';

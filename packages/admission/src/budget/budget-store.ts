@@ -1,4 +1,4 @@
-import { fullJitterMs, sleep } from '@corral/wire';
+import { fullJitterMs, sleep } from '@corral/service';
 import { Redis } from 'ioredis';
 import { type BudgetState, stateForm } from './account.js';
 import { type KeptReading, keptReading } from './readings.js';

@@ -1,4 +1,3 @@
-import type { Log } from '@corral/service';
 import {
   type Answered,
   type Broken,
@@ -7,13 +6,14 @@ import {
   exchange,
   fullJitterMs,
   type JsonObject,
+  type Log,
   type Opened,
   type Outgoing,
   openExchange,
   orAborted,
   parseJsonObject,
   sleep,
-} from '@corral/wire';
+} from '@corral/service';
 import type { Credentials, Identity } from '../credentials/credentials.js';
 import {
   brokenError,

@@ -1,4 +1,4 @@
-import type { AnswerHeaders } from '@corral/wire';
+import type { AnswerHeaders } from '@corral/service';
 import { describe, expect, it } from '@jest/globals';
 import { type Access, classify } from './classify.js';
 import { parseStatus } from './status.js';

@@ -1,4 +1,4 @@
-import type { AnswerHeaders } from '@corral/wire';
+import type { AnswerHeaders } from '@corral/service';
 import { denialOf, isOfGardener, unansweredWebhookOf } from './admission.js';
 import type { GardenErrorDetails, GardenErrorKind } from './garden-error.js';
 import { conflictsOf, fieldsOf, isRefusedPatch, type Status, sentencesOf } from './status.js';

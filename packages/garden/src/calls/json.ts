@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 
 // The Kubernetes API evolves: a member of an unexpected type reads as absent and does not affect others.
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@corral/wire';
+import type { JsonObject } from '@corral/service';
 import { type CallDeps, perform } from '../calls/call.js';
 import { unusableError } from '../calls/call-errors.js';
 import { objectIn, objectsIn, textIn, textsIn, wholeIn } from '../calls/json.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { TlsMaterial } from '@corral/wire';
+import type { TlsMaterial } from '@corral/service';
 import { objectIn, textIn } from '../calls/json.js';
 import { openPlugin, type Plugin } from './exec-plugin.js';
 import type { Kubeconfig } from './kubeconfig.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { codeOf, type Endpoint, openAgent, orLate } from '@corral/wire';
+import { codeOf, type Endpoint, openAgent, orLate } from '@corral/service';
 import { GardenError } from '../calls/garden-error.js';
 import { openAuthentication } from './authenticate.js';
 import { type KubeconfigSource, loadKubeconfig, readKubeconfig } from './kubeconfig.js';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { JsonObject } from '@corral/wire';
+import type { JsonObject } from '@corral/service';
 import { objectIn, objectsIn, textIn, textsIn } from '../calls/json.js';
 
 /** What a plugin gave: a token, a certificate with its key, or both. */

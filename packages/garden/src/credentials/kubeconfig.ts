@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { codeOf, isObject, type JsonObject } from '@corral/wire';
+import { codeOf, isObject, type JsonObject } from '@corral/service';
 import { parse } from 'yaml';
 import { objectIn, objectsIn, textIn } from '../calls/json.js';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 import { parse, stringify } from 'yaml';
 import { objectIn } from '../calls/json.js';
 

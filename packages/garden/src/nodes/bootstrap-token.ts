@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { JsonObject } from '@corral/wire';
+import type { JsonObject } from '@corral/service';
 
 export interface BootstrapToken {
   readonly id: string;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@corral/wire';
+import type { JsonObject } from '@corral/service';
 import type { CallDeps } from '../calls/call.js';
 import { GardenError } from '../calls/garden-error.js';
 import { objectIn, textIn } from '../calls/json.js';

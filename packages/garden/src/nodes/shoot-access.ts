@@ -1,4 +1,4 @@
-import { orAborted } from '@corral/wire';
+import { orAborted } from '@corral/service';
 import { LRUCache } from 'lru-cache';
 import { type Answer, type Call, type CallDeps, perform } from '../calls/call.js';
 import { GardenError, isGardenError } from '../calls/garden-error.js';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 import { parse } from 'yaml';
 import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 import { objectIn, objectsIn, textIn } from '../calls/json.js';
 
 /** An owner of fields, an entry of `managedFields` (kubernetes.io/docs/reference/using-api/server-side-apply). */

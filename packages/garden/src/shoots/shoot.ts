@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 import { objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from '../calls/json.js';
 import { type FieldManager, parseManagers } from './field-managers.js';
 

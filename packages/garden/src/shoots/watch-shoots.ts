@@ -1,4 +1,4 @@
-import { fullJitterMs, sleep } from '@corral/wire';
+import { fullJitterMs, sleep } from '@corral/service';
 import type { CallDeps } from '../calls/call.js';
 import { unreachableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';

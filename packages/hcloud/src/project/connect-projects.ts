@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { retryAfterMs } from '@corral/admission';
-import type { AnswerHeaders } from '@corral/wire';
+import type { AnswerHeaders } from '@corral/service';
 import type { JsonBody } from '../exchange.js';
 import { type Outgoing, openWire } from '../exchange.js';
 import { outcomeOf, type ProjectOutcome } from './outcome.js';

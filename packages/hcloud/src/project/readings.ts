@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/wire';
+import { isObject, type JsonObject } from '@corral/service';
 import type { JsonBody } from '../exchange.js';
 import { isId } from '../readings.js';
 

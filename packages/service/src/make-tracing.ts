@@ -12,7 +12,6 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Tracing } from './spans.js';
 
 export type TraceSampler =
   | 'always_on'
@@ -33,6 +32,12 @@ export interface TracingOptions {
   readonly ratio: number;
   /** Called when spans could not be sent. They are lost; nothing waits for them. */
   readonly onError: (message: string) => void;
+}
+
+/** What makes spans. */
+export interface Tracing {
+  readonly api: typeof api;
+  readonly tracer: api.Tracer;
 }
 
 /** Of all spans that wait to be sent. What comes beyond that is dropped. */

@@ -1,4 +1,5 @@
 import type * as Api from '@opentelemetry/api';
+import type { Tracing, TracingOptions } from './make-tracing.js';
 
 const HEADER = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const LENGTH_MAX = 512;
@@ -62,18 +63,8 @@ export interface OpenSpan {
   run<T>(work: () => T): T;
 }
 
-/** What `startTracing` provides. */
-export interface Tracing {
-  readonly api: typeof Api;
-  readonly tracer: Api.Tracer;
-}
-
 // One for the process, as in the API of OpenTelemetry: a span reaches places between which nothing can be passed.
 let tracing: Tracing | null = null;
-
-export function useTracing(next: Tracing | null): void {
-  tracing = next;
-}
 
 export const isTracing = (): boolean => tracing !== null;
 
@@ -152,3 +143,35 @@ function openIn({ api, tracer }: Tracing, name: string, options: SpanOptions): O
 
 const defined = (attributes: SpanAttributes): Api.Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Api.Attributes;
+
+/** The receiver gets the last spans within this time, or never. */
+const FLUSH_MS_MAX = 3_000;
+
+/**
+ * Begins to make traces, if there is a receiver for them. The exporter reads the standard variables `OTEL_EXPORTER_OTLP_HEADERS`,
+ * `OTEL_EXPORTER_OTLP_CERTIFICATE` and the like by itself.
+ *
+ * @returns how to end: sends what waits, within 3 s
+ * @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+ */
+export async function startTracing(options: TracingOptions): Promise<{ close(): Promise<void> }> {
+  const { endpoint, onError } = options;
+  if (endpoint === undefined) return { close: async () => undefined };
+  const { makeTracing } = await import('./make-tracing.js');
+  const { provider, ...made } = makeTracing({ ...options, endpoint });
+  tracing = made;
+  return {
+    async close() {
+      tracing = null;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(() => {
+          onError(`the receiver did not take the last spans within ${FLUSH_MS_MAX} ms`);
+          resolve();
+        }, FLUSH_MS_MAX);
+      });
+      await Promise.race([provider.shutdown().catch((error: Error) => onError(error.message)), late]);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -35,7 +35,7 @@ describe('a process without a receiver of traces', () => {
   it('loads no library for traces, and makes no spans', () => {
     const output = loadedWith(undefined);
 
-    expect(output).toContain('start-tracing.js');
+    expect(output).toContain('traces.js');
     expect(output).not.toContain('@opentelemetry');
     expect(output).toContain('[true,true,true,true]');
   });

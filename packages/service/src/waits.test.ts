@@ -1,6 +1,16 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { answerWithin, orAborted, orLate, sleep } from './waits.js';
+import {
+  answerWithin,
+  aroundMs,
+  backoffMs,
+  equalJitterMs,
+  fullJitterMs,
+  orAborted,
+  orLate,
+  sleep,
+  spreadMs,
+} from './waits.js';
 
 const gaveUp = new Error('gave up');
 const never = new Promise<string>(() => undefined);
@@ -70,5 +80,41 @@ describe('a sleep', () => {
     controller.abort();
 
     expect([await asleep, await sleep(1_000_000, controller.signal)]).toEqual([false, false]);
+  });
+});
+
+const range = { firstMs: 100, maxMs: 1_000 };
+
+describe('backoff', () => {
+  it.each([
+    [0, 100],
+    [1, 200],
+    [3, 800],
+    [4, 1_000],
+    [5_000, 1_000],
+  ])('after %d earlier failures is %d ms', (failuresBefore, ms) => {
+    expect(backoffMs(failuresBefore, range)).toBe(ms);
+  });
+
+  it.each([
+    [0, 0, 100],
+    [0.5, 100, 150],
+    [1, 200, 200],
+  ])('with jitter at %d is %d ms in full and %d ms in equal parts', (random, full, equal) => {
+    expect([fullJitterMs(1, range, random), equalJitterMs(1, range, random)]).toEqual([full, equal]);
+  });
+
+  it('is drawn for each wait', () => {
+    const drawn = Array.from({ length: 50 }, () => fullJitterMs(1, range));
+
+    expect(new Set(drawn).size).toBeGreaterThan(1);
+    expect(drawn.every((ms) => ms >= 0 && ms < 200)).toBe(true);
+  });
+});
+
+describe('a wait with jitter', () => {
+  it('is up to a fifth longer; an interval varies by a tenth', () => {
+    expect([0, 1].map((random) => spreadMs(1_000, random))).toEqual([1_000, 1_200]);
+    expect([0, 1].map((random) => Math.round(aroundMs(1_000, random)))).toEqual([900, 1_100]);
   });
 });
