@@ -22,7 +22,7 @@ import {
   url,
   variable,
 } from '@corral/service';
-import { eventDefaults } from './events/handlers.js';
+import { type AppConfig, changeDefaults, eventDefaults, operationWaitLimits } from './app-config.js';
 import { isLoopbackUrl, loopbackHosts, oidcVariables, problemsOfOidc } from './people/oidc-config.js';
 
 const SECRET_CHARACTERS_MIN = 16;
@@ -237,4 +237,59 @@ function dangersOfDevSignIn({ NODE_ENV, PUBLIC_URL, HOST }: Config<typeof cluste
     say('HOST', 'is reachable from other machines while DEV_SIGN_IN is on', '127.0.0.1, ::1 or localhost');
   }
   return problems;
+}
+
+/**
+ * The settings of the app.
+ *
+ * @param readConnections size of the pool for reads
+ * @param publicUrl see `AppConfig`
+ */
+export function appConfigOf(
+  config: Config<typeof clusterApiConfig>,
+  readConnections: number,
+  publicUrl: () => string,
+): AppConfig {
+  const { CONSOLE_URL, CONSOLE_ENABLED, DNS_API_URL, DNS_ZONE_NAME } = config;
+  return {
+    publicUrl,
+    trustProxy: config.TRUST_PROXY,
+    limits: {
+      perAddressPerMinute: config.LIMIT_PER_ADDRESS,
+      perPersonPerMinute: config.LIMIT_PER_PERSON,
+      signInRequestsPerAddressPerMinute: config.LIMIT_SIGN_IN,
+    },
+    requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+    readConnections,
+    changes: changeDefaults,
+    operationWaits: operationWaitLimits,
+    events: {
+      ...eventDefaults,
+      heartbeatMs: config.EVENT_HEARTBEAT_MS,
+      limits: {
+        perPerson: config.EVENT_STREAMS_PER_PERSON,
+        perTeam: config.EVENT_STREAMS_PER_TEAM,
+        perProcess: config.EVENT_STREAMS_MAX,
+      },
+    },
+    secureCookies: !config.DEV_SIGN_IN,
+    devSignIn: config.DEV_SIGN_IN,
+    consoleEnabled: CONSOLE_ENABLED,
+    consoleUrl: () => CONSOLE_URL?.replace(/\/+$/, '') ?? (CONSOLE_ENABLED ? `${publicUrl()}/console` : null),
+    billingSecrets: config.BILLING_WEBHOOK_SECRETS,
+    quotas: {
+      clustersPerTeam: config.CLUSTERS_PER_TEAM,
+      poolsPerCluster: config.POOLS_PER_CLUSTER,
+      nodesPerCluster: config.NODES_PER_CLUSTER,
+    },
+    adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
+    subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
+    gardenFeatures: new Set(config.GARDEN_FEATURES),
+    dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
+    dnsRequestsPerTeamPerMinute: config.DNS_LIMIT_PER_TEAM,
+    dnsApi:
+      DNS_API_URL === undefined || DNS_ZONE_NAME === undefined
+        ? null
+        : { endpoint: DNS_API_URL.replace(/\/+$/, ''), zone: DNS_ZONE_NAME },
+  };
 }

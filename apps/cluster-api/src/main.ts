@@ -12,7 +12,6 @@ import { connectProjects, verifyToken } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
 import {
-  type Config,
   createHealth,
   createLog,
   createMetrics,
@@ -23,12 +22,10 @@ import {
   tracingOptionsOf,
 } from '@corral/service';
 import { buildApp } from './build-app.js';
-import { type clusterApiConfig, readClusterApiConfig } from './config.js';
+import { appConfigOf, readClusterApiConfig } from './config.js';
 import { connectDatabase } from './connect-database.js';
-import { eventDefaults, listenToTeamEvents } from './events/handlers.js';
-import { changeDefaults } from './http/change-queue.js';
+import { listenToTeamEvents } from './events/handlers.js';
 import { problemShape } from './http/error-shape.js';
-import { operationWaitLimits } from './http/operation-wait-room.js';
 import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
 import { recordRefusals } from './tokens/exchange-store.js';
@@ -120,44 +117,7 @@ await startOrExit(SERVICE, async () => {
   const configured = config.PUBLIC_URL?.replace(/\/+$/, '');
   const publicUrl = () => configured ?? listening ?? `http://localhost:${config.PORT}`;
   const app = buildApp({
-    config: {
-      publicUrl,
-      trustProxy: config.TRUST_PROXY,
-      secureCookies: !config.DEV_SIGN_IN,
-      devSignIn: config.DEV_SIGN_IN,
-      limits: {
-        perAddressPerMinute: config.LIMIT_PER_ADDRESS,
-        perPersonPerMinute: config.LIMIT_PER_PERSON,
-        signInRequestsPerAddressPerMinute: config.LIMIT_SIGN_IN,
-      },
-      requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
-      readConnections: database.connections,
-      quotas: {
-        clustersPerTeam: config.CLUSTERS_PER_TEAM,
-        poolsPerCluster: config.POOLS_PER_CLUSTER,
-        nodesPerCluster: config.NODES_PER_CLUSTER,
-      },
-      events: {
-        ...eventDefaults,
-        heartbeatMs: config.EVENT_HEARTBEAT_MS,
-        limits: {
-          perPerson: config.EVENT_STREAMS_PER_PERSON,
-          perTeam: config.EVENT_STREAMS_PER_TEAM,
-          perProcess: config.EVENT_STREAMS_MAX,
-        },
-      },
-      changes: changeDefaults,
-      operationWaits: operationWaitLimits,
-      gardenFeatures: new Set(config.GARDEN_FEATURES),
-      dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
-      dnsRequestsPerTeamPerMinute: config.DNS_LIMIT_PER_TEAM,
-      dnsApi: dnsApiOf(config),
-      adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
-      consoleEnabled: config.CONSOLE_ENABLED,
-      consoleUrl: consoleUrlOf(config, publicUrl),
-      billingSecrets: config.BILLING_WEBHOOK_SECRETS,
-      subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
-    },
+    config: appConfigOf(config, database.connections, publicUrl),
     prisma,
     pool,
     changes,
@@ -208,13 +168,3 @@ await startOrExit(SERVICE, async () => {
     { name: 'traces', close: tracing.close },
   ]);
 });
-
-/** Null without a console. */
-function consoleUrlOf(config: Config<typeof clusterApiConfig>, publicUrl: () => string): () => string | null {
-  const { CONSOLE_URL: url, CONSOLE_ENABLED: enabled } = config;
-  return () => url?.replace(/\/+$/, '') ?? (enabled ? `${publicUrl()}/console` : null);
-}
-
-function dnsApiOf({ DNS_API_URL: url, DNS_ZONE_NAME: zone }: Config<typeof clusterApiConfig>) {
-  return url === undefined || zone === undefined ? null : { endpoint: url.replace(/\/+$/, ''), zone };
-}

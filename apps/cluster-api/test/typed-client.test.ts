@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { CorralError, createClient, edit, type StreamMessage } from '@corral/client';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventDefaults } from '../src/events/handlers.js';
+import { eventDefaults } from '../src/app-config.js';
 import { aClusterSpec } from './support/a-cluster.js';
 import { type ClusterTest, startWithConnection } from './support/clusters.js';
 import { listen } from './support/listen.js';

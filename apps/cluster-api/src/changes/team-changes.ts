@@ -1,17 +1,19 @@
-import type { RequestScope } from '@corral/admission';
+import { fairQueue, NotAdmitted, outside, type RequestScope } from '@corral/admission';
 import type { TeamId } from '@corral/contracts';
 import { isLockTimeout, lockTeamChanges, type Prisma, type Transaction } from '@corral/database';
+import type { ChangeLimits } from '../app-config.js';
 import { Problem } from '../problem.js';
-import type { RequestContext } from './caller.js';
 
 export type { Transaction };
 
 /** In ms. A turn guarantees a free connection, so a longer wait means a problem in another process. */
 const transactionLimits = { maxWait: 5_000, timeout: 10_000 };
-const RETRY_SECONDS = 5;
+/** A full queue drains within a few changes. A slow one takes longer. */
+const RETRY_SECONDS = { full: 2, late: 10, lockedElsewhere: 5 } as const;
 
-export interface TeamChange extends Pick<RequestContext, 'scope'> {
+export interface TeamChange {
   readonly team: { readonly id: TeamId };
+  readonly scope: RequestScope;
 }
 
 /**
@@ -19,32 +21,72 @@ export interface TeamChange extends Pick<RequestContext, 'scope'> {
  * by a lock between processes. An error rolls everything back.
  *
  * @param work gets the database's clock, read under the lock
- * @throws Problem `service_unavailable` when another process holds the lock for too long
+ * @throws Problem `service_unavailable` when another process holds the lock for too long, and as `InTurn`
  */
 export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) => Promise<T>) => Promise<T>;
 
-/** Runs work that uses a connection for changes at its turn. */
+/**
+ * Runs work that uses a connection for changes at its turn. It has no place among the requests that are worked on meanwhile.
+ *
+ * @param owner a team, or whoever else the work must be the only one of
+ * @throws Problem `rate_limit_exceeded`, `service_unavailable`, or the reason of the scope's signal. The work was not started then
+ */
 export type InTurn = <T>(owner: string, scope: RequestScope, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Returns the function through which all changes of a team go.
+ * Queues changes: one per team at a time, and teams in turns. A change takes a database connection only after its turn began, so
+ * waiting changes occupy none.
  *
  * @param prisma on the connections for changes
+ * @param concurrency the number of these connections
  */
-export function teamChanges(prisma: Prisma, inTurn: InTurn): ChangeTeam {
-  return ({ team, scope }, work) =>
+export function teamChanges(prisma: Prisma, limits: ChangeLimits, concurrency: number) {
+  const { run, countWaiting } = fairQueue({
+    concurrency,
+    perOwner: 1,
+    waiting: limits.waitingPerProcess,
+    waitingPerOwner: limits.waitingPerTeam,
+    waitMs: limits.waitMs,
+  });
+  const inTurn: InTurn = (owner, scope, work) =>
+    outside(scope, () => run(owner, scope, work)).catch((error: unknown) => {
+      throw error instanceof NotAdmitted ? notAdmitted(error, limits) : error;
+    });
+  const changeTeam: ChangeTeam = ({ team, scope }, work) =>
     inTurn(team.id, scope, () =>
       prisma
         .$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), transactionLimits)
         .catch((error: unknown) => {
-          throw isLockTimeout(error) ? isLockedElsewhere(error) : error;
+          throw isLockTimeout(error) ? lockedElsewhere(error) : error;
         }),
     );
+  return { inTurn, changeTeam, countWaiting };
 }
 
-const isLockedElsewhere = (cause: unknown): Problem =>
+function notAdmitted({ whose, why }: NotAdmitted, { waitingPerTeam, waitMs }: ChangeLimits): Problem {
+  const retry = { retryAfterSeconds: RETRY_SECONDS[why] };
+  const again = 'Repeat the request after the time in Retry-After';
+  if (whose === 'others') {
+    return new Problem(
+      'service_unavailable',
+      `Nothing was changed: too many changes of all teams are waiting. ${again}.`,
+      retry,
+    );
+  }
+  const waits =
+    why === 'full'
+      ? `the team already has ${waitingPerTeam} waiting changes, which is the limit`
+      : `earlier changes of the team did not finish within ${waitMs / 1_000} s`;
+  return new Problem(
+    'rate_limit_exceeded',
+    `Nothing was changed: ${waits}. ${again}, and send fewer changes at the same time.`,
+    retry,
+  );
+}
+
+const lockedElsewhere = (cause: unknown): Problem =>
   new Problem(
     'service_unavailable',
     'Nothing was changed: another change of the team is still running on another replica. Repeat the request after the time in Retry-After.',
-    { retryAfterSeconds: RETRY_SECONDS, cause },
+    { retryAfterSeconds: RETRY_SECONDS.lockedElsewhere, cause },
   );

@@ -1,7 +1,8 @@
-import { asTeamId, clusterLimits, type TeamId } from '@corral/contracts';
+import { asTeamId, type TeamId } from '@corral/contracts';
 import { type ListenOptions, listen, type Prisma } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
 import pLimit from 'p-limit';
+import type { EventConfig } from '../app-config.js';
 import { clusterBody } from '../clusters/body.js';
 import { connectionBody } from '../connections/body.js';
 import { dnsTokenBody } from '../dns/tokens.js';
@@ -12,26 +13,9 @@ import { memberBody } from '../teams/body.js';
 import { type LiveChangesDeps, liveChanges } from './live-changes.js';
 import { type BodyReader, eventRenderer } from './render-events.js';
 import { type ById, eventResourceStore } from './resource-store.js';
-import { eventRoutes, type StreamLimits } from './routes.js';
+import { eventRoutes } from './routes.js';
 import { teamEventStore } from './store.js';
 import { teamFeed } from './team-feed.js';
-
-export interface EventConfig {
-  readonly heartbeatMs: number;
-  /** Reconnection delay for clients in ms. */
-  readonly retryMs: number;
-  readonly limits: StreamLimits;
-}
-
-export const eventDefaults = {
-  heartbeatMs: 15_000,
-  retryMs: 1_000,
-  limits: {
-    perPerson: clusterLimits.eventStreamsPerPerson,
-    perTeam: clusterLimits.eventStreamsPerTeam,
-    perProcess: clusterLimits.eventStreamsPerProcess,
-  },
-} as const satisfies EventConfig;
 
 /** Subscribes to notifications about events. */
 export type EventNotifications = LiveChangesDeps['onNotification'];

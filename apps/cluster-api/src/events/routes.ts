@@ -3,20 +3,17 @@ import { type Session, sessionCookieOf, sessionOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
+import type { EventConfig } from '../app-config.js';
 import { personCallerOf } from '../http/caller.js';
-import { type ConcurrencyLimits, concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
+import { concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { invalidField } from '../problem.js';
 import { type EventPosition, parsePosition } from './event-position.js';
 import type { LiveChanges } from './live-changes.js';
 import type { StreamSink } from './live-stream.js';
 
-export interface StreamLimits extends ConcurrencyLimits {
-  readonly perPerson: number;
-}
-
 interface EventRoutesDeps {
   readonly live: Pick<LiveChanges, 'follow'>;
-  readonly limits: StreamLimits;
+  readonly limits: EventConfig['limits'];
 }
 
 export function eventRoutes({ live, limits }: EventRoutesDeps) {

@@ -2,6 +2,7 @@ import {
   accountOf,
   type CallingAccount,
   credentialHashOf,
+  loadCaller,
   type Membership,
   type Session,
   sendsBearer,
@@ -21,12 +22,17 @@ import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
+import type { AppDeps } from '../services.js';
 import { purposeOf } from './query.js';
 
 /** The context of the request, for use cases, which do not know Express. */
 export function requestContextOf(res: Response): RequestContext {
   return { requestId: res.locals.requestId, scope: scopeOf(res) };
 }
+
+/** Looks up who sends a request, and notes the use of their session or token. */
+export const callerLoader = ({ sessions, sessionUse, accounts, accountUse }: AppDeps): RequestHandler =>
+  loadCaller({ sessions, onUse: sessionUse.note, accounts, onTokenUse: accountUse.note });
 
 /**
  * Admits the callers that the route table allows. A team that the caller does not belong to is answered exactly like a

@@ -1,20 +1,7 @@
 import { places } from '@corral/admission';
-import { clusterLimits, type TeamId } from '@corral/contracts';
+import type { TeamId } from '@corral/contracts';
+import type { OperationWaitLimits } from '../app-config.js';
 import { shareOfTeam } from './concurrency-limits.js';
-
-/** How many requests may wait for operations concurrently. */
-export interface OperationWaitLimits {
-  /** Of one person or service account. */
-  readonly perCaller: number;
-  readonly perTeam: number;
-  readonly perProcess: number;
-}
-
-export const operationWaitLimits: OperationWaitLimits = {
-  perCaller: clusterLimits.operationWaitsPerCaller,
-  perTeam: clusterLimits.operationWaitsPerTeam,
-  perProcess: clusterLimits.operationWaitsPerProcess,
-};
 
 export interface OperationWaitRoom {
   /**

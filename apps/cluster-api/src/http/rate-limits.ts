@@ -1,13 +1,8 @@
 import { addressLimiter, addressOf, type Buckets, callerLimiter, requestLimiter } from '@corral/admission';
 import { accountOf, credentialHashOf, sessionOf } from '@corral/auth';
 import type { Request, Response } from 'express';
+import type { RateLimits } from '../app-config.js';
 import { Problem } from '../problem.js';
-
-export interface RateLimits {
-  readonly perAddressPerMinute: number;
-  readonly perPersonPerMinute: number;
-  readonly signInRequestsPerAddressPerMinute: number;
-}
 
 /** The request limits, in the order in which they apply. */
 export function requestLimits(buckets: Buckets, limits: RateLimits) {
@@ -56,6 +51,8 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     perPerson: perPerson.check,
   };
 }
+
+export type RequestLimits = ReturnType<typeof requestLimits>;
 
 /** All sessions of a person share the limits, as do all tokens of an account. */
 const callerIdOf = (res: Response): string | null => accountOf(res)?.id ?? sessionOf(res)?.userId ?? null;

@@ -1,11 +1,13 @@
 import type { RequestScope } from '@corral/admission';
 import type { OperationId, TeamId } from '@corral/contracts';
 
+/** Subscribes to notifications. The callback gets the team's id, or null when any team may have changes. */
+export type EventNotifications = (callback: (teamId: TeamId | null) => void) => void;
+
 export interface OperationWaitsDeps {
   /** Which of these operations are not open any more, those that are gone included. One statement for all. */
   readonly findEnded: (operations: readonly WaitedOperation[]) => Promise<readonly OperationId[]>;
-  /** Subscribes to notifications. The callback gets the team's id, or null when any team may have changes. */
-  readonly onNotification: (callback: (teamId: TeamId | null) => void) => void;
+  readonly onNotification: EventNotifications;
   /** Interval in ms of reads without a notification, because one can be lost. */
   readonly pollMs: number;
   /** Aborted when the process starts to shut down. */

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { CloudProfile } from '@corral/garden';
-import type { GardenOfApi } from '../../src/build-app.js';
+import type { CloudProfile, GardenClient, ShootNodes } from '@corral/garden';
 import { aCatalogue } from './a-cluster.js';
 
-export interface FakeGarden extends GardenOfApi {
+/** The garden calls that requests need. All others belong to passes. */
+type GardenOfApi = Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig' | 'viewerKubeconfig'> & {
+  readonly nodes: Pick<ShootNodes, 'joinData' | 'endJoin'>;
+};
+
+interface FakeGardenState extends GardenOfApi {
   /** The catalogue that it offers. Tests may replace it. */
   catalogue: CloudProfile;
   /** Thrown by every call while set. */
@@ -22,9 +26,11 @@ const lettersBeyondHex = (bytes: number): string =>
     .toString('hex')
     .replace(/./g, (digit) => String.fromCharCode('g'.charCodeAt(0) + Number.parseInt(digit, 16)));
 
+export type FakeGarden = FakeGardenState & GardenClient;
+
 /** An in-memory garden with the calls that the API makes. Grants credentials for the requested time. */
 export function fakeGarden(): FakeGarden {
-  const garden: FakeGarden = {
+  const garden: FakeGardenState = {
     catalogue: aCatalogue(),
     failure: null,
     issued: [],
@@ -64,5 +70,5 @@ export function fakeGarden(): FakeGarden {
       return { kubeconfig: `secret kubeconfig of ${request.name}`, expiresAt };
     },
   };
-  return garden;
+  return garden as FakeGarden;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { memoryBuckets, systemClock } from '@corral/admission';
+import { type BudgetStore, memoryBuckets, systemClock } from '@corral/admission';
 import {
   accountTokenUseRecorder,
   accountVerifier,
@@ -12,18 +12,16 @@ import {
 } from '@corral/auth';
 import type { AccountNarrowing, Role } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
+import type { GardenClient } from '@corral/garden';
 import { connectProjects } from '@corral/hcloud';
-import type { JobName } from '@corral/queue';
+import type { JobName, Queue } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
 import type { Express } from 'express';
-import type { GardenOfApi } from '../../src/build-app.js';
+import { type ChangeLimits, changeDefaults, eventDefaults, operationWaitLimits } from '../../src/app-config.js';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
 import { connectDatabase, type ServiceDatabase } from '../../src/connect-database.js';
-import { eventDefaults } from '../../src/events/handlers.js';
-import { type ChangeLimits, changeDefaults } from '../../src/http/change-queue.js';
-import { operationWaitLimits } from '../../src/http/operation-wait-room.js';
 import { recordRefusals } from '../../src/tokens/exchange-store.js';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys } from '../../src/tokens/issuer-keys.js';
@@ -81,7 +79,7 @@ export interface TestOptions {
   readonly config?: Partial<AppConfig>;
   readonly deps?: Partial<AppDeps>;
   /** Default: `fakeGarden()`. */
-  readonly garden?: GardenOfApi;
+  readonly garden?: GardenClient;
   readonly log?: Log;
   /** Number of Postgres connections, half of them for changes. */
   readonly connections?: number;
@@ -155,14 +153,14 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     refusals,
     now: Date.now,
     buckets: memoryBuckets(Date.now),
-    budgets: { readAll: async () => ({}) },
+    budgets: { readAll: async () => ({}) } as BudgetStore,
     eventNotifications: () => undefined,
     secrets,
     verifyToken: async () => 'valid',
     // Nothing listens there. Tests of servers pass a fake provider.
     projects: connectProjects({ baseUrl: 'http://127.0.0.1:9/v1', timeoutMs: 1_000 }),
     garden: options.garden ?? fakeGarden(),
-    queue: { nudge: async (job, payload) => void wakeups.push({ job, payload }) },
+    queue: { nudge: async (job: JobName, payload: unknown) => void wakeups.push({ job, payload }) } as Queue,
     health: createHealth({ checks: { database: () => pool.query('SELECT 1') }, log }),
     metrics: createMetrics({ service: 'test' }),
     ...options.deps,

@@ -2,8 +2,9 @@ import { createServer } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
 import { serve } from '@corral/http-api';
 import { createHealth, createMetrics, type Metrics, silentLog } from '@corral/service';
+import { type EventConfig, eventDefaults } from '../../../src/app-config.js';
 import { type AppDeps, buildApp } from '../../../src/build-app.js';
-import { type EventConfig, eventDefaults, listenToTeamEvents } from '../../../src/events/handlers.js';
+import { listenToTeamEvents } from '../../../src/events/handlers.js';
 import type { TestClusterApi } from '../start-cluster-api.js';
 
 /** A further replica of the service on the test's database. */

@@ -1,14 +1,16 @@
+import type { Prisma } from '@corral/database';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { changeQueue } from './change-queue.js';
+import { teamChanges } from './team-changes.js';
 
 const scope = { signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY };
 const WAIT_MS = 10_000;
 
 /** A queue whose only connection is taken forever. */
 function occupied(limits: { waitingPerTeam?: number; waitingPerProcess?: number }) {
-  const { run } = changeQueue({ waitingPerTeam: 64, waitingPerProcess: 512, waitMs: WAIT_MS, ...limits }, 1);
-  void run('acme', scope, () => new Promise(() => undefined));
-  return (team: string) => run(team, scope, async () => 'done');
+  const changes = { waitingPerTeam: 64, waitingPerProcess: 512, waitMs: WAIT_MS, ...limits };
+  const { inTurn } = teamChanges({} as Prisma, changes, 1);
+  void inTurn('acme', scope, () => new Promise(() => undefined));
+  return (team: string) => inTurn(team, scope, async () => 'done');
 }
 
 beforeEach(() => {
