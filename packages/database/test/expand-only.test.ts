@@ -1,15 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { applyMigrations } from '@corral/database';
 import { createEmptyDatabase, type TestDatabase } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { breakingChanges, readSchemaShape } from './schema-shape.js';
 
 const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
-/** The last migration before the first release. Older ones had no neighbours to run beside. */
-const BASELINE = '20261124040000_audit_before_and_after';
+/** The newest migration of the last release. Services of that release run beside those of the next one. */
+const LAST_RELEASED = '20261101000000_baseline';
 /** `-- contract: unused since 0.2.0: why`, or `-- widens: table.rule` for a constraint that accepts more than before. */
 const contractMark = /^-- contract: unused since \d+\.\d+\.\d+: \S/m;
 const widensMark = /^-- widens: (\S+)$/gm;
@@ -29,13 +28,13 @@ afterEach(async () => {
 describe('the migrations since the last release', () => {
   it('keep what services of the release before rely on, unless they say since when it is unused', async () => {
     const names = (await readdir(migrationsDir)).filter((name) => /^\d/.test(name)).sort();
-    const start = names.indexOf(BASELINE);
-    expect(start).toBeGreaterThan(0);
-    await applyMigrations({ databaseUrl: database.url, migrationsDir, only: new Set(names.slice(0, start + 1)) });
+    expect(names).toContain(LAST_RELEASED);
+    const read = (name: string): Promise<string> => readFile(join(migrationsDir, name, 'migration.sql'), 'utf8');
+    for (const name of names.filter((name) => name <= LAST_RELEASED)) await client.query(await read(name));
 
     const found: string[] = [];
-    for (const name of names.slice(start + 1)) {
-      const sql = await readFile(join(migrationsDir, name, 'migration.sql'), 'utf8');
+    for (const name of names.filter((name) => name > LAST_RELEASED)) {
+      const sql = await read(name);
       const before = await readSchemaShape(client);
       await client.query(sql);
       if (contractMark.test(sql)) continue;

@@ -5,9 +5,6 @@ import { join } from 'node:path';
 import { rehearseBuild } from './image-build.js';
 import { builtFile, repository } from './program.js';
 
-/** What took the place of a release before the first one was tagged. */
-const BEFORE_TAGS = 'b18e1409696f7ce344d575a5380ca07468c2e991';
-
 export const apps = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'] as const;
 export type App = (typeof apps)[number];
 
@@ -25,12 +22,13 @@ export const thisRelease: Release = {
 
 /**
  * The commit of the release before this one: `CORRAL_PREVIOUS_RELEASE`, or the newest tag of a version below the current commit.
+ * Before the first release it is the current commit: that still shows that no request fails while replicas are replaced.
  *
  * @returns null if the checkout does not have it, for example because it is shallow
  */
 export function findPreviousRelease(env: NodeJS.ProcessEnv = process.env): string | null {
   const tagged = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^');
-  return git('rev-parse', '--verify', '--quiet', `${env.CORRAL_PREVIOUS_RELEASE ?? tagged ?? BEFORE_TAGS}^{commit}`);
+  return git('rev-parse', '--verify', '--quiet', `${env.CORRAL_PREVIOUS_RELEASE ?? tagged ?? 'HEAD'}^{commit}`);
 }
 
 /** Builds the images of a commit by its own Dockerfile, in folders. It takes minutes. `remove` deletes them. */

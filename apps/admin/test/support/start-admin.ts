@@ -55,7 +55,13 @@ export async function startAdmin(): Promise<TestAdmin> {
         err += text;
       },
     };
-    const code = await runAdmin(argv, { env, folder, migrationsDir, takenWithinMs, ...io });
+    const code = await runAdmin(argv, {
+      env,
+      folder,
+      migrationsDir: env.MIGRATIONS_DIR ?? migrationsDir,
+      takenWithinMs,
+      ...io,
+    });
     return { code, out, err };
   };
   const env = { DATABASE_URL: database.url, DNS_ZONE_NAME: ZONE };

@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "dns_audit_entry" ADD COLUMN     "request_id" TEXT;

@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "cluster" ADD COLUMN     "observed" JSONB;

@@ -1,2 +1,0 @@
--- For a filter of the audit log.
-CREATE INDEX CONCURRENTLY "audit_entry_of_user" ON "audit_entry"("team_id", "user_id", "created_at", "id");
