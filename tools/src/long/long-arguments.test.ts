@@ -28,6 +28,7 @@ describe('the arguments of a long test', () => {
     [['soak', '--minutes=0.5'], ['tests', 'system/dns/dns-crash.test'], { CORRAL_SOAK_MINUTES: '0.5' }, 1],
     [['orders'], ['--random-order'], {}, 3],
     [['orders', '--times', '10'], ['--random-order'], {}, 10],
+    [['neighbours'], ['tests', 'system/rude-neighbours'], { CORRAL_NEIGHBOURS_SECONDS: '15' }, 1],
     [['clients'], ['tests', 'long/clients'], { CORRAL_TEST_LONG: '1' }, 1],
     [['images'], ['tests', 'long/image-builds'], { CORRAL_TEST_LONG: '1' }, 1],
     [['node'], ['tests', 'long/oldest-node'], { CORRAL_TEST_LONG: '1' }, 1],

@@ -30,6 +30,7 @@ const TIMES = {
   restore: 1,
   runbooks: 1,
   stalls: 1,
+  neighbours: 1,
   terraform: 1,
 };
 /** A week. Anything longer is an installation. */
@@ -76,6 +77,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs the commands of the runbook for lost parts. It takes a few seconds.
   stalls [--times ${TIMES.stalls}]
           sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
+  neighbours [--times ${TIMES.neighbours}]
+          measures what a team gets from both services beside neighbours that misbehave. It takes 5 minutes on an otherwise idle machine.
   terraform [--times ${TIMES.terraform}]
           creates, changes and destroys 200 record sets as Terraform does, 10 and 30 at a time, under the default limits: with lego on
           the same token, and with the budget of the upstream, alone and beside quiet teams. It takes 30 minutes, mostly waiting.
@@ -105,6 +108,12 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const { words, times } = parse(args, { times: TIMES.pipeline });
       refuseWords(words);
       return { run: { args: ['tests', 'long/pipeline'], env: { CORRAL_TEST_LONG: '1' }, isSeeded: true }, times };
+    }
+    case 'neighbours': {
+      const { words, times } = parse(args, { times: TIMES.neighbours });
+      refuseWords(words);
+      const env = { CORRAL_NEIGHBOURS_SECONDS: '15' };
+      return { run: { args: ['tests', 'system/rude-neighbours'], env, isSeeded: false }, times };
     }
     case 'orders': {
       const { words, times } = parse(args, { times: TIMES.orders });
