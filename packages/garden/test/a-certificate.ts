@@ -19,7 +19,11 @@ export interface Issued {
 export interface Authority {
   /** PEM */
   ca: string;
-  /** @param dnsName of a server; without it the certificate is for a client */
+  /**
+   * The same certificate for the same name.
+   *
+   * @param dnsName of a server; without it the certificate is for a client
+   */
   issue(commonName: string, dnsName?: string): Promise<Issued>;
 }
 
@@ -32,26 +36,31 @@ export async function anAuthority(name = 'authority'): Promise<Authority> {
     ...validity,
     extensions: [new BasicConstraintsExtension(true, 1, true)],
   });
+  const issue = async (commonName: string, dnsName?: string): Promise<Issued> => {
+    const own = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+    const names = dnsName === undefined ? [] : [new SubjectAlternativeNameExtension([{ type: 'dns', value: dnsName }])];
+    const certificate = await X509CertificateGenerator.create({
+      subject: `CN=${commonName}`,
+      issuer: ca.subject,
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
+      signingAlgorithm: algorithm,
+      ...validity,
+      extensions: names,
+    });
+    const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', own.privateKey)).toString('base64');
+    return {
+      cert: certificate.toString('pem'),
+      key: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`,
+    };
+  };
+  const issued = new Map<string, Promise<Issued>>();
   return {
     ca: new X509Certificate(ca.rawData).toString('pem'),
-    async issue(commonName, dnsName) {
-      const own = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-      const names =
-        dnsName === undefined ? [] : [new SubjectAlternativeNameExtension([{ type: 'dns', value: dnsName }])];
-      const certificate = await X509CertificateGenerator.create({
-        subject: `CN=${commonName}`,
-        issuer: ca.subject,
-        publicKey: own.publicKey,
-        signingKey: keys.privateKey,
-        signingAlgorithm: algorithm,
-        ...validity,
-        extensions: names,
-      });
-      const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', own.privateKey)).toString('base64');
-      return {
-        cert: certificate.toString('pem'),
-        key: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`,
-      };
+    issue(commonName, dnsName) {
+      const known = issued.get(commonName) ?? issue(commonName, dnsName);
+      issued.set(commonName, known);
+      return known;
     },
   };
 }

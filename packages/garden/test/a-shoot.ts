@@ -18,6 +18,8 @@ import {
 } from './a-garden.js';
 
 const serverName = 'api.shoot.test';
+/** Of all Shoots of a file, because certificates take long to make. */
+export const authority = await anAuthority('shoot');
 
 export interface ShootRequest {
   /** Of the client certificate. */
@@ -63,7 +65,7 @@ export async function startShoot(overrides: Partial<GardenOptions> = {}): Promis
     garden: null as RunningShoot['garden'],
     grantedSeconds: 3_600,
     workers: [{ name: 'p1', machine: { type: 'cx22', architecture: 'amd64' } }] as object[],
-    authority: await anAuthority('shoot'),
+    authority,
   };
 
   const certified = async (authority: Authority) => ({

@@ -420,3 +420,125 @@ describe('the end of a watch', () => {
     expect(server.lists).toHaveLength(0);
   });
 });
+
+describe('in silence', () => {
+  // Sockets are real; the test controls the time.
+  beforeEach(() => {
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date', 'performance'],
+    });
+  });
+  afterEach(async () => {
+    jest.useRealTimers();
+    await endAll();
+  });
+
+  const pass = (seconds: number) => jest.advanceTimersByTime(seconds * 1_000);
+
+  describe('a silent watch', () => {
+    it('is resumed from the last version', async () => {
+      const server = await aServer();
+      const { reported, states } = await watching(server);
+      const first = await watchNumber(server, 1);
+      first.send('BOOKMARK', aBookmark('150'));
+      first.send('MODIFIED', aVersion('151'));
+      await eventually(() => expect(reported).toHaveLength(3));
+
+      pass(151);
+      const second = await watchNumber(server, 2);
+
+      expect(second.query.get('resourceVersion')).toBe('151');
+      expect(server.lists).toHaveLength(1);
+      expect(states.find(({ phase }) => phase === 'waiting')).toMatchObject({
+        error: { message: 'unreachable: watch shoots: nothing came for too long' },
+      });
+    });
+
+    it('is ended only when no bytes arrive: a bookmark is enough', async () => {
+      const server = await aServer();
+      const { reported } = await watching(server);
+      const watch = await watchNumber(server, 1);
+
+      for (let minute = 1; minute <= 4; minute += 1) {
+        watch.send('BOOKMARK', aBookmark(String(200 + minute)));
+        watch.send('MODIFIED', aVersion(String(300 + minute)));
+        await eventually(() => expect(reported).toHaveLength(2 + minute));
+        pass(60);
+      }
+
+      expect(server.watches).toHaveLength(1);
+    });
+
+    it('is not ended while a handler works, and handlers run one at a time', async () => {
+      const server = await aServer();
+      const work: (() => void)[] = [];
+      const seen: string[] = [];
+      await watching(server, {
+        onEvents: async (events) => {
+          await new Promise<void>((resolve) => work.push(resolve));
+          seen.push(...events.map(({ shoot }) => shoot.metadata.resourceVersion));
+        },
+      });
+      const watch = await watchNumber(server, 1);
+      watch.send('MODIFIED', aVersion('101'));
+      await eventually(() => expect(work).toHaveLength(1));
+      watch.send('MODIFIED', aVersion('102'));
+
+      for (const [index, version] of ['101', '102'].entries()) {
+        await eventually(() => expect(work).toHaveLength(index + 1));
+        pass(1_000);
+        work[index]?.();
+        await eventually(() => expect(seen.at(-1)).toBe(version));
+      }
+
+      expect(server.watches).toHaveLength(1);
+    });
+  });
+
+  describe('a call that hangs', () => {
+    it('ends at its timeout: a list, and the opening of a watch', async () => {
+      const server = await aServer();
+      const hang = () => {};
+      server.nextLists.push(hang);
+      server.nextWatches.push(hang);
+      // Calls are timed by Node.js itself, which the test does not control.
+      const { states } = await watching(server, {}, { timeoutMs: 1_500 });
+
+      await eventually(() => expect(server.watches).toHaveLength(1));
+      pass(2);
+      await watchNumber(server, 2);
+
+      expect(states.flatMap((state) => (state.phase === 'waiting' ? [String(state.error)] : []))).toEqual([
+        'GardenError: unreachable: list shoots: no answer in time',
+        'GardenError: unreachable: watch shoots: no answer in time',
+      ]);
+    });
+  });
+});
+
+describe('without an end', () => {
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date'] });
+  });
+  afterEach(async () => {
+    jest.useRealTimers();
+    await endAll();
+  });
+
+  it('a watch that the garden does not end in time is ended by the client, even if events arrive', async () => {
+    const server = await aServer();
+    const { reported } = await watching(server, { relistEveryMs: 100_000_000, watchSeconds: 300 });
+    const watch = await watchNumber(server, 1);
+    const agreedSeconds = Number(watch.query.get('timeoutSeconds'));
+
+    for (let sent = 1; sent * 100 <= agreedSeconds + 200; sent += 1) {
+      if (server.watches.length === 1) watch.send('MODIFIED', aVersion(String(100 + sent)));
+      if (sent * 100 < agreedSeconds) await eventually(() => expect(reported).toHaveLength(2 + sent));
+      jest.advanceTimersByTime(100_000);
+    }
+    const next = await watchNumber(server, 2);
+
+    expect(next.query.get('resourceVersion')).not.toBe('100');
+    expect(server.lists).toHaveLength(1);
+  });
+});

@@ -13,6 +13,7 @@ import {
 import pg from 'pg';
 import type { BackendOptions } from '../src/backend.js';
 import { jobs } from '../src/jobs.js';
+import { prepareQueue } from '../src/prepare-queue.js';
 import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
 
 export type TestBackend = {
@@ -37,6 +38,8 @@ export const testBackends: TestBackend[] = [
     missing: null,
     async open() {
       const database = await createEmptyDatabase();
+      // The first job of a test does not wait for that.
+      await prepareQueue({ databaseUrl: database.url });
       return {
         async start() {
           const client = new pg.Client({ connectionString: database.url });

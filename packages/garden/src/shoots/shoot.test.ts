@@ -1,92 +1,194 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { type FieldManager, isAppliedBy, otherManagersOf, parseManagers } from './field-managers.js';
+import { createLineCutter } from './lines.js';
 import { parseShoot } from './shoot.js';
 
-const metadata = { name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1' };
+describe('parsing', () => {
+  const metadata = { name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1' };
 
-describe('parsing of a Shoot', () => {
-  it('reads all fields', () => {
-    const shoot = parseShoot({
-      metadata: { ...metadata, generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' },
-      spec: { region: 'hel1', hibernation: { enabled: true } },
-      status: {
-        observedGeneration: 6,
-        technicalID: 'shoot--t--c',
-        uid: 'status-uid',
-        seedName: 'seed-hel',
-        clusterIdentity: 'identity',
-        hibernated: true,
-        lastOperation: {
-          type: 'Reconcile',
-          state: 'Error',
-          progress: 43,
-          description: 'words',
-          lastUpdateTime: '2026-08-01T10:03:00Z',
-        },
-        lastErrors: [
-          { taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'], description: 'words', lastUpdateTime: 't' },
-        ],
-        conditions: [
-          {
-            type: 'EveryNodeReady',
-            status: 'Progressing',
-            reason: 'R',
-            message: 'M',
-            codes: ['C'],
-            lastTransitionTime: 't1',
-            lastUpdateTime: 't2',
+  describe('parsing of a Shoot', () => {
+    it('reads all fields', () => {
+      const shoot = parseShoot({
+        metadata: { ...metadata, generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' },
+        spec: { region: 'hel1', hibernation: { enabled: true } },
+        status: {
+          observedGeneration: 6,
+          technicalID: 'shoot--t--c',
+          uid: 'status-uid',
+          seedName: 'seed-hel',
+          clusterIdentity: 'identity',
+          hibernated: true,
+          lastOperation: {
+            type: 'Reconcile',
+            state: 'Error',
+            progress: 43,
+            description: 'words',
+            lastUpdateTime: '2026-08-01T10:03:00Z',
           },
-        ],
-        constraints: [{ type: 'HibernationPossible', status: 'True' }],
-        advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
-        retryCycleStartTime: 't3',
-        migrationStartTime: null,
-      },
-    });
-
-    expect(shoot).toMatchObject({
-      metadata: { generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' },
-      spec: { region: 'hel1', hibernation: { enabled: true } },
-      status: {
-        observedGeneration: 6,
-        technicalID: 'shoot--t--c',
-        seedName: 'seed-hel',
-        hibernated: true,
-        lastOperation: { type: 'Reconcile', state: 'Error', progress: 43 },
-        lastErrors: [{ taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }],
-        conditions: [{ type: 'EveryNodeReady', status: 'Progressing', codes: ['C'] }],
-        constraints: [{ type: 'HibernationPossible', status: 'True', reason: '', codes: [] }],
-        advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
-        retryCycleStartTime: 't3',
-        migrationStartTime: null,
-      },
-    });
-  });
-
-  it.each(['name', 'namespace', 'uid', 'resourceVersion'])('rejects a Shoot without %s', (key) => {
-    expect(parseShoot({ metadata: { ...metadata, [key]: undefined } })).toBeNull();
-    expect(parseShoot({ metadata: { ...metadata, [key]: '' } })).toBeNull();
-    expect(parseShoot({ metadata: { ...metadata, [key]: 5 } })).toBeNull();
-  });
-
-  it('accepts any spec and status, and always returns the same shape', () => {
-    const shape = (value: object) => Object.keys(value).sort();
-    const empty = parseShoot({ metadata });
-
-    fc.assert(
-      fc.property(
-        fc.jsonValue(),
-        fc.dictionary(fc.constantFrom(...Object.keys(empty?.status ?? {})), fc.jsonValue()),
-        (spec, status) => {
-          const shoot = parseShoot(JSON.parse(JSON.stringify({ metadata, spec, status })));
-
-          expect(shape(shoot?.status ?? {})).toEqual(shape(empty?.status ?? {}));
-          expect(typeof shoot?.spec).toBe('object');
-          for (const list of ['lastErrors', 'conditions', 'constraints', 'advertisedAddresses'] as const) {
-            expect(Array.isArray(shoot?.status[list])).toBe(true);
-          }
+          lastErrors: [
+            { taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'], description: 'words', lastUpdateTime: 't' },
+          ],
+          conditions: [
+            {
+              type: 'EveryNodeReady',
+              status: 'Progressing',
+              reason: 'R',
+              message: 'M',
+              codes: ['C'],
+              lastTransitionTime: 't1',
+              lastUpdateTime: 't2',
+            },
+          ],
+          constraints: [{ type: 'HibernationPossible', status: 'True' }],
+          advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
+          retryCycleStartTime: 't3',
+          migrationStartTime: null,
         },
-      ),
+      });
+
+      expect(shoot).toMatchObject({
+        metadata: { generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' },
+        spec: { region: 'hel1', hibernation: { enabled: true } },
+        status: {
+          observedGeneration: 6,
+          technicalID: 'shoot--t--c',
+          seedName: 'seed-hel',
+          hibernated: true,
+          lastOperation: { type: 'Reconcile', state: 'Error', progress: 43 },
+          lastErrors: [{ taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }],
+          conditions: [{ type: 'EveryNodeReady', status: 'Progressing', codes: ['C'] }],
+          constraints: [{ type: 'HibernationPossible', status: 'True', reason: '', codes: [] }],
+          advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
+          retryCycleStartTime: 't3',
+          migrationStartTime: null,
+        },
+      });
+    });
+
+    it.each(['name', 'namespace', 'uid', 'resourceVersion'])('rejects a Shoot without %s', (key) => {
+      expect(parseShoot({ metadata: { ...metadata, [key]: undefined } })).toBeNull();
+      expect(parseShoot({ metadata: { ...metadata, [key]: '' } })).toBeNull();
+      expect(parseShoot({ metadata: { ...metadata, [key]: 5 } })).toBeNull();
+    });
+
+    it('accepts any spec and status, and always returns the same shape', () => {
+      const shape = (value: object) => Object.keys(value).sort();
+      const empty = parseShoot({ metadata });
+
+      fc.assert(
+        fc.property(
+          fc.jsonValue(),
+          fc.dictionary(fc.constantFrom(...Object.keys(empty?.status ?? {})), fc.jsonValue()),
+          (spec, status) => {
+            const shoot = parseShoot(JSON.parse(JSON.stringify({ metadata, spec, status })));
+
+            expect(shape(shoot?.status ?? {})).toEqual(shape(empty?.status ?? {}));
+            expect(typeof shoot?.spec).toBe('object');
+            for (const list of ['lastErrors', 'conditions', 'constraints', 'advertisedAddresses'] as const) {
+              expect(Array.isArray(shoot?.status[list])).toBe(true);
+            }
+          },
+        ),
+      );
+    });
+  });
+});
+
+describe('field managers', () => {
+  const entry = (manager: string, fields: object, time = '2026-08-01T10:00:00Z', operation = 'Update') => ({
+    manager,
+    operation,
+    time,
+    apiVersion: 'core.gardener.cloud/v1beta1',
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields,
+  });
+  const inWorker = (fields: object) => ({
+    'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1"}': { '.': {}, 'f:name': {}, ...fields } } } },
+  });
+  const managersOf = (...managedFields: object[]): FieldManager[] => parseManagers({ managedFields });
+  const holding = (managers: FieldManager[], path: string) =>
+    otherManagersOf(managers, path).map(({ manager }) => manager);
+
+  describe('other owners of a field', () => {
+    const managers = managersOf(
+      entry('kubectl', inWorker({ 'f:maximum': {} })),
+      entry('gardener', { 'f:spec': { 'f:kubernetes': { 'f:version': {} } } }),
+      entry('atomic', { 'f:spec': { 'f:provider': { 'f:infrastructureConfig': {} } } }),
+      entry('labels', { 'f:metadata': { 'f:annotations': { 'f:corral.dev/plan': {} } } }),
     );
+
+    it.each([
+      ['.spec.provider.workers[name="p1"].maximum', ['kubectl']],
+      ['.spec.provider.workers[name="p1"].minimum', []],
+      ['.spec.provider.workers[name="p1"]', ['kubectl']],
+      ['.spec.provider.workers[name="p2"].maximum', []],
+      ['.spec.kubernetes.version', ['gardener']],
+      ['.spec.kubernetes', ['gardener']],
+      ['.spec.provider.infrastructureConfig.networks', ['atomic']],
+      ['.metadata.annotations.corral.dev/plan', ['labels']],
+      ['.metadata.annotations.corral.dev', []],
+      ['.spec.region', []],
+    ])('of %s are %p', (path, expected) => {
+      expect(holding(managers, path)).toEqual(expected);
+    });
+
+    it('are listed latest first, without our own and without the manager before the first apply', () => {
+      const all = managersOf(
+        entry('early', inWorker({ 'f:maximum': {} }), '2026-08-01T10:00:00Z'),
+        entry('corral', inWorker({ 'f:maximum': {} }), '2026-08-01T12:00:00Z'),
+        entry('before-first-apply', inWorker({ 'f:maximum': {} }), '2026-08-01T12:00:00Z'),
+        entry('late', inWorker({ 'f:maximum': {} }), '2026-08-01T11:00:00Z'),
+      );
+
+      expect(holding(all, '.spec.provider.workers[name="p1"].maximum')).toEqual(['late', 'early']);
+    });
+  });
+
+  describe('our own field managers', () => {
+    it('include those of our applies, which a restore may have lost', () => {
+      expect(isAppliedBy(managersOf(entry('corral', {}, undefined, 'Apply')))).toBe(true);
+      expect(isAppliedBy(managersOf(entry('corral', {})))).toBe(false);
+      expect(isAppliedBy(parseManagers({}))).toBe(false);
+    });
+
+    it('are read from managedFields of any shape', () => {
+      expect(parseManagers({ managedFields: [{}, 'x', { manager: 'a', fieldsV1: [] }] })).toEqual([
+        { manager: 'unknown', operation: '', time: null, fields: {} },
+        { manager: 'a', operation: '', time: null, fields: {} },
+      ]);
+    });
+  });
+});
+
+describe('lines', () => {
+  describe('lines', () => {
+    it('are the same for any division of the stream into chunks', () => {
+      const line = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 0x0a)));
+
+      fc.assert(
+        fc.property(fc.array(line), fc.array(fc.nat(50)), (lines, sizes) => {
+          const stream = Buffer.concat(lines.flatMap((bytes) => [bytes, Buffer.from('\n')]));
+          const cutter = createLineCutter(1_000);
+          const found: Buffer[] = [];
+          let at = 0;
+          for (const size of [...sizes, stream.length]) {
+            found.push(...cutter.cut(stream.subarray(at, at + size)));
+            at += size;
+          }
+
+          expect(found).toEqual(lines.filter((bytes) => bytes.length > 0));
+        }),
+      );
+    });
+
+    it('have a maximum length, even over several chunks', () => {
+      const cutter = createLineCutter(4);
+
+      expect(cutter.cut(Buffer.from('abcd\nab'))).toEqual([Buffer.from('abcd')]);
+      expect(cutter.cut(Buffer.from('cd'))).toEqual([]);
+      expect(() => cutter.cut(Buffer.from('e'))).toThrow(RangeError);
+    });
   });
 });

@@ -1,0 +1,462 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parse } from 'yaml';
+import { newBootstrapToken, renderBootstrapToken } from './bootstrap-token.js';
+import type { JoinData } from './client.js';
+import { initScript } from './init-script.js';
+import { renderJoinCommand, renderJoinUserData } from './render-join-command.js';
+
+describe('bootstrap tokens', () => {
+  describe('a bootstrap token', () => {
+    it('has the format that Kubernetes requires, and uses the whole alphabet', () => {
+      const texts = Array.from({ length: 2_000 }, () => Object.values(newBootstrapToken()).join('.'));
+
+      for (const text of texts) expect(text).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/);
+      const used = [0, 5, 7, 22].map((at) => new Set(texts.map((text) => text[at])).size);
+      expect(used).toEqual([36, 36, 36, 36]);
+    });
+
+    it('becomes a Secret that expires and permits only joining', () => {
+      const expiresAt = new Date('2026-11-22T10:00:00.500Z');
+
+      const { data, ...secret } = renderBootstrapToken(
+        { id: 'abc123', secret: '0123456789abcdef' },
+        'web-1',
+        expiresAt,
+      );
+
+      expect(secret).toEqual({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: {
+          namespace: 'kube-system',
+          name: 'bootstrap-token-abc123',
+          labels: { 'corral.dev/joins-as': 'web-1' },
+        },
+        type: 'bootstrap.kubernetes.io/token',
+      });
+      const texts = Object.entries(data as Record<string, string>).map(([key, value]) => [
+        key,
+        Buffer.from(value, 'base64').toString(),
+      ]);
+      expect(Object.fromEntries(texts)).toEqual({
+        description: 'For the server web-1 to join as a node.',
+        'token-id': 'abc123',
+        'token-secret': '0123456789abcdef',
+        expiration: '2026-11-22T10:00:00Z',
+        'usage-bootstrap-authentication': 'true',
+      });
+    });
+  });
+});
+
+describe('the init script', () => {
+  const image = 'registry.example.com/node-agent:v1';
+
+  /** Each logs its arguments. */
+  const programs = {
+    'apt-get': '[[ "$*" != *install* ]] || cp "$BIN/containerd.off" "$BIN/containerd"',
+    'containerd.off': 'echo version = 2',
+    systemctl: '',
+    ctr: `case "$*" in
+  *--help) echo "$PULL_HELP" ;;
+  'images mount '*) cp "$AGENT" "$4/$AGENT_AT" 2> /dev/null || { mkdir -p "$4/ko-app"; cp "$AGENT" "$4/$AGENT_AT"; } ;;
+  'images unmount '*) rm -r "$3"/* ;;
+esac`,
+    agent: `case "$*" in
+  --version) echo 'Kubernetes v1.130.0' ;;
+  'bootstrap --help') echo "$AGENT_HELP" ;;
+esac`,
+  };
+
+  let root: string;
+  let home: string;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'init-'));
+    home = join(root, 'home');
+    for (const folder of ['home', 'bin', 'tmp']) mkdirSync(join(root, folder));
+    writeFileSync(join(home, 'config.yaml'), 'a: 1\n');
+    for (const [name, script] of Object.entries(programs)) {
+      const text = `#!/bin/bash\necho "$(basename "$0") $*" >> "$CALLS"\n${script}\n`;
+      writeFileSync(join(root, 'bin', name), text, { mode: 0o755 });
+    }
+  });
+
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+
+  /** Runs the script with its folders and programs in a temporary directory. */
+  function run(environment: Record<string, string> = {}) {
+    const script = initScript(image)
+      .replaceAll('/var/lib/gardener-node-agent', home)
+      .replaceAll('/opt/bin', join(root, 'opt'))
+      .replaceAll('/etc/containerd', join(root, 'etc'));
+    const bin = join(root, 'bin');
+    const calls = join(root, 'calls');
+    rmSync(calls, { force: true });
+    const { status } = spawnSync('bash', ['-c', script], {
+      env: {
+        PATH: `${bin}:/usr/bin:/bin`,
+        BIN: bin,
+        TMPDIR: join(root, 'tmp'),
+        CALLS: calls,
+        AGENT: join(bin, 'agent'),
+        AGENT_AT: 'gardener-node-agent',
+        PULL_HELP: '',
+        AGENT_HELP: '--config-dir',
+        ...environment,
+      },
+    });
+    return { status, calls: readFileSync(calls, 'utf8').replaceAll(root, '').trim().split('\n') };
+  }
+
+  describe('init script of a node', () => {
+    it('installs missing packages, fetches the node agent and starts it', () => {
+      const { status, calls } = run();
+
+      expect(status).toBe(0);
+      expect(calls.filter((call) => !call.includes('mount') && !call.includes('--help'))).toEqual([
+        'apt-get -qq -o DPkg::Lock::Timeout=300 update',
+        expect.stringMatching(/^apt-get .* install --no-upgrade containerd /),
+        'containerd config default',
+        'systemctl enable --now containerd.service',
+        `ctr images pull ${image}`,
+        'gardener-node-agent --version',
+        'gardener-node-agent bootstrap --config-dir=/home',
+      ]);
+      expect(readFileSync(join(home, 'config-v1.130.0.yaml'), 'utf8')).toBe('a: 1\n');
+      expect(statSync(join(home, 'config-v1.130.0.yaml')).mode & 0o777).toBe(0o600);
+    });
+
+    it('leaves nothing mounted and can run again', () => {
+      run();
+      const { status, calls } = run();
+
+      expect(status).toBe(0);
+      expect(calls.join()).not.toMatch(/apt-get|config default/);
+      expect(readdirSync(join(root, 'tmp'))).toEqual([]);
+    });
+
+    it.each([
+      [
+        'passes an older agent the path of its config',
+        { AGENT_HELP: '--config string' },
+        'bootstrap --config=/home/config.yaml',
+      ],
+      [
+        'finds the agent in an image with another layout',
+        { AGENT_AT: 'ko-app/gardener-node-agent' },
+        'bootstrap --config-dir=',
+      ],
+      [
+        'makes a newer containerd pull one architecture only',
+        { PULL_HELP: 'a\n--skip-metadata' },
+        'pull --skip-metadata',
+      ],
+    ])('%s', (_what, environment, call) => {
+      const { status, calls } = run(environment);
+
+      expect(status).toBe(0);
+      expect(calls.join('\n')).toContain(call);
+    });
+
+    it('fails, and is run again, when the image has no node agent', () => {
+      expect(run({ AGENT: '/nowhere' }).status).not.toBe(0);
+      expect(existsSync(join(root, 'opt', 'gardener-node-agent'))).toBe(false);
+    });
+  });
+});
+
+describe('the join command', () => {
+  const aJoin: JoinData = {
+    server: 'https://api.c1234567.t1234567.shoots.example.com',
+    certificateAuthority: `-----BEGIN CERTIFICATE-----\n${`${'MIIB'.repeat(16)}\n`.repeat(3)}-----END CERTIFICATE-----\n`,
+    bootstrapToken: 'abc123.0123456789abcdef',
+    configSecretName: 'gardener-node-agent-pabc12-5e0f5',
+    kubernetesVersion: '1.34.2',
+    nodeAgentImage: 'europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:v1.130.0',
+  };
+  const nodeName = 'dedicated-321';
+
+  /** Each logs its arguments. */
+  const programs = { id: 'echo "$UID_HERE"', systemctl: '', hostnamectl: '' };
+
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'join-'));
+    for (const folder of ['bin', 'dev']) mkdirSync(join(root, folder));
+    for (const [name, script] of Object.entries(programs)) {
+      writeFileSync(join(root, 'bin', name), `#!/bin/bash\necho "$(basename "$0") $*" >> "$CALLS"\n${script}\n`, {
+        mode: 0o755,
+      });
+    }
+  });
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+
+  /** Runs the command as pasted, with its folders in a temporary directory. */
+  function run(command = renderJoinCommand(aJoin, nodeName), uid = '0') {
+    const calls = join(root, 'calls');
+    rmSync(calls, { force: true });
+    const { status, stderr } = spawnSync('bash', ['-c', command.replaceAll(' /', ` ${root}/`)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, CALLS: calls, UID_HERE: uid },
+    });
+    return { status, stderr: stderr.toString(), calls: readFileSync(calls, 'utf8').trim().split('\n') };
+  }
+
+  describe('join command', () => {
+    it('writes the same files and starts the same unit as the user data of a rebuilt server', () => {
+      const { status, calls } = run();
+
+      expect(status).toBe(0);
+      const { write_files: files } = parse(renderJoinUserData(aJoin, nodeName), { version: '1.1' });
+      expect(files).toHaveLength(6);
+      for (const { path, permissions, content } of files) {
+        expect(readFileSync(join(root, path), 'utf8')).toBe(content);
+        expect(statSync(join(root, path)).mode & 0o777).toBe(Number.parseInt(permissions, 8));
+      }
+      expect(calls).toEqual([
+        'id -u',
+        `hostnamectl set-hostname ${nodeName}`,
+        'systemctl daemon-reload',
+        'systemctl enable --now --no-block gardener-node-init.service',
+      ]);
+    });
+
+    it('can run again with another token', () => {
+      run();
+      const other = renderJoinCommand({ ...aJoin, bootstrapToken: 'abc124.0123456789abcdef' }, nodeName);
+
+      expect(run(other).status).toBe(0);
+
+      const token = join(root, 'var/lib/gardener-node-agent/credentials/bootstrap-token');
+      expect(readFileSync(token, 'utf8')).toBe('abc124.0123456789abcdef');
+    });
+
+    it('does nothing unless it runs as root', () => {
+      const { status, stderr, calls } = run(undefined, '1000');
+
+      expect([status, stderr, calls]).toEqual([1, 'Run this as root.\n', ['id -u']]);
+    });
+
+    it('does nothing on a machine that has been a node', () => {
+      mkdirSync(join(root, 'var/lib/kubelet/pki'), { recursive: true });
+      writeFileSync(join(root, 'var/lib/kubelet/pki/kubelet-client-current.pem'), '');
+
+      const { status, stderr, calls } = run();
+
+      expect([status, calls]).toEqual([1, ['id -u']]);
+      expect(stderr).toContain('Reinstall its operating system first');
+    });
+
+    it('does nothing when its end is truncated', () => {
+      const command = renderJoinCommand(aJoin, nodeName);
+      writeFileSync(join(root, 'calls'), '');
+
+      const { status } = spawnSync('bash', ['-c', command.slice(0, -'exit\n}\nEND-OF-COMMAND\n'.length)], {
+        env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, CALLS: join(root, 'calls'), UID_HERE: '0' },
+      });
+
+      expect(status).not.toBe(0);
+      expect(readFileSync(join(root, 'calls'), 'utf8')).toBe('');
+    });
+
+    it('never passes the token to a program as an argument', () => {
+      expect(run().calls.join()).not.toContain('0123456789abcdef');
+    });
+
+    it.each<[keyof JoinData, string]>([
+      ['server', 'https://api.example.com/$(reboot)'],
+      ['bootstrapToken', "abc123.'; reboot #"],
+      ['nodeAgentImage', "registry.example.com/a:v1';reboot;'"],
+    ])('refuses a %s that a shell could read as more than a value', (part, value) => {
+      expect(() => renderJoinCommand({ ...aJoin, [part]: value }, nodeName)).toThrow(
+        new TypeError(`No server can join with this ${part}.`),
+      );
+    });
+
+    it('refuses an invalid machine name', () => {
+      expect(() => renderJoinCommand(aJoin, 'a; reboot')).toThrow(TypeError);
+    });
+  });
+});
+
+describe('user data', () => {
+  const golden = fileURLToPath(new URL('golden/join-user-data.yaml', import.meta.url));
+
+  const certificate = (lines: number) =>
+    `-----BEGIN CERTIFICATE-----\n${`${'MIIB'.repeat(16)}\n`.repeat(lines)}-----END CERTIFICATE-----\n`;
+
+  const aJoin: JoinData = {
+    server: 'https://api.c1234567.t1234567.shoots.example.com',
+    certificateAuthority: certificate(3),
+    bootstrapToken: 'abc123.0123456789abcdef',
+    configSecretName: 'gardener-node-agent-pabc12-5e0f5',
+    kubernetesVersion: '1.34.2',
+    nodeAgentImage: 'europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:v1.130.0',
+  };
+  const nodeName = 'corral-web-1';
+
+  interface CloudConfig {
+    hostname: string;
+    write_files: { path: string; permissions: string; content: string }[];
+  }
+
+  /** Parses user data like cloud-init. */
+  const read = (text: string): CloudConfig => parse(text, { version: '1.1' });
+  const contentOf = (text: string, path: string): string =>
+    read(text).write_files.find((file) => file.path === path)?.content ?? '';
+
+  const home = '/var/lib/gardener-node-agent';
+
+  describe('join user data', () => {
+    it('matches the documented format', () => {
+      const text = renderJoinUserData(aJoin, nodeName);
+      // Formatted for readers.
+      if (process.env.UPDATE_GOLDEN === '1') writeFileSync(golden, text);
+
+      expect(text).toBe(readFileSync(golden, 'utf8'));
+    });
+
+    it('contains a script that a shell can parse', () => {
+      const script = contentOf(renderJoinUserData(aJoin, nodeName), `${home}/init.sh`);
+
+      expect(() => execFileSync('bash', ['-n'], { input: script })).not.toThrow();
+    });
+
+    it('states the certificate authority for older and newer agents', () => {
+      const text = renderJoinUserData(aJoin, nodeName);
+
+      const { apiServer } = parse(contentOf(text, `${home}/config.yaml`));
+      expect(Buffer.from(apiServer.caBundle, 'base64').toString()).toBe(aJoin.certificateAuthority);
+      expect(contentOf(text, apiServer.caFile)).toBe(aJoin.certificateAuthority);
+    });
+
+    it('lets only root read the token', () => {
+      const files = read(renderJoinUserData(aJoin, nodeName)).write_files;
+
+      const open = files.filter(({ permissions }) => permissions !== '0600');
+      expect(open.map(({ content }) => content).join()).not.toContain(aJoin.bootstrapToken);
+    });
+
+    it('fits into the limit of the provider with the largest authority', () => {
+      const long = {
+        ...aJoin,
+        certificateAuthority: certificate(152),
+        nodeAgentImage: `registry.example.com/${'a'.repeat(300)}:v1`,
+      };
+
+      expect(Buffer.byteLength(renderJoinUserData(long, nodeName))).toBeLessThan(32_768);
+    });
+
+    it.each<[keyof JoinData, string]>([
+      ['server', 'https://127.0.0.1:6443'],
+      ['server', 'https://[2001:db8::1]:443/'],
+      ['certificateAuthority', `${certificate(20)}${certificate(20)}`],
+      ['certificateAuthority', certificate(1).trimEnd()],
+      ['configSecretName', 'a'],
+      ['nodeAgentImage', 'garden.local.gardener.cloud:5001/gardener__x/node-agent:v1.2-3_4'],
+      ['nodeAgentImage', `registry.k8s.io/agent@sha256:${'0123456789abcdef'.repeat(4)}`],
+      ['kubernetesVersion', '1.35.0'],
+    ])('accepts a %s like %s', (part, value) => {
+      expect(renderJoinUserData({ ...aJoin, [part]: value }, nodeName)).toContain('#cloud-config');
+    });
+
+    it.each(['no', '1e5', '0x10', '12', '1-2', 'a.b.c'])('keeps the name %s a string', (name) => {
+      const text = renderJoinUserData(aJoin, name);
+
+      expect(read(text).hostname).toBe(name);
+      expect(contentOf(text, `${home}/machine-name`)).toBe(name);
+    });
+
+    it.each<[keyof JoinData, string]>([
+      ['server', 'http://api.example.com'],
+      ['server', 'https://user:word@api.example.com'],
+      ['server', 'https://api.example.com/path?query'],
+      ['server', 'https://api.example.com\n'],
+      ['certificateAuthority', ''],
+      ['certificateAuthority', certificate(200)],
+      ['certificateAuthority', certificate(1).replaceAll('CERTIFICATE', 'PRIVATE KEY')],
+      ['bootstrapToken', 'abc123.0123456789abcdeF'],
+      ['configSecretName', '../secrets'],
+      ['kubernetesVersion', 'v1.34.2'],
+      ['nodeAgentImage', "registry.example.com/a:v1';reboot;'"],
+      ['nodeAgentImage', 'registry.example.com/a:$(reboot)'],
+      ['nodeAgentImage', '--help'],
+      ['nodeAgentImage', 'registry.example.com/../a'],
+      ['nodeAgentImage', ''],
+    ])('refuses a %s like %j, and does not quote it', (part, value) => {
+      expect(() => renderJoinUserData({ ...aJoin, [part]: value }, nodeName)).toThrow(
+        new TypeError(`No server can join with this ${part}.`),
+      );
+    });
+
+    it.each(['', 'Upper', '-a', 'a-', 'a b', 'a\nb', 'a..b', '$(reboot)', 'a'.repeat(64)])(
+      'refuses the name %j',
+      (name) => {
+        expect(() => renderJoinUserData(aJoin, name)).toThrow(new TypeError('No server can join with this nodeName.'));
+      },
+    );
+
+    it('refuses every value that a shell, YAML or systemd could read as more than a value', () => {
+      const hostile = fc.constantFrom(...'\'"`$\\;&|<>(){}*?#!%~^ \t\r\n\0\u2028é');
+      const parts = fc.constantFrom(...(Object.keys(aJoin) as (keyof JoinData)[]), 'nodeName' as const);
+
+      fc.assert(
+        fc.property(parts, hostile, fc.nat(), (part, character, at) => {
+          const value = part === 'nodeName' ? nodeName : aJoin[part];
+          const place = at % (value.length + 1);
+          const spoilt = value.slice(0, place) + character + value.slice(place);
+          const isHarmless = part === 'certificateAuthority' && character === '\n';
+          fc.pre(!isHarmless);
+
+          const render = () =>
+            part === 'nodeName'
+              ? renderJoinUserData(aJoin, spoilt)
+              : renderJoinUserData({ ...aJoin, [part]: spoilt }, nodeName);
+          expect(render).toThrow(TypeError);
+        }),
+        { numRuns: 1_000 },
+      );
+    });
+
+    it('is parsed from YAML unchanged, or refused', () => {
+      const parts = fc.constantFrom(...(Object.keys(aJoin) as (keyof JoinData)[]));
+
+      fc.assert(
+        fc.property(parts, fc.string({ unit: 'binary', maxLength: 80 }), (part, value) => {
+          let text: string;
+          try {
+            text = renderJoinUserData({ ...aJoin, [part]: value }, nodeName);
+          } catch (error) {
+            expect(error).toBeInstanceOf(TypeError);
+            return;
+          }
+          expect(
+            read(text)
+              .write_files.map(({ content }) => content)
+              .join(),
+          ).toContain(value);
+        }),
+      );
+    });
+  });
+});
