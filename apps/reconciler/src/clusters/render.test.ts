@@ -1,243 +1,547 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { clusterSpecSchema, networkSchema, nodePoolSpecSchema } from '@corral/contracts';
-import { gardenFeatures } from '@corral/garden';
+import { gardenFeatures, parseShoot, type Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
-import { aDesired, aPool, aSteadyDesired, settings } from '../../test/support/a-cluster.js';
+import {
+  absent,
+  aCondition,
+  aDesired,
+  allWell,
+  anUpdatedDesired,
+  anUpdatedShoot,
+  aPool,
+  aShoot,
+  aSteadyDesired,
+  minutesLater,
+  noon,
+  present,
+  settings,
+} from '../../test/support/a-cluster.js';
+import { decide } from './decide/decide.js';
+import { judge } from './judge/judge.js';
 import type { Desired } from './model.js';
-import type { GardenSettings } from './render.js';
-import { gardenSettings, renderShoot, Unrenderable } from './render.js';
+import { factsOf, observedFrom, observedHash, runningVersion } from './observe.js';
+import { raisedIn } from './raised-images.js';
+import { type GardenSettings, gardenSettings, renderShoot, Unrenderable } from './render.js';
 
-const folder = fileURLToPath(new URL('golden', import.meta.url));
-const base = aDesired();
-const network = base.spec.network;
+describe('rendering', () => {
+  const folder = fileURLToPath(new URL('golden', import.meta.url));
+  const base = aDesired();
+  const network = base.spec.network;
 
-/** The input of each file in `golden`. `UPDATE_GOLDEN=1` rewrites the files for review. */
-const golden: Record<string, Desired> = {
-  'one-pool': base,
-  connection: aDesired({ spec: { connectionRef: 'other' }, connection: { ref: 'other', gardenName: 'conn-2' } }),
-  region: aDesired({ spec: { region: 'fsn1' } }),
-  'kubernetes-version': aDesired({ spec: { kubernetesVersion: '1.35' }, pinnedVersion: '1.35.1' }),
-  hibernated: aDesired({ spec: { hibernated: true } }),
-  'control-plane-ha': aDesired({ spec: { controlPlaneHA: true } }),
-  plan: aDesired({ spec: { plan: 'annual' } }),
-  'node-range': aDesired({ spec: { network: { ...network, nodeCIDR: '172.18.0.0/16' } } }),
-  'pod-range': aDesired({ spec: { network: { ...network, podCIDR: '100.64.0.0/12' } } }),
-  'service-range': aDesired({ spec: { network: { ...network, serviceCIDR: '10.112.0.0/20' } } }),
-  'known-shoot': aSteadyDesired({ generation: 7, desiredHash: 'sha256:07', known: { shootUid: 'uid-9' } }),
-  'pool-name': aDesired({ pools: [aPool({ name: 'a-name-as-long-as-names-of-pools-may-be-50-characters' })] }),
-  'pool-machine': aDesired({ pools: [aPool({ machineType: 'cpx51' })] }),
-  'pool-arm': aDesired({ pools: [aPool({ machineType: 'cax21' })] }),
-  'pool-machine-unknown': aDesired({ pools: [aPool({ machineType: 'gone1' })] }),
-  'pool-image-name': aDesired({ pools: [aPool({ image: { name: 'ubuntu' } })] }),
-  'pool-image-version': aDesired({ pools: [aPool({ image: { name: 'ubuntu', version: '24.4.0' } })] }),
-  'pool-image-options': aDesired({
-    pools: [
-      aPool({ image: { name: 'ubuntu', apiVersion: 'os.example/v1', kind: 'Options', hugePages: 2, tuned: true } }),
-    ],
-  }),
-  'pool-without-public-address': aDesired({ pools: [aPool({ publicIP: false })] }),
-  'existing-network': aDesired({ spec: { network: { ...network, existingNetwork: 'backbone' } } }),
-  'pool-minimum': aDesired({ pools: [aPool({ minimum: 2 })] }),
-  'pool-minimum-zero': aDesired({ pools: [aPool({ minimum: 0 })] }),
-  'pool-maximum': aDesired({ pools: [aPool({ maximum: 10 })] }),
-  'pool-maximum-zero': aDesired({
-    pools: [
-      aPool(),
-      aPool({ name: 'idle', workerName: 'p0f0f0', minimum: 0, maximum: 0, image: { name: 'a', version: '1' } }),
-    ],
-  }),
-  'pool-adopted': aDesired({
-    pools: [
-      aPool(),
-      aPool({
-        name: 'own',
-        workerName: 'p4d5e6',
-        source: 'pooled',
-        autoscalerPriority: 100,
-        image: { name: 'a', version: '1' },
-      }),
-    ],
-  }),
-  'pool-priorities': aDesired({
-    pools: [
-      aPool({ autoscalerPriority: 1 }),
-      aPool({ name: 'dear', workerName: 'p2b3c4', machineType: 'cpx51', autoscalerPriority: 0 }),
-    ],
-  }),
-  'pool-priorities-alike': aDesired({ pools: [aPool({ autoscalerPriority: 20 })] }),
-  'three-pools': aDesired({
-    name: 'big',
-    spec: { hibernated: true, controlPlaneHA: true, plan: 'monthly' },
-    pools: [
-      aPool(),
-      aPool({ name: 'arm', workerName: 'p2b3c4', machineType: 'cax41', minimum: 0, maximum: 1, autoscalerPriority: 1 }),
-      aPool({ name: 'pinned', workerName: 'p3c4d5', image: { name: 'flatcar', version: '4230.2.0' }, maximum: 50 }),
-    ],
-  }),
-};
-
-const rendering: GardenSettings = {
-  ...settings,
-  features: new Set(gardenFeatures),
-  architectureOf: (type: string) => (type.startsWith('gone') ? null : settings.architectureOf(type)),
-};
-
-describe('a rendered Shoot', () => {
-  it.each(Object.entries(golden))('equals golden/%s.yaml', (name, desired) => {
-    const file = `${folder}/${name}.yaml`;
-    const manifest = renderShoot(desired, rendering);
-    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, stringify(manifest));
-
-    expect(manifest).toEqual(parse(readFileSync(file, 'utf8')));
-  });
-
-  it('has exactly one file per case', () => {
-    expect(readdirSync(folder).sort()).toEqual(
-      Object.keys(golden)
-        .map((name) => `${name}.yaml`)
-        .sort(),
-    );
-  });
-
-  it('differs from the base case except for a zero minimum, pools without workers and equal priorities', () => {
-    const plain = renderShoot(base, rendering);
-    const same = Object.entries(golden).filter(([name, desired]) => {
-      return name !== 'one-pool' && JSON.stringify(renderShoot(desired, rendering)) === JSON.stringify(plain);
-    });
-
-    expect(same.map(([name]) => name)).toEqual([
-      'pool-minimum-zero',
-      'pool-maximum-zero',
-      'pool-adopted',
-      'pool-priorities-alike',
-    ]);
-  });
-
-  it('has a case for every declarable field', () => {
-    const varied = new Set(Object.values(golden).flatMap((desired) => fieldsThatDiffer(desired)));
-    const refused = new Set(refusals.map(([pointer]) => pointer.replace(/\/\d+/, '').slice('/spec/'.length)));
-
-    expect(declarableFields().filter((field) => !varied.has(field) && !refused.has(field))).toEqual([]);
-  });
-});
-
-describe('names given by a team', () => {
-  it('appear only in labels and annotations, so the garden does not limit their length', () => {
-    const desired = aDesired({
-      name: 'a-cluster',
-      team: { ...base.team, slug: 'a-team' },
-      pools: [aPool({ name: 'a-pool' })],
-    });
-    const { metadata, spec } = renderShoot(desired, settings);
-    const { labels: _, annotations: __, ...identity } = metadata;
-    const [{ labels, ...worker }] = (spec.provider as { workers: [{ labels: object }] }).workers;
-
-    expect(JSON.stringify([identity, { ...spec, provider: worker }])).not.toMatch(/a-cluster|a-team|a-pool/);
-    expect(labels).toEqual({ 'corral.dev/pool': 'a-pool' });
-  });
-});
-
-describe('the node CIDR', () => {
-  it('is the same in both fields of the Shoot', () => {
-    for (const desired of Object.values(golden)) {
-      const { networking, provider } = renderShoot(desired, rendering).spec as Record<string, Record<string, unknown>>;
-
-      expect(provider?.infrastructureConfig).toMatchObject({
-        networks: { workersConfiguration: { cidr: networking?.nodes } },
-      });
-    }
-  });
-});
-
-const refusals: [pointer: string, Desired][] = [
-  ['/spec/network/existingNetwork', aDesired({ spec: { network: { ...network, existingNetwork: 'mine' } } })],
-  ['/spec/region', aDesired({ spec: { region: 'sin' } })],
-  ['/spec/nodePools/1/publicIP', aDesired({ pools: [aPool(), aPool({ publicIP: false })] })],
-  ['/spec/nodePools/0/image/flavor', aDesired({ pools: [aPool({ image: { flavor: 'small' } })] })],
-  ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { name: 7 } })] })],
-  ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { version: '24.4.0' } })] })],
-  ['/spec/nodePools', aDesired({ pools: [aPool({ minimum: 0, maximum: 0 })] })],
-  ['/spec/nodePools', aDesired({ pools: [aPool({ source: 'dedicated' })] })],
-];
-
-describe('a specification that cannot be rendered', () => {
-  it.each(refusals)('is refused with pointer %s', (pointer, desired) => {
-    const render = () => renderShoot(desired, settings);
-
-    expect(render).toThrow(Unrenderable);
-    expect(render).toThrow(expect.objectContaining({ pointer }));
-  });
-
-  it('is refused for image options without an image name, even with all features', () => {
-    const desired = aDesired({ pools: [aPool({ image: { hugePages: 2 } })] });
-
-    expect(() => renderShoot(desired, rendering)).toThrow(
-      expect.objectContaining({ pointer: '/spec/nodePools/0/image/name' }),
-    );
-  });
-
-  it('is refused even in a pool without a worker', () => {
-    const desired = aDesired({ pools: [aPool(), aPool({ minimum: 0, maximum: 0, publicIP: false })] });
-
-    expect(() => renderShoot(desired, settings)).toThrow(
-      expect.objectContaining({ pointer: '/spec/nodePools/1/publicIP' }),
-    );
-  });
-
-  it.each([
-    ['a namespace', aDesired({ namespace: null })],
-    ['a version', aDesired({ pinnedVersion: null })],
-  ])('is a programming error without %s', (_, desired) => {
-    expect(() => renderShoot(desired, settings)).toThrow(TypeError);
-  });
-});
-
-/** Leaves of the schemas, as paths below `spec` with `nodePools` for every pool. */
-function declarableFields(): string[] {
-  const { network: _, nodePools: __, ...others } = clusterSpecSchema.properties;
-  return [
-    ...Object.keys(others),
-    ...Object.keys(networkSchema.properties).map((field) => `network/${field}`),
-    ...Object.keys(nodePoolSpecSchema.properties).map((field) => `nodePools/${field}`),
-  ];
-}
-
-function fieldsThatDiffer({ spec, pools }: Desired): string[] {
-  const differing = (one: object, other: object, prefix = ''): string[] =>
-    Object.entries(one)
-      .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify((other as Record<string, unknown>)[key]))
-      .map(([key]) => `${prefix}${key}`);
-  return [
-    ...differing(spec, base.spec),
-    ...differing(spec.network, network, 'network/'),
-    ...pools.flatMap((pool) => differing(pool, aPool(), 'nodePools/')),
-  ];
-}
-
-describe('garden settings', () => {
-  const ofGarden = gardenSettings(
-    {
-      name: 'hcloud',
-      regions: [
-        { name: 'hel1', zones: [{ name: 'hel1-dc2', unavailableMachineTypes: [] }] },
-        { name: 'empty', zones: [] },
+  /** The input of each file in `golden`. `UPDATE_GOLDEN=1` rewrites the files for review. */
+  const golden: Record<string, Desired> = {
+    'one-pool': base,
+    connection: aDesired({ spec: { connectionRef: 'other' }, connection: { ref: 'other', gardenName: 'conn-2' } }),
+    region: aDesired({ spec: { region: 'fsn1' } }),
+    'kubernetes-version': aDesired({ spec: { kubernetesVersion: '1.35' }, pinnedVersion: '1.35.1' }),
+    hibernated: aDesired({ spec: { hibernated: true } }),
+    'control-plane-ha': aDesired({ spec: { controlPlaneHA: true } }),
+    plan: aDesired({ spec: { plan: 'annual' } }),
+    'node-range': aDesired({ spec: { network: { ...network, nodeCIDR: '172.18.0.0/16' } } }),
+    'pod-range': aDesired({ spec: { network: { ...network, podCIDR: '100.64.0.0/12' } } }),
+    'service-range': aDesired({ spec: { network: { ...network, serviceCIDR: '10.112.0.0/20' } } }),
+    'known-shoot': aSteadyDesired({ generation: 7, desiredHash: 'sha256:07', known: { shootUid: 'uid-9' } }),
+    'pool-name': aDesired({ pools: [aPool({ name: 'a-name-as-long-as-names-of-pools-may-be-50-characters' })] }),
+    'pool-machine': aDesired({ pools: [aPool({ machineType: 'cpx51' })] }),
+    'pool-arm': aDesired({ pools: [aPool({ machineType: 'cax21' })] }),
+    'pool-machine-unknown': aDesired({ pools: [aPool({ machineType: 'gone1' })] }),
+    'pool-image-name': aDesired({ pools: [aPool({ image: { name: 'ubuntu' } })] }),
+    'pool-image-version': aDesired({ pools: [aPool({ image: { name: 'ubuntu', version: '24.4.0' } })] }),
+    'pool-image-options': aDesired({
+      pools: [
+        aPool({ image: { name: 'ubuntu', apiVersion: 'os.example/v1', kind: 'Options', hugePages: 2, tuned: true } }),
       ],
-      machineTypes: [{ name: 'cax21', cpu: '4', memory: '8Gi', architecture: 'arm64', usable: true }],
-    },
-    { networkingType: 'cilium', features: new Set() },
-  );
+    }),
+    'pool-without-public-address': aDesired({ pools: [aPool({ publicIP: false })] }),
+    'existing-network': aDesired({ spec: { network: { ...network, existingNetwork: 'backbone' } } }),
+    'pool-minimum': aDesired({ pools: [aPool({ minimum: 2 })] }),
+    'pool-minimum-zero': aDesired({ pools: [aPool({ minimum: 0 })] }),
+    'pool-maximum': aDesired({ pools: [aPool({ maximum: 10 })] }),
+    'pool-maximum-zero': aDesired({
+      pools: [
+        aPool(),
+        aPool({ name: 'idle', workerName: 'p0f0f0', minimum: 0, maximum: 0, image: { name: 'a', version: '1' } }),
+      ],
+    }),
+    'pool-adopted': aDesired({
+      pools: [
+        aPool(),
+        aPool({
+          name: 'own',
+          workerName: 'p4d5e6',
+          source: 'pooled',
+          autoscalerPriority: 100,
+          image: { name: 'a', version: '1' },
+        }),
+      ],
+    }),
+    'pool-priorities': aDesired({
+      pools: [
+        aPool({ autoscalerPriority: 1 }),
+        aPool({ name: 'dear', workerName: 'p2b3c4', machineType: 'cpx51', autoscalerPriority: 0 }),
+      ],
+    }),
+    'pool-priorities-alike': aDesired({ pools: [aPool({ autoscalerPriority: 20 })] }),
+    'three-pools': aDesired({
+      name: 'big',
+      spec: { hibernated: true, controlPlaneHA: true, plan: 'monthly' },
+      pools: [
+        aPool(),
+        aPool({
+          name: 'arm',
+          workerName: 'p2b3c4',
+          machineType: 'cax41',
+          minimum: 0,
+          maximum: 1,
+          autoscalerPriority: 1,
+        }),
+        aPool({ name: 'pinned', workerName: 'p3c4d5', image: { name: 'flatcar', version: '4230.2.0' }, maximum: 50 }),
+      ],
+    }),
+  };
 
-  it('return the zone of a region, or null when the catalogue has none', () => {
-    expect(['hel1', 'empty', 'fsn1'].map(ofGarden.zoneOf)).toEqual(['hel1-dc2', null, null]);
+  const rendering: GardenSettings = {
+    ...settings,
+    features: new Set(gardenFeatures),
+    architectureOf: (type: string) => (type.startsWith('gone') ? null : settings.architectureOf(type)),
+  };
+
+  describe('a rendered Shoot', () => {
+    it.each(Object.entries(golden))('equals golden/%s.yaml', (name, desired) => {
+      const file = `${folder}/${name}.yaml`;
+      const manifest = renderShoot(desired, rendering);
+      if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, stringify(manifest));
+
+      expect(manifest).toEqual(parse(readFileSync(file, 'utf8')));
+    });
+
+    it('has exactly one file per case', () => {
+      expect(readdirSync(folder).sort()).toEqual(
+        Object.keys(golden)
+          .map((name) => `${name}.yaml`)
+          .sort(),
+      );
+    });
+
+    it('differs from the base case except for a zero minimum, pools without workers and equal priorities', () => {
+      const plain = renderShoot(base, rendering);
+      const same = Object.entries(golden).filter(([name, desired]) => {
+        return name !== 'one-pool' && JSON.stringify(renderShoot(desired, rendering)) === JSON.stringify(plain);
+      });
+
+      expect(same.map(([name]) => name)).toEqual([
+        'pool-minimum-zero',
+        'pool-maximum-zero',
+        'pool-adopted',
+        'pool-priorities-alike',
+      ]);
+    });
+
+    it('has a case for every declarable field', () => {
+      const varied = new Set(Object.values(golden).flatMap((desired) => fieldsThatDiffer(desired)));
+      const refused = new Set(refusals.map(([pointer]) => pointer.replace(/\/\d+/, '').slice('/spec/'.length)));
+
+      expect(declarableFields().filter((field) => !varied.has(field) && !refused.has(field))).toEqual([]);
+    });
   });
 
-  it('return the architecture of a machine type, or null for an unknown one', () => {
-    expect(['cax21', 'cx11'].map(ofGarden.architectureOf)).toEqual(['arm64', null]);
+  describe('names given by a team', () => {
+    it('appear only in labels and annotations, so the garden does not limit their length', () => {
+      const desired = aDesired({
+        name: 'a-cluster',
+        team: { ...base.team, slug: 'a-team' },
+        pools: [aPool({ name: 'a-pool' })],
+      });
+      const { metadata, spec } = renderShoot(desired, settings);
+      const { labels: _, annotations: __, ...identity } = metadata;
+      const [{ labels, ...worker }] = (spec.provider as { workers: [{ labels: object }] }).workers;
+
+      expect(JSON.stringify([identity, { ...spec, provider: worker }])).not.toMatch(/a-cluster|a-team|a-pool/);
+      expect(labels).toEqual({ 'corral.dev/pool': 'a-pool' });
+    });
   });
 
-  it('contain the cloud profile and the networking type', () => {
-    expect(ofGarden).toMatchObject({ cloudProfileName: 'hcloud', networkingType: 'cilium' });
+  describe('the node CIDR', () => {
+    it('is the same in both fields of the Shoot', () => {
+      for (const desired of Object.values(golden)) {
+        const { networking, provider } = renderShoot(desired, rendering).spec as Record<
+          string,
+          Record<string, unknown>
+        >;
+
+        expect(provider?.infrastructureConfig).toMatchObject({
+          networks: { workersConfiguration: { cidr: networking?.nodes } },
+        });
+      }
+    });
+  });
+
+  const refusals: [pointer: string, Desired][] = [
+    ['/spec/network/existingNetwork', aDesired({ spec: { network: { ...network, existingNetwork: 'mine' } } })],
+    ['/spec/region', aDesired({ spec: { region: 'sin' } })],
+    ['/spec/nodePools/1/publicIP', aDesired({ pools: [aPool(), aPool({ publicIP: false })] })],
+    ['/spec/nodePools/0/image/flavor', aDesired({ pools: [aPool({ image: { flavor: 'small' } })] })],
+    ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { name: 7 } })] })],
+    ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { version: '24.4.0' } })] })],
+    ['/spec/nodePools', aDesired({ pools: [aPool({ minimum: 0, maximum: 0 })] })],
+    ['/spec/nodePools', aDesired({ pools: [aPool({ source: 'dedicated' })] })],
+  ];
+
+  describe('a specification that cannot be rendered', () => {
+    it.each(refusals)('is refused with pointer %s', (pointer, desired) => {
+      const render = () => renderShoot(desired, settings);
+
+      expect(render).toThrow(Unrenderable);
+      expect(render).toThrow(expect.objectContaining({ pointer }));
+    });
+
+    it('is refused for image options without an image name, even with all features', () => {
+      const desired = aDesired({ pools: [aPool({ image: { hugePages: 2 } })] });
+
+      expect(() => renderShoot(desired, rendering)).toThrow(
+        expect.objectContaining({ pointer: '/spec/nodePools/0/image/name' }),
+      );
+    });
+
+    it('is refused even in a pool without a worker', () => {
+      const desired = aDesired({ pools: [aPool(), aPool({ minimum: 0, maximum: 0, publicIP: false })] });
+
+      expect(() => renderShoot(desired, settings)).toThrow(
+        expect.objectContaining({ pointer: '/spec/nodePools/1/publicIP' }),
+      );
+    });
+
+    it.each([
+      ['a namespace', aDesired({ namespace: null })],
+      ['a version', aDesired({ pinnedVersion: null })],
+    ])('is a programming error without %s', (_, desired) => {
+      expect(() => renderShoot(desired, settings)).toThrow(TypeError);
+    });
+  });
+
+  /** Leaves of the schemas, as paths below `spec` with `nodePools` for every pool. */
+  function declarableFields(): string[] {
+    const { network: _, nodePools: __, ...others } = clusterSpecSchema.properties;
+    return [
+      ...Object.keys(others),
+      ...Object.keys(networkSchema.properties).map((field) => `network/${field}`),
+      ...Object.keys(nodePoolSpecSchema.properties).map((field) => `nodePools/${field}`),
+    ];
+  }
+
+  function fieldsThatDiffer({ spec, pools }: Desired): string[] {
+    const differing = (one: object, other: object, prefix = ''): string[] =>
+      Object.entries(one)
+        .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify((other as Record<string, unknown>)[key]))
+        .map(([key]) => `${prefix}${key}`);
+    return [
+      ...differing(spec, base.spec),
+      ...differing(spec.network, network, 'network/'),
+      ...pools.flatMap((pool) => differing(pool, aPool(), 'nodePools/')),
+    ];
+  }
+
+  describe('garden settings', () => {
+    const ofGarden = gardenSettings(
+      {
+        name: 'hcloud',
+        regions: [
+          { name: 'hel1', zones: [{ name: 'hel1-dc2', unavailableMachineTypes: [] }] },
+          { name: 'empty', zones: [] },
+        ],
+        machineTypes: [{ name: 'cax21', cpu: '4', memory: '8Gi', architecture: 'arm64', usable: true }],
+      },
+      { networkingType: 'cilium', features: new Set() },
+    );
+
+    it('return the zone of a region, or null when the catalogue has none', () => {
+      expect(['hel1', 'empty', 'fsn1'].map(ofGarden.zoneOf)).toEqual(['hel1-dc2', null, null]);
+    });
+
+    it('return the architecture of a machine type, or null for an unknown one', () => {
+      expect(['cax21', 'cx11'].map(ofGarden.architectureOf)).toEqual(['arm64', null]);
+    });
+
+    it('contain the cloud profile and the networking type', () => {
+      expect(ofGarden).toMatchObject({ cloudProfileName: 'hcloud', networkingType: 'cilium' });
+    });
+  });
+});
+
+describe('raised images', () => {
+  const offered = (name: string, expirations: Readonly<Record<string, string | null>>) => ({
+    name,
+    versions: Object.entries(expirations).map(([version, expirationDate]) => {
+      return { version, classification: 'supported', expirationDate, architectures: ['amd64'] };
+    }),
+  });
+  const images = [
+    offered('ubuntu', { '24.4.1': null, '24.4.0': noon.toISOString(), '22.4.10': '2026-11-21T12:00:01.000Z' }),
+  ];
+  const raisedTo = (declared: Record<string, string>, runs: Record<string, string>) => {
+    const desired = aDesired({ pools: [aPool({ image: declared })] });
+    const { workers } = factsOf(aShoot(aDesired({ pools: [aPool({ image: runs })] })));
+    return raisedIn(desired, workers, { images }, noon).pools[0]?.raisedImage ?? null;
+  };
+
+  describe('the image of a pool is raised', () => {
+    const ubuntu = (version: string) => ({ name: 'ubuntu', version });
+
+    it.each([
+      ['when the declared version has expired and a later one runs', ubuntu('24.4.0'), ubuntu('24.4.1'), '24.4.1'],
+      ['when the declared version is gone from the catalogue', ubuntu('22.4.9'), ubuntu('22.4.10'), '22.4.10'],
+      [
+        'when the image is gone from the catalogue',
+        { name: 'arch', version: '1.0.0' },
+        { name: 'arch', version: '2.0.0' },
+        '2.0.0',
+      ],
+      ['never while the declared version is offered', ubuntu('22.4.10'), ubuntu('24.4.1'), null],
+      ['never to an earlier version', ubuntu('24.4.2'), ubuntu('24.4.1'), null],
+      ['never to another image', ubuntu('24.4.0'), { name: 'arch', version: '99.0.0' }, null],
+      ['never without a declared version', { name: 'ubuntu' }, ubuntu('24.4.1'), null],
+    ])('%s', (_when, declared, runs, version) => {
+      expect(raisedTo(declared, runs)).toBe(version);
+    });
+  });
+});
+
+describe('observing', () => {
+  const unseen = aDesired();
+  const seen = aSteadyDesired();
+  const strange = { 'corral.dev/cluster-id': 'another', 'corral.dev/managed': 'true' };
+
+  describe('a Shoot with the cluster’s name', () => {
+    it.each([
+      ['ours by its label before its UID is recorded', unseen, aShoot(unseen), 'present'],
+      ['foreign by its label', unseen, aShoot(unseen, { labels: strange }), 'foreign'],
+      ['foreign without a label', unseen, aShoot(unseen, { labels: {} }), 'foreign'],
+      ['ours by its recorded UID', seen, aShoot(seen, { labels: {} }), 'present'],
+      ['foreign by its UID despite our label', seen, aShoot(seen, { uid: 'uid-2' }), 'foreign'],
+    ])('is %s', (_, desired, shoot, kind) => {
+      expect(observedFrom(desired, shoot).kind).toBe(kind);
+    });
+
+    it('may be absent', () => {
+      expect(observedFrom(unseen, null)).toEqual(absent);
+    });
+  });
+
+  describe('the facts of a Shoot', () => {
+    it('have defaults for a nearly empty Shoot', () => {
+      const metadata = { name: 'c1', namespace: 'garden-x', uid: 'u', resourceVersion: '1' };
+      const bare = parseShoot({ metadata, spec: { provider: { workers: [null, 7, {}] }, kubernetes: 'odd' } });
+      if (bare === null) throw new Error('a Shoot with all that every object has');
+
+      expect(factsOf(bare)).toMatchObject({
+        applied: null,
+        lastOperation: null,
+        kubernetesVersion: null,
+        isHighlyAvailable: false,
+        problems: [],
+        seed: { desired: null, actual: null },
+        hibernation: { desired: false, actual: false },
+        workers: [{ name: '', machineType: '', minimum: 0, maximum: 0 }],
+      });
+    });
+
+    it.each([
+      ['without our labels', { labels: {} }],
+      ['without our annotations', { annotations: { 'corral.dev/generation': '', 'corral.dev/desired-hash': '' } }],
+    ])('do not count it as applied %s', (_, more) => {
+      const { applied } = factsOf(aShoot(seen, more));
+
+      expect(applied?.hash ?? null).not.toBe(seen.desiredHash);
+    });
+
+    it('list the most specific problem first', () => {
+      const lastErrors = [{ description: 'context deadline exceeded' }, { codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }];
+
+      expect(factsOf(aShoot(seen, { lastErrors })).problems.map(({ code }) => code)).toEqual([
+        'provider_quota_exceeded',
+        'internal_error',
+      ]);
+    });
+
+    it('show whether a problem is from this attempt', () => {
+      const lastErrors = [{ lastUpdateTime: minutesLater(2).toISOString() }];
+      const isCurrent = (more: object) => factsOf(aShoot(seen, { lastErrors, ...more })).problems[0]?.isCurrent;
+
+      expect(isCurrent({})).toBe(true);
+      expect(isCurrent({ retryCycleStartTime: minutesLater(1).toISOString() })).toBe(true);
+      expect(isCurrent({ retryCycleStartTime: minutesLater(3).toISOString() })).toBe(false);
+      expect(isCurrent({ generation: 2, observedGeneration: 1 })).toBe(false);
+    });
+
+    it('name the pools in a problem, and no pool with the same prefix', () => {
+      const description = 'Failed while creating shoot--t1a2b3c4--c9f8e7d6-p1a2b3-hel1-dc2-5d8b4-k2x9z';
+      const [worker] = (aShoot(seen).spec.provider as { workers: object[] }).workers;
+      const workers = [worker, { ...worker, name: 'p1a2b' }];
+
+      expect(
+        factsOf(aShoot(seen, { lastErrors: [{ description }], spec: { provider: { workers } } })).problems[0]?.workers,
+      ).toEqual(['p1a2b3']);
+    });
+  });
+
+  describe('the running version', () => {
+    it.each([
+      ['is the version of the Shoot', present(aShoot(seen)), '1.34.3'],
+      [
+        'is null when it is not a semantic version',
+        present(aShoot(seen, { spec: { kubernetes: { version: 'latest' } } })),
+        null,
+      ],
+      ['is null without a Shoot', absent, null],
+      ['is null for a foreign Shoot', { kind: 'foreign' } as const, null],
+    ])('%s', (_, from, version) => {
+      expect(runningVersion(from)).toBe(version);
+    });
+  });
+
+  const hashOf = (more: Parameters<typeof aShoot>[1] = {}) => observedHash(aShoot(seen, more));
+
+  describe('the digest of a Shoot', () => {
+    it.each<[string, Parameters<typeof aShoot>[1]]>([
+      [
+        'a heartbeat',
+        { conditions: allWell.map((each) => ({ ...each, lastUpdateTime: minutesLater(9).toISOString() })) },
+      ],
+      ['other messages', { conditions: allWell.map((each) => ({ ...each, message: 'as gardenlet-8 says' })) }],
+      ['another resource version', { resourceVersion: '77' }],
+      ['another successful regular run', { lastOperation: { lastUpdateTime: minutesLater(99).toISOString() } }],
+      ['the start of another attempt', { retryCycleStartTime: minutesLater(99).toISOString() }],
+      ['a foreign annotation', { annotations: { 'shoot.gardener.cloud/tasks': 'x' } }],
+      ['a foreign label', { labels: { ...aShoot(seen).metadata.labels, 'shoot.gardener.cloud/status': 'healthy' } }],
+    ])('does not change with %s', (_, more) => {
+      expect(hashOf(more)).toBe(hashOf());
+    });
+
+    it.each<[string, Parameters<typeof aShoot>[1]]>([
+      [
+        'the address of its API server',
+        { advertisedAddresses: [{ name: 'external', url: 'https://api.example.org' }] },
+      ],
+      [
+        'progress of its certificate authority rotation',
+        { authorityRotation: { phase: 'Prepared', initiatedAt: null, completedAt: null } },
+      ],
+      ['another UID', { uid: 'uid-2' }],
+      ['a change of its specification', { generation: 2 }],
+      ['a run that is due', { observedGeneration: 0 }],
+      ['a run of the garden', { lastOperation: { state: 'Processing' } }],
+      ['its deletion', { deletionTimestamp: minutesLater(9).toISOString() }],
+      ['another declaration', { annotations: { 'corral.dev/generation': '0' } }],
+      ['an operation annotation', { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } }],
+      ['a type of operation', { lastOperation: { type: 'Migrate' } }],
+      ['a state of operation', { lastOperation: { state: 'Failed' } }],
+      ['a failure', { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] }],
+      ['a condition', { conditions: [aCondition('EveryNodeReady', 'False')] }],
+      ['a constraint', { constraints: [aCondition('HibernationPossible', 'False')] }],
+      ['a seed', { seedName: 'seed-b' }],
+      ['a requested seed', { spec: { seedName: 'seed-b' } }],
+      ['hibernation', { hibernated: true }],
+    ])('changes with %s', (_, more) => {
+      expect(hashOf(more)).not.toBe(hashOf());
+    });
+
+    describe('of a Shoot whose next run is due', () => {
+      const due = { generation: 2, observedGeneration: 1 } as const;
+      const begun = { generation: 2, observedGeneration: 2 } as const;
+
+      it.each(['Create', 'Reconcile', 'Restore'])('does not change when the run after a %s begins', (type) => {
+        const running = { ...begun, lastOperation: { type: 'Reconcile', state: 'Processing', progress: 7 } };
+
+        expect(hashOf(running)).toBe(hashOf({ ...due, lastOperation: { type, state: 'Succeeded' } }));
+      });
+
+      it.each<[string, Parameters<typeof aShoot>[1]]>([
+        ['ends', { ...begun, lastOperation: { state: 'Succeeded' } }],
+        ['fails at once', { ...begun, lastOperation: { state: 'Error' } }],
+        ['becomes due again', { ...due, generation: 3 }],
+        [
+          'begins for another specification',
+          { generation: 3, observedGeneration: 3, lastOperation: { state: 'Processing' } },
+        ],
+        ['moves the control plane', { ...begun, lastOperation: { type: 'Migrate', state: 'Processing' } }],
+        ['follows a failure', { ...due, lastOperation: { state: 'Failed' } }],
+        [
+          'shows a problem',
+          { ...begun, lastOperation: { state: 'Processing' }, lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] },
+        ],
+      ])('changes when the run %s', (_, more) => {
+        expect(hashOf(more)).not.toBe(hashOf(due));
+      });
+
+      it('hides no change of the step or of what clients see, except progress', () => {
+        const changing = anUpdatedDesired();
+        const before = present(anUpdatedShoot('Succeeded', { observedGeneration: 4 }));
+        const after = present(anUpdatedShoot('Processing', {}, 0));
+
+        expect(judge(changing, before, minutesLater(1))).toMatchObject({
+          phase: 'Updating',
+          operation: { to: 'running' },
+        });
+        expect(decide(changing, after, minutesLater(1))).toEqual(decide(changing, before, minutesLater(1)));
+        expect(judge(changing, after, minutesLater(1))).toEqual(judge(changing, before, minutesLater(1)));
+      });
+    });
+
+    it('changes with progress in steps, and not with the progress of regular runs', () => {
+      const [creating, reconciling] = ['Create', 'Reconcile'].map((type) => (progress: number) => {
+        return hashOf({ lastOperation: { type, state: 'Processing', progress } });
+      }) as [(progress: number) => string, (progress: number) => string];
+
+      expect(creating(41)).toBe(creating(49));
+      expect(creating(50)).not.toBe(creating(49));
+      expect(reconciling(0)).toBe(reconciling(90));
+    });
+
+    it('covers everything relevant: ignored fields change neither the step nor the verdict', () => {
+      const facts = fc.record({
+        generation: fc.integer({ min: 1, max: 3 }),
+        observedGeneration: fc.integer({ min: 1, max: 3 }),
+        hibernated: fc.boolean(),
+        seedName: fc.constantFrom('seed-hel', 'seed-b'),
+        operation: fc.constantFrom('retry', 'rotate-ca-start', undefined),
+        status: fc.constantFrom('True', 'False', 'Progressing'),
+        codes: fc.constantFrom<string[]>([], ['ERR_INFRA_QUOTA_EXCEEDED']),
+        type: fc.constantFrom('Create', 'Reconcile', 'Restore'),
+        state: fc.constantFrom('Processing', 'Succeeded', 'Error', 'Failed'),
+      });
+      const noise = fc.record({
+        resourceVersion: fc.string(),
+        message: fc.string(),
+        taskID: fc.string(),
+        technicalID: fc.string(),
+        annotation: fc.string(),
+      });
+      fc.assert(
+        fc.property(facts, noise, noise, ({ operation, status, codes, type, state, ...more }, ...noises) => {
+          const [one, other] = noises.map(({ message, taskID, annotation, ...unseen }) =>
+            aShoot(seen, {
+              ...more,
+              ...unseen,
+              annotations: {
+                annotation,
+                ...(operation === undefined ? {} : { 'gardener.cloud/operation': operation }),
+              },
+              conditions: [{ ...aCondition('EveryNodeReady', status), message }],
+              lastErrors: [{ taskID, codes }],
+              lastOperation: { type, state, description: message },
+            }),
+          ) as [Shoot, Shoot];
+
+          expect(observedHash(one)).toBe(observedHash(other));
+          expect(decide(seen, present(one), minutesLater(9))).toEqual(decide(seen, present(other), minutesLater(9)));
+          expect(judge(seen, present(one), minutesLater(9))).toEqual(judge(seen, present(other), minutesLater(9)));
+        }),
+        { numRuns: 300 },
+      );
+    });
   });
 });

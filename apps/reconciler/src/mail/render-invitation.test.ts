@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type InvitationMail, placeOf, renderInvitation } from './render-invitation.js';
+import { retryMs } from './send-mails.js';
 
 const CONSOLE = 'https://console.example.org';
 const API = 'https://clusters.example.org';
@@ -113,5 +114,24 @@ describe('the place to accept an invitation', () => {
     ['unknown without either', undefined, undefined, true, null],
   ])('is %s', (_where, consoleUrl, apiUrl, consoleEnabled, place) => {
     expect(placeOf({ consoleUrl, apiUrl, consoleEnabled })).toEqual(place);
+  });
+});
+
+describe('the delay after a failed delivery', () => {
+  const failed = { kind: 'failed', code: 'ESOCKET', status: null } as const;
+
+  it.each([
+    [0, 10_000],
+    [1, 20_000],
+    [5, 320_000],
+    [9, 3_600_000],
+    [1_000, 3_600_000],
+  ])('doubles up to an hour: %s failures, %s ms', (failures, ms) => {
+    expect(retryMs(failed, failures, 0)).toBe(ms);
+    expect(retryMs(failed, failures, 1)).toBe(ms * 1.2);
+  });
+
+  it('is six hours after a permanent rejection', () => {
+    expect(retryMs({ kind: 'refused', code: 'EENVELOPE', status: 550 }, 0, 0)).toBe(21_600_000);
   });
 });

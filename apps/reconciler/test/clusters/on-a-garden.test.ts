@@ -1,8 +1,10 @@
+import type { ConnectionId } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type { FaultRule } from '@corral/local-cloud';
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { leadershipStore } from '../../src/loop/leadership.js';
 import type { Declared, TestCluster } from '../support/cluster-rows.js';
 import {
   type Clusters,
@@ -13,155 +15,208 @@ import {
 } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
+const HOUR_MS = 3_600_000;
+const READER = 'r'.repeat(64);
+const TASKS = ['watch-shoots', 'probe-garden'];
+
 const redis: TestRedis | null = await redisForTests();
-afterAll(() => redis?.stop());
-
 let at: Clusters;
-
+const started: Reconciler[] = [];
 beforeAll(async () => {
-  at = await startClusters();
+  at = await startClusters({ readOnlyTokens: [READER] });
+});
+afterAll(async () => {
+  await at.close();
+  await redis?.stop();
+});
+afterEach(() => at.cloud.admin.clearFaults());
+
+async function start(options?: StartOptions): Promise<Reconciler> {
+  const reconciler = await at.start(options);
+  started.push(reconciler);
+  return reconciler;
+}
+const stopAll = () => Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
+
+async function declareOne(declared?: Declared): Promise<TestCluster & { connectionId: ConnectionId }> {
+  const { team, connectionId } = await at.addConnectionOfTeam();
+  return { ...(await at.declare(team, connectionId, declared)), connectionId };
+}
+const declare = (count: number) => Promise.all(Array.from({ length: count }, () => declareOne()));
+const wakeAll = (reconciler: Reconciler, clusters: readonly TestCluster[]) =>
+  Promise.all(clusters.map(({ id }) => reconciler.wake(id)));
+
+/** Ready clusters that need no more steps. */
+async function readyClusters(reconciler: Reconciler, count: number) {
+  const clusters = await declare(count);
+  await wakeAll(reconciler, clusters);
+  await expectSuccess(clusters);
+  for (const { id } of clusters)
+    await untilRow(at, id, ({ due_at, lease_until }) => due_at === null && lease_until === null);
+  return clusters;
+}
+async function aReadyCluster(reconciler: Reconciler) {
+  const [cluster] = await readyClusters(reconciler, 1);
+  return cluster as NonNullable<typeof cluster>;
+}
+async function expectSuccess(clusters: readonly TestCluster[]): Promise<void> {
+  for (const { operationId } of clusters) {
+    expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+  }
+}
+/** They succeed, each with one Shoot. */
+async function expectCreatedOnce(clusters: readonly TestCluster[]): Promise<void> {
+  await expectSuccess(clusters);
+  for (const { id } of clusters) expect(shootsEver((await at.row(id)).shoot_name)).toBe(1);
+}
+const shootsEver = (shootName: string) =>
+  at.cloud.admin.garden.shootHistory().filter((life) => life.name === shootName).length;
+
+async function metric({ metrics }: Reconciler, name: string, outcome = /./): Promise<number> {
+  const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
+  return values.filter(({ labels }) => outcome.test(String(labels.outcome))).reduce((sum, { value }) => sum + value, 0);
+}
+const isWatching = async (reconciler: Reconciler) => (await metric(reconciler, 'corral_reconcile_watching')) === 1;
+const untilWatching = (reconciler: Reconciler) => waitFor('the watch', () => isWatching(reconciler));
+/** After each run the garden checks the health of the result and reports it. */
+const untilChecked = (clusters: readonly TestCluster[]) =>
+  waitFor('the garden to have checked all', async () => {
+    const rows = await Promise.all(clusters.map(({ id }) => at.row(id)));
+    return rows.every(({ conditions }) => conditions.every(({ status }) => status === 'True'));
+  });
+const passesOf = (reconciler: Reconciler) => metric(reconciler, 'corral_reconcile_passes_total', /^finished$/);
+
+const backends = [
+  { backend: 'Postgres', missing: null },
+  { backend: 'Redis', redisUrl: redis?.url, missing: missingRedis() },
+];
+
+describeEachNeeding(describe, backends, 'clusters of several processes, with jobs in $backend', ({ redisUrl }) => {
+  afterEach(stopAll);
+  const withoutSweep = { redisUrl, intervals: { sweep: HOUR_MS } };
+
+  it('are shared by all of them while the garden is slow, and created once', async () => {
+    const options = { ...withoutSweep, settings: { concurrency: 2 } };
+    const all = [await start(options), await start(options), await start(options)];
+    at.cloud.admin.addFaults({ match: { api: 'garden', method: 'APPLY' }, times: null, effect: { delayMs: 200 } });
+    const clusters = await declare(18);
+
+    for (const reconciler of all) await wakeAll(reconciler, clusters);
+
+    await expectCreatedOnce(clusters);
+    for (const reconciler of all) expect(await passesOf(reconciler)).toBeGreaterThanOrEqual(3);
+  });
+
+  it('are carried out by one of them while a call of another one hangs', async () => {
+    const settings = { concurrency: 1 };
+    const first = await start({ ...withoutSweep, settings });
+    const second = await start({ ...withoutSweep, settings });
+    at.cloud.admin.addFaults({ match: { api: 'garden', method: 'APPLY', path: '/shoots/' }, effect: { hang: true } });
+    const stuck = await declareOne();
+    await second.wake(stuck.id);
+    await waitFor('a write that hangs', () => at.cloud.admin.faults()[0]?.remaining === 0);
+
+    const others = await declare(4);
+    await wakeAll(first, others);
+
+    // The one whose call hangs may have taken one more job.
+    await waitFor('all but one to be applied', async () => {
+      const rows = await Promise.all(others.map(({ id }) => at.row(id)));
+      return rows.filter(({ applied_generation }) => applied_generation === 1).length >= 3;
+    });
+    expect((await at.row(stuck.id)).lease_until).not.toBeNull();
+  });
+
+  it('continue after the queue has lost everything, and the sweep counts those without a job', async () => {
+    const reconciler = await start({ redisUrl });
+    const clusters = await declare(4);
+    await wakeAll(reconciler, clusters);
+    await untilRow(at, (clusters[0] as TestCluster).id, ({ applied_generation }) => applied_generation === 1);
+
+    if (redisUrl !== undefined) {
+      const client = new Redis(redisUrl);
+      await client.flushall();
+      client.disconnect();
+    } else {
+      // Workers lock the tables in a different order, so a deadlock may abort this statement.
+      await waitFor('the queue to be emptied', () =>
+        at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE'),
+      );
+    }
+
+    await expectSuccess([...clusters, await declareOne()]);
+    expect(await metric(reconciler, 'corral_reconcile_sweep_found_total')).toBeGreaterThanOrEqual(1);
+  });
 });
 
-afterAll(() => at.close());
+describe('clusters of several processes', () => {
+  afterEach(async () => {
+    await stopAll();
+    await leadershipStore(at.pool).giveUp(TASKS, 'silent');
+  });
 
-const started: Reconciler[] = [];
+  it('are carried out while a process that is silent has the watch', async () => {
+    await leadershipStore(at.pool).hold(TASKS, 'silent', HOUR_MS);
+    const other = await start();
+    const cluster = await declareOne();
+
+    await waitFor('its end', async () => {
+      // Planned passes see the progress of the garden.
+      await at.pass(cluster.id, HOUR_MS);
+      await other.wake(cluster.id);
+      return (await at.operation(cluster.operationId)).state === 'succeeded';
+    });
+
+    expect(await isWatching(other)).toBe(false);
+  });
+
+  it('have their lease released immediately by one that shuts down, although the garden hangs', async () => {
+    // Neither the hanging call nor the lease ends during this test.
+    const settings = { leaseMs: HOUR_MS };
+    const first = await start({ settings, closeMs: 500, gardenTimeoutMs: HOUR_MS });
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
+      times: 1,
+      effect: { hang: true },
+    });
+    const cluster = await declareOne();
+    await first.wake(cluster.id);
+    await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
+    const second = await start({ settings, intervals: { sweep: HOUR_MS } });
+
+    await first.stop();
+
+    await expectCreatedOnce([cluster]);
+    expect(await metric(second, 'corral_reconcile_passes_total')).toBeGreaterThan(0);
+  });
+
+  it('have one watch, which is handed over', async () => {
+    const reconcilers = [await start(), await start()];
+    const watching = () => Promise.all(reconcilers.map(isWatching));
+    await waitFor('one reconciler to watch', async () => (await watching()).includes(true));
+    expect((await watching()).sort()).toEqual([false, true]);
+    expect(at.cloud.admin.garden.contents().openWatches).toBe(1);
+    const leader = reconcilers[(await watching()).indexOf(true)] as Reconciler;
+    const other = reconcilers.find((each) => each !== leader) as Reconciler;
+
+    await leader.stop();
+
+    await waitFor('the other reconciler to watch', () => isWatching(other));
+  });
+});
 
 describe('on a garden', () => {
-  const HOUR_MS = 3_600_000;
-
-  afterEach(async () => {
-    at.cloud.admin.clearFaults();
-    await Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
+  let reconciler: Reconciler;
+  beforeAll(async () => {
+    reconciler = await at.start({ intervals: { verify: 200 } });
   });
-
-  async function start(options?: StartOptions): Promise<Reconciler> {
-    const reconciler = await at.start(options);
-    started.push(reconciler);
-    return reconciler;
-  }
-
-  async function declare(count = 1): Promise<TestCluster[]> {
-    const { team, connectionId } = await at.addTeamWithConnection();
-    return Promise.all(Array.from({ length: count }, () => at.declare(team, connectionId)));
-  }
-  async function declareOne(): Promise<TestCluster> {
-    const [cluster] = await declare();
-    return cluster as TestCluster;
-  }
-
-  /** A Ready cluster that needs no more steps. */
-  async function aReadyCluster(reconciler: Reconciler): Promise<TestCluster> {
-    const cluster = await declareOne();
-    await reconciler.wake(cluster.id);
-    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-    await untilRow(at, cluster.id, ({ due_at, lease_until }) => due_at === null && lease_until === null);
-    return cluster;
-  }
-
-  const shootsEver = (shootName: string) =>
-    at.cloud.admin.garden.shootHistory().filter((life) => life.name === shootName).length;
-  const metric = async (reconciler: Reconciler, name: string, outcome = /./): Promise<number> => {
-    const values = (await reconciler.metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
-    return values
-      .filter(({ labels }) => outcome.test(String(labels.outcome)))
-      .reduce((sum, { value }) => sum + value, 0);
-  };
-
-  const backends = [
-    { backend: 'Postgres', missing: null },
-    { backend: 'Redis', redisUrl: redis?.url, missing: missingRedis() },
-  ];
-
-  describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend, redisUrl }) => {
-    it('two reconcilers share the work, and create each cluster once', async () => {
-      const reconcilers = await Promise.all([start({ redisUrl }), start({ redisUrl })]);
-      const clusters = await declare(10);
-      for (const { id } of clusters) await Promise.all(reconcilers.map((reconciler) => reconciler.wake(id)));
-
-      for (const cluster of clusters) {
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-        expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
-      }
-    });
-
-    it('finds clusters without a wake-up by the sweep, and counts them', async () => {
-      const reconciler = await start({ redisUrl });
-      const cluster = await declareOne();
-
-      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-
-      expect(await metric(reconciler, 'corral_reconcile_sweep_found_total')).toBeGreaterThanOrEqual(1);
-    });
-
-    it('continues after the queue has lost everything', async () => {
-      const reconciler = await start({ redisUrl });
-      const clusters = await declare(4);
-      for (const { id } of clusters) await reconciler.wake(id);
-      await untilRow(at, (clusters[0] as TestCluster).id, ({ applied_generation }) => applied_generation === 1);
-
-      if (backend === 'Redis') {
-        const client = new Redis(redisUrl as string);
-        await client.flushall();
-        client.disconnect();
-      } else {
-        // Workers lock the tables in a different order, so a deadlock may abort this statement.
-        await waitFor('the queue to be emptied', () =>
-          at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE'),
-        );
-      }
-
-      for (const cluster of clusters) {
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-      }
-    });
-  });
-
-  describe('a reconciler that shuts down', () => {
-    it('releases its lease to another one immediately, although the garden hangs', async () => {
-      // Neither the hanging call nor the lease ends during this test.
-      const settings = { leaseMs: HOUR_MS };
-      const first = await start({ settings, closeMs: 500, gardenTimeoutMs: HOUR_MS });
-      at.cloud.admin.addFaults({
-        match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
-        times: 1,
-        effect: { hang: true },
-      });
-      const cluster = await declareOne();
-      await first.wake(cluster.id);
-      await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
-      const second = await start({ settings, intervals: { sweep: HOUR_MS } });
-
-      await first.stop();
-
-      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-      expect(await metric(second, 'corral_reconcile_passes_total')).toBeGreaterThan(0);
-      expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
-    });
-
-    it('hands over the watch, which only one process holds', async () => {
-      const reconcilers = [await start(), await start()];
-      const watching = () => Promise.all(reconcilers.map((each) => metric(each, 'corral_reconcile_watching')));
-      await waitFor('one reconciler to watch', async () => (await watching()).includes(1));
-      expect((await watching()).sort()).toEqual([0, 1]);
-      expect(at.cloud.admin.garden.contents().openWatches).toBe(1);
-      const leader = reconcilers[(await watching()).indexOf(1)] as Reconciler;
-      const other = reconcilers.find((each) => each !== leader) as Reconciler;
-
-      await leader.stop();
-
-      await waitFor(
-        'the other reconciler to watch',
-        async () => (await metric(other, 'corral_reconcile_watching')) === 1,
-      );
-    });
-  });
+  afterAll(() => reconciler.stop());
 
   describe('the watch', () => {
     it('reports a foreign change even after its version had expired', async () => {
-      const reconciler = await start();
       const cluster = await aReadyCluster(reconciler);
       const [namespace, name] = await at.placeOf(cluster);
-      await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
+      await untilWatching(reconciler);
       await untilChecked([cluster]);
 
       at.cloud.admin.garden.dropWatches({ expireHistory: true });
@@ -172,57 +227,6 @@ describe('on a garden', () => {
       const row = await untilRow(at, cluster.id, ({ phase }) => phase === 'Degraded');
       expect(JSON.stringify(row.conditions)).not.toContain('secret-name');
     });
-
-    it('detects a Shoot that was removed while no reconciler ran', async () => {
-      const first = await start();
-      const cluster = await aReadyCluster(first);
-      const [namespace, name] = await at.placeOf(cluster);
-      await first.stop();
-
-      at.cloud.admin.garden.vanishShoot(namespace, name);
-      await start();
-
-      const row = await untilRow(at, cluster.id, ({ phase }) => phase === 'Failed');
-      expect(row.conditions).toContainEqual(expect.objectContaining({ type: 'ShootMissing' }));
-      expect(shootsEver(name)).toBe(1);
-    });
-
-    it('causes no pass and no other call for unchanged clusters, for any number of lists', async () => {
-      const reconciler = await start({ settings: { relistIntervalMs: 250 } });
-      const clusters = [
-        await aReadyCluster(reconciler),
-        await aReadyCluster(reconciler),
-        await aReadyCluster(reconciler),
-      ];
-      await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
-      await untilChecked(clusters);
-      // Clusters of other tests without an answer would be counted repeatedly.
-      const ids = clusters.map(({ id }) => id);
-      await at.pool.query('UPDATE cluster SET nodes_due_at = NULL WHERE id <> ALL($1)', [ids]);
-      const lists = async (count: number): Promise<void> => {
-        at.cloud.admin.resetCalls();
-        const LIST = 'GET /apis/core.gardener.cloud/v1beta1/shoots';
-        await waitFor('lists', () => (callsLike('shoots')[LIST] ?? 0) >= count);
-      };
-      // An earlier observation may still cause a pass. A round counts once that has ended.
-      await waitFor('a round of lists that costs nothing else', async () => {
-        const passes = await metric(reconciler, 'corral_reconcile_passes_total');
-        await lists(3);
-        expect(Object.keys(callsLike('shoots')).filter((route) => route.includes(':name'))).toEqual([]);
-        expect(await metric(reconciler, 'corral_reconcile_passes_total')).toBe(passes);
-        return true;
-      });
-    });
-
-    /** After each run the garden checks the health of the result and reports it. */
-    const untilChecked = (clusters: readonly { id: string }[]) =>
-      waitFor('the garden to have checked all', async () => {
-        const rows = await Promise.all(clusters.map(({ id }) => at.row(id)));
-        return rows.every(({ conditions }) => conditions.every(({ status }: { status: string }) => status === 'True'));
-      });
-
-    const callsLike = (part: string): Record<string, number> =>
-      Object.fromEntries(Object.entries(at.cloud.admin.calls().byRoute).filter(([route]) => route.includes(part)));
   });
 
   describe('a garden with failures', () => {
@@ -232,217 +236,189 @@ describe('on a garden', () => {
       ['answers 503', { status: 503 }],
       ['drops connections', { reset: 'before' as const }],
     ])('that %s only delays operations', async (_what, effect) => {
-      const reconciler = await start();
       const clusters = await declare(3);
       at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect });
 
-      for (const { id } of clusters) await reconciler.wake(id);
+      await wakeAll(reconciler, clusters);
 
-      for (const cluster of clusters) {
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-        expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
-      }
-    });
-
-    it('is left alone during its outage, and no operation fails', async () => {
-      const reconciler = await start();
-      at.cloud.admin.addFaults({ match: { api: 'garden' }, times: null, effect: { status: 401 } });
-      const clusters = await declare(6);
-      for (const { id } of clusters) await reconciler.wake(id);
-      await waitFor('a second pause', async () => (await metric(reconciler, 'corral_reconcile_pauses_total')) >= 2);
-
-      const states = await Promise.all(
-        clusters.map(async ({ operationId }) => (await at.operation(operationId)).state),
-      );
-      expect(new Set(states)).toEqual(new Set(['queued']));
-      await waitFor(
-        'the gate to have no place',
-        async () => (await metric(reconciler, 'corral_reconcile_places')) === 0,
-      );
-      // Passes that had entered before the first pause, and then one per pause. A pass is counted after the pause that it causes, and
-      // read before it.
-      const failed = await metric(reconciler, 'corral_reconcile_passes_total', /^failed/);
-      const pauses = await metric(reconciler, 'corral_reconcile_pauses_total');
-      expect(failed).toBeGreaterThan(0);
-      expect(failed).toBeLessThanOrEqual(clusters.length + pauses);
-      at.cloud.admin.clearFaults();
-      for (const cluster of clusters) {
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-      }
-    });
-
-    it('with a single cluster does not delay others', async () => {
-      const reconciler = await start({ settings: { concurrency: 2 } });
-      const poison = await declareOne();
-      const { shoot_name } = await at.row(poison.id);
-      at.cloud.admin.addFaults({
-        match: { api: 'garden', path: `/shoots/${shoot_name}` },
-        times: null,
-        effect: { status: 500 },
-      });
-      await reconciler.wake(poison.id);
-      await untilRow(at, poison.id, ({ failures }) => failures >= 2);
-
-      const others = await declare(5);
-      for (const { id } of others) await reconciler.wake(id);
-
-      for (const cluster of others) {
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-      }
-      expect(await at.operation(poison.operationId)).toMatchObject({ state: expect.stringMatching(/queued|running/) });
+      await expectCreatedOnce(clusters);
     });
   });
 
   describe('a replaced token', () => {
-    it('is verified, written to the garden, and taken up by the running cluster', async () => {
-      const reconciler = await start();
-      const cluster = await aReadyCluster(reconciler);
-      const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [cluster.id]);
-      const [{ connection_id: connectionId }] = rows;
-      const read = async () =>
-        (
-          await at.pool.query(
-            `SELECT connection.*, applied_token_version FROM connection JOIN cluster ON connection_id = connection.id
-           WHERE connection.id = $1`,
-            [connectionId],
-          )
-        ).rows[0];
-
-      await at.seal(connectionId, OTHER_TOKEN);
+    const connection = async (id: string) =>
+      (await at.pool.query('SELECT * FROM connection WHERE id = $1', [id])).rows[0];
+    /** As the API does it when the provider gave no answer in time. */
+    async function replaceToken(connectionId: ConnectionId, token: string): Promise<void> {
+      await at.seal(connectionId, token);
       await at.pool.query(
-        `UPDATE connection SET token_version = 2, phase = 'Unverified', verify_at = now() WHERE id = $1`,
+        `UPDATE connection SET token_version = token_version + 1, phase = 'Unverified', project = NULL, verify_at = now()
+         WHERE id = $1`,
         [connectionId],
       );
+    }
+    const untilConnected = (cluster: TestCluster, status: string, reason: string) =>
+      untilRow(at, cluster.id, ({ conditions }) =>
+        conditions.some((each) => each.type === 'ConnectionReady' && each.status === status && each.reason === reason),
+      );
 
-      await waitFor('the token to be taken up', async () => (await read()).applied_token_version === 2);
-      expect(await read()).toMatchObject({ phase: 'Ready', garden_token_version: 2, verify_failures: 0 });
+    it.each([
+      ['rejects', 'no-token-of-any-project', 'ProviderTokenRejected', { reachable: false, readOnly: null }],
+      ['accepts for reading only', READER, 'ProviderTokenReadOnly', { reachable: true, readOnly: true }],
+    ])('that the provider %s is not written, and the next one is taken up', async (_how, token, reason, project) => {
+      const cluster = await aReadyCluster(reconciler);
+      const { connectionId } = cluster;
+
+      await replaceToken(connectionId, token);
+      const row = await untilConnected(cluster, 'False', reason);
+
+      expect(JSON.stringify(row.conditions)).not.toContain(token);
+      expect(await connection(connectionId)).toMatchObject({ phase: 'Rejected', garden_token_version: 1, project });
+
+      await replaceToken(connectionId, OTHER_TOKEN);
+
+      await untilConnected(cluster, 'True', 'Verified');
+      await waitFor('the token to be taken up', async () => {
+        const { rows } = await at.pool.query('SELECT applied_token_version FROM cluster WHERE id = $1', [cluster.id]);
+        return rows[0].applied_token_version === 3;
+      });
+      expect(await connection(connectionId)).toMatchObject({
+        phase: 'Ready',
+        garden_token_version: 3,
+        verify_failures: 0,
+      });
       await untilRow(at, cluster.id, ({ phase, due_at }) => phase === 'Ready' && due_at === null);
       expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
     });
 
-    it('is not written when the provider rejects it, and the cluster reports why', async () => {
-      const reconciler = await start();
-      const cluster = await aReadyCluster(reconciler);
-      const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [cluster.id]);
-      const [{ connection_id: connectionId }] = rows;
+    it('brings prices soon after it was accepted, and its check leaves nothing in the project', async () => {
+      const { connectionId } = await at.addConnectionOfTeam();
+      await replaceToken(connectionId, OTHER_TOKEN);
 
-      await at.seal(connectionId, 'no-token-of-any-project');
-      await at.pool.query(
-        `UPDATE connection SET token_version = 2, phase = 'Unverified', verify_at = now() WHERE id = $1`,
-        [connectionId],
-      );
+      await waitFor('the prices', async () => {
+        const { rows } = await at.pool.query('SELECT * FROM price_list WHERE connection_id = $1', [connectionId]);
+        return rows[0]?.currency === 'EUR' && rows[0].prices.serverTypes.cpx31.fsn1.hourly === '0.0210000000';
+      });
 
-      const row = await untilRow(at, cluster.id, ({ conditions }) =>
-        conditions.some(({ type, status }) => type === 'ConnectionReady' && status === 'False'),
-      );
-      expect(JSON.stringify(row.conditions)).not.toContain('no-token');
-      const connection = (await at.pool.query('SELECT * FROM connection WHERE id = $1', [connectionId])).rows[0];
-      expect(connection).toMatchObject({ phase: 'Rejected', garden_token_version: 1 });
+      const headers = { Authorization: `Bearer ${OTHER_TOKEN}` };
+      const answer = await fetch(`${at.cloud.apiUrl}/placement_groups`, { headers });
+      expect(((await answer.json()) as { placement_groups: unknown[] }).placement_groups).toEqual([]);
     });
   });
 });
 
-describe('a declared cluster', () => {
-  let at: Clusters;
-  let reconciler: Reconciler;
-  beforeAll(async () => {
-    at = await startClusters();
-    reconciler = await at.start();
+describe('a reconciler', () => {
+  afterEach(stopAll);
+
+  it('detects a Shoot that was removed while none ran', async () => {
+    const first = await start();
+    const cluster = await aReadyCluster(first);
+    const [namespace, name] = await at.placeOf(cluster);
+    await first.stop();
+
+    at.cloud.admin.garden.vanishShoot(namespace, name);
+    await start();
+
+    const row = await untilRow(at, cluster.id, ({ phase }) => phase === 'Failed');
+    expect(row.conditions).toContainEqual(expect.objectContaining({ type: 'ShootMissing' }));
+    expect(shootsEver(name)).toBe(1);
   });
-  afterAll(() => at.close());
-  it('is created, hibernated, resumed, resized and deleted', async () => {
-    const { team, connectionId } = await at.addTeamWithConnection();
-    const cluster = await at.declare(team, connectionId);
-    await reconciler.wake(cluster.id);
-    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-    // A late observation of the last run may cause one more pass, which finds nothing to do.
-    await waitFor('a steady cluster', async () => {
-      expect(await at.row(cluster.id)).toMatchObject({ phase: 'Ready', observed_generation: 1, due_at: null });
+
+  it('makes no pass and no other call for unchanged clusters, for any number of lists', async () => {
+    const reconciler = await start({ settings: { relistIntervalMs: 250 } });
+    const clusters = await readyClusters(reconciler, 3);
+    await untilWatching(reconciler);
+    await untilChecked(clusters);
+    // Clusters of other tests without an answer would be counted repeatedly.
+    await at.pool.query('UPDATE cluster SET nodes_due_at = NULL');
+    const calls = () => at.cloud.admin.calls().byRoute;
+    // An earlier observation may still cause a pass. A round counts once that has ended.
+    await waitFor('a round of lists that costs nothing else', async () => {
+      const passes = await metric(reconciler, 'corral_reconcile_passes_total');
+      at.cloud.admin.resetCalls();
+      await waitFor('lists', () => (calls()['GET /apis/core.gardener.cloud/v1beta1/shoots'] ?? 0) >= 3);
+      expect(Object.keys(calls()).filter((route) => route.includes('/shoots/:name'))).toEqual([]);
+      expect(await metric(reconciler, 'corral_reconcile_passes_total')).toBe(passes);
       return true;
     });
+  });
 
-    const slept = await at.change(cluster, { kind: 'cluster.hibernate', spec: { hibernated: true } });
-    await reconciler.wake(cluster.id);
-    expect(await untilEnded(at, slept.operationId)).toMatchObject({ state: 'succeeded' });
-    expect(await at.row(cluster.id)).toMatchObject({ phase: 'Hibernated', observed_generation: 2 });
+  it('leaves the garden alone during its outage, and no operation fails', async () => {
+    const reconciler = await start();
+    at.cloud.admin.addFaults({ match: { api: 'garden' }, times: null, effect: { status: 401 } });
+    const clusters = await declare(6);
+    await wakeAll(reconciler, clusters);
+    await waitFor('a second pause', async () => (await metric(reconciler, 'corral_reconcile_pauses_total')) >= 2);
 
-    const woken = await at.change(cluster, { kind: 'cluster.resume', spec: { hibernated: false } });
-    await reconciler.wake(cluster.id);
-    expect(await untilEnded(at, woken.operationId)).toMatchObject({ state: 'succeeded' });
+    const states = await Promise.all(clusters.map(async ({ operationId }) => (await at.operation(operationId)).state));
+    expect(new Set(states)).toEqual(new Set(['queued']));
+    await waitFor('the gate to have no place', async () => (await metric(reconciler, 'corral_reconcile_places')) === 0);
+    // Passes that had entered before the first pause, and then one per pause. A pass is counted after the pause that it causes, and
+    // read before it.
+    const failed = await metric(reconciler, 'corral_reconcile_passes_total', /^failed/);
+    const pauses = await metric(reconciler, 'corral_reconcile_pauses_total');
+    expect(failed).toBeGreaterThan(0);
+    expect(failed).toBeLessThanOrEqual(clusters.length + pauses);
+    at.cloud.admin.clearFaults();
+    await expectSuccess(clusters);
+  });
 
-    const resized = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }, { name: 'more' }] });
-    await reconciler.wake(cluster.id);
-    expect(await untilEnded(at, resized.operationId)).toMatchObject({ state: 'succeeded' });
-    const { shoots } = await at.garden.listShoots({ labelSelector: 'corral.dev/managed=true' });
-    expect(shoots).toHaveLength(1);
-    expect(shoots[0]?.spec).toMatchObject({ provider: { workers: [{ maximum: 5 }, { maximum: 3 }] } });
+  it('is not delayed by a single cluster for which the garden fails', async () => {
+    const reconciler = await start({ settings: { concurrency: 2 } });
+    const poison = await declareOne();
+    const { shoot_name } = await at.row(poison.id);
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', path: `/shoots/${shoot_name}` },
+      times: null,
+      effect: { status: 500 },
+    });
+    await reconciler.wake(poison.id);
+    await untilRow(at, poison.id, ({ failures }) => failures >= 2);
 
-    const deletion = await at.requestDeletion(cluster);
-    await reconciler.wake(cluster.id);
-    expect(await untilEnded(at, deletion)).toMatchObject({ state: 'succeeded' });
-    expect(await at.row(cluster.id)).toBeUndefined();
-    expect((await at.garden.listShoots({ labelSelector: '' })).shoots).toEqual([]);
+    const others = await declare(5);
+    await wakeAll(reconciler, others);
+
+    await expectSuccess(others);
+    expect(await at.operation(poison.operationId)).toMatchObject({ state: expect.stringMatching(/queued|running/) });
+    at.cloud.admin.clearFaults();
+    await expectSuccess([poison]);
   });
 });
 
-describe('garden features', () => {
-  const network = { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' };
-  const extensionFields = ['existingNetwork', 'imageOptions', 'publicIP'] as const;
+describe('clusters that use features of the garden', () => {
   afterEach(async () => {
     at.cloud.admin.garden.changeSettings({ extensionFields: [] });
-    await Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
+    await stopAll();
   });
 
-  async function start(...features: GardenFeature[]): Promise<Reconciler> {
-    const reconciler = await at.start({ settings: { features: new Set(features) } });
-    started.push(reconciler);
-    return reconciler;
-  }
-
-  async function declare(reconciler: Reconciler, declared: Declared): Promise<TestCluster> {
-    const { team, connectionId } = await at.addTeamWithConnection();
-    const cluster = await at.declare(team, connectionId, declared);
-    await reconciler.wake(cluster.id);
-    return cluster;
-  }
-
+  const network = { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' };
+  const extensionFields = ['existingNetwork', 'imageOptions', 'publicIP'] as const;
+  const features: GardenFeature[] = ['existing-network', 'private-nodes', 'image-options'];
   type Provider = {
     infrastructureConfig: { networks: Record<string, unknown> };
     workers: [{ providerConfig?: unknown; machine: { image: { providerConfig?: unknown } } }];
   };
-  const shootOf = async (cluster: TestCluster) => {
-    const [namespace, name] = await at.placeOf(cluster);
-    return at.garden.readShoot({ namespace, name });
-  };
-  const providerOf = async (cluster: TestCluster): Promise<Provider> =>
-    (await shootOf(cluster))?.spec.provider as Provider;
-
   interface Case {
-    readonly feature: GardenFeature;
     readonly declared: Declared;
     readonly pointer: string;
     /** The value that was written to the garden. */
     readonly written: (provider: Provider) => unknown;
     readonly expected: unknown;
   }
-
   const cases: Case[] = [
     {
-      feature: 'existing-network',
       declared: { spec: { network: { ...network, existingNetwork: 'backbone' } } },
       pointer: 'network.existingNetwork',
       written: ({ infrastructureConfig }) => infrastructureConfig.networks.existingNetwork,
       expected: 'backbone',
     },
     {
-      feature: 'private-nodes',
       declared: { pools: [{ name: 'general', publicIP: false }] },
       pointer: 'nodePools[0].publicIP',
       written: ({ workers }) => workers[0].providerConfig,
       expected: expect.objectContaining({ kind: 'WorkerConfig', publicIP: false }),
     },
     {
-      feature: 'image-options',
       declared: { pools: [{ name: 'general', image: { name: 'ubuntu', hugePages: 2 } }] },
       pointer: 'nodePools[0].image.hugePages',
       written: ({ workers }) => workers[0].machine.image.providerConfig,
@@ -450,39 +426,47 @@ describe('garden features', () => {
     },
   ];
 
-  describe.each(cases)('a cluster that uses $feature', ({ feature, declared, pointer, written, expected }) => {
-    it('is created with it when the garden and its extension support it', async () => {
-      at.cloud.admin.garden.changeSettings({ extensionFields });
-      const cluster = await declare(await start(feature), declared);
+  /** One cluster of each case, with how its operation ended and what the garden has. */
+  async function createAll(configured: readonly GardenFeature[]) {
+    const reconciler = await start({ settings: { features: new Set(configured) } });
+    const clusters = await Promise.all(cases.map(({ declared }) => declareOne(declared)));
+    await wakeAll(reconciler, clusters);
+    return Promise.all(
+      clusters.map(async (cluster, index) => {
+        const operation = await untilEnded(at, cluster.operationId);
+        const [namespace, name] = await at.placeOf(cluster);
+        const shoot = await at.garden.readShoot({ namespace, name });
+        return { ...(cases[index] as Case), operation, shoot, row: await at.row(cluster.id) };
+      }),
+    );
+  }
 
-      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+  it('are created with them when the garden and its extension support them', async () => {
+    at.cloud.admin.garden.changeSettings({ extensionFields });
 
-      expect(written(await providerOf(cluster))).toEqual(expected);
-      expect(await at.row(cluster.id)).toMatchObject({ conditions: expect.not.arrayContaining([drifted]) });
-    });
-
-    it('fails with the name of the field, and is not created, when the feature is not configured', async () => {
-      at.cloud.admin.garden.changeSettings({ extensionFields });
-      const cluster = await declare(await start(), declared);
-
-      const { state, error } = await untilEnded(at, cluster.operationId);
-
-      expect([state, error.message]).toEqual(['failed', expect.stringContaining(pointer)]);
-      expect(await shootOf(cluster)).toBeNull();
-    });
-
-    it('fails with an error of the garden when the extension does not support it', async () => {
-      const cluster = await declare(await start(feature), declared);
-
-      const { state, error } = await untilEnded(at, cluster.operationId);
-
-      expect(state).toBe('failed');
-      expect(error).toMatchObject({ code: 'refused_by_garden' });
-      expect(await shootOf(cluster)).toBeNull();
-    });
+    for (const { operation, shoot, row, written, expected } of await createAll(features)) {
+      expect(operation).toMatchObject({ state: 'succeeded' });
+      expect(written(shoot?.spec.provider as Provider)).toEqual(expected);
+      const drifted = expect.objectContaining({ type: 'Drifted', status: 'True' });
+      expect(row).toMatchObject({ conditions: expect.not.arrayContaining([drifted]) });
+    }
   });
 
-  const drifted = expect.objectContaining({ type: 'Drifted', status: 'True' });
+  it('fail with the name of the field, and are not created, when the feature is not configured', async () => {
+    at.cloud.admin.garden.changeSettings({ extensionFields });
+
+    for (const { operation, shoot, pointer } of await createAll([])) {
+      expect([operation.state, operation.error.message]).toEqual(['failed', expect.stringContaining(pointer)]);
+      expect(shoot).toBeNull();
+    }
+  });
+
+  it('fail with an error of the garden when the extension does not support them', async () => {
+    for (const { operation, shoot } of await createAll(features)) {
+      expect(operation).toMatchObject({ state: 'failed', error: { code: 'refused_by_garden' } });
+      expect(shoot).toBeNull();
+    }
+  });
 });
 
 describe('all clusters that wait for the garden continue after its return', () => {
@@ -491,22 +475,17 @@ describe('all clusters that wait for the garden continue after its return', () =
    * Only the tested mechanism makes a cluster due: retries and lists are an hour away. The sweep recovers wake-ups that are
    * lost on a busy machine, as in production.
    */
-  const SELDOM = { relistIntervalMs: 3_600_000 };
+  const SELDOM = { relistIntervalMs: HOUR_MS };
   let reconciler: Reconciler;
   afterEach(async () => {
-    at.cloud.admin.clearFaults();
     await reconciler.stop();
     await at.pool.query('DELETE FROM leadership');
   });
 
   /** Ready clusters without work in progress. */
   async function aFew(): Promise<TestCluster[]> {
-    const { team, connectionId } = await at.addTeamWithConnection();
-    const clusters: TestCluster[] = [];
-    for (let made = 0; made < FEW; made += 1) clusters.push(await at.declare(team, connectionId));
     const maker = await at.start();
-    for (const { id } of clusters) await maker.wake(id);
-    for (const { operationId } of clusters) await untilEnded(at, operationId);
+    const clusters = await readyClusters(maker, FEW);
     await maker.stop();
     return clusters;
   }
@@ -562,7 +541,7 @@ describe('all clusters that wait for the garden continue after its return', () =
     at.cloud.admin.clearFaults();
 
     const { id } = clusters[0] as TestCluster;
-    await at.pass(id, 3_600_000);
+    await at.pass(id, HOUR_MS);
     await waitFor('a pass of one of them', async () => {
       await reconciler.wake(id);
       return (await at.row(id)).waiting === null;

@@ -1,5 +1,5 @@
 import { connectGarden } from '@corral/garden';
-import { silentLog } from '@corral/service';
+import { type Log, type LogFields, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Changed, ClusterRow, Declared, TestCluster } from '../support/cluster-rows.js';
@@ -12,15 +12,19 @@ import {
 } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
+let at: Clusters;
+beforeAll(async () => {
+  at = await startClusters();
+});
+afterAll(() => at.close());
+
 describe('foreign changes', () => {
-  let at: Clusters;
   let reconciler: Reconciler;
   beforeAll(async () => {
-    at = await startClusters();
     // The sweep must not find a cluster between a test's change and its wake-up.
     reconciler = await at.start({ intervals: { sweep: 3_600_000 } });
   });
-  afterAll(() => at.close());
+  afterAll(() => reconciler.stop());
 
   /** Makes the declaration older, because a change within two seconds of it counts as earlier. */
   const age = (operationId: string) =>
@@ -28,7 +32,7 @@ describe('foreign changes', () => {
 
   /** A Ready cluster that needs no more steps. */
   async function aReadyCluster(pools: readonly { name: string }[] = [{ name: 'general' }]): Promise<TestCluster> {
-    const { team, connectionId } = await at.addTeamWithConnection();
+    const { team, connectionId } = await at.addConnectionOfTeam();
     const cluster = await at.declare(team, connectionId, { pools });
     await age(cluster.operationId);
     await reconciler.wake(cluster.id);
@@ -337,110 +341,310 @@ describe('foreign changes', () => {
   });
 });
 
-describe('blocked operations', () => {
-  let at: Clusters;
+describe('a garden in the way', () => {
   let reconciler: Reconciler;
+  const errors: { message: string; fields: LogFields | undefined }[] = [];
   beforeAll(async () => {
-    at = await startClusters();
-    reconciler = await at.start();
+    const note = (message: string, fields?: LogFields) => void errors.push({ message, fields });
+    const log: Log = { ...silentLog, error: note, child: () => log };
+    reconciler = await at.start({ log });
   });
-  afterEach(() => at.cloud.admin.garden.clearShootFaults());
-  afterAll(() => at.close());
+  afterAll(() => reconciler.stop());
+  afterEach(() => {
+    at.cloud.admin.clearFaults();
+    const plain = { startUp: 'over', shootsMax: null, secretsMax: null, undeclaredFields: [], admission: [] } as const;
+    at.cloud.admin.garden.changeSettings(plain);
+    at.cloud.admin.garden.setRights('reconciler', null);
+  });
 
-  async function declared(): Promise<TestCluster> {
-    const { team, connectionId } = await at.addTeamWithConnection();
-    const cluster = await at.declare(team, connectionId);
-    await reconciler.wake(cluster.id);
-    return cluster;
+  async function declared(isTeamNew = false): Promise<TestCluster> {
+    const { team, connectionId } = await (isTeamNew ? at.addTeamWithConnection() : at.addConnectionOfTeam());
+    return at.declare(team, connectionId);
   }
-  async function goingAfter(ready: (namespace: string, name: string) => void) {
-    const cluster = await declared();
-    await untilEnded(at, cluster.operationId);
-    ready(...(await at.placeOf(cluster)));
-    const operationId = await at.requestDeletion(cluster);
-    await reconciler.wake(cluster.id);
-    return { ...cluster, operationId };
+  /** Lets time pass for the cluster and wakes it. */
+  async function requestPass({ id }: TestCluster): Promise<void> {
+    await at.pass(id, 3_600_000);
+    await reconciler.wake(id);
   }
-  /** What the operation waits for, once it is this. The condition says the same. */
-  async function untilWaiting({ id, operationId }: TestCluster, reason: string) {
-    const { conditions } = await untilRow(at, id, ({ waiting }) => waiting?.reason === reason);
-    const { state, waiting } = await at.operation(operationId);
-    const said = conditions.find(({ type }) => type === 'Reconciled');
-    expect([state, said?.reason, said?.message]).toEqual(['running', waiting?.reason, waiting?.message]);
-    return waiting?.message;
-  }
+  const reconciledOf = ({ conditions }: { conditions: { type: string; reason: string; message: string }[] }) =>
+    conditions.find(({ type }) => type === 'Reconciled');
 
-  describe('an operation that the garden tries again and again', () => {
-    it('says what it waits for, with pool, machine type and region, and since when', async () => {
-      at.cloud.admin.garden.addShootFaults({
-        times: null,
-        effect: { codes: ['ERR_INFRA_RESOURCES_DEPLETED'], message: 'server type cpx31 is currently unavailable' },
+  describe('a quota of the garden', () => {
+    it.each(['shootsMax', 'secretsMax'])(
+      '(%s) is reported as a platform limit, and the operation continues when it is lifted',
+      async (quota) => {
+        at.cloud.admin.garden.changeSettings({ [quota]: 0 });
+        const cluster = await declared(true);
+        await reconciler.wake(cluster.id);
+
+        const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformQuotaExceeded');
+        const waiting = await at.operation(cluster.operationId);
+        at.cloud.admin.garden.changeSettings({ [quota]: null });
+        await requestPass(cluster);
+        const { state } = await untilEnded(at, cluster.operationId);
+
+        expect([waiting.state, state]).toEqual(['running', 'succeeded']);
+        expect(reconciledOf(row)?.message).toContain('A limit of this platform');
+        expect(row.conditions.filter(({ type }) => type === 'SpecAccepted' || type === 'ConnectionReady')).toEqual([
+          expect.objectContaining({ status: 'True' }),
+          expect.objectContaining({ status: 'True' }),
+        ]);
+        expect(errors).toContainEqual(
+          expect.objectContaining({
+            message: 'pass failed',
+            fields: expect.objectContaining({ clusterId: cluster.id, failure: 'platform' }),
+          }),
+        );
+      },
+    );
+  });
+
+  describe('a Secret that the garden refuses', () => {
+    it('says nothing about the token', async () => {
+      const message = 'admission webhook "policy.example.org" denied the request: secrets need an owner';
+      at.cloud.admin.addFaults({
+        match: { api: 'garden', method: 'APPLY', path: '/secrets/' },
+        effect: { status: 403, message },
       });
       const cluster = await declared();
+      await reconciler.wake(cluster.id);
 
-      expect(await untilWaiting(cluster, 'ProviderOutOfStock')).toBe(
-        'The provider has no capacity left for a machine type in fsn1. Concerned: node pool general (cpx31).',
-      );
-      at.cloud.admin.garden.clearShootFaults();
-      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+      const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformFault');
+      await requestPass(cluster);
+      const { state } = await untilEnded(at, cluster.operationId);
+
+      expect(state).toBe('succeeded');
+      expect(row.conditions.find(({ type }) => type === 'ConnectionReady')).toMatchObject({ status: 'True' });
     });
   });
 
-  describe('a deletion', () => {
-    it('names the objects in the cluster that block its clean-up', async () => {
-      const cluster = await goingAfter(() =>
-        at.cloud.admin.garden.addShootFaults({
-          operations: ['Delete'],
-          times: null,
-          effect: {
-            codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'],
-            message: 'remaining objects are still present: [*v1.Namespace /shop apps/v1, Kind=Deployment shop/web]',
-          },
-        }),
-      );
+  describe('a policy of the garden', () => {
+    const small = {
+      name: 'small-clusters',
+      kind: 'policy',
+      when: '"maximum":9',
+      message: 'At most 5 nodes per pool.\n\tAsk platform@example.org for more',
+    } as const;
 
-      expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
-        'Objects in the cluster cannot be deleted. Concerned: Namespace shop, Deployment shop/web.',
+    it('refuses a specification in its own words, and nothing else', async () => {
+      at.cloud.admin.garden.changeSettings({ admission: [small] });
+      const { team, connectionId } = await at.addConnectionOfTeam();
+      const cluster = await at.declare(team, connectionId, { pools: [{ name: 'general', maximum: 9 }] });
+      await reconciler.wake(cluster.id);
+
+      const refused = await untilEnded(at, cluster.operationId);
+      const row = await at.row(cluster.id);
+      const { operationId } = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+      await reconciler.wake(cluster.id);
+      const accepted = await untilEnded(at, operationId);
+
+      const message =
+        'The policy small-clusters of the garden refuses the specification: At most 5 nodes per pool. Ask platform@example.org for more.';
+      expect(refused).toMatchObject({ state: 'failed', error: { code: 'refused_by_garden', message } });
+      expect(row.conditions).toContainEqual(
+        expect.objectContaining({ type: 'SpecAccepted', status: 'False', message }),
       );
-      at.cloud.admin.garden.clearShootFaults();
-      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+      expect(accepted).toMatchObject({ state: 'succeeded' });
     });
 
-    it('names the finalizer that somebody else has set, and ends once it is gone', async () => {
-      let place: [string, string] = ['', ''];
-      const cluster = await goingAfter((...found) => {
-        place = found;
-        const patch = { metadata: { finalizers: ['gardener', 'example.org/keep'] } };
-        at.cloud.admin.garden.editShoot(...place, { manager: 'backup-operator', patch });
+    it.each(['ensureProject', 'deleteShoot'])('keeps %s waiting, and tells in its words why', async (step) => {
+      const cluster = await declared(step === 'ensureProject');
+      let { operationId } = cluster;
+      const message = 'not in December';
+      const rule = { name: 'freeze', kind: 'webhook', message } as const;
+      if (step === 'deleteShoot') {
+        await reconciler.wake(cluster.id);
+        await untilEnded(at, operationId);
+        at.cloud.admin.garden.changeSettings({ admission: [{ ...rule, operations: ['DELETE'] }] });
+        operationId = await at.requestDeletion(cluster);
+      } else at.cloud.admin.garden.changeSettings({ admission: [{ ...rule, resource: 'projects' }] });
+      await reconciler.wake(cluster.id);
+
+      await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PolicyRefused');
+      const { waiting } = await at.operation(operationId);
+      at.cloud.admin.garden.changeSettings({ admission: [] });
+      await requestPass(cluster);
+
+      const what = step === 'deleteShoot' ? 'the deletion' : 'the Project of the team';
+      expect(waiting).toMatchObject({
+        reason: 'PolicyRefused',
+        message: `The policy freeze of the garden refuses ${what}: not in December.`,
+      });
+      expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
+    });
+  });
+
+  describe('an admission webhook that does not answer', () => {
+    it('keeps only the clusters of its namespace waiting, and is named', async () => {
+      const { team, connectionId } = await at.addConnectionOfTeam();
+      const first = await at.declare(team, connectionId);
+      await reconciler.wake(first.id);
+      await untilEnded(at, first.operationId);
+      const [namespace] = await at.placeOf(first);
+      at.cloud.admin.garden.changeSettings({
+        admission: [{ name: 'own.example.org', kind: 'dead webhook', namespace }],
+      });
+      const blocked = await Promise.all([1, 2, 3, 4].map(() => at.declare(team, connectionId)));
+      for (const { id } of blocked) await reconciler.wake(id);
+      for (const { id } of blocked) await untilRow(at, id, ({ waiting }) => waiting?.reason === 'WebhookUnavailable');
+
+      const other = await declared(true);
+      await reconciler.wake(other.id);
+      const unhindered = await untilEnded(at, other.operationId);
+      const pauses = await reconciler.metrics.registry.getSingleMetric('corral_reconcile_pauses_total')?.get();
+      const { state, waiting } = await at.operation((blocked[0] as TestCluster).operationId);
+      at.cloud.admin.garden.changeSettings({ admission: [] });
+      await requestPass(blocked[0] as TestCluster);
+      const ended = await untilEnded(at, (blocked[0] as TestCluster).operationId);
+
+      expect([unhindered.state, ended.state]).toEqual(['succeeded', 'succeeded']);
+      expect(pauses?.values.find(({ labels }) => labels.reason === 'away')?.value).toBe(0);
+      expect(state).toBe('running');
+      expect(waiting?.message).toBe(
+        'The admission webhook own.example.org of the garden does not answer. Work continues once it does.',
+      );
+    });
+  });
+
+  describe('a garden that has just started', () => {
+    it.each(['anonymous', 'rights'] as const)(
+      'and denies every request (%s) counts as unavailable, and no operation fails',
+      async (startUp) => {
+        const cluster = await declared();
+        at.cloud.admin.garden.changeSettings({ startUp });
+        await reconciler.wake(cluster.id);
+        await untilRow(at, cluster.id, ({ failures }) => failures > 0);
+
+        const waiting = await at.operation(cluster.operationId);
+        at.cloud.admin.garden.changeSettings({ startUp: 'over' });
+        await requestPass(cluster);
+        const { state } = await untilEnded(at, cluster.operationId);
+
+        expect([['queued', 'running'].includes(waiting.state), state]).toEqual([true, 'succeeded']);
+      },
+    );
+  });
+
+  describe('a field that the garden does not support', () => {
+    it('fails the change with its name, and does not affect other clusters', async () => {
+      at.cloud.admin.garden.changeSettings({ undeclaredFields: ['spec.maintenance.confineSpecUpdateRollout'] });
+      const refused = await Promise.all([declared(), declared(), declared(), declared()]);
+      for (const { id } of refused) await reconciler.wake(id);
+
+      for (const { operationId } of refused) {
+        expect(await untilEnded(at, operationId)).toMatchObject({
+          state: 'failed',
+          error: {
+            code: 'refused_by_garden',
+            message: 'The specification was refused: see spec.maintenance.confineSpecUpdateRollout.',
+          },
+        });
+      }
+      const pauses = await reconciler.metrics.registry.getSingleMetric('corral_reconcile_pauses_total')?.get();
+      const away = pauses?.values.find(({ labels }) => labels.reason === 'away');
+      at.cloud.admin.garden.changeSettings({ undeclaredFields: [] });
+      const other = await declared();
+      await reconciler.wake(other.id);
+
+      expect(away?.value).toBe(0);
+      expect(await untilEnded(at, other.operationId)).toMatchObject({ state: 'succeeded' });
+    });
+  });
+
+  describe('blocked operations', () => {
+    afterEach(() => at.cloud.admin.garden.clearShootFaults());
+
+    async function begun(): Promise<TestCluster> {
+      const cluster = await declared();
+      await reconciler.wake(cluster.id);
+      return cluster;
+    }
+    async function goingAfter(ready: (namespace: string, name: string) => void) {
+      const cluster = await begun();
+      await untilEnded(at, cluster.operationId);
+      ready(...(await at.placeOf(cluster)));
+      const operationId = await at.requestDeletion(cluster);
+      await reconciler.wake(cluster.id);
+      return { ...cluster, operationId };
+    }
+    /** What the operation waits for, once it is this. The condition says the same. */
+    async function untilWaiting({ id, operationId }: TestCluster, reason: string) {
+      const { conditions } = await untilRow(at, id, ({ waiting }) => waiting?.reason === reason);
+      const { state, waiting } = await at.operation(operationId);
+      const said = conditions.find(({ type }) => type === 'Reconciled');
+      expect([state, said?.reason, said?.message]).toEqual(['running', waiting?.reason, waiting?.message]);
+      return waiting?.message;
+    }
+
+    describe('an operation that the garden tries again and again', () => {
+      it('says what it waits for, with pool, machine type and region, and since when', async () => {
+        at.cloud.admin.garden.addShootFaults({
+          times: null,
+          effect: { codes: ['ERR_INFRA_RESOURCES_DEPLETED'], message: 'server type cpx31 is currently unavailable' },
+        });
+        const cluster = await begun();
+
+        expect(await untilWaiting(cluster, 'ProviderOutOfStock')).toBe(
+          'The provider has no capacity left for a machine type in fsn1. Concerned: node pool general (cpx31).',
+        );
+        at.cloud.admin.garden.clearShootFaults();
+        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+      });
+    });
+
+    describe('a deletion', () => {
+      it('names the objects in the cluster that block its clean-up', async () => {
+        const cluster = await goingAfter(() =>
+          at.cloud.admin.garden.addShootFaults({
+            operations: ['Delete'],
+            times: null,
+            effect: {
+              codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'],
+              message: 'remaining objects are still present: [*v1.Namespace /shop apps/v1, Kind=Deployment shop/web]',
+            },
+          }),
+        );
+
+        expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
+          'Objects in the cluster cannot be deleted. Concerned: Namespace shop, Deployment shop/web.',
+        );
+        at.cloud.admin.garden.clearShootFaults();
+        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
       });
 
-      expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
-        'The cluster is gone, but finalizers of others keep its entry in the garden: example.org/keep. Whoever set them has to remove them.',
-      );
-      at.cloud.admin.garden.removeFinalizers(...place);
-      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+      it('names the finalizer that somebody else has set, and ends once it is gone', async () => {
+        let place: [string, string] = ['', ''];
+        const cluster = await goingAfter((...found) => {
+          place = found;
+          const patch = { metadata: { finalizers: ['gardener', 'example.org/keep'] } };
+          at.cloud.admin.garden.editShoot(...place, { manager: 'backup-operator', patch });
+        });
+
+        expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
+          'The cluster is gone, but finalizers of others keep its entry in the garden: example.org/keep. Whoever set them has to remove them.',
+        );
+        at.cloud.admin.garden.removeFinalizers(...place);
+        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
+      });
     });
   });
 });
 
 describe('expired catalogue', () => {
-  let at: Clusters;
   let reconciler: Reconciler;
   let offered: ReturnType<Clusters['cloud']['admin']['garden']['catalogue']>['spec'];
-  beforeAll(async () => {
-    at = await startClusters();
+  beforeAll(() => {
     offered = at.cloud.admin.garden.catalogue().spec;
   });
   afterEach(async () => {
     await reconciler.stop();
     at.cloud.admin.garden.patchCloudProfile(offered);
   });
-  afterAll(() => at.close());
 
   async function ready(declared: Declared): Promise<TestCluster> {
     // Each test has a catalogue that no pass has read before.
     reconciler = await at.start();
-    const { team, connectionId } = await at.addTeamWithConnection();
+    const { team, connectionId } = await at.addConnectionOfTeam();
     const cluster = await at.declare(team, connectionId, declared);
     await reconciler.wake(cluster.id);
     expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
@@ -524,50 +728,50 @@ describe('expired catalogue', () => {
     });
   });
 
-  describe('a cluster of which the catalogue no longer offers', () => {
-    it.each<[string, Declared, (admin: Clusters['cloud']['admin']['garden']) => unknown]>([
-      ['the machine type', { pools: [{ name: 'general' }] }, (garden) => garden.expire({ machineType: 'cpx31' })],
+  it('is no obstacle to clusters whose machine type, version, region or first zone it no longer offers', async () => {
+    const all = await Promise.all(
       [
-        'the machine type at all',
+        { pools: [{ name: 'general' }] },
         { pools: [{ name: 'general', machineType: 'cax21' }] },
-        (garden) =>
-          garden.patchCloudProfile({ machineTypes: offered.machineTypes.filter(({ name }) => name !== 'cax21') }),
-      ],
-      [
-        'the version',
         { spec: { kubernetesVersion: '1.33.6' } },
-        (garden) => garden.expire({ kubernetesVersion: '1.33.6' }),
-      ],
-      [
-        'any version of its minor version',
         { spec: { kubernetesVersion: '1.32' } },
-        (garden) => garden.expire({ kubernetesVersion: '1.32.11' }),
-      ],
-      [
-        'the region',
         { spec: { region: 'nbg1' } },
-        (garden) => garden.patchCloudProfile({ regions: [{ name: 'fsn1', zones: [{ name: 'fsn1-dc14' }] }] }),
-      ],
-      [
-        'the zone first',
         { spec: { region: 'sin' } },
-        (garden) =>
-          garden.patchCloudProfile({ regions: [{ name: 'sin', zones: [{ name: 'sin-dc2' }, { name: 'sin-dc1' }] }] }),
+      ].map(async (declared: Declared) => {
+        const { team, connectionId } = await at.addConnectionOfTeam();
+        return {
+          pool: declared.pools?.[0] ?? { name: 'general' },
+          ...(await at.declare(team, connectionId, declared)),
+        };
+      }),
+    );
+    reconciler = await at.start();
+    for (const { id } of all) await reconciler.wake(id);
+    for (const { operationId } of all) expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
+    const machines = async (cluster: TestCluster) =>
+      (await specOf(cluster)).provider.workers.map((worker) => worker.machine);
+    const before = await Promise.all(all.map(machines));
+
+    const { garden } = at.cloud.admin;
+    garden.patchCloudProfile({
+      machineTypes: offered.machineTypes.filter(({ name }) => name !== 'cax21'),
+      regions: [
+        { name: 'fsn1', zones: [{ name: 'fsn1-dc14' }] },
+        { name: 'sin', zones: [{ name: 'sin-dc2' }, { name: 'sin-dc1' }] },
       ],
-    ])('%s is scaled and hibernated all the same', async (_what, declared, end) => {
-      const cluster = await ready(declared);
-      const before = await specOf(cluster);
-      end(at.cloud.admin.garden);
-      await reconciler.stop();
-      reconciler = await at.start();
-
-      const [pool = { name: 'general' }] = declared.pools ?? [];
-      const scaled = await ended(cluster, { pools: [{ ...pool, maximum: 5 }] });
-      const asleep = await ended(cluster, { kind: 'cluster.hibernate', spec: { hibernated: true } });
-
-      expect([scaled.state, scaled.error, asleep.state]).toEqual(['succeeded', {}, 'succeeded']);
-      const machine = (spec: Spec) => spec.provider.workers.map((worker) => worker.machine);
-      expect(machine(await specOf(cluster))).toEqual(machine(before));
     });
+    garden.expire({ machineType: 'cpx31' });
+    garden.expire({ kubernetesVersion: '1.33.6' });
+    garden.expire({ kubernetesVersion: '1.32.11' });
+    await reconciler.stop();
+    reconciler = await at.start();
+    const scaled = await Promise.all(all.map((each) => ended(each, { pools: [{ ...each.pool, maximum: 5 }] })));
+    const asleep = await Promise.all(
+      all.map((each) => ended(each, { kind: 'cluster.hibernate', spec: { hibernated: true } })),
+    );
+
+    expect(scaled.map(({ state, error }) => [state, error])).toEqual(all.map(() => ['succeeded', {}]));
+    expect(asleep.map(({ state }) => state)).toEqual(all.map(() => 'succeeded'));
+    expect(await Promise.all(all.map(machines))).toEqual(before);
   });
 });

@@ -1,354 +1,543 @@
-import { X509Certificate } from 'node:crypto';
+import { randomUUID, X509Certificate } from 'node:crypto';
 import type { ObservedCluster } from '@corral/contracts';
+import { GardenError } from '@corral/garden';
+import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type CleanUpDeps, type CleanupOutcome, cleanUpGarden, cleanupStore } from '../../src/garden/clean-up.js';
 import { countAfterChange, countNodes, countStore } from '../../src/garden/count-nodes.js';
 import type { TestCluster, TestPool } from '../support/cluster-rows.js';
-import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
+import { type Clusters, PROJECT_TOKEN, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
-const HOUR_MS = 3_600_000;
-
 let at: Clusters;
-const started: Reconciler[] = [];
 beforeAll(async () => {
   at = await startClusters();
 });
-afterEach(async () => {
-  at.cloud.admin.clearFaults();
-  at.cloud.admin.garden.setRights('reconciler', null);
-  at.cloud.admin.garden.changeSettings({ authorityIn: 'configmap' });
-  await Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
-  await at.pool.query('UPDATE cluster SET nodes_due_at = NULL');
-});
 afterAll(() => at.close());
 
-async function start(options: StartOptions = {}): Promise<Reconciler> {
-  // Nodes are counted after changes, or when a test makes them due.
-  const settings = { sweepIntervalMs: 200, nodeCountIntervalMs: HOUR_MS, ...options.settings };
-  const reconciler = await at.start({ ...options, settings });
-  started.push(reconciler);
-  return reconciler;
-}
+describe('clean-up', () => {
+  const MINUTE_MS = 60_000;
+  const running = () => new AbortController().signal;
 
-const twoPools: TestPool[] = [
-  { name: 'general', minimum: 2 },
-  { name: 'batch', minimum: 1 },
-];
+  beforeEach(() => at.pool.query('DELETE FROM garden_cleanup'));
 
-async function aReadyCluster(reconciler: Reconciler, pools = twoPools): Promise<TestCluster> {
-  const { team, connectionId } = await at.addTeamWithConnection();
-  const cluster = await at.declare(team, connectionId, { pools });
-  await reconciler.wake(cluster.id);
-  expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-  return cluster;
-}
+  interface CleanupRow {
+    readonly name: string;
+    readonly failures: number;
+    readonly due_in_ms: number;
+  }
 
-const observedOf = async (cluster: TestCluster) => (await at.row(cluster.id)).observed as ObservedCluster | null;
-const untilAuthority = (cluster: TestCluster, is: (data: string | null) => boolean) =>
-  untilRow(at, cluster.id, ({ observed }) => {
-    const { apiServer } = (observed ?? {}) as Partial<ObservedCluster>;
-    return apiServer != null && is(apiServer.certificateAuthorityData);
-  });
-const untilCounted = (cluster: TestCluster, counts: unknown) =>
-  waitFor('the nodes to be counted', async () => {
-    const row = await at.row(cluster.id);
-    expect(row.node_counts).toEqual(counts);
-    return row;
-  });
-const makeDue = (cluster: TestCluster) =>
-  at.pool.query('UPDATE cluster SET nodes_due_at = now() WHERE id = $1', [cluster.id]);
-/** Until the garden has reported everything about what it created. */
-const untilQuiet = (cluster: TestCluster) =>
-  untilRow(
-    at,
-    cluster.id,
-    ({ conditions, due_at, lease_until }) =>
-      due_at === null && lease_until === null && conditions.every(({ status }) => status === 'True'),
-  );
+  const rows = async (): Promise<CleanupRow[]> =>
+    (
+      await at.pool.query<CleanupRow>(
+        `SELECT *, (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS due_in_ms
+       FROM garden_cleanup ORDER BY name`,
+      )
+    ).rows;
+  const makeAllDue = () => at.pool.query(`UPDATE garden_cleanup SET due_at = now() - interval '1 s'`);
 
-describe('the certificate authority of a cluster', () => {
-  it('is reported as in kubeconfigs', async () => {
-    const cluster = await aReadyCluster(await start());
-    const [namespace, name] = await at.placeOf(cluster);
+  /** The row that the cluster API writes when a connection is deleted. Due immediately. */
+  const leave = (name: string, namespace = 'garden-x') =>
+    at.pool.query('INSERT INTO garden_cleanup (namespace, name, due_at) VALUES ($1, $2, now())', [namespace, name]);
+  const leaveMany = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, index) => leave(`k${String(index).padStart(3, '0')}`)));
 
-    await untilAuthority(cluster, (data) => data !== null);
-
-    const data = (await observedOf(cluster))?.apiServer?.certificateAuthorityData ?? '';
-    const { kubeconfig } = await at.garden.adminKubeconfig({ namespace, name, expirationSeconds: 600 });
-    expect(kubeconfig).toContain(`certificate-authority-data: ${data}`);
-    expect(new X509Certificate(Buffer.from(data, 'base64')).ca).toBe(true);
-  });
-
-  it('is null when the garden has none, without delaying anything else', async () => {
-    at.cloud.admin.garden.changeSettings({ authorityIn: 'nowhere' });
-
-    const cluster = await aReadyCluster(await start());
-
-    expect((await observedOf(cluster))?.apiServer).toMatchObject({ certificateAuthorityData: null });
-    expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
-  });
-
-  it('is null without the right to read it, without delaying anything else', async () => {
-    const rules = at.cloud.admin.garden.rights('reconciler');
-    const without = rules.filter(({ resources }) => !resources.includes('configmaps'));
-    at.cloud.admin.garden.setRights('reconciler', without);
-
-    const cluster = await aReadyCluster(await start());
-
-    expect((await observedOf(cluster))?.apiServer).toMatchObject({ certificateAuthorityData: null });
-    expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
-  });
-
-  it('is read again by a process that has not read it: a restored row may have that of an earlier Shoot', async () => {
-    const first = await start();
-    const cluster = await aReadyCluster(first);
-    await untilAuthority(cluster, (data) => data !== null);
-    const data = (await observedOf(cluster))?.apiServer?.certificateAuthorityData;
-    await untilQuiet(cluster);
-    await first.stop();
-    await at.pool.query(
-      `UPDATE cluster SET due_at = now() - interval '5 s',
-         observed = jsonb_set(observed, '{apiServer,certificateAuthorityData}', '"b2xk"') WHERE id = $1`,
-      [cluster.id],
-    );
-
-    await start();
-
-    await untilAuthority(cluster, (read) => read === data);
-  });
-
-  it('is read again after its rotation', async () => {
-    const cluster = await aReadyCluster(await start());
-    const [namespace, name] = await at.placeOf(cluster);
-    await untilAuthority(cluster, (data) => data !== null);
-    const before = (await observedOf(cluster))?.apiServer?.certificateAuthorityData ?? '';
-    const old = Buffer.from(before, 'base64').toString();
-
-    at.cloud.admin.garden.writeConfigMap(namespace, `${name}.ca-cluster`, { 'ca.crt': `${old}${old}` });
-    const rotation = { certificateAuthorities: { phase: 'Prepared', lastInitiationTime: '2026-11-20T10:00:00Z' } };
-    at.cloud.admin.garden.editShoot(namespace, name, { status: { credentials: { rotation } } });
-
-    await untilAuthority(cluster, (data) => data === Buffer.from(`${old}${old}`).toString('base64'));
-  });
-});
-
-describe('the nodes of a cluster', () => {
-  const all = { general: { ready: 2, total: 2 }, batch: { ready: 1, total: 1 } };
-
-  it('are counted by pool once they have joined', async () => {
-    const cluster = await aReadyCluster(await start());
-
-    await untilCounted(cluster, all);
-  });
-
-  it('are counted again when the garden reports a problem with them', async () => {
-    const cluster = await aReadyCluster(await start());
-    const [namespace, name] = await at.placeOf(cluster);
-    await untilCounted(cluster, all);
-    await untilQuiet(cluster);
-    const [node] = at.cloud.admin.garden
-      .nodes(namespace, name)
-      .filter(({ labels }) => labels['corral.dev/pool'] === 'general');
-
-    at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', true);
-    await untilCounted(cluster, { ...all, general: { ready: 1, total: 2 } });
-    // The count may have been due earlier: the garden reports nothing about a node that recovers before it was missed.
-    await untilRow(at, cluster.id, ({ phase }) => phase === 'Degraded');
-
-    at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', false);
-    await untilCounted(cluster, all);
-  });
-
-  it('are counted again after the interval while the garden does not report all as ready', async () => {
-    const cluster = await aReadyCluster(await start({ settings: { nodeCountIntervalMs: 1_000 } }));
-    await untilCounted(cluster, all);
-    await untilQuiet(cluster);
-    await at.pool.query(
-      `UPDATE cluster SET node_counts = '{}', conditions = '[{"type": "NodesReady", "status": "Unknown"}]', nodes_due_at = now()
-       WHERE id = $1`,
-      [cluster.id],
-    );
-    await untilCounted(cluster, all);
-    await at.pool.query(`UPDATE cluster SET node_counts = '{}' WHERE id = $1`, [cluster.id]);
-
-    await untilCounted(cluster, all);
-  });
-
-  it('are unknown while the cluster’s own API server does not answer, without delaying anything else', async () => {
-    const reconciler = await start();
-    const cluster = await aReadyCluster(reconciler);
-    await untilCounted(cluster, all);
-    at.cloud.admin.addFaults({ match: { api: 'shoot' }, times: null, effect: { reset: 'before' } });
-    await makeDue(cluster);
-    await untilCounted(cluster, null);
-
-    const other = await aReadyCluster(reconciler);
-    expect(await at.row(other.id)).toMatchObject({ phase: 'Ready', node_counts: null });
-
-    at.cloud.admin.clearFaults();
-    await makeDue(cluster);
-    await untilCounted(cluster, all);
-  });
-
-  it('are unknown without the right to read them, and no admin kubeconfig is used instead', async () => {
-    const rules = at.cloud.admin.garden.rights('reconciler');
-    const without = rules.filter(({ resources }) => !resources.includes('shoots/viewerkubeconfig'));
-    at.cloud.admin.garden.setRights('reconciler', without);
-    at.cloud.admin.resetCalls();
-
-    const reconciler = await start();
-    const cluster = await aReadyCluster(reconciler);
-    await waitFor('a count that failed', async () => {
-      const counted = await reconciler.metrics.registry.getSingleMetric('corral_node_counts_total')?.get();
-      return counted?.values.some(({ labels, value }) => labels.outcome === 'unknown' && value > 0);
+  function cleanUp(deleteCredentials: CleanUpDeps['garden']['deleteCredentials'] = at.garden.deleteCredentials) {
+    const outcomes: CleanupOutcome[] = [];
+    const run = cleanUpGarden({
+      store: cleanupStore(at.prisma),
+      garden: { deleteCredentials },
+      log: silentLog,
+      random: () => 0,
+      onOutcome: (outcome) => void outcomes.push(outcome),
+    });
+    return run(running()).then((gone) => ({ gone, outcomes }));
+  }
+  const cleanUpUntilGone = () =>
+    waitFor('the credentials to be gone', async () => {
+      await makeAllDue();
+      await cleanUp();
+      return (await rows()).length === 0;
     });
 
-    expect(await at.row(cluster.id)).toMatchObject({ phase: 'Ready', node_counts: null });
-    const routes = Object.keys(at.cloud.admin.calls().byRoute);
-    expect(routes.filter((route) => route.includes('adminkubeconfig') || route.startsWith('shoot'))).toEqual([]);
+  const heldOnGarden = (name: string) => {
+    const { secrets, credentialsBindings } = at.cloud.admin.garden.contents();
+    const isIt = (held: { name: string }) => held.name === name;
+    return [secrets.some(isIt), credentialsBindings.some(isIt)];
+  };
+
+  describe('credentials of a deleted connection in a garden', () => {
+    // Before other reconcilers start: a scheduled job runs once per interval.
+    it('are found by a reconciler on its own', async () => {
+      await leave(`k${randomUUID().slice(0, 8)}`);
+
+      const reconciler = await at.start();
+
+      await waitFor('all clean-ups to be done', async () => (await rows()).length === 0);
+      const cleanups = await reconciler.metrics.registry.getSingleMetric('corral_garden_cleanups_total')?.get();
+      expect(cleanups?.values).toEqual([expect.objectContaining({ labels: { outcome: 'gone' }, value: 1 })]);
+      await reconciler.stop();
+    });
+
+    it('are deleted with Secret and binding', async () => {
+      const namespace = await waitFor('a Project', async () => {
+        const project = { name: 'tcleanup', labels: {}, annotations: {}, description: '' };
+        return (await at.garden.ensureProject(project)).namespace;
+      });
+      await at.garden.applyCredentials({ namespace, name: 'kgone', token: PROJECT_TOKEN, labels: {} });
+      await leave('kgone', namespace);
+      expect(heldOnGarden('kgone')).toEqual([true, true]);
+
+      await cleanUpUntilGone();
+
+      expect(heldOnGarden('kgone')).toEqual([false, false]);
+    });
+
+    it('stay while a Shoot uses them, and are deleted afterwards', async () => {
+      const { team, connectionId } = await at.addConnectionOfTeam();
+      const cluster = await at.declare(team, connectionId);
+      const reconciler = await at.start();
+      await reconciler.wake(cluster.id);
+      await untilEnded(at, cluster.operationId);
+      const { rows: held } = await at.pool.query(
+        'SELECT garden_name, project_namespace FROM connection JOIN team ON team_id = team.id WHERE connection.id = $1',
+        [connectionId],
+      );
+      const { garden_name: name, project_namespace: namespace } = held[0];
+      await leave(name, namespace);
+
+      const { outcomes } = await cleanUp();
+
+      expect(outcomes).toEqual(['waiting']);
+      expect(heldOnGarden(name)).toEqual([true, true]);
+      const deletion = await at.requestDeletion(cluster);
+      await reconciler.wake(cluster.id);
+      await untilEnded(at, deletion);
+      await cleanUpUntilGone();
+      expect(heldOnGarden(name)).toEqual([false, false]);
+      await reconciler.stop();
+    });
   });
 
-  it('are unknown during hibernation, and not requested', async () => {
-    const cluster = await aReadyCluster(await start());
-    await untilCounted(cluster, all);
+  describe('a failed deletion', () => {
+    const away = async (): Promise<never> => {
+      throw new GardenError('unreachable', 'delete credentialsbindings');
+    };
 
-    const { operationId } = await at.change(cluster, { spec: { hibernated: true } });
-    expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
+    it('is retried with delays that double up to an hour', async () => {
+      await leave('kaway');
+      const waits: number[] = [];
 
-    await untilCounted(cluster, null);
-    await waitFor('no further count to be planned', async () => (await at.row(cluster.id)).nodes_due_at === null);
+      for (let attempt = 0; attempt < 12; attempt += 1) {
+        await makeAllDue();
+        await cleanUp(away);
+        waits.push(Math.round(((await rows())[0]?.due_in_ms ?? 0) / 10_000) * 10);
+      }
+
+      expect(waits).toEqual([10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600, 3600]);
+      expect((await rows())[0]).toMatchObject({ failures: 12 });
+    });
+
+    it('is not retried before the Retry-After time', async () => {
+      await leave('kthrottled');
+
+      await cleanUp(async () => {
+        throw new GardenError('throttled', 'delete secrets', { retryAfterSeconds: 600 });
+      });
+
+      expect((await rows())[0]?.due_in_ms).toBeGreaterThan(10 * MINUTE_MS);
+    });
+
+    it('is taken over by another process when the first one dies', async () => {
+      await leave('kdied');
+      await cleanupStore(at.prisma).claimDue(1, MINUTE_MS);
+
+      const meanwhile = await cleanUp(async () => 'absent');
+
+      expect(meanwhile.gone).toBe(0);
+      // Due times are rounded to milliseconds.
+      expect((await rows())[0]?.due_in_ms).toBeLessThanOrEqual(MINUTE_MS + 1);
+      await makeAllDue();
+      expect((await cleanUp(async () => 'absent')).gone).toBe(1);
+    });
+  });
+
+  describe('many deletions', () => {
+    it('are done in one run', async () => {
+      await leaveMany(25);
+
+      expect((await cleanUp(async () => 'absent')).gone).toBe(25);
+
+      expect(await rows()).toEqual([]);
+    });
+
+    it('are sent once each by concurrent processes', async () => {
+      await leaveMany(25);
+      const deleted: string[] = [];
+      const deleteCredentials = async ({ name }: { name: string }) => {
+        deleted.push(name);
+        return 'absent' as const;
+      };
+
+      await Promise.all([cleanUp(deleteCredentials), cleanUp(deleteCredentials), cleanUp(deleteCredentials)]);
+
+      expect(deleted).toHaveLength(25);
+      expect(new Set(deleted).size).toBe(25);
+    });
   });
 });
 
-describe('a count', () => {
-  const aDueCluster = async () => {
-    const { team, connectionId } = await at.addTeamWithConnection();
+describe('what passes and counts see', () => {
+  const HOUR_MS = 3_600_000;
+
+  let reconciler: Reconciler;
+  beforeAll(async () => {
+    reconciler = await start();
+  });
+  afterEach(async () => {
+    at.cloud.admin.clearFaults();
+    at.cloud.admin.garden.setRights('reconciler', null);
+    at.cloud.admin.garden.changeSettings({ authorityIn: 'configmap' });
+    await at.pool.query('UPDATE cluster SET nodes_due_at = NULL');
+  });
+
+  /** Nodes are counted after changes, or when a test makes them due. */
+  const start = (nodeCountIntervalMs = HOUR_MS): Promise<Reconciler> =>
+    at.start({ intervals: { sweep: 200 }, settings: { nodeCountIntervalMs } });
+
+  const twoPools: TestPool[] = [
+    { name: 'general', minimum: 2 },
+    { name: 'batch', minimum: 1 },
+  ];
+
+  async function aReadyCluster(): Promise<TestCluster> {
+    const { team, connectionId } = await at.addConnectionOfTeam();
     const cluster = await at.declare(team, connectionId, { pools: twoPools });
-    const observed = { kubernetes: null, apiServer: { url: 'https://a' }, nodePools: [], maintenance: null };
-    await at.pool.query(`UPDATE cluster SET nodes_due_at = now(), due_at = NULL, observed = $2::jsonb WHERE id = $1`, [
-      cluster.id,
-      JSON.stringify(observed),
-    ]);
-    await at.pool.query(`UPDATE team SET project_namespace = 'garden-' || slug WHERE id = $1`, [team.id]);
+    await reconciler.wake(cluster.id);
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
     return cluster;
-  };
-  const store = () => countStore(at.pool);
-  const claim = async ({ id }: TestCluster) => {
-    const due = (await store().claimDue(100, HOUR_MS)).find((each) => each.id === id);
-    if (due === undefined) throw new Error('The cluster was not due.');
-    return due;
-  };
-  const counts = { general: { ready: 1, total: 2 } };
+  }
 
-  it('is claimed by one process at a time, and due again when that one dies', async () => {
-    const cluster = await aDueCluster();
-
-    const claims = await Promise.all(Array.from({ length: 5 }, () => store().claimDue(100, HOUR_MS)));
-
-    expect(claims.flat().filter(({ id }) => id === cluster.id)).toHaveLength(1);
-    const hourLater = `UPDATE cluster SET nodes_due_at = nodes_due_at - interval '1 hour' WHERE id = $1`;
-    await at.pool.query(hourLater, [cluster.id]);
-    expect(await claim(cluster)).toMatchObject({ pools: [{ name: 'general' }, { name: 'batch' }] });
-  });
-
-  it('changes the entity tag only when its numbers differ', async () => {
-    const cluster = await aDueCluster();
-    const { revision } = await at.row(cluster.id);
-
-    for (let n = 0; n < 2; n += 1) {
-      await store().record(await claim(cluster), { counts, againMs: 0 });
-      expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 1, node_counts: counts });
-    }
-    await store().record(await claim(cluster), { counts: null, againMs: 0 });
-    expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 2, node_counts: null });
-  });
-
-  const ready = (pool: string, isReady = true) =>
-    ({
-      name: 'n',
-      uid: 'u',
-      isReady,
-      isUnschedulable: false,
-      labels: { 'corral.dev/pool': pool },
-      annotations: {},
-    }) as const;
-  const allReady = [ready('general'), ready('general'), ready('batch')];
-  it.each([
-    ['a day later when all nodes are ready, as the garden reports', 'True', allReady, 24],
-    ['after the interval while one is not ready', 'True', [...allReady, ready('batch', false)], 1],
-    ['after the interval while there are fewer than the minimum', 'True', allReady.slice(1), 1],
-    ['after the interval while the garden reports that one is not ready', 'False', allReady, 1],
-  ])('is repeated %s', async (_when, status, nodes, hours) => {
-    const cluster = await aDueCluster();
-    await at.pool.query(
-      `UPDATE node_pool SET minimum = CASE name WHEN 'general' THEN 2 ELSE 1 END WHERE cluster_id = $1`,
-      [cluster.id],
-    );
-    await at.pool.query('UPDATE cluster SET conditions = $2::jsonb WHERE id = $1', [
+  const observedOf = async (cluster: TestCluster) => (await at.row(cluster.id)).observed as ObservedCluster | null;
+  const untilAuthority = (cluster: TestCluster, is: (data: string | null) => boolean) =>
+    untilRow(at, cluster.id, ({ observed }) => {
+      const { apiServer } = (observed ?? {}) as Partial<ObservedCluster>;
+      return apiServer != null && is(apiServer.certificateAuthorityData);
+    });
+  const untilCounted = (cluster: TestCluster, counts: unknown) =>
+    waitFor('the nodes to be counted', async () => {
+      // A count comes two seconds after a change, which a test need not wait for.
+      await at.pool.query(
+        `UPDATE cluster SET nodes_due_at = clock_timestamp()
+       WHERE id = $1 AND nodes_due_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '3 s'`,
+        [cluster.id],
+      );
+      const row = await at.row(cluster.id);
+      expect(row.node_counts).toEqual(counts);
+      return row;
+    });
+  const makeDue = (cluster: TestCluster) =>
+    at.pool.query('UPDATE cluster SET nodes_due_at = now() WHERE id = $1', [cluster.id]);
+  /** Until the garden has reported everything about what it created. */
+  const untilQuiet = (cluster: TestCluster) =>
+    untilRow(
+      at,
       cluster.id,
-      JSON.stringify([{ type: 'NodesReady', status }]),
-    ]);
-    const garden = { listNodes: async () => nodes };
-    const onCounted = () => undefined;
-
-    await countNodes({ store: store(), garden, intervalMs: HOUR_MS, onCounted, random: () => 1 })(
-      new AbortController().signal,
+      ({ conditions, due_at, lease_until }) =>
+        due_at === null && lease_until === null && conditions.every(({ status }) => status === 'True'),
     );
 
-    const { nodes_due_at: dueAt } = await at.row(cluster.id);
-    const inHours = ((dueAt?.getTime() ?? 0) - Date.now()) / HOUR_MS;
-    expect(inHours).toBeGreaterThan(hours / 2);
-    expect(inHours).toBeLessThan(hours * 1.5);
+  describe('the certificate authority of a cluster', () => {
+    it('is reported as in kubeconfigs', async () => {
+      const cluster = await aReadyCluster();
+      const [namespace, name] = await at.placeOf(cluster);
+
+      await untilAuthority(cluster, (data) => data !== null);
+
+      const data = (await observedOf(cluster))?.apiServer?.certificateAuthorityData ?? '';
+      const { kubeconfig } = await at.garden.adminKubeconfig({ namespace, name, expirationSeconds: 600 });
+      expect(kubeconfig).toContain(`certificate-authority-data: ${data}`);
+      expect(new X509Certificate(Buffer.from(data, 'base64')).ca).toBe(true);
+    });
+
+    it('is null when the garden has none, without delaying anything else', async () => {
+      at.cloud.admin.garden.changeSettings({ authorityIn: 'nowhere' });
+
+      const cluster = await aReadyCluster();
+
+      expect((await observedOf(cluster))?.apiServer).toMatchObject({ certificateAuthorityData: null });
+      expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
+    });
+
+    it('is null without the right to read it, without delaying anything else', async () => {
+      const rules = at.cloud.admin.garden.rights('reconciler');
+      const without = rules.filter(({ resources }) => !resources.includes('configmaps'));
+      at.cloud.admin.garden.setRights('reconciler', without);
+
+      const cluster = await aReadyCluster();
+
+      expect((await observedOf(cluster))?.apiServer).toMatchObject({ certificateAuthorityData: null });
+      expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
+    });
+
+    it('is read again by a process that has not read it: a restored row may have that of an earlier Shoot', async () => {
+      const cluster = await aReadyCluster();
+      await untilAuthority(cluster, (data) => data !== null);
+      const data = (await observedOf(cluster))?.apiServer?.certificateAuthorityData;
+      await untilQuiet(cluster);
+      await reconciler.stop();
+      await at.pool.query(
+        `UPDATE cluster SET due_at = now() - interval '5 s',
+         observed = jsonb_set(observed, '{apiServer,certificateAuthorityData}', '"b2xk"') WHERE id = $1`,
+        [cluster.id],
+      );
+
+      reconciler = await start();
+
+      await untilAuthority(cluster, (read) => read === data);
+    });
+
+    it('is read again after its rotation', async () => {
+      const cluster = await aReadyCluster();
+      const [namespace, name] = await at.placeOf(cluster);
+      await untilAuthority(cluster, (data) => data !== null);
+      const before = (await observedOf(cluster))?.apiServer?.certificateAuthorityData ?? '';
+      const old = Buffer.from(before, 'base64').toString();
+
+      at.cloud.admin.garden.writeConfigMap(namespace, `${name}.ca-cluster`, { 'ca.crt': `${old}${old}` });
+      const rotation = { certificateAuthorities: { phase: 'Prepared', lastInitiationTime: '2026-11-20T10:00:00Z' } };
+      at.cloud.admin.garden.editShoot(namespace, name, { status: { credentials: { rotation } } });
+
+      await untilAuthority(cluster, (data) => data === Buffer.from(`${old}${old}`).toString('base64'));
+    });
   });
 
-  it('comes two seconds after a change, and is not put off by more changes', async () => {
-    const cluster = await aDueCluster();
-    const dueAfterChange = async (dueAt: string): Promise<number> => {
-      const { rows } = await at.pool.query(
-        'UPDATE cluster SET nodes_due_at = now() + $2::interval WHERE id = $1 RETURNING now()',
-        [cluster.id, dueAt],
+  describe('the nodes of a cluster', () => {
+    const all = { general: { ready: 2, total: 2 }, batch: { ready: 1, total: 1 } };
+
+    it('are counted by pool once they have joined', async () => {
+      const cluster = await aReadyCluster();
+
+      await untilCounted(cluster, all);
+    });
+
+    it('are counted again when the garden reports a problem with them', async () => {
+      const cluster = await aReadyCluster();
+      const [namespace, name] = await at.placeOf(cluster);
+      await untilCounted(cluster, all);
+      await untilQuiet(cluster);
+      const [node] = at.cloud.admin.garden
+        .nodes(namespace, name)
+        .filter(({ labels }) => labels['corral.dev/pool'] === 'general');
+
+      at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', true);
+      await untilCounted(cluster, { ...all, general: { ready: 1, total: 2 } });
+      // The count may have been due earlier: the garden reports nothing about a node that recovers before it was missed.
+      await untilRow(at, cluster.id, ({ phase }) => phase === 'Degraded');
+
+      at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', false);
+      await untilCounted(cluster, all);
+    });
+
+    it('are counted again after the interval while the garden does not report all as ready', async () => {
+      await reconciler.stop();
+      reconciler = await start(1_000);
+      const cluster = await aReadyCluster();
+      await untilCounted(cluster, all);
+      await untilQuiet(cluster);
+      await at.pool.query(
+        `UPDATE cluster SET node_counts = '{}', conditions = '[{"type": "NodesReady", "status": "Unknown"}]', nodes_due_at = now()
+       WHERE id = $1`,
+        [cluster.id],
       );
-      await at.pool.query(`UPDATE cluster SET nodes_due_at = ${countAfterChange} WHERE id = $1`, [cluster.id]);
-      const left = await at.pool.query<{ ms: number }>(
-        'SELECT (extract(epoch FROM nodes_due_at - $2) * 1000)::float8 AS ms FROM cluster WHERE id = $1',
-        [cluster.id, rows[0].now],
+      await untilCounted(cluster, all);
+      await at.pool.query(`UPDATE cluster SET node_counts = '{}' WHERE id = $1`, [cluster.id]);
+
+      await untilCounted(cluster, all);
+      await reconciler.stop();
+      reconciler = await start();
+    });
+
+    it('are unknown while the cluster’s own API server does not answer, without delaying anything else', async () => {
+      const cluster = await aReadyCluster();
+      await untilCounted(cluster, all);
+      at.cloud.admin.addFaults({ match: { api: 'shoot' }, times: null, effect: { reset: 'before' } });
+      await makeDue(cluster);
+      await untilCounted(cluster, null);
+
+      const other = await aReadyCluster();
+      expect(await at.row(other.id)).toMatchObject({ phase: 'Ready', node_counts: null });
+
+      at.cloud.admin.clearFaults();
+      await makeDue(cluster);
+      await untilCounted(cluster, all);
+    });
+
+    it('are unknown without the right to read them, and no admin kubeconfig is used instead', async () => {
+      const rules = at.cloud.admin.garden.rights('reconciler');
+      const without = rules.filter(({ resources }) => !resources.includes('shoots/viewerkubeconfig'));
+      at.cloud.admin.garden.setRights('reconciler', without);
+      await reconciler.stop();
+      reconciler = await start();
+      at.cloud.admin.resetCalls();
+
+      const cluster = await aReadyCluster();
+      await waitFor('a count that failed', async () => {
+        await makeDue(cluster);
+        const counted = await reconciler.metrics.registry.getSingleMetric('corral_node_counts_total')?.get();
+        return counted?.values.some(({ labels, value }) => labels.outcome === 'unknown' && value > 0);
+      });
+
+      expect(await at.row(cluster.id)).toMatchObject({ phase: 'Ready', node_counts: null });
+      const routes = Object.keys(at.cloud.admin.calls().byRoute);
+      expect(routes.filter((route) => route.includes('adminkubeconfig') || route.startsWith('shoot'))).toEqual([]);
+    });
+
+    it('are unknown during hibernation, and not requested', async () => {
+      const cluster = await aReadyCluster();
+      await untilCounted(cluster, all);
+
+      const { operationId } = await at.change(cluster, { spec: { hibernated: true } });
+      await reconciler.wake(cluster.id);
+      expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
+
+      await untilCounted(cluster, null);
+      await waitFor('no further count to be planned', async () => (await at.row(cluster.id)).nodes_due_at === null);
+    });
+  });
+
+  describe('a count', () => {
+    beforeAll(() => reconciler.stop());
+
+    const aDueCluster = async () => {
+      const { team, connectionId } = await at.addTeamWithConnection();
+      const cluster = await at.declare(team, connectionId, { pools: twoPools });
+      const observed = { kubernetes: null, apiServer: { url: 'https://a' }, nodePools: [], maintenance: null };
+      await at.pool.query(
+        `UPDATE cluster SET nodes_due_at = now(), due_at = NULL, observed = $2::jsonb WHERE id = $1`,
+        [cluster.id, JSON.stringify(observed)],
       );
-      return left.rows[0]?.ms ?? Number.NaN;
+      await at.pool.query(`UPDATE team SET project_namespace = 'garden-' || slug WHERE id = $1`, [team.id]);
+      return cluster;
     };
+    const store = () => countStore(at.pool);
+    const claim = async ({ id }: TestCluster) => {
+      const due = (await store().claimDue(100, HOUR_MS)).find((each) => each.id === id);
+      if (due === undefined) throw new Error('The cluster was not due.');
+      return due;
+    };
+    const counts = { general: { ready: 1, total: 2 } };
 
-    expect(await dueAfterChange('-1 s')).toBeCloseTo(-1_000, -1);
-    expect(await dueAfterChange('1 s')).toBeCloseTo(1_000, -1);
-    expect(await dueAfterChange('1 hour')).toBeGreaterThan(1_990);
-    expect(await dueAfterChange('1 hour')).toBeLessThan(HOUR_MS / 2);
-  });
+    it('is claimed by one process at a time, and due again when that one dies', async () => {
+      const cluster = await aDueCluster();
 
-  it('is repeated after a change during the count', async () => {
-    const cluster = await aDueCluster();
-    const due = await claim(cluster);
-    await makeDue(cluster);
+      const claims = await Promise.all(Array.from({ length: 5 }, () => store().claimDue(100, HOUR_MS)));
 
-    await store().record(due, { counts, againMs: HOUR_MS });
+      expect(claims.flat().filter(({ id }) => id === cluster.id)).toHaveLength(1);
+      const hourLater = `UPDATE cluster SET nodes_due_at = nodes_due_at - interval '1 hour' WHERE id = $1`;
+      await at.pool.query(hourLater, [cluster.id]);
+      expect(await claim(cluster)).toMatchObject({ pools: [{ name: 'general' }, { name: 'batch' }] });
+    });
 
-    expect(await claim(cluster)).toMatchObject({ id: cluster.id });
-  });
+    it('changes the entity tag only when its numbers differ', async () => {
+      const cluster = await aDueCluster();
+      const { revision } = await at.row(cluster.id);
 
-  it.each([
-    ['without an API server address', `observed = '{"apiServer": null}'`],
-    ['before the first observation', 'observed = NULL'],
-    ['for a hibernated cluster', `phase = 'Hibernated'`],
-    ['for a cluster under deletion', 'deletion_requested_at = now()'],
-  ])('makes no call %s', async (_what, change) => {
-    const cluster = await aDueCluster();
-    await at.pool.query(`UPDATE cluster SET ${change} WHERE id = $1`, [cluster.id]);
+      for (let n = 0; n < 2; n += 1) {
+        await store().record(await claim(cluster), { counts, againMs: 0 });
+        expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 1, node_counts: counts });
+      }
+      await store().record(await claim(cluster), { counts: null, againMs: 0 });
+      expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 2, node_counts: null });
+    });
 
-    expect(await claim(cluster)).toMatchObject({ shoot: null });
-  });
+    const ready = (pool: string, isReady = true) =>
+      ({
+        name: 'n',
+        uid: 'u',
+        isReady,
+        isUnschedulable: false,
+        labels: { 'corral.dev/pool': pool },
+        annotations: {},
+      }) as const;
+    const allReady = [ready('general'), ready('general'), ready('batch')];
+    it.each([
+      ['a day later when all nodes are ready, as the garden reports', 'True', allReady, 24],
+      ['after the interval while one is not ready', 'True', [...allReady, ready('batch', false)], 1],
+      ['after the interval while there are fewer than the minimum', 'True', allReady.slice(1), 1],
+      ['after the interval while the garden reports that one is not ready', 'False', allReady, 1],
+    ])('is repeated %s', async (_when, status, nodes, hours) => {
+      const cluster = await aDueCluster();
+      await at.pool.query(
+        `UPDATE node_pool SET minimum = CASE name WHEN 'general' THEN 2 ELSE 1 END WHERE cluster_id = $1`,
+        [cluster.id],
+      );
+      await at.pool.query('UPDATE cluster SET conditions = $2::jsonb WHERE id = $1', [
+        cluster.id,
+        JSON.stringify([{ type: 'NodesReady', status }]),
+      ]);
+      const garden = { listNodes: async () => nodes };
+      const onCounted = () => undefined;
 
-  it('asks the Shoot in the namespace of the team', async () => {
-    const cluster = await aDueCluster();
-    const { shoot_name: name } = await at.row(cluster.id);
+      await countNodes({ store: store(), garden, intervalMs: HOUR_MS, onCounted, random: () => 1 })(
+        new AbortController().signal,
+      );
 
-    expect(await claim(cluster)).toMatchObject({ shoot: { namespace: `garden-${cluster.team.slug}`, name } });
+      const { nodes_due_at: dueAt } = await at.row(cluster.id);
+      const inHours = ((dueAt?.getTime() ?? 0) - Date.now()) / HOUR_MS;
+      expect(inHours).toBeGreaterThan(hours / 2);
+      expect(inHours).toBeLessThan(hours * 1.5);
+    });
+
+    it('comes two seconds after a change, and is not put off by more changes', async () => {
+      const cluster = await aDueCluster();
+      const dueAfterChange = async (dueAt: string): Promise<number> => {
+        const { rows } = await at.pool.query(
+          'UPDATE cluster SET nodes_due_at = now() + $2::interval WHERE id = $1 RETURNING now()',
+          [cluster.id, dueAt],
+        );
+        await at.pool.query(`UPDATE cluster SET nodes_due_at = ${countAfterChange} WHERE id = $1`, [cluster.id]);
+        const left = await at.pool.query<{ ms: number }>(
+          'SELECT (extract(epoch FROM nodes_due_at - $2) * 1000)::float8 AS ms FROM cluster WHERE id = $1',
+          [cluster.id, rows[0].now],
+        );
+        return left.rows[0]?.ms ?? Number.NaN;
+      };
+
+      expect(await dueAfterChange('-1 s')).toBeCloseTo(-1_000, -1);
+      expect(await dueAfterChange('1 s')).toBeCloseTo(1_000, -1);
+      expect(await dueAfterChange('1 hour')).toBeGreaterThan(1_990);
+      expect(await dueAfterChange('1 hour')).toBeLessThan(HOUR_MS / 2);
+    });
+
+    it('is repeated after a change during the count', async () => {
+      const cluster = await aDueCluster();
+      const due = await claim(cluster);
+      await makeDue(cluster);
+
+      await store().record(due, { counts, againMs: HOUR_MS });
+
+      expect(await claim(cluster)).toMatchObject({ id: cluster.id });
+    });
+
+    it.each([
+      ['without an API server address', `observed = '{"apiServer": null}'`],
+      ['before the first observation', 'observed = NULL'],
+      ['for a hibernated cluster', `phase = 'Hibernated'`],
+      ['for a cluster under deletion', 'deletion_requested_at = now()'],
+    ])('makes no call %s', async (_what, change) => {
+      const cluster = await aDueCluster();
+      await at.pool.query(`UPDATE cluster SET ${change} WHERE id = $1`, [cluster.id]);
+
+      expect(await claim(cluster)).toMatchObject({ shoot: null });
+    });
+
+    it('asks the Shoot in the namespace of the team', async () => {
+      const cluster = await aDueCluster();
+      const { shoot_name: name } = await at.row(cluster.id);
+
+      expect(await claim(cluster)).toMatchObject({ shoot: { namespace: `garden-${cluster.team.slug}`, name } });
+    });
   });
 });

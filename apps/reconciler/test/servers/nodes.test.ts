@@ -10,13 +10,14 @@ import { shootIn } from '../support/fake-shoots.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
 import { OTHER_TOKEN, PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
 
+let at: Servers;
+beforeAll(async () => {
+  at = await startServers();
+});
+afterAll(() => at.close());
+
 describe('nodes', () => {
-  let at: Servers;
   let cluster: NodeTestCluster;
-  beforeAll(async () => {
-    at = await startServers();
-  });
-  afterAll(() => at.close());
   beforeEach(async () => {
     at.cloud.admin.clearFaults();
     await at.useToken(PROJECT_TOKEN);
@@ -364,16 +365,13 @@ describe('nodes', () => {
 });
 
 describe('node store', () => {
-  let at: Servers;
   let store: ServerStore;
   let cluster: NodeTestCluster;
   let id: ServerId;
   let lease: PassLease<ServerId>;
   beforeAll(async () => {
-    at = await startServers();
     store = serverStore(at.pool);
   });
-  afterAll(() => at.close());
   beforeEach(async () => {
     cluster = await addNodeCluster(at);
     ({ id } = await at.acknowledge());

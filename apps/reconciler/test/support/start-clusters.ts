@@ -25,7 +25,9 @@ export interface Clusters extends ClusterRows {
   readonly cloud: LocalCloud;
   readonly garden: GardenClient;
   readonly keys: KeyRing;
-  /** A team with a connection whose token the provider takes. */
+  /** A connection whose token the provider takes, of the team of this file. */
+  addConnectionOfTeam(): Promise<{ team: TestTeam; connectionId: ConnectionId }>;
+  /** The same for a team of its own. It takes a second until the garden has its Project. */
   addTeamWithConnection(): Promise<{ team: TestTeam; connectionId: ConnectionId }>;
   seal(connectionId: ConnectionId, token: string): Promise<void>;
   /** A reconciler as a process would run it. */
@@ -63,7 +65,7 @@ const clusterSettings: ClusterSettings = {
 /** Those of DNS and mails are not used. */
 const shortIntervals = { sweep: 1_000, verify: 1_000, sync: 1, settle: 1, lookUp: 1, demos: 1, mails: 1 };
 
-const fast = { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300 };
+const fast = { createMs: 200, reconcileMs: 120, hibernateMs: 120, wakeMs: 120, deleteMs: 150 };
 
 export async function startClusters(
   cloudOptions: Partial<LocalCloudOptions> = {},
@@ -96,18 +98,23 @@ export async function startClusters(
       keyId,
     ]);
   };
+  let shared: Promise<TestTeam> | undefined;
+  const connected = async (team: TestTeam) => {
+    const connectionId = await rows.addConnection(team, `main-${randomUUID().slice(0, 8)}`);
+    await seal(connectionId, PROJECT_TOKEN);
+    return { team, connectionId };
+  };
   return {
     ...rows,
     cloud,
     garden,
     keys,
     seal,
-    async addTeamWithConnection() {
-      const team = await rows.addTeam();
-      const connectionId = await rows.addConnection(team);
-      await seal(connectionId, PROJECT_TOKEN);
-      return { team, connectionId };
+    async addConnectionOfTeam() {
+      shared ??= rows.addTeam();
+      return connected(await shared);
     },
+    addTeamWithConnection: async () => connected(await rows.addTeam()),
     async start({ settings = {}, intervals = {}, redisUrl, closeMs = 1_000, gardenTimeoutMs, log = silentLog } = {}) {
       const backend: BackendOptions = { redisUrl, databaseUrl: rows.url };
       const metrics = createMetrics({ service: `test-${randomUUID()}` });

@@ -1,4 +1,6 @@
+import type { CatalogueVersion } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import {
   absent,
   aCondition,
@@ -11,8 +13,12 @@ import {
   present,
 } from '../../../test/support/a-cluster.js';
 import type { Desired, Observed, Step } from '../model.js';
+import { factsOf } from '../observe.js';
 import { operationAnnotation } from '../shoot-labels.js';
 import { decide } from './decide.js';
+import { isPinDue, resolveVersion, VersionUnavailable } from './resolve-version.js';
+import { retryOf } from './retry-failed.js';
+import { learnedFrom, learnedFromRead } from './shoot-runs.js';
 
 const foreign: Observed = { kind: 'foreign' };
 const stepOf = (desired: Desired, seen: Observed, now = minutesLater(6)): Step => decide(desired, seen, now);
@@ -340,5 +346,237 @@ describe('health', () => {
     const ill = aShoot(desired, { conditions: [aCondition('EveryNodeReady', 'False')] });
 
     expect(stepOf(desired, present(ill))).toEqual({ do: 'finish' });
+  });
+});
+
+describe('resolving a version', () => {
+  const offered = (version: string, classification = 'supported', expirationDate: string | null = null) => ({
+    version,
+    classification,
+    expirationDate,
+  });
+  const catalogue: CatalogueVersion[] = [
+    offered('1.34.10'),
+    offered('1.34.9', 'deprecated', '2027-01-01T00:00:00Z'),
+    offered('1.34.11', 'preview'),
+    offered('1.34.12', 'unavailable'),
+    offered('1.34.13', 'supported', '2026-11-21T12:00:00Z'),
+    offered('1.35.0'),
+    offered('1.3.99'),
+    offered('1.33.7', 'deprecated', '2026-11-20T00:00:00Z'),
+  ];
+
+  describe('a declared version', () => {
+    it.each([
+      ['resolves a minor to its newest patch that is neither preview nor expired', '1.34', null, '1.34.10'],
+      ['resolves a minor exactly and not by prefix', '1.3', null, '1.3.99'],
+      ['resolves a full version to itself, offered or not', '1.34.2', null, '1.34.2'],
+      ['follows the running version when that is a newer patch', '1.34', '1.34.14', '1.34.14'],
+      ['follows the running version when maintenance raised the minor', '1.34', '1.35.0', '1.35.0'],
+      ['never goes below the running version, even for a full version', '1.34.2', '1.34.5', '1.34.5'],
+      ['is raised above the running version', '1.35', '1.34.3', '1.35.0'],
+      ['resolves an expired minor to the running patch', '1.33', '1.33.7', '1.33.7'],
+    ])('%s', (_, declared, running, resolved) => {
+      expect(resolveVersion(declared, catalogue, running, noon)).toBe(resolved);
+    });
+
+    it('fails when the catalogue offers no patch of it', () => {
+      expect(() => resolveVersion('1.33', catalogue, null, noon)).toThrow(VersionUnavailable);
+      expect(() => resolveVersion('1.40', catalogue, '1.35.0', noon)).toThrow(VersionUnavailable);
+    });
+  });
+
+  describe('pinning', () => {
+    it.each([
+      ['is due when no version is pinned', '1.34', null, null, true],
+      ['is not due for a patch of the declared minor', '1.34', '1.34.3', '1.34.3', false],
+      ['is due when another version was declared', '1.35', '1.34.3', '1.34.3', true],
+      ['is not due when the pinned patch is declared in full', '1.34.3', '1.34.3', '1.34.3', false],
+      ['is due when maintenance raised the patch', '1.34', '1.34.3', '1.34.5', true],
+      ['is not due once the raised version is pinned', '1.34', '1.35.0', '1.35.0', false],
+      ['is due when the pinned version is neither declared nor running', '1.34', '1.35.0', '1.34.3', true],
+    ])('%s', (_, declared, pinned, running, isDue) => {
+      expect(isPinDue(declared, pinned, running)).toBe(isDue);
+    });
+
+    it('is never due directly after a pin', () => {
+      const version = fc.tuple(fc.integer({ min: 30, max: 36 }), fc.integer({ min: 0, max: 12 }));
+      const full = version.map(([minor, patch]) => `1.${minor}.${patch}`);
+      const declared = fc.oneof(
+        full,
+        version.map(([minor]) => `1.${minor}`),
+      );
+      fc.assert(
+        fc.property(declared, fc.array(full), fc.option(full), (wanted, versions, running) => {
+          let pinned: string;
+          try {
+            pinned = resolveVersion(
+              wanted,
+              versions.map((each) => offered(each)),
+              running,
+              noon,
+            );
+          } catch {
+            return;
+          }
+          expect(isPinDue(wanted, pinned, running)).toBe(false);
+        }),
+      );
+    });
+  });
+});
+
+describe('a failed Shoot', () => {
+  const hour = 60;
+  /** Already retried for its generation, so that only the provider's rate limit can cause a retry. */
+  const since = (time: Date): Desired =>
+    aSteadyDesired({
+      known: {
+        retriedGeneration: 1,
+        conditions: [
+          { type: 'Reconciled', status: 'False', reason: 'x', message: '', lastTransitionTime: time.toISOString() },
+        ],
+      },
+    });
+  const slowedDownAt = (desired: Desired, time: Date, more: object = {}) =>
+    factsOf(
+      aShoot(desired, {
+        lastOperation: { type: 'Reconcile', state: 'Failed', lastUpdateTime: time.toISOString() },
+        lastErrors: [{ codes: ['ERR_INFRA_RATE_LIMITS_EXCEEDED'] }],
+        ...more,
+      }),
+    );
+
+  describe('a retry after a rate limit of the provider', () => {
+    it.each([
+      ['half a minute after the first failure', 0, 0.5],
+      ['equal to the duration of the failure', 10, 10],
+      ['at most half an hour', 5 * hour, 30],
+    ])('waits %s', (_, failingForMinutes, waitsMinutes) => {
+      const desired = since(minutesLater(0));
+      const failedAt = minutesLater(failingForMinutes);
+      const facts = slowedDownAt(desired, failedAt);
+      const at = minutesLater(waitsMinutes, failedAt);
+
+      expect(retryOf(desired, facts, new Date(at.getTime() - 1))).toEqual({ kind: 'later', at });
+      expect(retryOf(desired, facts, at)).toEqual({ kind: 'due' });
+    });
+
+    it('is given up after a day', () => {
+      const desired = since(minutesLater(0));
+
+      expect(retryOf(desired, slowedDownAt(desired, minutesLater(24 * hour + 1)), minutesLater(30 * hour))).toEqual({
+        kind: 'never',
+      });
+    });
+
+    it('counts from this failure when the cluster was healthy before', () => {
+      const desired = aSteadyDesired({ known: { retriedGeneration: 1 } });
+      const facts = slowedDownAt(desired, minutesLater(100 * hour));
+
+      expect(retryOf(desired, facts, minutesLater(100 * hour + 1))).toEqual({ kind: 'due' });
+    });
+
+    it('is blocked while another manager’s operation annotation is set', () => {
+      const desired = since(minutesLater(0));
+      const facts = slowedDownAt(desired, minutesLater(0), {
+        annotations: { [operationAnnotation]: 'rotate-ca-start' },
+      });
+
+      expect(retryOf(desired, facts, minutesLater(5))).toEqual({ kind: 'blocked' });
+    });
+
+    it('ignores a failure from before the last change of the Shoot', () => {
+      const desired = since(minutesLater(0));
+      const facts = slowedDownAt(desired, minutesLater(0), { generation: 2, observedGeneration: 1 });
+
+      expect(retryOf(desired, facts, minutesLater(5))).toEqual({ kind: 'never' });
+    });
+  });
+
+  describe('an operation that others started', () => {
+    it.each(['Migrate', 'Restore', 'LiveMigrate'])('is not retried: %s', (type) => {
+      const desired = aSteadyDesired();
+      const facts = factsOf(aShoot(desired, { lastOperation: { type, state: 'Failed' } }));
+
+      expect(retryOf(desired, facts, minutesLater(9))).toEqual({ kind: 'never' });
+    });
+
+    it('is not retried when it is a deletion that Corral did not request', () => {
+      const desired = aSteadyDesired();
+      const deletionTimestamp = minutesLater(1).toISOString();
+      const facts = factsOf(aShoot(desired, { deletionTimestamp, lastOperation: { type: 'Delete', state: 'Failed' } }));
+
+      expect(retryOf(desired, facts, minutesLater(9))).toEqual({ kind: 'never' });
+    });
+  });
+});
+
+describe('runs of a Shoot', () => {
+  const changed = aSteadyDesired({
+    generation: 2,
+    connection: { tokenVersion: 2, gardenTokenVersion: 2 },
+    known: { appliedGeneration: 1, appliedShootGeneration: 4, appliedAt: noon },
+  });
+  const begun = aShoot(changed, { generation: 5, observedGeneration: 4 });
+  const idle = aShoot(changed, { generation: 4, observedGeneration: 4 });
+
+  describe('what is learned from an apply', () => {
+    it('records UID, generation, time and token when a run follows', () => {
+      expect(learnedFrom('applyShoot', changed, begun, minutesLater(1))).toEqual({
+        shootUid: 'uid-1',
+        appliedGeneration: 2,
+        appliedShootGeneration: 5,
+        appliedAt: minutesLater(1),
+        appliedTokenVersion: 2,
+        retriedGeneration: 0,
+      });
+    });
+
+    it('records neither time nor token when no run follows', () => {
+      expect(learnedFrom('applyShoot', changed, idle, minutesLater(1))).toMatchObject({
+        appliedGeneration: 2,
+        appliedShootGeneration: 4,
+        appliedAt: noon,
+        appliedTokenVersion: 1,
+      });
+    });
+  });
+
+  describe('what is learned from an operation annotation', () => {
+    it('records that the generation was retried', () => {
+      expect(learnedFrom('retryShoot', changed, begun, null)).toMatchObject({
+        retriedGeneration: 2,
+        appliedGeneration: 1,
+        appliedShootGeneration: 5,
+        appliedTokenVersion: 2,
+      });
+    });
+
+    it('records no token when the garden ignored the annotation', () => {
+      expect(learnedFrom('reconcileShoot', changed, idle, null)).toMatchObject({
+        retriedGeneration: 0,
+        appliedTokenVersion: 1,
+        appliedShootGeneration: 4,
+      });
+    });
+  });
+
+  describe('what is learned from a read', () => {
+    it('records the UID of a Shoot created by an apply with a lost response', () => {
+      expect(learnedFromRead(aDesired(), present(aShoot(aDesired())))).toMatchObject({
+        shootUid: 'uid-1',
+        appliedGeneration: 0,
+        appliedShootGeneration: null,
+      });
+    });
+
+    it('keeps a known UID, and records none for an absent or foreign Shoot', () => {
+      const { shootUid } = learnedFromRead(changed, present(aShoot(changed, { uid: 'uid-2' })));
+
+      expect(shootUid).toBe('uid-1');
+      expect(learnedFromRead(aDesired(), absent).shootUid).toBeNull();
+      expect(learnedFromRead(aDesired(), { kind: 'foreign' }).shootUid).toBeNull();
+    });
   });
 });

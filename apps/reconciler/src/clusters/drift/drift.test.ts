@@ -1,5 +1,5 @@
 import { asOperationId } from '@corral/contracts';
-import type { FieldManager } from '@corral/garden';
+import type { FieldManager, Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import {
   aDesired,
@@ -11,293 +11,583 @@ import {
   noon,
   ourHold,
   present,
+  settings,
 } from '../../../test/support/a-cluster.js';
 import { decide } from '../decide/decide.js';
 import { judge } from '../judge/judge.js';
+import type { Desired } from '../model.js';
 import { factsOf } from '../observe.js';
+import { renderShoot } from '../render.js';
 import { driftOf, driftSentence } from './drift.js';
+import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
+import { apiFieldOf } from './garden-fields.js';
 
-const pools = [aPool({ image: { name: 'ubuntu', version: '24.4' } })];
-const desired = aSteadyDesired({ pools });
-const workerOf = (more: object) => {
-  const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
-  return { provider: { workers: [{ ...rendered, ...more }] } };
-};
-const inWorker = (fields: object) => ({
-  'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': fields } } },
-});
-const edited = (spec: object, fields: Record<string, unknown>, more: object = {}) =>
-  aShoot(desired, {
-    generation: 2,
-    observedGeneration: 2,
-    spec: spec as Record<string, unknown>,
-    managers: [ourHold, aManager('kubectl-edit', fields, minutesLater(3))],
-    ...more,
+describe('drift', () => {
+  const pools = [aPool({ image: { name: 'ubuntu', version: '24.4' } })];
+  const desired = aSteadyDesired({ pools });
+  const workerOf = (more: object) => {
+    const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
+    return { provider: { workers: [{ ...rendered, ...more }] } };
+  };
+  const inWorker = (fields: object) => ({
+    'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': fields } } },
   });
-const scaled = edited(workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} }));
-
-const inNetworks = {
-  'f:spec': { 'f:provider': { 'f:infrastructureConfig': { 'f:networks': { 'f:existingNetwork': {} } } } },
-};
-const intoNetwork = (existingNetwork: string) => {
-  const { provider } = aShoot(desired).spec as { provider: { infrastructureConfig: { networks: object } } };
-  const networks = { ...provider.infrastructureConfig.networks, existingNetwork };
-  return { provider: { ...provider, infrastructureConfig: { ...provider.infrastructureConfig, networks } } };
-};
-
-const cases: [field: string, values: string, spec: object, fields: Record<string, unknown>][] = [
-  [
-    'publicIP of node pool general',
-    ' is false instead of true',
-    workerOf({ providerConfig: { publicIP: false } }),
-    inWorker({ 'f:providerConfig': { 'f:publicIP': {} } }),
-  ],
-  ['network.existingNetwork', ' is theirs instead of absent', intoNetwork('theirs'), inNetworks],
-  [
-    'hibernated',
-    ' is true instead of false',
-    { hibernation: { enabled: true } },
-    { 'f:spec': { 'f:hibernation': { 'f:enabled': {} } } },
-  ],
-  ['maximum of node pool general', ' is 9 instead of 3', workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} })],
-  ['minimum of node pool general', ' is 2 instead of 1', workerOf({ minimum: 2 }), inWorker({ 'f:minimum': {} })],
-  [
-    'machineType of node pool general',
-    ' is cpx51 instead of cpx31',
-    workerOf({ machine: { type: 'cpx51', image: { name: 'ubuntu', version: '24.4.0' } } }),
-    inWorker({ 'f:machine': { 'f:type': {} } }),
-  ],
-  [
-    'image.version of node pool general',
-    ' is 24.10.0 instead of 24.4',
-    workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.10.0' } } }),
-    inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } }),
-  ],
-  [
-    'spec.maintenance.confineSpecUpdateRollout',
-    ' is true instead of false',
-    {
-      maintenance: {
-        autoUpdate: { kubernetesVersion: false, machineImageVersion: false },
-        confineSpecUpdateRollout: true,
-      },
-    },
-    { 'f:spec': { 'f:maintenance': { 'f:confineSpecUpdateRollout': {} } } },
-  ],
-  ['connectionRef', '', { credentialsBindingName: 'theirs' }, { 'f:spec': { 'f:credentialsBindingName': {} } }],
-];
-
-describe('a declared field that another manager changed', () => {
-  it.each(cases)('is reported with its manager and left as it is: %s%s', (field, values, spec, fields) => {
-    const shoot = edited(spec, fields);
-
-    const verdict = judge(desired, present(shoot), minutesLater(9));
-
-    expect(driftOf(desired, factsOf(shoot)).map((each) => [each.field.name, each.manager])).toEqual([
-      [field, 'kubectl-edit'],
-    ]);
-    expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'finish' });
-    expect(verdict.conditions).toContainEqual(
-      expect.objectContaining({
-        type: 'Reconciled',
-        status: 'False',
-        reason: 'Drifted',
-        message: `Another manager changed fields that are declared here: ${field}${values} (kubectl-edit).`,
-      }),
-    );
-    expect(verdict.phase).not.toBe('Ready');
-    expect(verdict).toMatchObject({ operation: { to: 'stay' } });
-  });
-
-  it('is reported for image options as well', () => {
-    const image = { name: 'ubuntu', hugePages: 2 };
-    const wanting = aSteadyDesired({ pools: [aPool({ image })] });
-    const [worker] = (aShoot(wanting).spec.provider as { workers: { machine: object }[] }).workers;
-    const machine = { ...worker?.machine, image: { name: 'ubuntu', providerConfig: { hugePages: 4 } } };
-    const owned = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
-    const shoot = aShoot(wanting, {
-      generation: 2,
-      observedGeneration: 2,
-      spec: { provider: { workers: [{ ...worker, machine }] } },
-      managers: [ourHold, aManager('kubectl-edit', owned, minutesLater(3))],
-    });
-
-    expect(driftSentence(driftOf(wanting, factsOf(shoot)))).toBe(
-      'Another manager changed fields that are declared here: image of node pool general is hugePages=4 instead of hugePages=2 (kubectl-edit).',
-    );
-  });
-
-  it('is reported with its most recent manager', () => {
-    const managers = [aManager('earlier', inWorker({ 'f:maximum': {} }), minutesLater(1)), ...scaled.managers];
-
-    expect(driftOf(desired, factsOf({ ...scaled, managers }))).toMatchObject([{ manager: 'kubectl-edit' }]);
-  });
-
-  it('plans no further pass while no operation is open', () => {
-    expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', nextPassMs: null });
-  });
-
-  it('is not drift when it only completes an image version', () => {
-    const completed = workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.20261101' } } });
-
-    expect(
-      driftOf(desired, factsOf(edited(completed, inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } })))),
-    ).toEqual([]);
-  });
-
-  it('is reverted when no manager owns it, or after a restore lost the managers', () => {
-    const lost = { ...scaled, managers: [ourHold] };
-    const restored = { ...aShoot(desired), managers: [aManager('gardenlet', { 'f:status': {} })] };
-
-    expect(decide(desired, present(lost), minutesLater(9))).toEqual({ do: 'applyShoot' });
-    expect(decide(desired, present(restored), minutesLater(9))).toEqual({ do: 'applyShoot' });
-  });
-
-  it.each(['corral.dev/plan', 'corral.dev/team'])(
-    'is reverted when it is an annotation of Corral: %s',
-    (annotation) => {
-      const annotations = { [annotation]: 'theirs' };
-      const managers = [
-        ourHold,
-        aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } }),
-      ];
-
-      expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
-        do: 'applyShoot',
-      });
-    },
-  );
-});
-
-describe('a pool that another manager added', () => {
-  const theirs = { name: 'batch', machine: { type: 'cpx51' }, minimum: 1, maximum: 3 };
-  const holdOf = (fields: object) => ({
-    'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"batch"}': fields } } },
-  });
-  const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
-  const withPool = (managers: FieldManager[]) =>
+  const edited = (spec: object, fields: Record<string, unknown>, more: object = {}) =>
     aShoot(desired, {
       generation: 2,
       observedGeneration: 2,
-      spec: { provider: { workers: [rendered, theirs] } },
-      managers: [ourHold, ...managers],
+      spec: spec as Record<string, unknown>,
+      managers: [ourHold, aManager('kubectl-edit', fields, minutesLater(3))],
+      ...more,
     });
-  const added = withPool([
-    aManager('gardener-controller-manager', holdOf({ 'f:machine': {} }), minutesLater(4)),
-    aManager('kubectl-edit', holdOf({ '.': {}, 'f:name': {}, 'f:maximum': {} }), minutesLater(3)),
-  ]);
-  const message = 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).';
+  const scaled = edited(workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} }));
 
-  it('is reported as undeclared with its manager, and left as it is', () => {
-    const verdict = judge(desired, present(added), minutesLater(9));
+  const inNetworks = {
+    'f:spec': { 'f:provider': { 'f:infrastructureConfig': { 'f:networks': { 'f:existingNetwork': {} } } } },
+  };
+  const intoNetwork = (existingNetwork: string) => {
+    const { provider } = aShoot(desired).spec as { provider: { infrastructureConfig: { networks: object } } };
+    const networks = { ...provider.infrastructureConfig.networks, existingNetwork };
+    return { provider: { ...provider, infrastructureConfig: { ...provider.infrastructureConfig, networks } } };
+  };
 
-    expect(decide(desired, present(added), minutesLater(9))).toEqual({ do: 'finish' });
-    expect(verdict).toMatchObject({ phase: 'Degraded', nextPassMs: null });
-    for (const [type, status, reason] of [
-      ['Reconciled', 'False', 'Drifted'],
-      ['Drifted', 'True', 'ChangedByOthers'],
-    ]) {
-      expect(verdict.conditions).toContainEqual(expect.objectContaining({ type, status, reason, message }));
-    }
-  });
+  const cases: [field: string, values: string, spec: object, fields: Record<string, unknown>][] = [
+    [
+      'publicIP of node pool general',
+      ' is false instead of true',
+      workerOf({ providerConfig: { publicIP: false } }),
+      inWorker({ 'f:providerConfig': { 'f:publicIP': {} } }),
+    ],
+    ['network.existingNetwork', ' is theirs instead of absent', intoNetwork('theirs'), inNetworks],
+    [
+      'hibernated',
+      ' is true instead of false',
+      { hibernation: { enabled: true } },
+      { 'f:spec': { 'f:hibernation': { 'f:enabled': {} } } },
+    ],
+    ['maximum of node pool general', ' is 9 instead of 3', workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} })],
+    ['minimum of node pool general', ' is 2 instead of 1', workerOf({ minimum: 2 }), inWorker({ 'f:minimum': {} })],
+    [
+      'machineType of node pool general',
+      ' is cpx51 instead of cpx31',
+      workerOf({ machine: { type: 'cpx51', image: { name: 'ubuntu', version: '24.4.0' } } }),
+      inWorker({ 'f:machine': { 'f:type': {} } }),
+    ],
+    [
+      'image.version of node pool general',
+      ' is 24.10.0 instead of 24.4',
+      workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.10.0' } } }),
+      inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } }),
+    ],
+    [
+      'spec.maintenance.confineSpecUpdateRollout',
+      ' is true instead of false',
+      {
+        maintenance: {
+          autoUpdate: { kubernetesVersion: false, machineImageVersion: false },
+          confineSpecUpdateRollout: true,
+        },
+      },
+      { 'f:spec': { 'f:maintenance': { 'f:confineSpecUpdateRollout': {} } } },
+    ],
+    ['connectionRef', '', { credentialsBindingName: 'theirs' }, { 'f:spec': { 'f:credentialsBindingName': {} } }],
+  ];
 
-  it('is reported separately from changed fields', () => {
-    const changed = [{ ...rendered, maximum: 9 }, theirs];
-    const shoot = {
-      ...added,
-      spec: { ...added.spec, provider: { workers: changed } },
-      managers: [...added.managers, aManager('hpa', inWorker({ 'f:maximum': {} }))],
-    };
+  describe('a declared field that another manager changed', () => {
+    it.each(cases)('is reported with its manager and left as it is: %s%s', (field, values, spec, fields) => {
+      const shoot = edited(spec, fields);
 
-    expect(driftSentence(driftOf(desired, factsOf(shoot)))).toBe(
-      `Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3 (hpa). ${message}`,
+      const verdict = judge(desired, present(shoot), minutesLater(9));
+
+      expect(driftOf(desired, factsOf(shoot)).map((each) => [each.field.name, each.manager])).toEqual([
+        [field, 'kubectl-edit'],
+      ]);
+      expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'finish' });
+      expect(verdict.conditions).toContainEqual(
+        expect.objectContaining({
+          type: 'Reconciled',
+          status: 'False',
+          reason: 'Drifted',
+          message: `Another manager changed fields that are declared here: ${field}${values} (kubectl-edit).`,
+        }),
+      );
+      expect(verdict.phase).not.toBe('Ready');
+      expect(verdict).toMatchObject({ operation: { to: 'stay' } });
+    });
+
+    it('is reported for image options as well', () => {
+      const image = { name: 'ubuntu', hugePages: 2 };
+      const wanting = aSteadyDesired({ pools: [aPool({ image })] });
+      const [worker] = (aShoot(wanting).spec.provider as { workers: { machine: object }[] }).workers;
+      const machine = { ...worker?.machine, image: { name: 'ubuntu', providerConfig: { hugePages: 4 } } };
+      const owned = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
+      const shoot = aShoot(wanting, {
+        generation: 2,
+        observedGeneration: 2,
+        spec: { provider: { workers: [{ ...worker, machine }] } },
+        managers: [ourHold, aManager('kubectl-edit', owned, minutesLater(3))],
+      });
+
+      expect(driftSentence(driftOf(wanting, factsOf(shoot)))).toBe(
+        'Another manager changed fields that are declared here: image of node pool general is hugePages=4 instead of hugePages=2 (kubectl-edit).',
+      );
+    });
+
+    it('is reported with its most recent manager', () => {
+      const managers = [aManager('earlier', inWorker({ 'f:maximum': {} }), minutesLater(1)), ...scaled.managers];
+
+      expect(driftOf(desired, factsOf({ ...scaled, managers }))).toMatchObject([{ manager: 'kubectl-edit' }]);
+    });
+
+    it('plans no further pass while no operation is open', () => {
+      expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', nextPassMs: null });
+    });
+
+    it('is not drift when it only completes an image version', () => {
+      const completed = workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.20261101' } } });
+
+      expect(
+        driftOf(desired, factsOf(edited(completed, inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } })))),
+      ).toEqual([]);
+    });
+
+    it('is reverted when no manager owns it, or after a restore lost the managers', () => {
+      const lost = { ...scaled, managers: [ourHold] };
+      const restored = { ...aShoot(desired), managers: [aManager('gardenlet', { 'f:status': {} })] };
+
+      expect(decide(desired, present(lost), minutesLater(9))).toEqual({ do: 'applyShoot' });
+      expect(decide(desired, present(restored), minutesLater(9))).toEqual({ do: 'applyShoot' });
+    });
+
+    it.each(['corral.dev/plan', 'corral.dev/team'])(
+      'is reverted when it is an annotation of Corral: %s',
+      (annotation) => {
+        const annotations = { [annotation]: 'theirs' };
+        const managers = [
+          ourHold,
+          aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } }),
+        ];
+
+        expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
+          do: 'applyShoot',
+        });
+      },
     );
   });
 
-  it('never blocks an operation', () => {
-    const known = { ...desired.known, conditions: judge(desired, present(added), noon).conditions };
-    const changing = { ...desired, known, operation: anOperation(noon) };
+  describe('a pool that another manager added', () => {
+    const theirs = { name: 'batch', machine: { type: 'cpx51' }, minimum: 1, maximum: 3 };
+    const holdOf = (fields: object) => ({
+      'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"batch"}': fields } } },
+    });
+    const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
+    const withPool = (managers: FieldManager[]) =>
+      aShoot(desired, {
+        generation: 2,
+        observedGeneration: 2,
+        spec: { provider: { workers: [rendered, theirs] } },
+        managers: [ourHold, ...managers],
+      });
+    const added = withPool([
+      aManager('gardener-controller-manager', holdOf({ 'f:machine': {} }), minutesLater(4)),
+      aManager('kubectl-edit', holdOf({ '.': {}, 'f:name': {}, 'f:maximum': {} }), minutesLater(3)),
+    ]);
+    const message = 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).';
 
-    expect(judge(changing, present(added), minutesLater(30)).operation).toEqual({ to: 'succeeded' });
-  });
+    it('is reported as undeclared with its manager, and left as it is', () => {
+      const verdict = judge(desired, present(added), minutesLater(9));
 
-  it('is reported and left as it is when its manager is unknown', () => {
-    const forgotten = withPool([]);
+      expect(decide(desired, present(added), minutesLater(9))).toEqual({ do: 'finish' });
+      expect(verdict).toMatchObject({ phase: 'Degraded', nextPassMs: null });
+      for (const [type, status, reason] of [
+        ['Reconciled', 'False', 'Drifted'],
+        ['Drifted', 'True', 'ChangedByOthers'],
+      ]) {
+        expect(verdict.conditions).toContainEqual(expect.objectContaining({ type, status, reason, message }));
+      }
+    });
 
-    expect(driftOf(desired, factsOf(forgotten))).toMatchObject([{ manager: null, kind: 'added' }]);
-    expect(decide(desired, present(forgotten), minutesLater(9))).toEqual({ do: 'finish' });
-  });
+    it('is reported separately from changed fields', () => {
+      const changed = [{ ...rendered, maximum: 9 }, theirs];
+      const shoot = {
+        ...added,
+        spec: { ...added.spec, provider: { workers: changed } },
+        managers: [...added.managers, aManager('hpa', inWorker({ 'f:maximum': {} }))],
+      };
 
-  it('leaves a hibernated cluster Hibernated', () => {
-    const asleep = aSteadyDesired({ pools, spec: { hibernated: true } });
-    const shoot = { ...aShoot(asleep, { hibernated: true }), managers: added.managers };
-    const workers = [...(shoot.spec.provider as { workers: object[] }).workers, theirs];
+      expect(driftSentence(driftOf(desired, factsOf(shoot)))).toBe(
+        `Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3 (hpa). ${message}`,
+      );
+    });
 
-    const verdict = judge(asleep, present({ ...shoot, spec: { ...shoot.spec, provider: { workers } } }), noon);
+    it('never blocks an operation', () => {
+      const known = { ...desired.known, conditions: judge(desired, present(added), noon).conditions };
+      const changing = { ...desired, known, operation: anOperation(noon) };
 
-    expect(verdict.phase).toBe('Hibernated');
-  });
-});
+      expect(judge(changing, present(added), minutesLater(30)).operation).toEqual({ to: 'succeeded' });
+    });
 
-describe('a Kubernetes version that the garden raised', () => {
-  const expired = aSteadyDesired({ spec: { kubernetesVersion: '1.33' }, pinnedVersion: '1.34.3' });
-  const shoot = aShoot(expired, {
-    managers: [ourHold, aManager('gardener-controller-manager', { 'f:spec': { 'f:kubernetes': { 'f:version': {} } } })],
-  });
+    it('is reported and left as it is when its manager is unknown', () => {
+      const forgotten = withPool([]);
 
-  it('beyond the declaration is reported but blocks no operation, since downgrades are impossible', () => {
-    const running = { ...expired, operation: anOperation(noon) };
+      expect(driftOf(desired, factsOf(forgotten))).toMatchObject([{ manager: null, kind: 'added' }]);
+      expect(decide(desired, present(forgotten), minutesLater(9))).toEqual({ do: 'finish' });
+    });
 
-    const verdict = judge(running, present(shoot), minutesLater(9));
+    it('leaves a hibernated cluster Hibernated', () => {
+      const asleep = aSteadyDesired({ pools, spec: { hibernated: true } });
+      const shoot = { ...aShoot(asleep, { hibernated: true }), managers: added.managers };
+      const workers = [...(shoot.spec.provider as { workers: object[] }).workers, theirs];
 
-    expect(verdict).toMatchObject({ phase: 'Ready', operation: { to: 'succeeded' } });
-    expect(verdict.conditions.find(({ type }) => type === 'Reconciled')).toMatchObject({
-      status: 'False',
-      reason: 'Drifted',
-      message:
-        'Another manager changed fields that are declared here: kubernetesVersion is 1.34.3 instead of 1.33 (gardener-controller-manager).',
+      const verdict = judge(asleep, present({ ...shoot, spec: { ...shoot.spec, provider: { workers } } }), noon);
+
+      expect(verdict.phase).toBe('Hibernated');
     });
   });
 
-  it('within the declaration is not drift', () => {
-    const raised = aShoot(aSteadyDesired(), { generation: 2, spec: { kubernetes: { version: '1.34.9' } } });
+  describe('a Kubernetes version that the garden raised', () => {
+    const expired = aSteadyDesired({ spec: { kubernetesVersion: '1.33' }, pinnedVersion: '1.34.3' });
+    const shoot = aShoot(expired, {
+      managers: [
+        ourHold,
+        aManager('gardener-controller-manager', { 'f:spec': { 'f:kubernetes': { 'f:version': {} } } }),
+      ],
+    });
 
-    expect(driftOf(aSteadyDesired(), factsOf(raised))).toEqual([]);
-  });
-});
+    it('beyond the declaration is reported but blocks no operation, since downgrades are impossible', () => {
+      const running = { ...expired, operation: anOperation(noon) };
 
-const anOperation = (acceptedAt: Date) => ({
-  id: asOperationId('o1'),
-  kind: 'cluster.update' as const,
-  generation: 1,
-  state: 'running' as const,
-  progress: 0,
-  acceptedAt,
-});
+      const verdict = judge(running, present(shoot), minutesLater(9));
 
-describe('an operation blocked by another manager', () => {
-  const first = judge(desired, present(scaled), noon);
-  const known = { ...desired.known, conditions: first.conditions };
-  const after = (minutes: number, acceptedAt = noon) =>
-    judge({ ...desired, known, operation: anOperation(acceptedAt) }, present(scaled), minutesLater(minutes)).operation;
+      expect(verdict).toMatchObject({ phase: 'Ready', operation: { to: 'succeeded' } });
+      expect(verdict.conditions.find(({ type }) => type === 'Reconciled')).toMatchObject({
+        status: 'False',
+        reason: 'Drifted',
+        message:
+          'Another manager changed fields that are declared here: kubernetesVersion is 1.34.3 instead of 1.33 (gardener-controller-manager).',
+      });
+    });
 
-  it('runs for ten minutes, then fails with the field and its manager', () => {
-    expect(after(9)).toMatchObject({ to: 'running' });
-    expect(after(10)).toEqual({
-      to: 'failed',
-      code: 'field_conflict',
-      message:
-        'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3 (kubectl-edit).',
+    it('within the declaration is not drift', () => {
+      const raised = aShoot(aSteadyDesired(), { generation: 2, spec: { kubernetes: { version: '1.34.9' } } });
+
+      expect(driftOf(aSteadyDesired(), factsOf(raised))).toEqual([]);
     });
   });
 
-  it('gets ten minutes from its start, however old the conflict is', () => {
-    expect(after(70, minutesLater(61))).toMatchObject({ to: 'running' });
+  const anOperation = (acceptedAt: Date) => ({
+    id: asOperationId('o1'),
+    kind: 'cluster.update' as const,
+    generation: 1,
+    state: 'running' as const,
+    progress: 0,
+    acceptedAt,
   });
 
-  it('does not fail when it is a deletion', () => {
-    const going = { ...aDesired(), ...desired, known, isDeleting: true, operation: anOperation(noon) };
+  describe('an operation blocked by another manager', () => {
+    const first = judge(desired, present(scaled), noon);
+    const known = { ...desired.known, conditions: first.conditions };
+    const after = (minutes: number, acceptedAt = noon) =>
+      judge({ ...desired, known, operation: anOperation(acceptedAt) }, present(scaled), minutesLater(minutes))
+        .operation;
 
-    expect(judge(going, present(scaled), minutesLater(30)).operation).toMatchObject({ to: 'running' });
+    it('runs for ten minutes, then fails with the field and its manager', () => {
+      expect(after(9)).toMatchObject({ to: 'running' });
+      expect(after(10)).toEqual({
+        to: 'failed',
+        code: 'field_conflict',
+        message:
+          'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3 (kubectl-edit).',
+      });
+    });
+
+    it('gets ten minutes from its start, however old the conflict is', () => {
+      expect(after(70, minutesLater(61))).toMatchObject({ to: 'running' });
+    });
+
+    it('does not fail when it is a deletion', () => {
+      const going = { ...aDesired(), ...desired, known, isDeleting: true, operation: anOperation(noon) };
+
+      expect(judge(going, present(scaled), minutesLater(30)).operation).toMatchObject({ to: 'running' });
+    });
   });
+});
+
+describe('owners of fields', () => {
+  const worker = (fields: object) => ({
+    'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': fields } } },
+  });
+  const MAXIMUM = '.spec.provider.workers[name="p1a2b3"].maximum';
+  const desired = aDesired({ declaredAt: minutesLater(10) });
+  const readWith = (
+    manager: string,
+    fields: Record<string, unknown>,
+    time: Date,
+    at: Date | null = minutesLater(20),
+  ) => ({
+    shoot: aShoot(aSteadyDesired(), { managers: [aManager(manager, fields, time)] }),
+    at,
+  });
+  const conflictsOn = (...paths: string[]) => paths.map((field) => ({ field, manager: null }));
+
+  describe('a field that another manager changed', () => {
+    const scaledAt = (time: Date, at?: Date | null) => readWith('kubectl-edit', worker({ 'f:maximum': {} }), time, at);
+
+    it('before the declaration is taken over, and reported by its API name with its manager', () => {
+      expect(arbitrate(desired, scaledAt(minutesLater(9)), conflictsOn(MAXIMUM), minutesLater(20))).toEqual({
+        overridden: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }],
+        kept: [],
+      });
+    });
+
+    it('after the declaration is kept', () => {
+      expect(arbitrate(desired, scaledAt(minutesLater(11)), conflictsOn(MAXIMUM), minutesLater(20))).toEqual({
+        overridden: [],
+        kept: [MAXIMUM],
+      });
+    });
+
+    it('is compared by the garden’s clock, even with a large clock skew', () => {
+      const hourBehind = (minutes: number) => minutesLater(minutes - 60);
+
+      const before = arbitrate(
+        desired,
+        scaledAt(hourBehind(9), hourBehind(20)),
+        conflictsOn(MAXIMUM),
+        minutesLater(20),
+      );
+      const after = arbitrate(
+        desired,
+        scaledAt(hourBehind(11), hourBehind(20)),
+        conflictsOn(MAXIMUM),
+        minutesLater(20),
+      );
+
+      expect([before.kept, after.kept]).toEqual([[], [MAXIMUM]]);
+    });
+
+    it('is kept when the time of the declaration is unknown', () => {
+      const forgotten = { ...desired, declaredAt: null };
+
+      expect(arbitrate(forgotten, scaledAt(noon), conflictsOn(MAXIMUM), noon).kept).toEqual([MAXIMUM]);
+    });
+
+    it.each([
+      [
+        'an annotation',
+        '.metadata.annotations.corral.dev/plan',
+        { 'f:metadata': { 'f:annotations': { 'f:corral.dev/plan': {} } } },
+      ],
+      [
+        'a label of a pool',
+        '.spec.provider.workers[name="p1a2b3"].labels.corral.dev/pool',
+        worker({ 'f:labels': { 'f:corral.dev/pool': {} } }),
+      ],
+    ])('is always reverted when it is %s of Corral', (_, path, fields) => {
+      const { overridden, kept } = arbitrate(
+        desired,
+        readWith('kubectl', fields, minutesLater(15)),
+        conflictsOn(path),
+        minutesLater(20),
+      );
+
+      expect([overridden.length, kept]).toEqual([1, []]);
+    });
+
+    it('is neither taken over nor kept when no manager owns it', () => {
+      const unowned = readWith('before-first-apply', worker({ 'f:maximum': {} }), minutesLater(15));
+
+      expect(arbitrate(desired, unowned, conflictsOn(MAXIMUM), minutesLater(20))).toEqual({ overridden: [], kept: [] });
+    });
+
+    it('shows only printable characters of a manager’s name, at most 64', () => {
+      const odd = readWith(`a\u202eb\n${'x'.repeat(99)}`, worker({ 'f:maximum': {} }), noon);
+
+      const [{ manager } = { manager: '' }] = arbitrate(desired, odd, conflictsOn(MAXIMUM), noon).overridden;
+
+      expect(manager).toMatch(/^a\?b\?x+…$/);
+      expect(manager.length).toBe(64);
+    });
+  });
+
+  describe('a manifest with fields removed', () => {
+    it('lacks exactly these fields', () => {
+      const manifest = renderShoot(desired, settings);
+      const reduced = withoutFields(manifest, [MAXIMUM, '.spec.hibernation.enabled', '.spec.nothing.there']);
+
+      const [pool] = (reduced.spec.provider as { workers: Record<string, unknown>[] }).workers;
+      const [whole] = (manifest.spec.provider as { workers: Record<string, unknown>[] }).workers;
+      const { maximum: _, ...rest } = whole as Record<string, unknown>;
+      expect(pool).toEqual(rest);
+      expect(reduced.spec.hibernation).toEqual({});
+      expect(reduced.metadata).toEqual(manifest.metadata);
+      expect(manifest.spec.hibernation).toEqual({ enabled: false });
+    });
+  });
+
+  describe('a pool that is no longer declared', () => {
+    const second = aPool({ name: 'more', workerName: 'p2' });
+    const both = aSteadyDesired({ pools: [aPool(), second] });
+    const holdOf = (name: string) => ({
+      'f:spec': { 'f:provider': { 'f:workers': { [`k:{"name":"${name}"}`]: { 'f:maximum': {} } } } },
+    });
+
+    it('is removed explicitly when another manager owns a field in it', () => {
+      const shoot = aShoot(both, { managers: [ourHold, aManager('kubectl', holdOf('p2'))] });
+
+      const found = leftovers({ shoot }, ['p1a2b3']);
+
+      expect(found?.removed).toEqual([{ field: 'node pool more', manager: 'kubectl' }]);
+      expect(found?.workers).toEqual([expect.objectContaining({ name: 'p1a2b3' })]);
+    });
+
+    it.each([
+      ['the owned fields are unknown', []],
+      ['it existed before the first apply', [ourHold, aManager('before-first-apply', holdOf('p2'))]],
+    ])('is removed explicitly after a restore when %s', (_, managers) => {
+      expect(leftovers({ shoot: aShoot(both, { managers }) }, ['p1a2b3'])).toEqual({
+        workers: [expect.objectContaining({ name: 'p1a2b3' })],
+        removed: [],
+      });
+    });
+
+    it('is removed by the apply when Corral owns all of it, and kept when it never did', () => {
+      const theirs = { provider: { workers: [{ name: 'p2', maximum: 3 }] } };
+
+      expect(leftovers({ shoot: aShoot(both) }, ['p1a2b3'])).toBeNull();
+      expect(
+        leftovers({ shoot: aShoot(both, { spec: theirs, managers: [aManager('kubectl', holdOf('p2'))] }) }, []),
+      ).toBeNull();
+    });
+  });
+
+  describe('a pool that another manager added', () => {
+    const theirs = { name: 'batch', maximum: 3 };
+    const fields = { 'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"batch"}': { '.': {}, 'f:name': {} } } } } };
+    const steady = aSteadyDesired();
+    const [ours] = (aShoot(steady).spec.provider as { workers: object[] }).workers;
+    const withPool = (managers: FieldManager[], pool: object = theirs) =>
+      aShoot(steady, { spec: { provider: { workers: [ours, pool] } }, managers: [ourHold, ...managers] });
+    const addedAt = (time: Date) => withPool([aManager('kubectl-edit', fields, time)]);
+    const outdated = (shoot: Shoot, more: Partial<Desired> = {}, at: Date | null = minutesLater(20)) =>
+      outdatedAdditions({ ...steady, ...more }, { shoot, at }, ['p1a2b3'], minutesLater(20));
+    const declared = { generation: 2, declaredAt: minutesLater(10), poolsDeclaredAt: minutesLater(10) };
+
+    it('is removed when it is older than the pool declaration, and kept when newer', () => {
+      expect(outdated(addedAt(minutesLater(9)), declared)).toEqual(['batch']);
+      expect(outdated(addedAt(minutesLater(11)), declared)).toEqual([]);
+    });
+
+    it('is compared by the garden’s clock', () => {
+      const ahead = (minutes: number) => minutesLater(minutes + 60);
+
+      expect(outdated(addedAt(ahead(9)), declared, ahead(20))).toEqual(['batch']);
+      expect(outdated(addedAt(ahead(11)), declared, ahead(20))).toEqual([]);
+    });
+
+    it('is kept when the declaration only hibernates or resumes the cluster', () => {
+      const sleeping = { ...declared, poolsDeclaredAt: noon };
+
+      expect(outdated(addedAt(minutesLater(9)), sleeping)).toEqual([]);
+    });
+
+    it('by an unknown manager is removed only with a new declaration of pools', () => {
+      const forgotten = withPool([]);
+
+      expect(outdated(forgotten, declared)).toEqual(['batch']);
+      expect(outdated(forgotten, { ...declared, poolsDeclaredAt: noon })).toEqual([]);
+      expect(outdated(forgotten)).toEqual([]);
+    });
+
+    it('is removed with an audit entry, and only when it is outdated', () => {
+      const shoot = addedAt(noon);
+
+      expect(leftovers({ shoot }, ['p1a2b3'], ['batch'])).toEqual({
+        workers: [ours],
+        removed: [{ field: 'node pool batch', manager: 'kubectl-edit' }],
+      });
+      expect(leftovers({ shoot: withPool([]) }, ['p1a2b3'], ['batch'])?.removed).toEqual([
+        { field: 'node pool batch', manager: 'unknown' },
+      ]);
+      expect(leftovers({ shoot }, ['p1a2b3'])).toBeNull();
+    });
+
+    it('counts as foreign even when it copies a pool of Corral including the label', () => {
+      const copy = withPool([aManager('kubectl-edit', fields, minutesLater(11))], {
+        ...ours,
+        name: 'batch',
+      });
+
+      expect(outdated(copy, declared)).toEqual([]);
+      expect(leftovers({ shoot: copy }, ['p1a2b3'])).toBeNull();
+    });
+  });
+});
+
+describe('fields of the garden', () => {
+  const desired = aDesired({
+    pools: [
+      aPool({ name: 'idle', workerName: 'p0', minimum: 0, maximum: 0 }),
+      aPool({ name: 'general', workerName: 'p1' }),
+      aPool({ name: 'gpu', workerName: 'p2' }),
+    ],
+  });
+
+  describe('a Shoot field', () => {
+    it.each([
+      ['spec.kubernetes.version', '/spec/kubernetesVersion', 'kubernetesVersion'],
+      ['.spec.hibernation.enabled', '/spec/hibernated', 'hibernated'],
+      ['spec.region', '/spec/region', 'region'],
+      ['spec.credentialsBindingName', '/spec/connectionRef', 'connectionRef'],
+      ['spec.controlPlane.highAvailability.failureTolerance.type', '/spec/controlPlaneHA', 'controlPlaneHA'],
+      ['spec.networking.nodes', '/spec/network/nodeCIDR', 'network.nodeCIDR'],
+      ['spec.provider.infrastructureConfig.networks', '/spec/network/nodeCIDR', 'network.nodeCIDR'],
+      [
+        'spec.provider.infrastructureConfig.networks.existingNetwork',
+        '/spec/network/existingNetwork',
+        'network.existingNetwork',
+      ],
+      ['spec.provider.workers[0].providerConfig', '/spec/nodePools/1/publicIP', 'publicIP of node pool general'],
+      ['spec.networking.pods', '/spec/network/podCIDR', 'network.podCIDR'],
+      ['spec.networking.services', '/spec/network/serviceCIDR', 'network.serviceCIDR'],
+      ['spec.provider.workers', '/spec/nodePools', 'nodePools'],
+      ['spec.provider.workers[0].machine.type', '/spec/nodePools/1/machineType', 'machineType of node pool general'],
+      [
+        'spec.provider.workers[1].machine.image.version',
+        '/spec/nodePools/2/image/version',
+        'image.version of node pool gpu',
+      ],
+      ['spec.provider.workers[1].machine.image', '/spec/nodePools/2/image', 'image of node pool gpu'],
+      ['.spec.provider.workers[name="p2"].maximum', '/spec/nodePools/2/maximum', 'maximum of node pool gpu'],
+      ['spec.provider.workers[0].minimum', '/spec/nodePools/1/minimum', 'minimum of node pool general'],
+      ['spec.provider.workers[0].zones', '/spec/nodePools/1', 'node pool general'],
+      ['spec.provider.workers[0]', '/spec/nodePools/1', 'node pool general'],
+    ])('%s maps to %s', (path, pointer, name) => {
+      expect(apiFieldOf(path, desired)).toEqual({ pointer, name });
+    });
+
+    it.each([
+      'spec.purpose',
+      'spec.kubernetesX',
+      'spec.provider.workers[9].minimum',
+      '.spec.provider.workers[name="x"].minimum',
+      '',
+    ])('outside the declaration has no API field: "%s"', (path) => {
+      expect(apiFieldOf(path, desired)).toBeNull();
+    });
+
+    it('is mapped for every field rendered from the declaration', () => {
+      const rendered = pathsOf(renderShoot(desired, settings).spec, 'spec');
+      const ours = /^spec\.(cloudProfile|maintenance|networking\.type|provider\.type)/;
+
+      expect(rendered.filter((path) => !ours.test(path) && apiFieldOf(path, desired) === null)).toEqual([]);
+    });
+  });
+
+  function pathsOf(value: unknown, path: string): string[] {
+    if (typeof value !== 'object' || value === null) return [path];
+    return Object.entries(value).flatMap(([key, member]) =>
+      pathsOf(member, Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`),
+    );
+  }
 });

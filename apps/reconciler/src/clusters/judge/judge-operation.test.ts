@@ -1,9 +1,10 @@
-import { asOperationId } from '@corral/contracts';
-import type { LastError, Shoot } from '@corral/garden';
+import { asOperationId, type Condition } from '@corral/contracts';
+import { GardenError, type GardenErrorKind, type LastError, type Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import {
   absent,
   aDesired,
+  aManager,
   anUpdate,
   anUpdatedDesired,
   anUpdatedShoot,
@@ -12,304 +13,659 @@ import {
   aSteadyDesired,
   minutesLater,
   noon,
+  ourHold,
   present,
 } from '../../../test/support/a-cluster.js';
+import { classifyFailure, type Failure } from '../classify.js';
 import { decide } from '../decide/decide.js';
 import { learnedFrom } from '../decide/shoot-runs.js';
-import type { Desired, Verdict } from '../model.js';
-import { observedHash } from '../observe.js';
+import type { Desired, Observed, Verdict } from '../model.js';
+import { factsOf, observedHash } from '../observe.js';
+import { raisedIn } from '../raised-images.js';
 import { judge } from './judge.js';
+import { judgeFailure } from './judge-failure.js';
+import { unchangedVerdict, waitingOf, withWaiting } from './waiting.js';
 
-type LastErrors = Partial<LastError>[];
+describe('operations', () => {
+  type LastErrors = Partial<LastError>[];
 
-const later = minutesLater(6);
-const verdictOf = (desired: Desired, shoot: Shoot, now = later): Verdict => judge(desired, present(shoot), now);
-const reasonOf = ({ conditions }: Verdict, type = 'Reconciled') =>
-  conditions.find((each) => each.type === type)?.reason;
+  const later = minutesLater(6);
+  const verdictOf = (desired: Desired, shoot: Shoot, now = later): Verdict => judge(desired, present(shoot), now);
+  const reasonOf = ({ conditions }: Verdict, type = 'Reconciled') =>
+    conditions.find((each) => each.type === type)?.reason;
 
-describe('an operation', () => {
-  it('succeeds when a run that started after our write succeeded', () => {
-    expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Succeeded'))).toMatchObject({
-      phase: 'Ready',
-      observedGeneration: 2,
-      operation: { to: 'succeeded' },
-      nextPassMs: null,
+  describe('an operation', () => {
+    it('succeeds when a run that started after our write succeeded', () => {
+      expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Succeeded'))).toMatchObject({
+        phase: 'Ready',
+        observedGeneration: 2,
+        operation: { to: 'succeeded' },
+        nextPassMs: null,
+      });
     });
-  });
 
-  it('succeeds with the write when the Shoot itself does not change, as for a pool of adopted servers', () => {
-    const desired = anUpdatedDesired({ appliedGeneration: 1, appliedShootGeneration: 4, appliedAt: noon });
-    const own = aPool({ name: 'own', workerName: 'p4d5e6', source: 'pooled', autoscalerPriority: 100 });
-    const wanted: Desired = { ...desired, pools: [aPool(), own] };
-    const seen = aShoot(desired, { generation: 4, annotations: { 'corral.dev/generation': '1' } });
-    const answered = aShoot(wanted, { generation: 4 });
-    const learned = learnedFrom('applyShoot', wanted, answered, minutesLater(6));
+    it('succeeds with the write when the Shoot itself does not change, as for a pool of adopted servers', () => {
+      const desired = anUpdatedDesired({ appliedGeneration: 1, appliedShootGeneration: 4, appliedAt: noon });
+      const own = aPool({ name: 'own', workerName: 'p4d5e6', source: 'pooled', autoscalerPriority: 100 });
+      const wanted: Desired = { ...desired, pools: [aPool(), own] };
+      const seen = aShoot(desired, { generation: 4, annotations: { 'corral.dev/generation': '1' } });
+      const answered = aShoot(wanted, { generation: 4 });
+      const learned = learnedFrom('applyShoot', wanted, answered, minutesLater(6));
 
-    expect(decide(wanted, present(seen), minutesLater(6))).toEqual({ do: 'applyShoot' });
-    expect(verdictOf({ ...wanted, known: { ...wanted.known, ...learned } }, answered)).toMatchObject({
-      phase: 'Ready',
-      observedGeneration: 2,
-      operation: { to: 'succeeded' },
-      nextPassMs: null,
+      expect(decide(wanted, present(seen), minutesLater(6))).toEqual({ do: 'applyShoot' });
+      expect(verdictOf({ ...wanted, known: { ...wanted.known, ...learned } }, answered)).toMatchObject({
+        phase: 'Ready',
+        observedGeneration: 2,
+        operation: { to: 'succeeded' },
+        nextPassMs: null,
+      });
+      expect(observedHash(answered)).not.toBe(observedHash(seen));
     });
-    expect(observedHash(answered)).not.toBe(observedHash(seen));
-  });
 
-  it.each<[string, Desired, Shoot]>([
-    [
-      'the garden has not observed our write',
-      anUpdatedDesired(),
-      anUpdatedShoot('Succeeded', { observedGeneration: 4 }),
-    ],
-    [
-      'the success is older than our write',
-      anUpdatedDesired(),
-      anUpdatedShoot('Succeeded', { lastOperation: { type: 'Reconcile', lastUpdateTime: noon.toISOString() } }),
-    ],
-    ['the run is in progress', anUpdatedDesired(), anUpdatedShoot('Processing')],
-    [
-      'the succeeded operation was a migration to another seed',
-      anUpdatedDesired(),
-      anUpdatedShoot('Succeeded', { lastOperation: { type: 'Migrate' } }),
-    ],
-    [
-      'the Shoot carries another declaration',
-      anUpdatedDesired(),
-      anUpdatedShoot('Succeeded', { annotations: { 'corral.dev/generation': '1' } }),
-    ],
-    ['the response to our write was lost', anUpdatedDesired({ appliedGeneration: 1 }), anUpdatedShoot('Succeeded')],
-    [
-      'the Shoot was changed since',
-      anUpdatedDesired(),
-      anUpdatedShoot('Succeeded', { generation: 6, observedGeneration: 5 }),
-    ],
-    [
-      'another manager has reverted it',
-      anUpdatedDesired(),
-      anUpdatedShoot('Succeeded', { generation: 6, spec: { hibernation: { enabled: true } }, hibernated: true }),
-    ],
-  ])('does not succeed while %s', (_, desired, shoot) => {
-    const verdict = verdictOf(desired, shoot);
+    it.each<[string, Desired, Shoot]>([
+      [
+        'the garden has not observed our write',
+        anUpdatedDesired(),
+        anUpdatedShoot('Succeeded', { observedGeneration: 4 }),
+      ],
+      [
+        'the success is older than our write',
+        anUpdatedDesired(),
+        anUpdatedShoot('Succeeded', { lastOperation: { type: 'Reconcile', lastUpdateTime: noon.toISOString() } }),
+      ],
+      ['the run is in progress', anUpdatedDesired(), anUpdatedShoot('Processing')],
+      [
+        'the succeeded operation was a migration to another seed',
+        anUpdatedDesired(),
+        anUpdatedShoot('Succeeded', { lastOperation: { type: 'Migrate' } }),
+      ],
+      [
+        'the Shoot carries another declaration',
+        anUpdatedDesired(),
+        anUpdatedShoot('Succeeded', { annotations: { 'corral.dev/generation': '1' } }),
+      ],
+      ['the response to our write was lost', anUpdatedDesired({ appliedGeneration: 1 }), anUpdatedShoot('Succeeded')],
+      [
+        'the Shoot was changed since',
+        anUpdatedDesired(),
+        anUpdatedShoot('Succeeded', { generation: 6, observedGeneration: 5 }),
+      ],
+      [
+        'another manager has reverted it',
+        anUpdatedDesired(),
+        anUpdatedShoot('Succeeded', { generation: 6, spec: { hibernation: { enabled: true } }, hibernated: true }),
+      ],
+    ])('does not succeed while %s', (_, desired, shoot) => {
+      const verdict = verdictOf(desired, shoot);
 
-    expect(verdict.operation.to).toBe('running');
-    expect(verdict.observedGeneration).toBe(1);
-    expect(verdict.nextPassMs).toBe(15_000);
-  });
-
-  it('succeeds immediately when the declaration changes nothing in the Shoot', () => {
-    const desired = anUpdatedDesired({ appliedShootGeneration: 1, appliedAt: noon });
-
-    expect(verdictOf(desired, aShoot(desired, { generation: 1 })).operation).toEqual({ to: 'succeeded' });
-  });
-
-  it('compares the garden’s times in whole seconds', () => {
-    const desired = anUpdatedDesired({ appliedAt: new Date('2026-11-21T12:05:00.900Z') });
-
-    expect(verdictOf(desired, anUpdatedShoot('Succeeded')).operation).toEqual({ to: 'succeeded' });
-  });
-
-  it('shows the progress of its own run only', () => {
-    expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing')).operation).toEqual({
-      to: 'running',
-      progress: 40,
+      expect(verdict.operation.to).toBe('running');
+      expect(verdict.observedGeneration).toBe(1);
+      expect(verdict.nextPassMs).toBe(15_000);
     });
-    expect(
-      verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing', { observedGeneration: 4 })).operation,
-    ).toMatchObject({ progress: 0 });
-  });
 
-  it('keeps its progress when the garden starts another attempt', () => {
-    expect(
-      verdictOf(anUpdatedDesired({}, { operation: anUpdate(70) }), anUpdatedShoot('Processing')).operation,
-    ).toMatchObject({
-      progress: 70,
+    it('succeeds immediately when the declaration changes nothing in the Shoot', () => {
+      const desired = anUpdatedDesired({ appliedShootGeneration: 1, appliedAt: noon });
+
+      expect(verdictOf(desired, aShoot(desired, { generation: 1 })).operation).toEqual({ to: 'succeeded' });
     });
-  });
 
-  it('keeps running while the garden retries, and says why', () => {
-    const shoot = anUpdatedShoot('Error', { lastErrors: [{ description: 'resource_unavailable', codes: [] }] });
-    const verdict = verdictOf(anUpdatedDesired(), shoot);
+    it('compares the garden’s times in whole seconds', () => {
+      const desired = anUpdatedDesired({ appliedAt: new Date('2026-11-21T12:05:00.900Z') });
 
-    expect(verdict.operation.to).toBe('running');
-    expect(reasonOf(verdict)).toBe('ProviderOutOfStock');
-  });
+      expect(verdictOf(desired, anUpdatedShoot('Succeeded')).operation).toEqual({ to: 'succeeded' });
+    });
 
-  it('fails when the garden has given up after our retry', () => {
-    const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] });
+    it('shows the progress of its own run only', () => {
+      expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing')).operation).toEqual({
+        to: 'running',
+        progress: 40,
+      });
+      expect(
+        verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing', { observedGeneration: 4 })).operation,
+      ).toMatchObject({ progress: 0 });
+    });
 
-    expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot)).toMatchObject({
-      phase: 'Failed',
-      operation: {
+    it('keeps its progress when the garden starts another attempt', () => {
+      expect(
+        verdictOf(anUpdatedDesired({}, { operation: anUpdate(70) }), anUpdatedShoot('Processing')).operation,
+      ).toMatchObject({
+        progress: 70,
+      });
+    });
+
+    it('keeps running while the garden retries, and says why', () => {
+      const shoot = anUpdatedShoot('Error', { lastErrors: [{ description: 'resource_unavailable', codes: [] }] });
+      const verdict = verdictOf(anUpdatedDesired(), shoot);
+
+      expect(verdict.operation.to).toBe('running');
+      expect(reasonOf(verdict)).toBe('ProviderOutOfStock');
+    });
+
+    it('fails when the garden has given up after our retry', () => {
+      const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] });
+
+      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot)).toMatchObject({
+        phase: 'Failed',
+        operation: {
+          to: 'failed',
+          code: 'provider_quota_exceeded',
+          message: 'A limit of the cloud project has been reached.',
+        },
+        nextPassMs: null,
+      });
+    });
+
+    it('keeps running while a retry is due or another manager’s operation annotation blocks it', () => {
+      const errors = { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] };
+      const taken = { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } };
+
+      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), anUpdatedShoot('Failed', errors)).operation.to).toBe(
+        'running',
+      );
+      expect(
+        verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), anUpdatedShoot('Failed', { ...errors, ...taken })),
+      ).toMatchObject({
+        operation: { to: 'running' },
+        nextPassMs: 15_000,
+      });
+    });
+
+    it('is checked again after the provider’s rate limit wait', () => {
+      const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_RATE_LIMITS_EXCEEDED'] }] });
+      const now = new Date(minutesLater(5).getTime() + 10_000);
+
+      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot, now)).toMatchObject({
+        operation: { to: 'running' },
+        nextPassMs: 20_000,
+      });
+    });
+
+    it('fails after ten minutes of an error that only the team can fix, although the garden would retry for hours', () => {
+      const shoot = anUpdatedShoot('Error', {
+        lastErrors: [{ description: 'token is read-only (token_readonly)' }],
+        retryCycleStartTime: minutesLater(1).toISOString(),
+      });
+
+      expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(10)).operation.to).toBe('running');
+      expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(11)).operation).toMatchObject({
         to: 'failed',
-        code: 'provider_quota_exceeded',
-        message: 'A limit of the cloud project has been reached.',
+        code: 'provider_permission_denied',
+      });
+    });
+
+    it('does not fail after a single refusal of the token, which may be the provider’s fault', () => {
+      const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_UNAUTHENTICATED'] }] });
+
+      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), shoot).operation.to).toBe('running');
+      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot).operation).toMatchObject({
+        code: 'provider_token_rejected',
+      });
+    });
+
+    it('has no deadline while the garden is working', () => {
+      const hours = 12 * 60;
+      const shoot = anUpdatedShoot('Error', { retryCycleStartTime: noon.toISOString(), lastErrors: [{}] });
+
+      expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(hours)).operation.to).toBe('running');
+    });
+
+    it('fails as an internal error when the cause is unknown', () => {
+      const operation = verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), anUpdatedShoot('Failed')).operation;
+
+      expect(operation).toMatchObject({ to: 'failed', code: 'internal_error' });
+    });
+
+    it('stays null when there is none', () => {
+      expect(verdictOf(aSteadyDesired(), aShoot(aSteadyDesired())).operation).toEqual({ to: 'stay' });
+      expect(judge(aSteadyDesired(), absent, later).operation).toEqual({ to: 'stay' });
+    });
+
+    it('fails when the change needs a token that is rejected', () => {
+      const desired = anUpdatedDesired({ appliedGeneration: 1 });
+      const rejected = { ...desired, connection: { ...desired.connection, phase: 'Rejected' as const } };
+
+      expect(verdictOf(rejected, aShoot(aSteadyDesired(), { generation: 5 }))).toMatchObject({
+        phase: 'Degraded',
+        operation: { to: 'failed', code: 'provider_token_rejected' },
+        nextPassMs: null,
+      });
+    });
+
+    it.each<[string, Partial<Desired['connection']>, LastErrors]>([
+      ['to us', { phase: 'Rejected' }, []],
+      ['to the garden', {}, [{ codes: ['ERR_INFRA_UNAUTHENTICATED'] }]],
+    ])(
+      'makes a running cluster Degraded and not Failed when its token is refused %s',
+      (_to, connection, lastErrors) => {
+        const desired = anUpdatedDesired({ retriedGeneration: 2 });
+        const without = { ...desired, connection: { ...desired.connection, ...connection } };
+
+        for (const state of ['Failed', 'Error']) {
+          expect(verdictOf(without, anUpdatedShoot(state, { lastErrors })).phase).toBe('Degraded');
+          expect(verdictOf({ ...without, operation: null }, anUpdatedShoot(state, { lastErrors })).phase).toBe(
+            'Degraded',
+          );
+        }
+        const never = { ...without, known: { ...without.known, observedGeneration: 0 } };
+        expect(verdictOf(never, anUpdatedShoot('Failed', { lastErrors })).phase).toBe('Failed');
       },
-      nextPassMs: null,
-    });
-  });
-
-  it('keeps running while a retry is due or another manager’s operation annotation blocks it', () => {
-    const errors = { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] };
-    const taken = { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } };
-
-    expect(verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), anUpdatedShoot('Failed', errors)).operation.to).toBe(
-      'running',
     );
-    expect(
-      verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), anUpdatedShoot('Failed', { ...errors, ...taken })),
-    ).toMatchObject({
-      operation: { to: 'running' },
-      nextPassMs: 15_000,
+
+    it('keeps running when the token is rejected after the change was applied', () => {
+      const desired = anUpdatedDesired();
+      const rejected = { ...desired, connection: { ...desired.connection, phase: 'Rejected' as const } };
+
+      expect(verdictOf(rejected, anUpdatedShoot('Processing'))).toMatchObject({
+        phase: 'Updating',
+        operation: { to: 'running' },
+      });
+      expect(verdictOf(rejected, anUpdatedShoot('Failed')).operation.to).toBe('failed');
+    });
+
+    it('fails when the cluster is deleted by others', () => {
+      const shoot = anUpdatedShoot('Processing', {
+        deletionTimestamp: noon.toISOString(),
+        lastOperation: { type: 'Delete' },
+      });
+
+      expect(verdictOf(anUpdatedDesired(), shoot)).toMatchObject({
+        phase: 'Deleting',
+        operation: { to: 'failed', code: 'shoot_missing' },
+      });
     });
   });
 
-  it('is checked again after the provider’s rate limit wait', () => {
-    const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_RATE_LIMITS_EXCEEDED'] }] });
-    const now = new Date(minutesLater(5).getTime() + 10_000);
-
-    expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot, now)).toMatchObject({
-      operation: { to: 'running' },
-      nextPassMs: 20_000,
+  describe('a deletion', () => {
+    const desired = aSteadyDesired({
+      isDeleting: true,
+      operation: {
+        id: asOperationId('o3'),
+        kind: 'cluster.delete',
+        generation: 2,
+        state: 'running',
+        progress: 5,
+        acceptedAt: noon,
+      },
     });
-  });
+    const going = (state: string, more: Parameters<typeof aShoot>[1] = {}) =>
+      aShoot(desired, {
+        generation: 2,
+        deletionTimestamp: noon.toISOString(),
+        lastOperation: { type: 'Delete', state, progress: 33 },
+        ...more,
+      });
 
-  it('fails after ten minutes of an error that only the team can fix, although the garden would retry for hours', () => {
-    const shoot = anUpdatedShoot('Error', {
-      lastErrors: [{ description: 'token is read-only (token_readonly)' }],
-      retryCycleStartTime: minutesLater(1).toISOString(),
-    });
-
-    expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(10)).operation.to).toBe('running');
-    expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(11)).operation).toMatchObject({
-      to: 'failed',
-      code: 'provider_permission_denied',
-    });
-  });
-
-  it('does not fail after a single refusal of the token, which may be the provider’s fault', () => {
-    const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_UNAUTHENTICATED'] }] });
-
-    expect(verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), shoot).operation.to).toBe('running');
-    expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot).operation).toMatchObject({
-      code: 'provider_token_rejected',
-    });
-  });
-
-  it('has no deadline while the garden is working', () => {
-    const hours = 12 * 60;
-    const shoot = anUpdatedShoot('Error', { retryCycleStartTime: noon.toISOString(), lastErrors: [{}] });
-
-    expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(hours)).operation.to).toBe('running');
-  });
-
-  it('fails as an internal error when the cause is unknown', () => {
-    const operation = verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), anUpdatedShoot('Failed')).operation;
-
-    expect(operation).toMatchObject({ to: 'failed', code: 'internal_error' });
-  });
-
-  it('stays null when there is none', () => {
-    expect(verdictOf(aSteadyDesired(), aShoot(aSteadyDesired())).operation).toEqual({ to: 'stay' });
-    expect(judge(aSteadyDesired(), absent, later).operation).toEqual({ to: 'stay' });
-  });
-
-  it('fails when the change needs a token that is rejected', () => {
-    const desired = anUpdatedDesired({ appliedGeneration: 1 });
-    const rejected = { ...desired, connection: { ...desired.connection, phase: 'Rejected' as const } };
-
-    expect(verdictOf(rejected, aShoot(aSteadyDesired(), { generation: 5 }))).toMatchObject({
-      phase: 'Degraded',
-      operation: { to: 'failed', code: 'provider_token_rejected' },
-      nextPassMs: null,
-    });
-  });
-
-  it.each<[string, Partial<Desired['connection']>, LastErrors]>([
-    ['to us', { phase: 'Rejected' }, []],
-    ['to the garden', {}, [{ codes: ['ERR_INFRA_UNAUTHENTICATED'] }]],
-  ])('makes a running cluster Degraded and not Failed when its token is refused %s', (_to, connection, lastErrors) => {
-    const desired = anUpdatedDesired({ retriedGeneration: 2 });
-    const without = { ...desired, connection: { ...desired.connection, ...connection } };
-
-    for (const state of ['Failed', 'Error']) {
-      expect(verdictOf(without, anUpdatedShoot(state, { lastErrors })).phase).toBe('Degraded');
-      expect(verdictOf({ ...without, operation: null }, anUpdatedShoot(state, { lastErrors })).phase).toBe('Degraded');
-    }
-    const never = { ...without, known: { ...without.known, observedGeneration: 0 } };
-    expect(verdictOf(never, anUpdatedShoot('Failed', { lastErrors })).phase).toBe('Failed');
-  });
-
-  it('keeps running when the token is rejected after the change was applied', () => {
-    const desired = anUpdatedDesired();
-    const rejected = { ...desired, connection: { ...desired.connection, phase: 'Rejected' as const } };
-
-    expect(verdictOf(rejected, anUpdatedShoot('Processing'))).toMatchObject({
-      phase: 'Updating',
-      operation: { to: 'running' },
-    });
-    expect(verdictOf(rejected, anUpdatedShoot('Failed')).operation.to).toBe('failed');
-  });
-
-  it('fails when the cluster is deleted by others', () => {
-    const shoot = anUpdatedShoot('Processing', {
-      deletionTimestamp: noon.toISOString(),
-      lastOperation: { type: 'Delete' },
+    it('shows its own progress, not that of the previous run', () => {
+      expect(verdictOf(desired, going('Processing')).operation).toEqual({ to: 'running', progress: 33 });
+      expect(verdictOf(desired, aShoot(desired)).operation).toEqual({ to: 'running', progress: 5 });
     });
 
-    expect(verdictOf(anUpdatedDesired(), shoot)).toMatchObject({
-      phase: 'Deleting',
-      operation: { to: 'failed', code: 'shoot_missing' },
+    it('never succeeds through a run, since it ends with the row', () => {
+      expect(verdictOf(desired, going('Succeeded')).operation.to).toBe('running');
+    });
+
+    it('says what blocks it', () => {
+      const blocked = going('Error', { lastErrors: [{ codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'] }] });
+
+      expect(reasonOf(verdictOf(desired, going('Processing')))).toBe('Deleting');
+      expect(reasonOf(verdictOf(desired, blocked))).toBe('CleanupBlocked');
+    });
+
+    it('waits, and says so, when no Shoot was ever observed', () => {
+      const unseen = aDesired({ isDeleting: true, operation: desired.operation });
+      const first = judge(unseen, absent, noon);
+      const second = judge(
+        { ...unseen, known: { ...unseen.known, conditions: first.conditions } },
+        absent,
+        minutesLater(1),
+      );
+
+      expect(first).toMatchObject({ phase: 'Deleting', operation: { to: 'running' }, nextPassMs: 70_000 });
+      expect(reasonOf(first, 'AbsenceConfirmed')).toBe('Waiting');
+      expect(second.nextPassMs).toBe(10_000);
     });
   });
 });
 
-describe('a deletion', () => {
-  const desired = aSteadyDesired({
-    isDeleting: true,
+describe('failures', () => {
+  const refused: Failure = {
+    kind: 'needsUser',
+    code: 'refused_by_garden',
+    reason: 'SpecRefused',
+    message: 'The specification was refused: see region.',
+    fields: [],
+  };
+  const changed = aSteadyDesired({
+    generation: 2,
+    desiredHash: 'sha256:02',
+    known: { appliedGeneration: 1, observedGeneration: 1 },
     operation: {
-      id: asOperationId('o3'),
-      kind: 'cluster.delete',
+      id: asOperationId('o2'),
+      kind: 'cluster.update',
       generation: 2,
       state: 'running',
-      progress: 5,
+      progress: 3,
       acceptedAt: noon,
     },
   });
-  const going = (state: string, more: Parameters<typeof aShoot>[1] = {}) =>
-    aShoot(desired, {
-      generation: 2,
-      deletionTimestamp: noon.toISOString(),
-      lastOperation: { type: 'Delete', state, progress: 33 },
-      ...more,
+  const shoot = present(aShoot(aSteadyDesired()));
+  const verdictOf = (desired: Desired, seen: Observed | null, failure: Failure) =>
+    judgeFailure(desired, seen, failure, minutesLater(9));
+
+  describe('a failure that the team must fix', () => {
+    it('ends the operation and says what is wrong with the specification', () => {
+      const verdict = verdictOf(aDesired(), absent, refused);
+
+      expect(verdict).toMatchObject({
+        phase: 'Failed',
+        operation: { to: 'failed', code: 'refused_by_garden', message: 'The specification was refused: see region.' },
+        nextPassMs: null,
+      });
+      expect(verdict?.conditions[0]).toEqual({
+        type: 'SpecAccepted',
+        status: 'False',
+        reason: 'SpecRefused',
+        message: 'The specification was refused: see region.',
+        lastTransitionTime: minutesLater(9).toISOString(),
+      });
     });
 
-  it('shows its own progress, not that of the previous run', () => {
-    expect(verdictOf(desired, going('Processing')).operation).toEqual({ to: 'running', progress: 33 });
-    expect(verdictOf(desired, aShoot(desired)).operation).toEqual({ to: 'running', progress: 5 });
+    it('leaves a working cluster Degraded at its observed generation', () => {
+      const verdict = verdictOf(changed, shoot, refused);
+
+      expect(verdict).toMatchObject({ phase: 'Degraded', observedGeneration: 1 });
+      expect(verdict?.conditions).toContainEqual(
+        expect.objectContaining({
+          type: 'Reconciled',
+          status: 'False',
+          reason: 'SpecRefused',
+          message: 'The specification was refused: see region.',
+        }),
+      );
+    });
+
+    it('leaves the operation alone when there is none', () => {
+      expect(verdictOf({ ...changed, operation: null }, shoot, refused)?.operation).toEqual({ to: 'stay' });
+    });
+
+    it('keeps the time of its first occurrence', () => {
+      const first = judgeFailure(changed, shoot, refused, noon);
+      const known = { ...changed.known, conditions: first?.conditions ?? [] };
+      const second = verdictOf({ ...changed, known }, shoot, refused);
+
+      expect(second?.conditions[0]?.lastTransitionTime).toBe(noon.toISOString());
+    });
   });
 
-  it('never succeeds through a run, since it ends with the row', () => {
-    expect(verdictOf(desired, going('Succeeded')).operation.to).toBe('running');
+  describe('a failure of the platform', () => {
+    const full: Failure = {
+      kind: 'platform',
+      afterMs: 30_000,
+      code: 'platform_quota_exceeded',
+      reason: 'PlatformQuotaExceeded',
+    };
+
+    it('is reported as such, and the operation waits', () => {
+      const verdict = verdictOf(aDesired(), absent, full);
+
+      expect(verdict).toMatchObject({ phase: 'Pending', operation: { to: 'running' } });
+      expect(verdict?.conditions).toContainEqual(
+        expect.objectContaining({
+          type: 'Reconciled',
+          status: 'False',
+          reason: 'PlatformQuotaExceeded',
+          message: 'A limit of this platform has been reached. The change waits until there is capacity.',
+        }),
+      );
+      expect(verdict?.conditions.find(({ type }) => type === 'SpecAccepted')?.status).toBe('True');
+    });
   });
 
-  it('says what blocks it', () => {
-    const blocked = going('Error', { lastErrors: [{ codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'] }] });
+  describe('other failures', () => {
+    it('that are transient are judged by the observation', () => {
+      expect(verdictOf(changed, shoot, { kind: 'retry', afterMs: 5 })).toMatchObject({
+        phase: 'Updating',
+        operation: { to: 'running' },
+      });
+    });
 
-    expect(reasonOf(verdictOf(desired, going('Processing')))).toBe('Deleting');
-    expect(reasonOf(verdictOf(desired, blocked))).toBe('CleanupBlocked');
+    it.each<[string, Observed | null, Failure]>([
+      ['while the garden is unreachable', shoot, { kind: 'pause', afterMs: 5 }],
+      ['that are bugs', shoot, { kind: 'bug', afterMs: 5 }],
+      ['before the first observation', null, refused],
+    ])('%s produce no verdict', (_, seen, failure) => {
+      expect(verdictOf(changed, seen, failure)).toBeNull();
+    });
+  });
+});
+
+describe('what keeps an operation', () => {
+  const at = minutesLater(9);
+  const outOfStock = {
+    lastErrors: [{ codes: ['ERR_INFRA_RESOURCES_DEPLETED'], description: 'server type cpx31 is unavailable' }],
+    retryCycleStartTime: noon.toISOString(),
+  };
+  const reconciledIn = ({ conditions }: ReturnType<typeof judge>) =>
+    conditions.find(({ type }) => type === 'Reconciled');
+
+  const aDeletion = {
+    id: asOperationId('o3'),
+    kind: 'cluster.delete',
+    generation: 1,
+    state: 'running',
+    progress: 40,
+    acceptedAt: noon,
+  } as const;
+  const deleting = aSteadyDesired({ isDeleting: true, operation: aDeletion });
+  const going = (finalizers: string[], state = 'Succeeded') => {
+    const shoot = aShoot(deleting, {
+      deletionTimestamp: minutesLater(5).toISOString(),
+      generation: 2,
+      lastOperation: { type: 'Delete', state },
+    });
+    return present({ ...shoot, metadata: { ...shoot.metadata, finalizers } });
+  };
+
+  describe('an open operation', () => {
+    it.each(['Error', 'Processing'])('says what it waits for while the garden tries again (%s)', (state) => {
+      const verdict = judge(anUpdatedDesired(), present(anUpdatedShoot(state, outOfStock)), at);
+
+      expect(verdict.operation).toMatchObject({ to: 'running' });
+      expect(verdict.waiting).toEqual({
+        reason: 'ProviderOutOfStock',
+        message: 'The provider has no capacity left for a machine type in hel1. Concerned: node pool general (cpx31).',
+        since: at.toISOString(),
+      });
+      expect(reconciledIn(verdict)).toMatchObject({ status: 'False', reason: verdict.waiting?.reason });
+      expect(reconciledIn(verdict)?.message).toBe(verdict.waiting?.message);
+    });
+
+    it('keeps the start of its wait while the reason stays', () => {
+      const waiting = { reason: 'ProviderOutOfStock', message: 'No.', since: minutesLater(3).toISOString() };
+      const since = (reason: string) =>
+        judge(anUpdatedDesired({ waiting: { ...waiting, reason } }), present(anUpdatedShoot('Error', outOfStock)), at)
+          .waiting?.since;
+
+      expect([since('ProviderOutOfStock'), since('Retrying')]).toEqual([waiting.since, at.toISOString()]);
+    });
+
+    it('names the finalizers that keep a Shoot whose deletion is complete', () => {
+      const kept = judge(deleting, going(['example.org/keep']), at);
+
+      expect(kept).toMatchObject({
+        operation: { to: 'running' },
+        waiting: {
+          reason: 'CleanupBlocked',
+          message:
+            'The cluster is gone, but finalizers of others keep its entry in the garden: example.org/keep. Whoever set them has to remove them.',
+        },
+      });
+      expect(reconciledIn(kept)).toMatchObject({ reason: 'CleanupBlocked', message: kept.waiting?.message });
+    });
+
+    it.each([
+      ['while the garden deletes', going(['gardener', 'example.org/keep'], 'Processing')],
+      ['with finalizers of the garden', going(['gardener', 'gardener.cloud/reference-protection'])],
+    ])('waits for no finalizer %s', (_when, seen) => {
+      expect(judge(deleting, seen, at).waiting).toBeNull();
+    });
+
+    it('says what keeps its fields from it', () => {
+      const pools = [aPool({ maximum: 9 })];
+      const desired = anUpdatedDesired({}, { pools: [aPool()] });
+      const path = { 'f:maximum': {} };
+      const fields = { 'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': path } } } };
+      const { spec } = aShoot({ ...desired, pools });
+      const shoot = anUpdatedShoot('Succeeded', { spec, managers: [ourHold, aManager('kubectl-edit', fields)] });
+
+      expect(judge(desired, present(shoot), at).waiting).toMatchObject({
+        reason: 'Drifted',
+        message: expect.stringContaining('maximum of node pool general is 9 instead of 3 (kubectl-edit)'),
+      });
+    });
+
+    it.each([
+      ['a change goes on', anUpdatedDesired(), present(anUpdatedShoot('Processing'))],
+      ['it has succeeded', anUpdatedDesired(), present(anUpdatedShoot('Succeeded'))],
+      ['the cluster is about to be created', aDesired(), absent],
+      [
+        'it is no longer open',
+        aSteadyDesired(),
+        present(aShoot(aSteadyDesired(), { ...outOfStock, lastOperation: { state: 'Error' } })),
+      ],
+      [
+        'it has failed',
+        anUpdatedDesired({ retriedGeneration: 2 }),
+        present(anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] })),
+      ],
+    ])('waits for nothing when %s', (_when, desired, seen) => {
+      expect(judge(desired, seen, at).waiting).toBeNull();
+    });
+
+    it('waits for nothing because of an image that the garden has raised', () => {
+      const image = { name: 'ubuntu', version: '24.4.0' };
+      const declared = anUpdatedDesired({}, { pools: [aPool({ image })], operation: anUpdate() });
+      const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' } })] });
+      const shoot = anUpdatedShoot('Processing', { spec, generation: 6, observedGeneration: 6 });
+      const desired = raisedIn(declared, factsOf(shoot).workers, { images: [] }, at);
+
+      const verdict = judge(desired, present(shoot), at);
+
+      expect(reconciledIn(verdict)?.message).toContain(
+        'image.version of node pool general is 24.4.1 instead of 24.4.0',
+      );
+      expect(verdict.waiting).toBeNull();
+      const short = anUpdatedShoot('Error', { spec, generation: 6, observedGeneration: 6, ...outOfStock });
+      expect(judge(desired, present(short), at).waiting?.reason).toBe('ProviderOutOfStock');
+    });
+
+    it('is told of a raised image beside what a declaration can set back, and only there', () => {
+      const image = { name: 'ubuntu', version: '24.4.0' };
+      const declared = anUpdatedDesired({}, { pools: [aPool({ image })] });
+      const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' }, maximum: 9 })] });
+      const shoot = anUpdatedShoot('Succeeded', { spec, generation: 6, observedGeneration: 6 });
+
+      const { conditions } = judge(raisedIn(declared, factsOf(shoot).workers, { images: [] }, at), present(shoot), at);
+
+      const told = (of: string) => conditions.find(({ type }) => type === of)?.message;
+      expect([told('Reconciled')?.includes('24.4.1'), told('Drifted')]).toEqual([
+        true,
+        'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3.',
+      ]);
+    });
+
+    it('waits for the confirmation of its connection', () => {
+      const connection = { ...aDesired().connection, phase: 'Unverified' as const, tokenVersion: 2 };
+
+      expect(judge({ ...aDesired(), connection }, absent, at).waiting?.reason).toBe('ConnectionNotReady');
+    });
+  });
+});
+
+describe('what a pass waits for', () => {
+  const random = () => 0;
+  const waiting = (error: unknown, desired: Desired = aDesired(), now = noon) =>
+    waitingOf(error, classifyFailure(error, { desired, step: 'applyShoot', random }), desired, now);
+  const gardenError = (kind: GardenErrorKind) => new GardenError(kind, 'put');
+  const afterFailures = (failures: number) => aDesired({ known: { failures } });
+
+  describe('a failed pass', () => {
+    it.each<[GardenErrorKind, string]>([
+      ['unreachable', 'GardenUnavailable'],
+      ['uncertain', 'GardenUnavailable'],
+      ['server_error', 'GardenUnavailable'],
+      ['unusable', 'GardenUnavailable'],
+      ['credentials', 'GardenAccessDenied'],
+      ['throttled', 'UpstreamThrottled'],
+    ])('with garden error %s reports the reason and its start: %s', (kind, reason) => {
+      expect(waiting(gardenError(kind))).toEqual({ reason, message: expect.any(String), since: noon.toISOString() });
+    });
+
+    it('is reported as a platform fault when the error is a bug', () => {
+      expect(waiting(new Error('null has no members'))).toMatchObject({ reason: 'PlatformFault' });
+      expect(waiting(gardenError('rbac'), afterFailures(9))).toMatchObject({ reason: 'PlatformFault' });
+    });
+
+    it('after a concurrent write is reported only when it keeps failing', () => {
+      expect(waiting(gardenError('exists'), afterFailures(1))).toBeNull();
+      expect(waiting(gardenError('exists'), afterFailures(2))).toMatchObject({ reason: 'Retrying' });
+    });
+
+    it('has no waiting reason when the team must act', () => {
+      expect(waiting(gardenError('refused'))).toBeNull();
+    });
+
+    it('keeps its start time for the same reason, and resets it for another reason', () => {
+      const first = waiting(gardenError('unreachable'));
+      const known = aDesired({ known: { waiting: first, failures: 1 } });
+
+      expect(waiting(gardenError('uncertain'), known, minutesLater(3))).toEqual(first);
+      expect(waiting(gardenError('throttled'), known, minutesLater(3))?.since).toBe(minutesLater(3).toISOString());
+    });
   });
 
-  it('waits, and says so, when no Shoot was ever observed', () => {
-    const unseen = aDesired({ isDeleting: true, operation: desired.operation });
-    const first = judge(unseen, absent, noon);
-    const second = judge(
-      { ...unseen, known: { ...unseen.known, conditions: first.conditions } },
-      absent,
-      minutesLater(1),
-    );
+  describe('the condition Reconciled while a pass waits', () => {
+    const said = (status: Condition['status'], more: Partial<Condition> = {}): Condition => ({
+      type: 'Reconciled',
+      status,
+      reason: 'Said',
+      message: 'Said.',
+      lastTransitionTime: noon.toISOString(),
+      ...more,
+    });
+    const judged = (conditions: readonly Condition[], now = minutesLater(2)) => {
+      const desired = aSteadyDesired({ known: { conditions } });
+      return withWaiting(unchangedVerdict(desired, 5_000), waiting(gardenError('unreachable')), desired, now);
+    };
 
-    expect(first).toMatchObject({ phase: 'Deleting', operation: { to: 'running' }, nextPassMs: 70_000 });
-    expect(reasonOf(first, 'AbsenceConfirmed')).toBe('Waiting');
-    expect(second.nextPassMs).toBe(10_000);
+    it('contains the reason and its start', () => {
+      const other = said('True', { type: 'NodesReady' });
+
+      expect(judged([other, said('False', { reason: 'Queued' })])).toMatchObject({
+        phase: 'Ready',
+        operation: { to: 'stay' },
+        conditions: [
+          other,
+          {
+            type: 'Reconciled',
+            status: 'False',
+            reason: 'GardenUnavailable',
+            message: `The garden does not answer. Work continues once the garden is available again. This has been so since ${noon.toISOString()}.`,
+            lastTransitionTime: noon.toISOString(),
+          },
+        ],
+      });
+    });
+
+    it('becomes Unknown when it was True, since it cannot be observed', () => {
+      const { conditions } = judged([said('True')]);
+
+      expect(conditions).toMatchObject([{ status: 'Unknown', lastTransitionTime: minutesLater(2).toISOString() }]);
+      expect(judged(conditions, minutesLater(9)).conditions).toEqual(conditions);
+    });
+
+    it('is added when it was missing', () => {
+      expect(judged([]).conditions).toMatchObject([{ type: 'Reconciled', status: 'False' }]);
+    });
   });
 });

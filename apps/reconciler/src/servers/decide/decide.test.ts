@@ -1,206 +1,776 @@
-import { asConnectionId } from '@corral/contracts';
+import { asClusterId, asConnectionId } from '@corral/contracts';
+import { GardenError } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
-import { ago, anAction, aServer, aWanted, now, ready, said, second, times } from '../../../test/support/a-server.js';
-import { judgeProviderFailure } from '../judge.js';
-import { nothingSeen, type Seen, type Step, type WantedServer } from '../model.js';
+import {
+  aClaim,
+  aCluster,
+  ago,
+  aMember,
+  aNode,
+  anAction,
+  aServer,
+  aWanted,
+  nodePatch,
+  now,
+  ready,
+  said,
+  second,
+  times,
+} from '../../../test/support/a-server.js';
+import { judgeClusterFailure, judgeProviderFailure } from '../judge.js';
+import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from '../model.js';
 import { decide } from './decide.js';
 
-const asked = (more: Partial<WantedServer> = {}) =>
-  aWanted({ phase: 'Rebuilding', rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7, ...more });
-const rebuilding = asked({ rebuildActionId: 10 });
+describe('adoption', () => {
+  const asked = (more: Partial<WantedServer> = {}) =>
+    aWanted({ phase: 'Rebuilding', rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7, ...more });
+  const rebuilding = asked({ rebuildActionId: 10 });
 
-describe('the next step of an adoption', () => {
-  it.each<[string, WantedServer, Seen, string]>([
-    ['reads the server first', aWanted(), nothingSeen, 'readServer'],
-    ['claims it', aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, 'putLabel'],
-    ['records the label once it was read back', aWanted({ labelledAt: null }), ready, 'recordLabel'],
-    [
-      'claims it again when the label was removed',
-      aWanted(),
-      { ...ready, server: aServer({ labels: {} }) },
-      'putLabel',
-    ],
-    ['looks for the image', aWanted(), { ...ready, image: null }, 'findImage'],
-    ['reads the actions', aWanted(), { ...ready, actions: null }, 'readActions'],
-    ['requests the rebuild', aWanted(), ready, 'requestRebuild'],
-    [
-      'requests no rebuild in the same second as another one',
-      aWanted(),
-      { ...ready, actions: { list: [anAction({ startedAt: second })], at: second } },
-      'Adopting running',
-    ],
-    [
-      'requests no rebuild during another action',
-      aWanted(),
-      { ...ready, actions: { list: [anAction({ command: 'resize', status: 'running' })], at: second } },
-      'Adopting running',
-    ],
-    [
-      'waits while the server is locked',
-      aWanted(),
-      { ...ready, server: aServer({ isLocked: true }) },
-      'Adopting running',
-    ],
-    [
-      'waits while the server migrates',
-      aWanted(),
-      { ...ready, server: aServer({ status: 'migrating' }) },
-      'Adopting running',
-    ],
-    [
-      'fails when a lock does not end in time',
-      aWanted({ acknowledgedAt: ago(3_601) }),
-      { ...ready, server: aServer({ isLocked: true }) },
-      'Failed failed server_locked',
-    ],
-    ['fails without the server', aWanted(), { ...ready, server: 'absent' }, 'Failed failed server_gone'],
-    ['fails without an image', aWanted(), { ...ready, image: 'absent' }, 'Failed failed server_image_missing'],
-    [
-      'fails when the disk is too small',
-      aWanted(),
-      { ...ready, server: aServer({ diskGb: 4 }) },
-      'Failed failed server_disk_too_small',
-    ],
-    [
-      'fails with a rejected token',
-      aWanted({ connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
-      nothingSeen,
-      'Failed failed server_token_rejected',
-    ],
-    [
-      'waits for a better token once the rebuild was requested',
-      asked({ connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
-      nothingSeen,
-      'Rebuilding running',
-    ],
-    ['reads the actions first after a lost response', asked(), { ...ready, actions: null }, 'readActions'],
-    [
-      'adopts a rebuild that started since the request',
-      asked(),
-      { ...ready, actions: { list: [anAction({ startedAt: asked().rebuildAskedAt as Date })], at: second } },
-      'recordAction',
-    ],
-    ['does not adopt an earlier rebuild, and waits', asked(), ready, 'Rebuilding running'],
-    [
-      'requests again after the grace period',
-      asked({ rebuildAskedAt: new Date(second.getTime() - 61_000) }),
-      ready,
-      'forgetRequest',
-    ],
-    [
-      'does not request again a second earlier',
-      asked({ rebuildAskedAt: new Date(second.getTime() - 60_000) }),
-      ready,
-      'Rebuilding running',
-    ],
-    ['polls the action', rebuilding, ready, 'readAction'],
-    [
-      'waits for the end of the action',
-      rebuilding,
-      { ...nothingSeen, action: anAction({ status: 'running', progress: 50 }) },
-      'Rebuilding running',
-    ],
-    [
-      'fails with the action',
-      rebuilding,
-      { ...nothingSeen, action: anAction({ status: 'error' }) },
-      'Failed failed server_rebuild_failed',
-    ],
-    ['reads the server after the action', rebuilding, { ...nothingSeen, action: anAction() }, 'readServer'],
-    [
-      'succeeds when the server runs the requested image',
-      rebuilding,
-      { ...nothingSeen, action: anAction(), server: aServer({ imageId: 7 }) },
-      'Ready succeeded',
-    ],
-    [
-      'succeeds when the provider no longer knows the action',
-      rebuilding,
-      { ...nothingSeen, action: 'absent', server: aServer({ imageId: 7 }) },
-      'Ready succeeded',
-    ],
-    [
-      'fails when the server runs another image',
-      rebuilding,
-      { ...nothingSeen, action: anAction(), server: aServer({ imageId: 8 }) },
-      'Failed failed server_rebuild_failed',
-    ],
-    [
-      'waits while the server is still locked',
-      rebuilding,
-      { ...nothingSeen, action: anAction(), server: aServer({ isLocked: true }) },
-      'Rebuilding running',
-    ],
-    ['does nothing after a failure', aWanted({ phase: 'Failed' }), nothingSeen, 'Failed stay'],
-  ])('%s', (_what, wanted, seen, expected) => {
-    expect(said(decide(wanted, seen, now, times))).toBe(expected);
-  });
-
-  it('keeps foreign labels, and replaces no foreign claim', () => {
-    const step = decide(aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, now, times);
-    expect(step).toEqual({ do: 'putLabel', labels: { env: 'prod', 'corral.dev/claim': 'ours' } });
-
-    const theirs = aServer({ labels: { 'corral.dev/claim': 'theirs' } });
-    expect(said(decide(aWanted(), { ...ready, server: theirs }, now, times))).toBe(
-      'Failed failed server_claimed_elsewhere',
-    );
-  });
-});
-
-describe('the next step of a deregistration', () => {
-  const leaving = aWanted({ phase: 'Deregistering', deregisterRequestedAt: ago(1) });
-
-  it.each<[string, WantedServer, Seen, string]>([
-    ['reads the server', leaving, nothingSeen, 'readServer'],
-    ['removes our label', leaving, ready, 'removeLabel'],
-    [
-      'keeps a foreign label',
-      leaving,
-      { ...ready, server: aServer({ labels: { 'corral.dev/claim': 'x' } }) },
-      'forget',
-    ],
-    ['ends without the server', leaving, { ...ready, server: 'absent' }, 'forget'],
-    [
-      'ends without a token',
-      { ...leaving, connection: { id: asConnectionId('c'), phase: 'Rejected' } },
-      nothingSeen,
-      'forget',
-    ],
-    [
-      'ends after a day of refusals by the provider',
-      { ...leaving, deregisterRequestedAt: ago(86_401) },
-      nothingSeen,
-      'forget',
-    ],
-    ['requests no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeLabel'],
-  ])('%s', (_what, wanted, seen, expected) => {
-    expect(said(decide(wanted, seen, now, times))).toBe(expected);
-  });
-});
-
-describe('a failure of the provider', () => {
-  const verdictOf = (
-    failure: Parameters<typeof judgeProviderFailure>[2],
-    step: Step['do'] = 'requestRebuild',
-    wanted = aWanted(),
-  ) => judgeProviderFailure({ wanted, now, times, random: 0 }, step, failure);
-
-  it('is retried with growing delays', () => {
-    const waits = [0, 1, 2, 10].map((failures) => {
-      const wanted = aWanted({ failures });
-      return verdictOf({ kind: 'uncertain', reason: '500' }, 'readServer', wanted).nextPassMs;
+  describe('the next step of an adoption', () => {
+    it.each<[string, WantedServer, Seen, string]>([
+      ['reads the server first', aWanted(), nothingSeen, 'readServer'],
+      ['claims it', aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, 'putLabel'],
+      ['records the label once it was read back', aWanted({ labelledAt: null }), ready, 'recordLabel'],
+      [
+        'claims it again when the label was removed',
+        aWanted(),
+        { ...ready, server: aServer({ labels: {} }) },
+        'putLabel',
+      ],
+      ['looks for the image', aWanted(), { ...ready, image: null }, 'findImage'],
+      ['reads the actions', aWanted(), { ...ready, actions: null }, 'readActions'],
+      ['requests the rebuild', aWanted(), ready, 'requestRebuild'],
+      [
+        'requests no rebuild in the same second as another one',
+        aWanted(),
+        { ...ready, actions: { list: [anAction({ startedAt: second })], at: second } },
+        'Adopting running',
+      ],
+      [
+        'requests no rebuild during another action',
+        aWanted(),
+        { ...ready, actions: { list: [anAction({ command: 'resize', status: 'running' })], at: second } },
+        'Adopting running',
+      ],
+      [
+        'waits while the server is locked',
+        aWanted(),
+        { ...ready, server: aServer({ isLocked: true }) },
+        'Adopting running',
+      ],
+      [
+        'waits while the server migrates',
+        aWanted(),
+        { ...ready, server: aServer({ status: 'migrating' }) },
+        'Adopting running',
+      ],
+      [
+        'fails when a lock does not end in time',
+        aWanted({ acknowledgedAt: ago(3_601) }),
+        { ...ready, server: aServer({ isLocked: true }) },
+        'Failed failed server_locked',
+      ],
+      ['fails without the server', aWanted(), { ...ready, server: 'absent' }, 'Failed failed server_gone'],
+      ['fails without an image', aWanted(), { ...ready, image: 'absent' }, 'Failed failed server_image_missing'],
+      [
+        'fails when the disk is too small',
+        aWanted(),
+        { ...ready, server: aServer({ diskGb: 4 }) },
+        'Failed failed server_disk_too_small',
+      ],
+      [
+        'fails with a rejected token',
+        aWanted({ connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
+        nothingSeen,
+        'Failed failed server_token_rejected',
+      ],
+      [
+        'waits for a better token once the rebuild was requested',
+        asked({ connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
+        nothingSeen,
+        'Rebuilding running',
+      ],
+      ['reads the actions first after a lost response', asked(), { ...ready, actions: null }, 'readActions'],
+      [
+        'adopts a rebuild that started since the request',
+        asked(),
+        { ...ready, actions: { list: [anAction({ startedAt: asked().rebuildAskedAt as Date })], at: second } },
+        'recordAction',
+      ],
+      ['does not adopt an earlier rebuild, and waits', asked(), ready, 'Rebuilding running'],
+      [
+        'requests again after the grace period',
+        asked({ rebuildAskedAt: new Date(second.getTime() - 61_000) }),
+        ready,
+        'forgetRequest',
+      ],
+      [
+        'does not request again a second earlier',
+        asked({ rebuildAskedAt: new Date(second.getTime() - 60_000) }),
+        ready,
+        'Rebuilding running',
+      ],
+      ['polls the action', rebuilding, ready, 'readAction'],
+      [
+        'waits for the end of the action',
+        rebuilding,
+        { ...nothingSeen, action: anAction({ status: 'running', progress: 50 }) },
+        'Rebuilding running',
+      ],
+      [
+        'fails with the action',
+        rebuilding,
+        { ...nothingSeen, action: anAction({ status: 'error' }) },
+        'Failed failed server_rebuild_failed',
+      ],
+      ['reads the server after the action', rebuilding, { ...nothingSeen, action: anAction() }, 'readServer'],
+      [
+        'succeeds when the server runs the requested image',
+        rebuilding,
+        { ...nothingSeen, action: anAction(), server: aServer({ imageId: 7 }) },
+        'Ready succeeded',
+      ],
+      [
+        'succeeds when the provider no longer knows the action',
+        rebuilding,
+        { ...nothingSeen, action: 'absent', server: aServer({ imageId: 7 }) },
+        'Ready succeeded',
+      ],
+      [
+        'fails when the server runs another image',
+        rebuilding,
+        { ...nothingSeen, action: anAction(), server: aServer({ imageId: 8 }) },
+        'Failed failed server_rebuild_failed',
+      ],
+      [
+        'waits while the server is still locked',
+        rebuilding,
+        { ...nothingSeen, action: anAction(), server: aServer({ isLocked: true }) },
+        'Rebuilding running',
+      ],
+      ['does nothing after a failure', aWanted({ phase: 'Failed' }), nothingSeen, 'Failed stay'],
+    ])('%s', (_what, wanted, seen, expected) => {
+      expect(said(decide(wanted, seen, now, times))).toBe(expected);
     });
-    expect(waits).toEqual([1_000, 2_000, 4_000, 60_000]);
+
+    it('keeps foreign labels, and replaces no foreign claim', () => {
+      const step = decide(aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, now, times);
+      expect(step).toEqual({ do: 'putLabel', labels: { env: 'prod', 'corral.dev/claim': 'ours' } });
+
+      const theirs = aServer({ labels: { 'corral.dev/claim': 'theirs' } });
+      expect(said(decide(aWanted(), { ...ready, server: theirs }, now, times))).toBe(
+        'Failed failed server_claimed_elsewhere',
+      );
+    });
   });
 
-  it('requests a token verification and ends nothing when the token is refused', () => {
-    const verdict = verdictOf({ kind: 'credentials_refused', status: 401, code: 'unauthorized' });
-    expect(verdict).toMatchObject({ phase: 'Adopting', doubtsToken: true, operation: { to: 'running' } });
+  describe('the next step of a deregistration', () => {
+    const leaving = aWanted({ phase: 'Deregistering', deregisterRequestedAt: ago(1) });
+
+    it.each<[string, WantedServer, Seen, string]>([
+      ['reads the server', leaving, nothingSeen, 'readServer'],
+      ['removes our label', leaving, ready, 'removeLabel'],
+      [
+        'keeps a foreign label',
+        leaving,
+        { ...ready, server: aServer({ labels: { 'corral.dev/claim': 'x' } }) },
+        'forget',
+      ],
+      ['ends without the server', leaving, { ...ready, server: 'absent' }, 'forget'],
+      [
+        'ends without a token',
+        { ...leaving, connection: { id: asConnectionId('c'), phase: 'Rejected' } },
+        nothingSeen,
+        'forget',
+      ],
+      [
+        'ends after a day of refusals by the provider',
+        { ...leaving, deregisterRequestedAt: ago(86_401) },
+        nothingSeen,
+        'forget',
+      ],
+      ['requests no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeLabel'],
+    ])('%s', (_what, wanted, seen, expected) => {
+      expect(said(decide(wanted, seen, now, times))).toBe(expected);
+    });
   });
 
-  it('keeps the phase of an adopted server', () => {
-    const wanted = aWanted({ phase: 'Ready' });
-    const refused = { kind: 'credentials_refused', status: 403, code: 'forbidden' } as const;
-    expect(verdictOf(refused, 'readServer', wanted)).toMatchObject({ phase: 'Ready', operation: { to: 'stay' } });
+  describe('a failure of the provider', () => {
+    const verdictOf = (
+      failure: Parameters<typeof judgeProviderFailure>[2],
+      step: Step['do'] = 'requestRebuild',
+      wanted = aWanted(),
+    ) => judgeProviderFailure({ wanted, now, times, random: 0 }, step, failure);
+
+    it('is retried with growing delays', () => {
+      const waits = [0, 1, 2, 10].map((failures) => {
+        const wanted = aWanted({ failures });
+        return verdictOf({ kind: 'uncertain', reason: '500' }, 'readServer', wanted).nextPassMs;
+      });
+      expect(waits).toEqual([1_000, 2_000, 4_000, 60_000]);
+    });
+
+    it('requests a token verification and ends nothing when the token is refused', () => {
+      const verdict = verdictOf({ kind: 'credentials_refused', status: 401, code: 'unauthorized' });
+      expect(verdict).toMatchObject({ phase: 'Adopting', doubtsToken: true, operation: { to: 'running' } });
+    });
+
+    it('keeps the phase of an adopted server', () => {
+      const wanted = aWanted({ phase: 'Ready' });
+      const refused = { kind: 'credentials_refused', status: 403, code: 'forbidden' } as const;
+      expect(verdictOf(refused, 'readServer', wanted)).toMatchObject({ phase: 'Ready', operation: { to: 'stay' } });
+    });
+  });
+});
+
+describe('joining by command', () => {
+  /** A machine with an acknowledged adoption and no use yet. */
+  const aMachine = (more: Partial<WantedServer> = {}): WantedServer =>
+    aWanted({ kind: 'dedicated', serverId: 321, labelledAt: null, observedAt: null, ...more });
+  /** A machine claimed by a cluster, and its node or about to join. */
+  const aMember = (
+    phase: WantedServer['phase'],
+    more: Partial<WantedServer> = {},
+    cluster = aCluster(),
+  ): WantedServer =>
+    aMachine({
+      phase,
+      purpose: 'join',
+      claim: aClaim(cluster),
+      currentCluster: cluster,
+      nodeName: 'dedicated-321',
+      ...more,
+    });
+  const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
+  const other = aCluster({ id: asClusterId('other') });
+
+  const step = (wanted: WantedServer, seen: Partial<Seen> = {}): Step =>
+    decide(wanted, { ...nothingSeen, ...seen }, now, times);
+  const verdict = (wanted: WantedServer, seen: Partial<Seen> = {}): Verdict => {
+    const taken = step(wanted, seen);
+    if (taken.do !== 'finish') throw new Error(`It does not finish: ${taken.do}`);
+    return taken.verdict;
+  };
+  const wipe = expect.stringContaining('must wipe it');
+
+  describe('a machine that Corral cannot rebuild', () => {
+    it.each<[string, WantedServer, Partial<Seen>, string]>([
+      ['stays in adoption while no pool uses it', aMachine(), {}, 'Adopting running'],
+      ['waits for a cluster that cannot take nodes yet', aMachine({ claim: aClaim(asleep) }), {}, 'Adopting running'],
+      ['joins the cluster that claims it', aMachine({ claim: aClaim() }), {}, 'beginJoin'],
+      [
+        'joins it again after it was Ready',
+        aMachine({ phase: 'Ready', isAdopting: false, claim: aClaim() }),
+        {},
+        'beginJoin',
+      ],
+      [
+        'leaves its old cluster when it was acknowledged again',
+        aMachine({ nodeName: 'x', currentCluster: other }),
+        {},
+        'beginLeave',
+      ],
+      ['is looked up in the cluster that it joins', aMember('Joining'), {}, 'readNode'],
+      ['is awaited', aMember('Joining'), { node: 'absent' }, 'Joining running'],
+      [
+        'is awaited without an operation',
+        aMember('Joining', { isAdopting: false }),
+        { node: 'absent' },
+        'Joining stay',
+      ],
+      ['waits for a cluster that was hibernated', aMember('Joining', {}, asleep), {}, 'Joining running'],
+      ['does not join a cluster that no longer claims it', aMember('Joining', { claim: null }), {}, 'beginLeave'],
+      ['does not join when another cluster claims it', aMember('Joining', { claim: aClaim(other) }), {}, 'beginLeave'],
+      [
+        'gets its labels and annotations',
+        aMember('Joining'),
+        { node: aNode({ labels: {}, annotations: {} }) },
+        'patchNode',
+      ],
+      ['is awaited until it is Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'Joining running'],
+      ['deletes its token after it joined', aMember('Joining'), { node: aNode() }, 'endJoin'],
+      [
+        'deletes the token of a later command too',
+        aMember('Joining', { generation: 2 }),
+        { node: aNode(), joinEndedIn: 1 },
+        'endJoin',
+      ],
+      [
+        'succeeds in its adoption when it is a node',
+        aMember('Joining'),
+        { node: aNode(), joinEndedIn: 1 },
+        'Joined succeeded',
+      ],
+      [
+        'ends no operation when it joins again',
+        aMember('Joining', { isAdopting: false }),
+        { node: aNode(), joinEndedIn: 1 },
+        'Joined stay',
+      ],
+      ['is checked as a node', aMember('Joined'), {}, 'readNode'],
+      [
+        'is a node without asking a provider',
+        aMember('Joined', { observedAt: null }),
+        { node: aNode() },
+        'Joined stay',
+      ],
+      [
+        'is a node, whatever its provider would say',
+        aMember('Joined', { observedAt: null }),
+        { node: aNode() },
+        'Joined stay',
+      ],
+      [
+        'is a node when the token of the connection is rejected',
+        aMember('Joined', { connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
+        { node: aNode() },
+        'Joined stay',
+      ],
+      ['leaves without a claim', aMember('Joined', { claim: null }), {}, 'beginLeave'],
+      ['is cordoned before it leaves', aMember('Leaving', { claim: null }), { node: aNode() }, 'cordon'],
+      [
+        'is drained after the cordon',
+        aMember('Leaving', { claim: null }),
+        { node: aNode({ isUnschedulable: true }), podsLeft: null },
+        'evict',
+      ],
+      [
+        'deletes its Node after the drain',
+        aMember('Leaving', { claim: null }),
+        { node: aNode({ isUnschedulable: true }), podsLeft: 0 },
+        'deleteNode',
+      ],
+      ['deletes its tokens after its Node', aMember('Leaving', { claim: null }), { node: 'absent' }, 'endJoin'],
+      [
+        'is Ready after it has left',
+        aMember('Leaving', { claim: null, isAdopting: false }),
+        { node: 'absent', joinEndedIn: 1 },
+        'Ready stay',
+      ],
+      [
+        'stays in adoption when it left before it was a node',
+        aMember('Leaving', { claim: null }),
+        { node: 'absent', joinEndedIn: 1 },
+        'Adopting running',
+      ],
+      [
+        'has left when its cluster is being deleted',
+        aMember('Leaving', { claim: null, isAdopting: false }, aCluster({ isDeleting: true })),
+        {},
+        'Ready stay',
+      ],
+      [
+        'has left when its cluster is gone',
+        aMember('Leaving', { claim: null, currentCluster: null, isAdopting: false }),
+        {},
+        'Ready stay',
+      ],
+      [
+        'stays in a hibernated cluster',
+        aMember('Leaving', { claim: null, isAdopting: false }, asleep),
+        {},
+        'Leaving stay',
+      ],
+      ['leaves after it has failed', aMember('Failed', { claim: null, isAdopting: false }), {}, 'beginLeave'],
+      ['stays Failed while it is claimed', aMember('Failed', { isAdopting: false }), {}, 'Failed stay'],
+      [
+        'is forgotten immediately when deregistered',
+        aMachine({ phase: 'Deregistering', deregisterRequestedAt: ago(1) }),
+        {},
+        'forget',
+      ],
+    ])('%s', (_what, wanted, seen, expected) => {
+      expect(said(step(wanted, seen))).toBe(expected);
+    });
+
+    it('is named after its kind and number, and annotated as an adopted node', () => {
+      expect(step(aMachine({ claim: aClaim() }))).toMatchObject({ nodeName: 'dedicated-321', cluster: aCluster() });
+      expect(step(aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) })).toMatchObject({
+        patch: nodePatch,
+      });
+    });
+
+    it.each<[string, WantedServer, Partial<Seen>, string]>([
+      ['no pool uses it', aMachine(), {}, 'NoNodePool'],
+      ['the cluster cannot take nodes', aMachine({ claim: aClaim(asleep) }), {}, 'ClusterNotReady'],
+      ['its command was not run', aMember('Joining'), { node: 'absent' }, 'MachineAwaited'],
+      ['the node is not Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'NodeNotReady'],
+      [
+        'the cluster that it leaves is hibernated',
+        aMember('Leaving', { claim: null }, asleep),
+        {},
+        'ClusterHibernated',
+      ],
+    ])('reports in its operation that %s', (_what, wanted, seen, reason) => {
+      const result = verdict(wanted, seen);
+
+      expect(result.waiting).toEqual({ reason, message: result.message });
+      expect(result.message).not.toBe('');
+      expect(result.nextPassMs).toBeGreaterThan(0);
+    });
+
+    it('reports in its operation that the cluster does not answer, and keeps waiting', () => {
+      const stand = { wanted: aMember('Joining'), now, times, random: 0 };
+
+      const result = judgeClusterFailure(stand, 'readNode', {
+        kind: 'unanswered',
+        error: new GardenError('unreachable', 'get shoot nodes'),
+      });
+
+      expect(result).toMatchObject({ phase: 'Joining', operation: { to: 'running' } });
+      expect(result.waiting).toMatchObject({ reason: 'ClusterUnavailable' });
+    });
+
+    it.each<[string, WantedServer]>([
+      ['that it must be wiped after it has left', aMachine({ phase: 'Ready', isAdopting: false })],
+      [
+        'the same after it left during its adoption',
+        aMachine({
+          message: verdict(aMember('Leaving', { claim: null }), { node: 'absent', joinEndedIn: 1 }).message,
+        }),
+      ],
+    ])('says %s', (_what, wanted) => {
+      expect(verdict(wanted).message).toEqual(wipe);
+    });
+
+    it.each<[string, WantedServer, Partial<Seen>]>([
+      ['a pool', aMachine({ acknowledgedAt: ago(604_801) }), {}],
+      ['its command', aMember('Joining', { begunAt: ago(604_801) }), { node: 'absent' }],
+    ])('fails after a week of waiting for %s', (_what, wanted, seen) => {
+      const result = verdict(wanted, seen);
+
+      expect(result).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'server_never_joined' } });
+      expect(result).toMatchObject({ message: 'The machine did not become a node within 168 hours.', waiting: null });
+    });
+
+    it('does not fail while its cluster is hibernated', () => {
+      const wanted = aMember('Joining', { begunAt: ago(604_801) }, asleep);
+
+      expect(said(step(wanted))).toBe('Joining running');
+    });
+
+    it('is checked when its time limit ends', () => {
+      expect(verdict(aMachine({ acknowledgedAt: ago(604_790) })).nextPassMs).toBeLessThan(20_000);
+    });
+
+    it('is checked with growing delays of at most a minute', () => {
+      const delayAfter = (seconds: number) =>
+        verdict(aMember('Joining', { begunAt: ago(seconds) }), { node: 'absent' }).nextPassMs;
+
+      expect([delayAfter(1), delayAfter(300), delayAfter(86_400)]).toEqual([5_000, 30_000, 60_000]);
+    });
+  });
+});
+
+describe('nodes', () => {
+  type Row = [what: string, wanted: WantedServer, seen: Seen, expected: string];
+
+  const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
+  const deleting = aCluster({ isDeleting: true, canTakeNodes: false });
+  const starting = aCluster({ canTakeNodes: false });
+  const other = aCluster({ id: asClusterId('other') });
+  const rejected = { id: asConnectionId('c'), phase: 'Rejected' } as const;
+  const running: Seen = { ...nothingSeen, action: anAction({ status: 'running' }) };
+  const withNode = (node: Seen['node'], more: Partial<Seen> = {}): Seen => ({ ...nothingSeen, node, ...more });
+
+  const stepOf = (wanted: WantedServer, seen: Seen) => decide(wanted, seen, now, times);
+  const verdictOf = (wanted: WantedServer, seen: Seen) => {
+    const step = stepOf(wanted, seen);
+    if (step.do !== 'finish') throw new Error(`It does not finish: ${step.do}`);
+    return step.verdict;
+  };
+  const check = (...[, wanted, seen, expected]: Row) => expect(said(stepOf(wanted, seen))).toBe(expected);
+
+  describe('the next step of a Ready server', () => {
+    const claimed = (cluster = aCluster(), more: Partial<WantedServer> = {}) =>
+      aWanted({ phase: 'Ready', claim: aClaim(cluster), ...more });
+    const idle = aWanted({ phase: 'Ready' });
+    const labelled = (claim: string) => ({
+      ...nothingSeen,
+      server: aServer({ labels: { 'corral.dev/claim': claim } }),
+    });
+
+    it.each<Row>([
+      ['reads the server', idle, nothingSeen, 'readServer'],
+      ['settles when it exists', idle, ready, 'Ready stay'],
+      ['reports it as Missing when it is gone', idle, { ...ready, server: 'absent' }, 'Missing stay'],
+      ['restores a removed label', idle, { ...nothingSeen, server: aServer({ labels: {} }) }, 'putLabel'],
+      ['keeps a foreign claim label', idle, labelled('theirs'), 'Ready stay'],
+      ['reads its name before it joins', claimed(), nothingSeen, 'readServer'],
+      ['joins the cluster that claims it', claimed(), ready, 'beginJoin'],
+      ['does not join with a foreign claim label', claimed(), labelled('theirs'), 'Ready stay'],
+      ['waits for a cluster that cannot take nodes yet', claimed(starting), nothingSeen, 'Ready stay'],
+      ['waits for a hibernated cluster', claimed(asleep), nothingSeen, 'Ready stay'],
+      [
+        'reads the server once a day while it waits',
+        claimed(asleep, { observedAt: ago(86_400) }),
+        nothingSeen,
+        'readServer',
+      ],
+      ['does not join over a rejected connection', claimed(aCluster(), { connection: rejected }), ready, 'Ready stay'],
+      [
+        'leaves first when it is still a node',
+        { ...idle, currentCluster: aCluster(), nodeName: 'web' },
+        nothingSeen,
+        'beginLeave',
+      ],
+    ])('%s', check);
+
+    it('plans the next pass soon while it waits for a cluster, and says why', () => {
+      expect(verdictOf(claimed(asleep), nothingSeen)).toMatchObject({
+        message: expect.stringContaining('hibernated'),
+        nextPassMs: 15_000,
+      });
+    });
+
+    it.each([
+      ['web', 'web'],
+      ['Web-1.Example', 'web-1.example'],
+      ['web_1', 'server-4711'],
+      ['-web', 'server-4711'],
+      ['w'.repeat(64), 'server-4711'],
+      ['', 'server-4711'],
+    ])('joins the server %j under the name %j', (name, nodeName) => {
+      expect(stepOf(claimed(), { ...ready, server: aServer({ name }) })).toMatchObject({ do: 'beginJoin', nodeName });
+    });
+  });
+
+  describe('the next step of a joining server', () => {
+    const joining = (more: Partial<WantedServer> = {}, cluster = aCluster()) => aMember('Joining', more, cluster);
+    const asked = { rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7 };
+    const askedLongAgo = { rebuildAskedAt: ago(900), begunAt: ago(901) };
+    const rebuilding = joining({ ...asked, rebuildActionId: 10 });
+    const unclaimed = { claim: null };
+    const moved = { claim: aClaim(other) };
+    const rebuilt = { ...nothingSeen, action: anAction() };
+    const up = { ...rebuilt, server: aServer({ imageId: 7 }) };
+
+    it.each<Row>([
+      ['reads the server first', joining(), nothingSeen, 'readServer'],
+      ['claims it', joining(), { ...ready, server: aServer({ labels: {} }) }, 'putLabel'],
+      ['looks for the image', joining(), { ...ready, image: null }, 'findImage'],
+      ['reads the actions', joining(), { ...ready, actions: null }, 'readActions'],
+      ['prepares join data', joining(), ready, 'prepareJoin'],
+      [
+        'reads the actions again after the join data',
+        joining(),
+        { ...ready, actions: null, joinUserData: 'x' },
+        'readActions',
+      ],
+      ['requests the rebuild with the join data', joining(), { ...ready, joinUserData: 'x' }, 'requestRebuild'],
+      ['waits for a cluster that can no longer take nodes', joining({}, starting), ready, 'Joining stay'],
+      [
+        'fails with a protected server',
+        joining(),
+        { ...ready, server: aServer({ isRebuildProtected: true }) },
+        'Failed stay',
+      ],
+      ['fails without the server', joining(), { ...ready, server: 'absent' }, 'Failed stay'],
+      ['waits while the token is rejected', joining({ connection: rejected }), nothingSeen, 'Joining stay'],
+      ['leaves immediately without a claim', joining(unclaimed), nothingSeen, 'beginLeave'],
+      ['leaves immediately when another cluster claims it', joining(moved), nothingSeen, 'beginLeave'],
+      [
+        'leaves immediately without claim and token',
+        joining({ ...unclaimed, connection: rejected }),
+        nothingSeen,
+        'beginLeave',
+      ],
+      ['leaves a cluster that is being deleted', joining({}, deleting), nothingSeen, 'beginLeave'],
+      ['starts over after its cluster was hibernated', joining({}, asleep), nothingSeen, 'beginLeave'],
+      [
+        'looks for the outcome of a lost response before it leaves',
+        joining({ ...asked, ...unclaimed }),
+        nothingSeen,
+        'readActions',
+      ],
+      [
+        'waits until a lost request can no longer arrive before it leaves',
+        joining({ ...asked, ...unclaimed }),
+        ready,
+        'Joining stay',
+      ],
+      ['waits for the end of its rebuild before it leaves', { ...rebuilding, ...moved }, running, 'Joining stay'],
+      [
+        'waits for that without a time limit',
+        { ...rebuilding, ...moved, begunAt: ago(9_999) },
+        running,
+        'Joining stay',
+      ],
+      ['leaves after the end of its rebuild', { ...rebuilding, ...moved }, rebuilt, 'beginLeave'],
+      [
+        'leaves after a failed rebuild too',
+        { ...rebuilding, ...unclaimed },
+        { ...nothingSeen, action: anAction({ status: 'error' }) },
+        'beginLeave',
+      ],
+      ['reads the action', rebuilding, nothingSeen, 'readAction'],
+      ['waits for the end of the action', rebuilding, running, 'Joining stay'],
+      ['fails with the action', rebuilding, { ...nothingSeen, action: anAction({ status: 'error' }) }, 'Failed stay'],
+      ['reads the node after the action', rebuilding, rebuilt, 'readNode'],
+      ['awaits the node', rebuilding, { ...rebuilt, node: 'absent' }, 'Joining stay'],
+      ['checks the image of a registered node', rebuilding, { ...rebuilt, node: aNode() }, 'readServer'],
+      [
+        'fails when it runs another image',
+        rebuilding,
+        { ...up, server: aServer({ imageId: 8 }), node: aNode() },
+        'Failed stay',
+      ],
+      ['labels and annotates the node', rebuilding, { ...up, node: aNode({ annotations: {} }) }, 'patchNode'],
+      ['waits until the node is Ready', rebuilding, { ...up, node: aNode({ isReady: false }) }, 'Joining stay'],
+      ['deletes the join token when the node is Ready', rebuilding, { ...up, node: aNode() }, 'endJoin'],
+      ['is Joined after that', rebuilding, { ...up, node: aNode(), joinEndedIn: 1 }, 'Joined stay'],
+      [
+        'is Joined when the token has expired',
+        { ...rebuilding, ...askedLongAgo },
+        { ...up, node: aNode() },
+        'Joined stay',
+      ],
+    ])('%s', check);
+
+    it('reports the node as ready when it ends', () => {
+      const seen = { ...up, node: aNode(), joinEndedIn: 1 };
+      expect(verdictOf(rebuilding, seen)).toMatchObject({ nodeReady: true, nextPassMs: 60_000 });
+    });
+
+    it('annotates the node as not managed by the garden, and with its pool', () => {
+      const step = stepOf(rebuilding, { ...up, node: aNode({ annotations: {}, labels: { zone: 'a' } }) });
+      expect(step).toMatchObject({ do: 'patchNode', patch: nodePatch });
+    });
+
+    it('fails with a reason when the node does not register in time', () => {
+      const late = { ...rebuilding, begunAt: ago(1_801) };
+      expect(verdictOf(late, { ...rebuilt, node: 'absent' })).toMatchObject({
+        phase: 'Failed',
+        nodeReady: false,
+        nextPassMs: null,
+        operation: { to: 'stay' },
+        message: 'The node did not become Ready within 30 minutes. (server_join_timeout)',
+      });
+    });
+  });
+
+  describe('the next step of a node', () => {
+    const joined = (more: Partial<WantedServer> = {}, cluster = aCluster()) => aMember('Joined', more, cluster);
+    const overdue = joined({ observedAt: ago(86_400) });
+    const renamed = joined({ claim: aClaim(aCluster(), 'gold') });
+
+    it.each<Row>([
+      ['reads the node', joined(), nothingSeen, 'readNode'],
+      ['restores removed labels and annotations', joined(), withNode(aNode({ labels: {} })), 'patchNode'],
+      ['updates the label for another pool of the cluster', renamed, withNode(aNode()), 'patchNode'],
+      ['settles when nothing is to do', joined(), withNode(aNode()), 'Joined stay'],
+      ['asks the provider once a day', overdue, withNode(aNode()), 'readServer'],
+      [
+        'asks no provider that rejects the token',
+        { ...overdue, connection: rejected },
+        withNode(aNode()),
+        'Joined stay',
+      ],
+      ['puts the claim label back', overdue, withNode(aNode(), { server: aServer({ labels: {} }) }), 'putLabel'],
+      ['reports a missing server', overdue, withNode('absent', { server: 'absent' }), 'Missing stay'],
+      ['asks no hibernated cluster', joined({}, asleep), nothingSeen, 'Joined stay'],
+      ['leaves without a claim', joined({ claim: null }), nothingSeen, 'beginLeave'],
+      ['leaves for another cluster', joined({ claim: aClaim(other) }), nothingSeen, 'beginLeave'],
+      ['leaves a cluster that is being deleted', joined({}, deleting), nothingSeen, 'beginLeave'],
+      ['leaves a cluster that is gone', joined({ claim: null, currentCluster: null }), nothingSeen, 'beginLeave'],
+      ['is Joined when a missing server is back', aMember('Missing'), ready, 'Joined stay'],
+      [
+        'stays Missing while the server is absent',
+        aMember('Missing'),
+        { ...nothingSeen, server: 'absent' },
+        'Missing stay',
+      ],
+      ['leaves while it is Missing too', aMember('Missing', { claim: null }), nothingSeen, 'beginLeave'],
+      ['stays Failed while it is claimed', aMember('Failed'), nothingSeen, 'Failed stay'],
+      ['leaves when it is Failed and no longer claimed', aMember('Failed', { claim: null }), nothingSeen, 'beginLeave'],
+      [
+        'does not leave while a rebuild may be in progress',
+        aMember('Failed', { claim: null, rebuildAskedAt: ago(10) }),
+        nothingSeen,
+        'readActions',
+      ],
+    ])('%s', check);
+
+    it.each<[string, WantedServer, Seen, string, boolean]>([
+      ['Ready', joined(), withNode(aNode()), '', true],
+      ['not Ready', joined(), withNode(aNode({ isReady: false })), 'The node is not Ready.', false],
+      ['gone', joined(), withNode('absent'), 'The cluster no longer has the node.', false],
+      [
+        'of a hibernated cluster',
+        joined({}, asleep),
+        nothingSeen,
+        'The cluster is hibernated, so the state of the node is unknown.',
+        false,
+      ],
+    ])('reports a node that is %s, and plans the next pass in a minute', (_what, wanted, seen, message, nodeReady) => {
+      expect(verdictOf(wanted, seen)).toMatchObject({ message, nodeReady, nextPassMs: 60_000 });
+    });
+
+    it('keeps the message of a failed server', () => {
+      expect(verdictOf(aMember('Failed', { message: 'No.' }), nothingSeen)).toMatchObject({ message: 'No.' });
+    });
+
+    it('must be adopted again when it returns without a clean rebuild', () => {
+      const back = aWanted({ phase: 'Missing', purpose: 'leave' });
+      expect(said(stepOf(back, ready))).toBe('Failed stay');
+      expect(said(stepOf({ ...back, rebuildActionId: 3 }, ready))).toBe('Ready stay');
+    });
+  });
+
+  describe('the next step of a leaving server', () => {
+    const leaving = (more: Partial<WantedServer> = {}, cluster = aCluster()) =>
+      aMember('Leaving', { purpose: 'leave', claim: null, ...more }, cluster);
+    const cordoned = aNode({ isUnschedulable: true });
+    const gone: Seen = { ...ready, node: 'absent' };
+    const late = leaving({ begunAt: ago(600) });
+    const rebuilding = leaving({ rebuildAskedAt: ago(20), rebuildActionId: 10, imageId: 7 });
+    const clean: Seen = { ...nothingSeen, action: anAction(), server: aServer({ imageId: 7 }) };
+
+    it.each<Row>([
+      ['reads the node', leaving(), ready, 'readNode'],
+      ['cordons the node', leaving(), withNode(aNode()), 'cordon'],
+      ['drains the node', leaving(), withNode(cordoned), 'evict'],
+      ['waits for its pods', leaving(), withNode(cordoned, { podsLeft: 2 }), 'Leaving stay'],
+      ['deletes the node when none is left', leaving(), withNode(cordoned, { podsLeft: 0 }), 'deleteNode'],
+      [
+        'deletes the node with its remaining pods after the drain time',
+        late,
+        withNode(cordoned, { podsLeft: 2 }),
+        'deleteNode',
+      ],
+      ['evicts pods even after the drain time', late, withNode(cordoned), 'evict'],
+      ['waits while the cluster is hibernated', leaving({}, asleep), nothingSeen, 'Leaving stay'],
+      ['drains nothing of a cluster that is being deleted', leaving({}, deleting), ready, 'requestRebuild'],
+      ['drains nothing of a cluster that is gone', leaving({ currentCluster: null }), ready, 'requestRebuild'],
+      ['drains even with a rejected token', leaving({ connection: rejected }), nothingSeen, 'readNode'],
+      ['waits for a valid token after the drain', leaving({ connection: rejected }), gone, 'Leaving stay'],
+      ['reads the server', leaving(), withNode('absent'), 'readServer'],
+      ['requests a rebuild without join data', leaving(), gone, 'requestRebuild'],
+      [
+        'fails with a protected server',
+        leaving(),
+        { ...gone, server: aServer({ isRebuildProtected: true }) },
+        'Failed stay',
+      ],
+      ['waits for the end of the rebuild', rebuilding, running, 'Leaving stay'],
+      ['reads the node once more after the rebuild', rebuilding, clean, 'readNode'],
+      ['deletes a node that registered again', rebuilding, { ...clean, node: aNode() }, 'deleteNode'],
+      ['is Ready after that', rebuilding, { ...clean, node: 'absent' }, 'Ready stay'],
+      ['is Ready without asking a cluster that is gone', { ...rebuilding, currentCluster: null }, clean, 'Ready stay'],
+      ['starts over when the server disappeared', rebuilding, { ...clean, server: 'absent' }, 'beginLeave'],
+      ['is Missing without the server', leaving(), { ...gone, server: 'absent' }, 'Missing stay'],
+    ])('%s', check);
+
+    it('leaves the cluster only with the clean rebuild', () => {
+      const done = { ...clean, node: 'absent' } as const;
+      expect(verdictOf(rebuilding, done)).toMatchObject({ hasLeftCluster: true, nodeReady: false });
+      expect(verdictOf({ ...rebuilding, claim: aClaim(other) }, done)).toMatchObject({ nextPassMs: 0 });
+      expect(verdictOf(leaving(), { ...gone, server: 'absent' })).toMatchObject({ hasLeftCluster: true });
+      expect(verdictOf(rebuilding, running)).toMatchObject({ hasLeftCluster: false });
+    });
+
+    it('has no time limit', () => {
+      expect(verdictOf({ ...rebuilding, begunAt: ago(999_999) }, running)).toMatchObject({ phase: 'Leaving' });
+    });
   });
 });

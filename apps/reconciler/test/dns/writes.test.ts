@@ -1,0 +1,605 @@
+import { type NewWrite, type RrsetWriteKind, settlementStore } from '@corral/dns-data';
+import { readConfig } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intervalsOf, reconcilerConfig } from '../../src/config.js';
+import { ledgerOf, records, type TestTeam, type TestWrite } from '../support/dns/dns-rows.js';
+import {
+  type Reconciling,
+  running,
+  settings,
+  startReconciling,
+  UPSTREAM_TOKEN,
+  ZONE,
+} from '../support/dns/start-reconciling.js';
+import { sweep as sweepRows } from '../support/sweep-rows.js';
+
+describe('settling', () => {
+  let at: Reconciling;
+  let acme: TestTeam;
+  beforeAll(async () => {
+    at = await startReconciling();
+    await at.mirrorZone();
+    acme = await at.addTeam('acme');
+  });
+  afterAll(() => at.stop());
+  beforeEach(async () => {
+    at.clearUpstream();
+    at.cloud.admin.resetCalls();
+    await at.pool.query('DELETE FROM dns_action');
+    await at.pool.query('DELETE FROM dns_audit_entry');
+    await at.pool.query('DELETE FROM dns_rrset');
+  });
+
+  const upstreamHolds = (name: string, values: string[], ttl: number | null = null, labels = {}) =>
+    at.cloud.admin.putRrset(ZONE, name, 'A', { ttl, labels, records: records(...values) });
+  describe('a write with an unknown outcome', () => {
+    const one = { records: records('192.0.2.1') };
+    it.each<[string, Omit<TestWrite, 'name'>, string[] | null, { ttl?: number; labels?: object }, boolean]>([
+      ['a create that arrived', { operation: 'create', body: one }, ['192.0.2.1'], {}, true],
+      ['a create that did not', { operation: 'create', body: one }, null, {}, false],
+      ['a create beside another one', { operation: 'create', body: one }, ['192.0.2.9'], {}, false],
+      ['new records that arrived', { operation: 'set_records', body: one }, ['192.0.2.1'], {}, true],
+      ['new records that did not', { operation: 'set_records', body: one }, ['192.0.2.1', '192.0.2.2'], {}, false],
+      ['added records that arrived', { operation: 'add_records', body: one }, ['192.0.2.2', '192.0.2.1'], {}, true],
+      ['added records that did not', { operation: 'add_records', body: one }, ['192.0.2.2'], {}, false],
+      ['removed records that left', { operation: 'remove_records', body: one }, ['192.0.2.2'], {}, true],
+      ['removed records that were all', { operation: 'remove_records', body: one }, null, {}, true],
+      ['removed records that stayed', { operation: 'remove_records', body: one }, ['192.0.2.1'], {}, false],
+      ['a new TTL that arrived', { operation: 'change_ttl', body: { ttl: 60 } }, ['192.0.2.1'], { ttl: 60 }, true],
+      ['a new TTL that did not', { operation: 'change_ttl', body: { ttl: 60 } }, ['192.0.2.1'], { ttl: 90 }, false],
+      [
+        'new labels that arrived',
+        { operation: 'update', body: { labels: { a: 'b' } } },
+        ['192.0.2.1'],
+        { labels: { a: 'b' } },
+        true,
+      ],
+      ['new labels that did not', { operation: 'update', body: { labels: { a: 'b' } } }, ['192.0.2.1'], {}, false],
+      ['a deletion that arrived', { operation: 'delete', body: null }, null, {}, true],
+      ['a deletion that did not', { operation: 'delete', body: null }, ['192.0.2.1'], {}, false],
+    ])('is settled by a read of its set: %s', async (_what, write, upstream, { ttl, labels }, applied) => {
+      if (upstream !== null) upstreamHolds('www.acme', upstream, ttl ?? null, labels ?? {});
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', ...write });
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
+      expect(await at.getEntry(entryId)).toMatchObject({
+        state: 'settled',
+        found_applied: applied,
+        reserved_records: 0,
+        lease_until: null,
+        recheck_at: expect.any(Date),
+      });
+      expect(await at.mirroredValues('www.acme')).toEqual(upstream);
+    });
+
+    it('is settled by its whole request, since the audit log is cut only afterwards', async () => {
+      const long = Array.from({ length: 40 }, (_, last) => ({
+        value: `192.0.2.${last}`,
+        comment: 'long '.repeat(200),
+      }));
+      at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: long });
+      const body = { records: long };
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'set_records', body });
+      await at.pool.query(`UPDATE dns_audit_entry SET created_at = created_at - interval '1 year'`);
+      const sweep = () => sweepRows(at.pool);
+
+      expect(await sweep()).toEqual({});
+      expect(await at.workers.settleWrites(running())).toMatchObject({ settled: 1, end: 'done' });
+      expect(await at.getEntry(entryId)).toMatchObject({ state: 'settled', found_applied: true });
+
+      await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 hour'`);
+      expect(await sweep()).toEqual({ audit_bodies: 1 });
+    });
+
+    it('gets a finished action when its effect was found, so that clients stop polling', async () => {
+      upstreamHolds('www.acme', ['192.0.2.1']);
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
+
+      await at.workers.settleWrites(running());
+
+      const { rows } = await at.pool.query('SELECT * FROM dns_action');
+      expect(rows).toEqual([expect.objectContaining({ audit_entry_id: entryId, status: 'success', team_id: acme.id })]);
+    });
+
+    it('is left to its holder while the lease lasts', async () => {
+      const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
+      await at.pool.query(`UPDATE dns_audit_entry SET lease_until = clock_timestamp() + interval '1 minute'`);
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result.settled).toBe(0);
+      expect((await at.getEntry(lost.entryId)).state).toBe('pending');
+    });
+
+    it('cannot be finished by a slow holder afterwards', async () => {
+      upstreamHolds('www.acme', ['192.0.2.7']);
+      const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
+      await at.workers.settleWrites(running());
+
+      const finished = await ledgerOf(at.prisma).finish(
+        {
+          entryId: lost.entryId,
+          fence: 1,
+          owner: lost.write.owner,
+          operation: 'set_records',
+          current: null,
+          recordsMax: 1,
+        },
+        lost.write.key,
+        { state: 'completed', status: 201, body: '{}', rrset: '{"records":[{}]}', action: null, recheck: false },
+      );
+
+      expect(finished).toBe(false);
+      expect((await at.getEntry(lost.entryId)).state).toBe('settled');
+      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.7']);
+    });
+
+    it('is settled once by two concurrent reconcilers', async () => {
+      const names = Array.from({ length: 8 }, (_, index) => `n${index}.acme`);
+      for (const name of names) await at.addLostWrite(acme, { name, operation: 'create', body: one });
+
+      const results = await Promise.all([at.workers.settleWrites(running()), at.another().settleWrites(running())]);
+
+      expect(results.reduce((sum, { settled }) => sum + settled, 0)).toBe(names.length);
+      expect(await at.readEntries(`state = 'settled'`)).toHaveLength(names.length);
+    });
+
+    it('is settled concurrently: a slow read does not delay others', async () => {
+      const names = ['a.acme', 'slow.acme', 'b.acme', 'c.acme', 'd.acme'];
+      for (const name of names) await at.addLostWrite(acme, { name, operation: 'create', body: one });
+      let answer: () => void = () => undefined;
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const readRrset: typeof at.hcloud.readRrset = async (zoneId, name, ...rest) => {
+        if (name === 'slow.acme') await answered;
+        return at.hcloud.readRrset(zoneId, name, ...rest);
+      };
+
+      const pass = at.another({}, { readRrset }).settleWrites(running());
+      await waitFor(
+        'the other settlements',
+        async () => (await at.readEntries(`state = 'settled'`)).length === names.length - 1,
+      );
+      answer();
+
+      expect((await pass).settled).toBe(names.length);
+    });
+
+    it('is held by a lease of three seconds, which is renewed during the read', async () => {
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
+      const stop = new AbortController();
+      const slow = at.another({}, { readRrset: () => new Promise(() => undefined) });
+      const leases: number[] = [];
+      const pass = slow.settleWrites(stop.signal);
+
+      await waitFor('the lease to be renewed', async () => {
+        const { rows } = await at.pool.query<{ until: Date; left: number }>(
+          `SELECT lease_until AS until, extract(epoch FROM lease_until - clock_timestamp())::float8 AS left
+         FROM dns_audit_entry WHERE id = $1 AND lease_fence = 2`,
+          [entryId],
+        );
+        const lease = rows[0];
+        if (lease === undefined) return false;
+        expect(lease.left).toBeLessThanOrEqual(3);
+        if (leases.at(-1) !== lease.until.getTime()) leases.push(lease.until.getTime());
+        return leases.length >= 2;
+      });
+
+      stop.abort();
+      await pass;
+    });
+
+    it('is taken over after the lease of a dead process', async () => {
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
+      const died = at.another({}, { readRrset: () => new Promise(() => undefined) });
+      const dying = new AbortController();
+      void died.settleWrites(dying.signal).catch(() => undefined);
+      await waitFor('the entry to be claimed', async () => (await at.getEntry(entryId)).lease_fence > 1);
+      await at.pool.query("UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second'");
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result.settled).toBe(1);
+      expect(await at.getEntry(entryId)).toMatchObject({ state: 'settled', lease_fence: 3 });
+      dying.abort();
+    });
+  });
+
+  describe('while the upstream is unavailable', () => {
+    const away = { match: { path: '/v1/' }, times: null, effect: { status: 503 } };
+
+    it('only a few entries are tried, and all stay pending with their reservations', async () => {
+      for (const name of ['a.acme', 'b.acme', 'c.acme', 'd.acme', 'e.acme']) {
+        await at.addLostWrite(acme, { name, operation: 'create', body: { records: records('192.0.2.1') } });
+      }
+      at.cloud.admin.addFaults({ ...away, effect: { status: 500, code: 'server_error' } }); // not retried by the client
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result).toEqual({ settled: 0, rechecked: 0, end: 'away' });
+      const entries = await at.readEntries();
+      expect(entries.map(({ state, reserved_records }) => [state, reserved_records])).toEqual(
+        Array(5).fill(['pending', 1]),
+      );
+      expect(entries.filter(({ lease_fence }) => lease_fence > 1)).toHaveLength(3);
+    });
+
+    it('writes wait, and are settled afterwards', async () => {
+      upstreamHolds('www.acme', ['192.0.2.1']);
+      const body = { records: records('192.0.2.1') };
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+      at.cloud.admin.addFaults(away);
+      await at.workers.settleWrites(running());
+      at.cloud.admin.clearFaults();
+      await at.pool.query("UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second'");
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result.settled).toBe(1);
+      expect(await at.getEntry(entryId)).toMatchObject({ state: 'settled', found_applied: true });
+    });
+
+    it('an unreadable entry does not delay others', async () => {
+      const body = { records: records('192.0.2.1') };
+      const bad = await at.addLostWrite(acme, { name: 'bad.acme', operation: 'create', body });
+      const good = await at.addLostWrite(acme, { name: 'good.acme', operation: 'create', body });
+      at.cloud.admin.addFaults({ match: { path: 'bad' }, times: null, effect: { status: 500, code: 'server_error' } });
+
+      expect(await at.workers.settleWrites(running())).toEqual({ settled: 1, rechecked: 0, end: 'done' });
+
+      expect((await at.getEntry(good.entryId)).state).toBe('settled');
+      expect((await at.getEntry(bad.entryId)).state).toBe('pending');
+    });
+
+    it('a zone that is not found proves no absence of a set', async () => {
+      const body = { records: records('192.0.2.1') };
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body });
+      const notFound = { status: 404, code: 'not_found' };
+      at.cloud.admin.addFaults({ match: { path: '/v1/zones/' }, times: null, effect: notFound });
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result.settled).toBe(0);
+      expect((await at.getEntry(entryId)).state).toBe('pending');
+    });
+
+    it('a bug with one entry does not block others', async () => {
+      const body = { records: records('192.0.2.1') };
+      await at.addLostWrite(acme, { name: 'odd.acme', operation: 'create', body });
+      const good = await at.addLostWrite(acme, { name: 'good.acme', operation: 'create', body });
+      const readRrset: typeof at.hcloud.readRrset = async (zoneId, name, ...rest) => {
+        if (name === 'odd.acme') throw new TypeError('nobody thought of that');
+        return at.hcloud.readRrset(zoneId, name, ...rest);
+      };
+
+      const result = await at.another({}, { readRrset }).settleWrites(running());
+
+      expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
+      expect((await at.getEntry(good.entryId)).state).toBe('settled');
+    });
+
+    it('a shutdown releases the entry immediately', async () => {
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
+      const stop = new AbortController();
+      const readRrset = () => {
+        stop.abort();
+        return new Promise<never>(() => undefined);
+      };
+
+      const result = await at.another({}, { readRrset }).settleWrites(stop.signal);
+
+      expect(result.end).toBe('stopped');
+      await waitFor(
+        'the next process to settle it',
+        async () => (await at.workers.settleWrites(running())).settled === 1,
+      );
+      expect((await at.getEntry(entryId)).state).toBe('settled');
+    });
+  });
+
+  describe('the recheck', () => {
+    const body = { records: records('192.0.2.1') };
+    /** Timestamps have a resolution of one millisecond, so events within the same one cannot be ordered. */
+    const passSome = async (time: '1 second' | '5 minutes') => {
+      await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '${time}'`);
+      await at.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '${time}'`);
+      await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() - interval '1 second'`);
+    };
+
+    /** The write was accepted, with an action of this status. */
+    const accept = ({ entryId, write }: { entryId: number; write: NewWrite }, status: 'running' | 'error') =>
+      ledgerOf(at.prisma).finish(
+        { entryId, fence: 1, owner: write.owner, operation: 'set_records', current: null, recordsMax: 1 },
+        write.key,
+        {
+          state: 'completed',
+          status: 201,
+          body: '{}',
+          recheck: true,
+          rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
+          action: { id: 1, status, body: '{}' },
+        },
+      );
+
+    it('finds an effect that appeared only after the settlement', async () => {
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+      await at.workers.settleWrites(running());
+      upstreamHolds('www.acme', ['192.0.2.1']);
+      await passSome('1 second');
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result).toEqual({ settled: 0, rechecked: 1, end: 'done' });
+      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1']);
+      expect((await at.getEntry(entryId)).recheck_at).toBeNull();
+    });
+
+    it('of an accepted write waits without an upstream call while its action may be running', async () => {
+      const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+      await accept(lost, 'running');
+      at.cloud.admin.resetCalls();
+
+      const early = await at.workers.settleWrites(running());
+
+      expect(early.rechecked).toBe(0);
+      expect(at.cloud.admin.calls().total).toBe(0);
+      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1']);
+      await passSome('5 minutes');
+      expect((await at.workers.settleWrites(running())).rechecked).toBe(1);
+      expect(await at.mirroredValues('www.acme')).toBeNull();
+    });
+
+    it('of a write with a failed action follows immediately', async () => {
+      const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+      await accept(lost, 'error');
+      await passSome('1 second');
+
+      const result = await at.workers.settleWrites(running());
+
+      expect(result.rechecked).toBe(1);
+      expect(await at.mirroredValues('www.acme')).toBeNull();
+    });
+
+    it('stays pending when it was requested again during the read', async () => {
+      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+      await at.workers.settleWrites(running());
+      await passSome('1 second');
+      const asksAgain = at.another(
+        {},
+        {
+          async readRrset(...key) {
+            await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + interval '1 hour'`);
+            return at.hcloud.readRrset(...key);
+          },
+        },
+      );
+
+      await asksAgain.settleWrites(running());
+
+      expect((await at.getEntry(entryId)).recheck_at).not.toBeNull();
+    });
+  });
+
+  it('the oldest write without an outcome has an age while it is sent and while it waits, and none when it is settled', async () => {
+    const { readPendingSeconds, readBacklogSeconds } = settlementStore(at.prisma);
+    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
+    const age = (sql: string) =>
+      at.pool.query(`UPDATE dns_audit_entry SET created_at = now() - interval '90 s', ${sql} WHERE id = $1`, [entryId]);
+    await age("lease_until = now() + interval '1 hour'");
+    expect(await readPendingSeconds()).toBeGreaterThanOrEqual(90);
+    expect(await readBacklogSeconds()).toBe(0);
+
+    await age('lease_until = now()');
+    expect(await readPendingSeconds()).toBeGreaterThanOrEqual(90);
+    await at.workers.settleWrites(running());
+
+    expect(await readPendingSeconds()).toBe(0);
+  });
+});
+
+describe('looking up actions', () => {
+  const ACTION_MS = 30_000;
+
+  let at: Reconciling;
+  let acme: TestTeam;
+  beforeAll(async () => {
+    const { DNS_ACTION_INTERVAL_MS: actionIntervalMs } = readConfig(reconcilerConfig, {
+      DATABASE_URL: 'postgresql://corral@db/corral',
+      DNS_ZONE_NAME: ZONE,
+      HCLOUD_TOKEN: UPSTREAM_TOKEN,
+    });
+    at = await startReconciling({ actionMs: ACTION_MS }, { actionIntervalMs });
+    await at.mirrorZone();
+    acme = await at.addTeam('acme');
+  });
+  afterAll(() => at.stop());
+  beforeEach(async () => {
+    at.clearUpstream();
+    for (const table of ['dns_action_poll', 'dns_action', 'dns_audit_entry', 'dns_rrset']) {
+      await at.pool.query(`DELETE FROM ${table}`);
+    }
+    at.cloud.admin.resetCalls();
+    at.nudges.length = 0;
+  });
+
+  const fail = (afterMs?: number) =>
+    at.cloud.admin.addFaults({
+      effect: { actionError: { code: 'action_failed', message: 'sorry', ...(afterMs !== undefined && { afterMs }) } },
+    });
+  /** Age after which a look-up includes an action, with a margin. */
+  const FRESH_MS = 3_000;
+
+  /** A write like one of a gateway whose client never polls its action. */
+  async function write(name: string, operation: RrsetWriteKind, body: object | null): Promise<void> {
+    const { zoneId } = at;
+    const key = { zoneId, name, type: 'A' };
+    const requestBody = body === null ? null : JSON.stringify(body);
+    const asked = operation === 'delete' ? { operation } : { operation, ttl: null, records: [], ...body };
+    const begun = await ledgerOf(at.prisma, 60_000).begin(
+      {
+        owner: { kind: 'team', id: acme.id, teamId: acme.id },
+        tokenId: acme.tokenId,
+        key,
+        write: asked as never,
+        requestBody,
+        requestId: null,
+        requestHash: null,
+      },
+      () => true,
+    );
+    if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
+    const segments = ['zones', String(zoneId), 'rrsets', name, 'A'];
+    const outcome = await at.hcloud.write({
+      team: acme.id,
+      body: requestBody === null ? null : Buffer.from(requestBody),
+      ...(operation === 'delete'
+        ? { method: 'DELETE' as const, segments }
+        : { method: 'POST' as const, segments: [...segments, 'actions', operation] }),
+    });
+    if (outcome.kind !== 'accepted') throw new Error(`The write was ${outcome.kind}.`);
+    const { action } = JSON.parse(outcome.body) as { action: { id: number; status: string } };
+    await ledgerOf(at.prisma).finish(begun.lease, key, {
+      state: 'completed',
+      status: outcome.status,
+      body: outcome.body,
+      recheck: false,
+      rrset: operation === 'delete' ? null : JSON.stringify({ name, type: 'A', ttl: null, labels: {}, ...body }),
+      action: { ...action, body: JSON.stringify(action) },
+    });
+  }
+
+  /** Moves all times into the past, here and upstream. */
+  async function pass(ms: number): Promise<void> {
+    at.cloud.admin.advanceClock(ms);
+    const columns = {
+      dns_action: ['started_at', 'checked_at', 'wanted_at'],
+      dns_action_poll: ['next_at'],
+      dns_audit_entry: ['created_at', 'completed_at', 'lease_until', 'recheck_at'],
+    };
+    for (const [table, names] of Object.entries(columns)) {
+      const set = names.map((name) => `${name} = ${name} - make_interval(secs => $1::float8 / 1000)`).join(', ');
+      await at.pool.query(`UPDATE ${table} SET ${set}`, [ms]);
+    }
+  }
+
+  const statuses = async () =>
+    (await at.pool.query<{ status: string }>('SELECT status FROM dns_action ORDER BY id')).rows.map(
+      (row) => row.status,
+    );
+  const lookUpAgain = async () => {
+    await at.pool.query('DELETE FROM dns_action_poll');
+    await at.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '3 seconds'`);
+    return at.workers.lookUpActions();
+  };
+  const actionCalls = () => at.cloud.admin.calls().byRoute['GET /v1/actions'] ?? 0;
+
+  describe('actions without a polling client', () => {
+    it('are looked up in one call until each has ended', async () => {
+      for (let n = 0; n < 30; n += 1) await write(`n${n}.acme`, 'add_records', { records: records('192.0.2.1') });
+      await pass(FRESH_MS);
+
+      expect(await at.workers.lookUpActions()).toEqual({ asked: 30, failed: 0 });
+      expect(new Set(await statuses())).toEqual(new Set(['running']));
+      at.cloud.admin.advanceClock(ACTION_MS);
+      expect(await lookUpAgain()).toEqual({ asked: 30, failed: 0 });
+
+      expect(new Set(await statuses())).toEqual(new Set(['success']));
+      expect(actionCalls()).toBe(2);
+      expect(await lookUpAgain()).toEqual({ asked: 0, failed: 0 });
+      expect(actionCalls()).toBe(2);
+    });
+
+    it('cost at most one call per interval with several reconcilers', async () => {
+      await write('www.acme', 'add_records', { records: records('192.0.2.1') });
+      await pass(FRESH_MS);
+
+      await Promise.all([at.workers, at.another(), at.another()].map((each) => each.lookUpActions()));
+      await at.workers.lookUpActions();
+
+      expect(actionCalls()).toBe(1);
+    });
+
+    it('cause an immediate read of their sets when they failed, which corrects mirror and quota', async () => {
+      await write('www.acme', 'add_records', { records: records('192.0.2.1', '192.0.2.2') });
+      at.cloud.admin.advanceClock(ACTION_MS);
+      await lookUpAgain();
+      fail();
+      await write('www.acme', 'delete', null);
+      expect(await at.mirroredValues('www.acme')).toBeNull();
+      at.cloud.admin.advanceClock(ACTION_MS);
+
+      expect(await lookUpAgain()).toMatchObject({ failed: 1 });
+      await at.workers.settleWrites(running());
+
+      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1', '192.0.2.2']);
+      expect(await at.readEntries('recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
+    });
+
+    it.each([100, 1_900, 4_000, 7_900, 9_900])(
+      'leave the mirror wrong for at most 15 s when they fail %s ms after a call',
+      async (sinceCallMs) => {
+        const everyMs = intervalsOf({ DNS_ACTION_INTERVAL_MS: settings.actionIntervalMs } as never).lookUp;
+        await write('other.acme', 'add_records', { records: records('192.0.2.1') });
+        await pass(FRESH_MS);
+        await at.workers.lookUpActions();
+        await pass(sinceCallMs);
+        const asked = actionCalls();
+        fail(0);
+        await write('www.acme', 'add_records', { records: records('192.0.2.2') });
+        expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.2']);
+
+        let wrongMs = 0;
+        while ((await at.mirroredValues('www.acme')) !== null && wrongMs <= 60_000) {
+          await pass(everyMs);
+          wrongMs += everyMs;
+          await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);
+          for (const { name } of at.nudges.splice(0)) {
+            expect(name).toBe('settle-writes');
+            await at.workers.handlers['settle-writes']({}, { signal: running() } as never);
+          }
+        }
+
+        expect(wrongMs).toBeLessThanOrEqual(15_000);
+        expect(actionCalls() - asked).toBe(1);
+      },
+    );
+
+    it('trigger a settle pass when they failed', async () => {
+      fail();
+      await write('www.acme', 'add_records', { records: records('192.0.2.1') });
+      await pass(ACTION_MS);
+
+      await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);
+
+      expect(at.nudges.map(({ name }) => name)).toEqual(['settle-writes']);
+    });
+
+    it('count as failed after a minute when they never end or are unknown upstream', async () => {
+      await write('one.acme', 'add_records', { records: records('192.0.2.1') });
+      await write('two.acme', 'add_records', { records: records('192.0.2.1') });
+      await at.pool.query('UPDATE dns_action SET id = 1 WHERE id = (SELECT max(id) FROM dns_action)');
+      await pass(FRESH_MS);
+      expect(await at.workers.lookUpActions()).toEqual({ asked: 2, failed: 0 });
+      expect(await statuses()).toEqual(['running', 'running']);
+
+      await at.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 seconds'`);
+      expect(await lookUpAgain()).toEqual({ asked: 2, failed: 2 });
+
+      expect(await statuses()).toEqual(['error', 'error']);
+    });
+
+    it('stay unchanged while the upstream is unavailable', async () => {
+      await write('www.acme', 'add_records', { records: records('192.0.2.1') });
+      await pass(61_000);
+      at.cloud.admin.addFaults({ times: null, effect: { status: 500 } });
+
+      expect(await at.workers.lookUpActions()).toEqual({ asked: 1, failed: 0 });
+
+      expect(await statuses()).toEqual(['running']);
+    });
+  });
+});

@@ -1,0 +1,529 @@
+import { randomUUID } from 'node:crypto';
+import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ledgerOf, records, type TestTeam } from '../support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, ZONE } from '../support/dns/start-reconciling.js';
+import { stopOnTheWay } from '../support/dns/stop-on-the-way.js';
+
+let at: Reconciling;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await startReconciling();
+  acme = await at.addTeam('acme');
+});
+afterAll(() => at.stop());
+beforeEach(() =>
+  at.pool.query('TRUNCATE dns_action, dns_audit_entry, dns_sync_run, dns_sync_seen, dns_rrset; DELETE FROM dns_zone'),
+);
+const readRuns = async () => (await at.pool.query('SELECT * FROM dns_sync_run ORDER BY started_at')).rows;
+const drifts = () => at.readEntries(`operation = 'drift'`);
+
+describe('a sync', () => {
+  const sync = (workers = at.workers, runId?: string) => workers.zoneSync({ reason: 'request', runId }, running());
+  const put = (name: string, ...values: string[]) =>
+    at.cloud.admin.putRrset(ZONE, name, 'A', { records: records(...values) });
+  const noCounts = { added: 0, changed: 0, removed: 0, skipped: 0 };
+  beforeEach(() => at.clearUpstream());
+
+  describe('the first sync of a zone', () => {
+    it('imports every set without reporting drift', async () => {
+      for (let index = 0; index < 120; index += 1) put(`n${index}.acme`, '192.0.2.1');
+      put('nobodys', '192.0.2.2');
+      const before = await at.metric('corral_dns_drift_total');
+
+      const result = await sync();
+
+      expect(result).toMatchObject({ kind: 'succeeded', counts: { ...noCounts, rrsetsSeen: 123, added: 123 } });
+      expect(await at.mirroredValues('n77.acme')).toEqual(['192.0.2.1']);
+      expect(await at.mirroredValues('nobodys')).toEqual(['192.0.2.2']);
+      expect(await at.readEntries()).toEqual([]);
+      expect(await at.metric('corral_dns_drift_total')).toBe(before);
+      expect(await readRuns()).toEqual([
+        expect.objectContaining({ state: 'succeeded', zone_id: at.zoneId, rrsets_seen: 123, added: 123 }),
+      ]);
+    });
+
+    it('stores bodies byte by byte, including unknown fields', async () => {
+      at.cloud.admin.setExtraFields({ rrset: { novelty: { deep: [1] } } } as never);
+      put('www.acme', '192.0.2.1');
+      await sync();
+      const stated = await at.hcloud.readRrset(at.zoneId, 'www.acme', 'A');
+      at.cloud.admin.setExtraFields({});
+
+      const { rows } = await at.pool.query(`SELECT body FROM dns_rrset WHERE name = 'www.acme'`);
+      expect(stated).toEqual({ kind: 'found', body: rows[0].body });
+    });
+
+    it('continues as an import after a process died half-way', async () => {
+      put('www.acme', '192.0.2.1');
+      await sync();
+      await at.pool.query(`UPDATE dns_sync_run SET state = 'running', finished_at = NULL, next_page = 1`);
+      await at.pool.query('DELETE FROM dns_rrset');
+
+      await sync();
+
+      expect(await drifts()).toEqual([]);
+      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1']);
+      expect((await readRuns()).map(({ state }) => state)).toEqual(['succeeded']);
+    });
+  });
+
+  describe('a later sync', () => {
+    beforeEach(async () => {
+      put('kept.acme', '192.0.2.1');
+      put('changes.acme', '192.0.2.1');
+      put('goes.acme', '192.0.2.1');
+      await sync();
+    });
+
+    it('mirrors added, changed and removed sets, and reports each as drift', async () => {
+      const before = await Promise.all(
+        ['added', 'changed', 'removed'].map(async (kind) => (await at.metric('corral_dns_drift_total', { kind })) ?? 0),
+      );
+      put('comes.acme', '192.0.2.5');
+      put('changes.acme', '192.0.2.6');
+      at.cloud.admin.deleteRrset(ZONE, 'goes.acme', 'A');
+
+      const result = await sync();
+
+      expect(result).toMatchObject({ counts: { added: 1, changed: 1, removed: 1, skipped: 0 } });
+      expect(await at.mirroredValues('comes.acme')).toEqual(['192.0.2.5']);
+      expect(await at.mirroredValues('changes.acme')).toEqual(['192.0.2.6']);
+      expect(await at.mirroredValues('goes.acme')).toBeNull();
+      const entries = (await drifts()).map(({ name, actor, state, team_id, found_body }) => [
+        name,
+        actor,
+        state,
+        team_id,
+        found_body !== null,
+      ]);
+      expect(entries).toHaveLength(3);
+      expect(entries).toEqual(
+        expect.arrayContaining([
+          ['comes.acme', 'upstream', 'observed', acme.id, true],
+          ['changes.acme', 'upstream', 'observed', acme.id, true],
+          ['goes.acme', 'upstream', 'observed', acme.id, false],
+        ]),
+      );
+      const after = await Promise.all(
+        ['added', 'changed', 'removed'].map((kind) => at.metric('corral_dns_drift_total', { kind })),
+      );
+      expect(after).toEqual(before.map((count) => count + 1));
+    });
+
+    it('reports drift at a name that belongs to no team', async () => {
+      put('nobodys', '192.0.2.2');
+
+      await sync();
+
+      expect(await drifts()).toEqual([expect.objectContaining({ name: 'nobodys', team_id: null })]);
+    });
+
+    it('mirrors the increased serial without reporting drift', async () => {
+      put('kept.acme', '192.0.2.9');
+      at.cloud.admin.putRrset(ZONE, 'kept.acme', 'A', { records: records('192.0.2.1') });
+      const soa = await at.hcloud.readRrset(at.zoneId, '@', 'SOA');
+
+      const result = await sync();
+
+      expect(result).toMatchObject({ counts: noCounts });
+      expect(await drifts()).toEqual([]);
+      const { rows } = await at.pool.query(`SELECT body FROM dns_rrset WHERE type = 'SOA'`);
+      expect(soa).toEqual({ kind: 'found', body: rows[0].body });
+    });
+
+    it('never writes upstream', async () => {
+      put('changes.acme', '192.0.2.6');
+      at.cloud.admin.resetCalls();
+
+      await sync();
+
+      expect(Object.keys(at.cloud.admin.calls().byRoute).filter((route) => !route.startsWith('GET '))).toEqual([]);
+    });
+
+    it('does not trust a list that shifted pages left incomplete', async () => {
+      const shifted = at.another(
+        {},
+        {
+          async listRrsets(zoneId, page) {
+            const full = await at.hcloud.listRrsets(zoneId, page);
+            return { ...full, rrsets: full.rrsets.filter(({ name }) => name !== 'kept.acme') };
+          },
+        },
+      );
+
+      const result = await sync(shifted);
+
+      expect(result).toMatchObject({ counts: { ...noCounts, rrsetsSeen: 5 } });
+      expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
+    });
+
+    it('confirms a limited number of absences per run, and requests another run', async () => {
+      for (let index = 0; index < 130; index += 1) put(`n${index}.acme`, '192.0.2.1');
+      await sync();
+      for (let index = 0; index < 130; index += 1) at.cloud.admin.deleteRrset(ZONE, `n${index}.acme`, 'A');
+      at.nudges.length = 0;
+
+      await at.workers.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
+
+      expect((await readRuns()).at(-1)).toMatchObject({ removed: 100, skipped: 30 });
+      expect(at.nudges).toEqual([
+        { name: 'zone-sync', payload: { reason: 'schedule' }, options: { jobId: 'again', delayMs: 60_000 } },
+      ]);
+    });
+
+    it('skips a set with a pending write', async () => {
+      await at.addLostWrite(acme, { name: 'kept.acme', operation: 'delete', body: null });
+      await at.addLostWrite(acme, { name: 'goes.acme', operation: 'delete', body: null });
+      put('kept.acme', '192.0.2.9');
+      at.cloud.admin.deleteRrset(ZONE, 'goes.acme', 'A');
+
+      const result = await sync();
+
+      expect(result).toMatchObject({ counts: { ...noCounts, skipped: 2 } });
+      expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
+      expect(await at.mirroredValues('goes.acme')).toEqual(['192.0.2.1']);
+    });
+
+    it('skips a set while an accepted write may not be visible yet', async () => {
+      const { entryId, write } = await at.addLostWrite(acme, {
+        name: 'kept.acme',
+        operation: 'set_records',
+        body: { records: records('192.0.2.8') },
+      });
+      await ledgerOf(at.prisma).finish(
+        { entryId, fence: 1, owner: write.owner, operation: 'set_records', current: null, recordsMax: 1 },
+        write.key,
+        {
+          state: 'completed',
+          status: 201,
+          body: '{}',
+          recheck: false,
+          rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.8"}]}',
+          action: { id: 7, status: 'running', body: '{}' },
+        },
+      );
+
+      const fresh = await sync();
+
+      expect(fresh).toMatchObject({ counts: { ...noCounts, skipped: 1 } });
+      expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.8']);
+      await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '2 minutes'`);
+      expect(await sync()).toMatchObject({ counts: { changed: 1, skipped: 0 } });
+    });
+
+    it('keeps the mirrored body of an unusable set, and compares the others', async () => {
+      put('changes.acme', '192.0.2.6');
+      const odd = at.another(
+        {},
+        {
+          async listRrsets(zoneId, page) {
+            const full = await at.hcloud.listRrsets(zoneId, page);
+            const rrsets = full.rrsets.map((rrset) => (rrset.name === 'kept.acme' ? { ...rrset, body: '{}' } : rrset));
+            return { ...full, rrsets };
+          },
+        },
+      );
+
+      const result = await sync(odd);
+
+      expect(result).toMatchObject({ kind: 'succeeded', counts: { changed: 1, removed: 0 } });
+      expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
+    });
+  });
+
+  describe('a sync that fails', () => {
+    const lastRun = async () => (await readRuns()).at(-1);
+
+    it('reports that the project has no such zone', async () => {
+      const result = await sync(at.another({ zoneName: 'other.test' }));
+
+      expect(result).toMatchObject({ kind: 'failed', cause: 'lasting' });
+      expect(await lastRun()).toMatchObject({
+        state: 'failed',
+        failure: 'The upstream project has no zone other.test. Check DNS_ZONE_NAME and HCLOUD_TOKEN.',
+      });
+    });
+
+    it('refuses a zone that is not primary', async () => {
+      const secondary = { kind: 'found', id: at.zoneId, name: ZONE, mode: 'secondary', body: '{}' } as const;
+
+      await sync(at.another({}, { readZone: async () => secondary }));
+
+      expect((await lastRun())?.failure).toMatch(/is secondary upstream/);
+    });
+
+    it('refuses a zone with the same name and another id, and changes nothing', async () => {
+      put('kept.acme', '192.0.2.1');
+      await sync();
+      const recreated = { kind: 'found', id: 4711, name: ZONE, mode: 'primary', body: '{}' } as const;
+
+      await sync(at.another({}, { readZone: async () => recreated }));
+
+      expect(await lastRun()).toMatchObject({
+        state: 'failed',
+        failure: expect.stringMatching(/number 4711 upstream/),
+      });
+      expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
+    });
+
+    it('fails while the upstream is unavailable, keeps the mirror, and is retried soon', async () => {
+      put('kept.acme', '192.0.2.1');
+      await sync();
+      at.cloud.admin.addFaults({ match: { path: 'rrsets' }, times: null, effect: { status: 503 } });
+      at.nudges.length = 0;
+
+      await at.workers.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
+
+      expect(await lastRun()).toMatchObject({ state: 'failed', failure: expect.stringMatching(/unavailable/) });
+      expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
+      expect(at.nudges).toEqual([expect.objectContaining({ options: { jobId: 'again', delayMs: 30_000 } })]);
+    });
+
+    it('is left to another process on shutdown, which can resume the run by its id', async () => {
+      const runId = randomUUID();
+      const stop = new AbortController();
+      const hangs = at.another(
+        {},
+        {
+          listRrsets: () => {
+            stop.abort();
+            return new Promise<never>(() => undefined);
+          },
+        },
+      );
+
+      await expect(
+        hangs.handlers['zone-sync']({ reason: 'request', runId }, { signal: stop.signal } as never),
+      ).rejects.toThrow('shutting down');
+      expect(await lastRun()).toMatchObject({ id: runId, state: 'running' });
+
+      await sync(at.workers, runId);
+      expect(await readRuns()).toEqual([expect.objectContaining({ id: runId, state: 'succeeded' })]);
+    });
+  });
+
+  describe('two concurrent syncs', () => {
+    it('do not overlap: the second ends immediately, and a requested one is queued', async () => {
+      const { stop, hasCome, goOn } = stopOnTheWay();
+      const slow = at.another(
+        {},
+        {
+          async readZone(name) {
+            await stop();
+            return at.hcloud.readZone(name);
+          },
+        },
+      );
+      const first = sync(slow);
+      await hasCome;
+      const runId = randomUUID();
+      at.nudges.length = 0;
+
+      const second = await sync();
+      await at.workers.handlers['zone-sync']({ reason: 'request', runId }, { signal: running() } as never);
+
+      expect(second).toEqual({ kind: 'already running' });
+      expect(await readRuns()).toEqual([expect.objectContaining({ state: 'running' })]);
+      expect(at.nudges).toEqual([
+        { name: 'zone-sync', payload: { reason: 'request', runId }, options: { jobId: runId, delayMs: 1_000 } },
+      ]);
+      goOn();
+      expect(await first).toMatchObject({ kind: 'succeeded' });
+      expect(await sync()).toMatchObject({ kind: 'succeeded' });
+    });
+  });
+
+  describe('the age of the last sync', () => {
+    it('grows from the first attempt while no sync succeeds', async () => {
+      await at.pool.query(
+        `INSERT INTO dns_sync_run (zone_name, reason, state, started_at, finished_at)
+       VALUES ($1, 'start', 'failed', now() - interval '2 h', now()), ($1, 'schedule', 'failed', now() - interval '1 h', now())`,
+        [ZONE],
+      );
+
+      expect(await at.metric('corral_dns_sync_age_seconds')).toBeGreaterThan(7_199);
+    });
+
+    it('is reported by every process, and missing before the first sync', async () => {
+      expect(await at.metric('corral_dns_sync_age_seconds')).toBeUndefined();
+
+      await sync(at.another());
+
+      expect(await at.metric('corral_dns_sync_age_seconds')).toBeLessThan(30);
+    });
+  });
+});
+
+describe('a walk', () => {
+  const nameOf = (index: number): string => `n${String(index).padStart(3, '0')}.acme`;
+  const put = (name: string, value = '192.0.2.1') =>
+    at.cloud.admin.putRrset(ZONE, name, 'A', { records: records(value) });
+  const remove = (name: string) => at.cloud.admin.deleteRrset(ZONE, name, 'A');
+  const countMirrored = async () =>
+    (await at.pool.query(`SELECT count(*)::int AS count FROM dns_rrset WHERE owner_label = 'acme'`)).rows[0].count;
+
+  /** 450 sets of a team and two at the apex are five pages. */
+  const SETS = 450;
+
+  beforeAll(() => at.clearUpstream());
+  beforeEach(() => {
+    for (let index = 0; index < SETS; index += 1) put(nameOf(index));
+  });
+
+  type ListRrsets = HcloudClient['listRrsets'];
+
+  /** A reconciler whose walk gets `instead` for the given page, and the pages that it has read. */
+  function walker(page: number | null, instead: () => ReturnType<ListRrsets>) {
+    const pages: number[] = [];
+    const workers = at.another(
+      {},
+      {
+        async listRrsets(zoneId, wanted, options) {
+          if (wanted === page) return instead();
+          pages.push(wanted);
+          return at.hcloud.listRrsets(zoneId, wanted, options);
+        },
+      },
+    );
+    return { workers, pages };
+  }
+  const steady = () => walker(null, () => Promise.reject(new Error('is never called')));
+
+  /** Walks until the process is stopped at the given page. The run stays at its position, as after a kill. */
+  async function walkUntil(page: number, runId?: string): Promise<void> {
+    const stop = new AbortController();
+    const { workers } = walker(page, () => {
+      stop.abort();
+      return new Promise<never>(() => undefined);
+    });
+    expect(await workers.zoneSync({ reason: 'request', runId }, stop.signal)).toMatchObject({ kind: 'stopped' });
+  }
+
+  describe('a walk whose process was stopped', () => {
+    it('is resumed at its page by the next walk', async () => {
+      const runId = randomUUID();
+      await walkUntil(4, runId);
+      expect(await readRuns()).toEqual([
+        expect.objectContaining({ id: runId, state: 'running', next_page: 4, rrsets_seen: 300, added: 300 }),
+      ]);
+
+      const next = steady();
+      const result = await next.workers.zoneSync({ reason: 'start' }, running());
+
+      expect(next.pages).toEqual([4, 5]);
+      expect(result).toMatchObject({ kind: 'succeeded', runId, counts: { rrsetsSeen: 452, added: 452, removed: 0 } });
+      expect(await countMirrored()).toBe(SETS);
+      expect(await drifts()).toEqual([]);
+      expect((await at.pool.query('SELECT count(*)::int AS count FROM dns_sync_seen')).rows).toEqual([{ count: 0 }]);
+    });
+
+    it('is not repeated for a request that it has served', async () => {
+      const runId = randomUUID();
+      await walkUntil(4, runId);
+      await steady().workers.zoneSync({ reason: 'start' }, running());
+      const late = steady();
+
+      expect(await late.workers.zoneSync({ reason: 'request', runId }, running())).toEqual({ kind: 'already done' });
+      expect(late.pages).toEqual([]);
+    });
+
+    it('is finished before another request starts its own walk', async () => {
+      await walkUntil(4, randomUUID());
+      const runId = randomUUID();
+      const next = steady();
+
+      const result = await next.workers.zoneSync({ reason: 'request', runId }, running());
+
+      expect(result).toMatchObject({ kind: 'succeeded', runId });
+      expect(next.pages).toEqual([4, 5, 1, 2, 3, 4, 5]);
+      expect((await readRuns()).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
+    });
+
+    it('sees each set although many were removed and the others moved up', async () => {
+      await walkUntil(4);
+      for (let index = 0; index < 150; index += 1) remove(nameOf(index));
+
+      const next = steady();
+      await next.workers.zoneSync({ reason: 'start' }, running());
+
+      expect(next.pages).toEqual([4, 2, 3, 4]);
+      // Sets removed after they were seen stay in the mirror until the next walk, because a walk confirms at most 100 absences.
+      for (const index of [150, 299, 300, 301, 449]) expect(await at.mirroredValues(nameOf(index))).not.toBeNull();
+      await next.workers.zoneSync({ reason: 'schedule' }, running());
+      await next.workers.zoneSync({ reason: 'schedule' }, running());
+      expect(await countMirrored()).toBe(300);
+      expect(await at.mirroredValues(nameOf(0))).toBeNull();
+    });
+
+    it('starts over when too much time has passed since it stopped', async () => {
+      await walkUntil(4);
+      await at.pool.query(`UPDATE dns_sync_run SET progressed_at = progressed_at - interval '2 hours'`);
+
+      const next = steady();
+      await next.workers.zoneSync({ reason: 'start' }, running());
+
+      expect(next.pages).toEqual([1, 2, 3, 4, 5]);
+      expect((await readRuns()).map(({ state }) => state)).toEqual(['failed', 'succeeded']);
+    });
+  });
+
+  describe('a walk interrupted by an upstream outage', () => {
+    it('fails at its page, where the next one continues', async () => {
+      const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
+      expect(await broken.workers.zoneSync({ reason: 'start' }, running())).toMatchObject({ kind: 'failed' });
+      expect(await readRuns()).toEqual([expect.objectContaining({ state: 'failed', next_page: 3 })]);
+
+      const next = steady();
+      await next.workers.zoneSync({ reason: 'schedule' }, running());
+
+      expect(next.pages).toEqual([3, 4, 5]);
+      expect(await countMirrored()).toBe(SETS);
+    });
+
+    it('fails a request when the upstream is still unavailable', async () => {
+      await walkUntil(3);
+      const runId = randomUUID();
+      const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
+
+      expect(await broken.workers.zoneSync({ reason: 'request', runId }, running())).toMatchObject({
+        kind: 'failed',
+        runId,
+      });
+
+      const { rows } = await at.pool.query('SELECT state, failure FROM dns_sync_run WHERE id = $1', [runId]);
+      expect(rows).toEqual([{ state: 'failed', failure: expect.stringMatching(/503 unavailable/) }]);
+      const next = steady();
+      await next.workers.zoneSync({ reason: 'schedule' }, running());
+      expect(next.pages).toEqual([3, 4, 5]);
+    });
+  });
+
+  describe('a process that lost its lock without noticing', () => {
+    it('changes nothing with the page that it still holds', async () => {
+      await steady().workers.zoneSync({ reason: 'start' }, running());
+      const stale = await at.hcloud.listRrsets(at.zoneId, 2);
+      const { stop, hasCome, goOn } = stopOnTheWay();
+      const old = walker(2, async () => {
+        await stop();
+        return stale;
+      });
+      const walking = old.workers.zoneSync({ reason: 'schedule' }, running());
+      await hasCome;
+      await at.pool.query(
+        `SELECT pg_terminate_backend(pid, 10_000) FROM pg_locks
+       WHERE locktype = 'advisory' AND classid = 7237001 AND pid <> pg_backend_pid()
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      );
+      put(nameOf(120), '192.0.2.99');
+      const next = steady();
+      expect(await next.workers.zoneSync({ reason: 'schedule' }, running())).toMatchObject({ kind: 'succeeded' });
+      goOn();
+
+      expect(await walking).toEqual({ kind: 'already running' });
+      expect(next.pages).toEqual([2, 3, 4, 5]);
+      expect(await at.mirroredValues(nameOf(120))).toEqual(['192.0.2.99']);
+      expect(await drifts()).toEqual([expect.objectContaining({ name: nameOf(120) })]);
+    });
+  });
+});

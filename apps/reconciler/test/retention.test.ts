@@ -1,0 +1,764 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { operationKinds, operationOutcomes, retentionLimits } from '@corral/contracts';
+import { retentionRules } from '@corral/database';
+import { createMetrics } from '@corral/service';
+import { deleteRows } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { countOperations, operationEndMetrics } from '../src/upkeep/count-operations.js';
+import { openOperationMetrics } from '../src/upkeep/open-operations.js';
+import { ownTables, tableSizeMetrics, tableSizes } from '../src/upkeep/table-sizes.js';
+import { type ClusterRows, openClusterRows, type TestTeam } from './support/cluster-rows.js';
+import { oldRows, smallSteps, sweep, ZONE_ID } from './support/sweep-rows.js';
+
+describe('sweeps', () => {
+  let at: ClusterRows;
+
+  let given: ReturnType<typeof oldRows>;
+
+  beforeAll(async () => {
+    at = await openClusterRows();
+    given = oldRows(at.pool);
+  });
+
+  afterAll(() => at.close());
+
+  describe('rules', () => {
+    let teamId: string;
+    let userId: string;
+    beforeEach(async () => {
+      await deleteRows(at.pool);
+      [teamId, userId] = [await given.team(), await given.user()];
+    });
+
+    const add = (text: string, values: unknown[]) => at.pool.query(text, values);
+    const count = async (table: string): Promise<number> => (await add(`SELECT FROM ${table}`, [])).rowCount ?? 0;
+
+    interface Aged {
+      readonly table: string;
+      readonly what: string;
+      /** Ages past the retention, and before it. */
+      readonly ages: readonly [gone: string, kept: string];
+      readonly insert: (age: string) => Promise<unknown>;
+    }
+
+    const cases: Record<string, Aged> = {
+      idempotency_keys: {
+        table: 'idempotency_key',
+        what: 'after 48 hours',
+        ages: ['49 hours', '47 hours'],
+        insert: (age) =>
+          add(
+            `INSERT INTO idempotency_key (team_id, user_id, key, request_hash, resource_id, created_at)
+         VALUES ($1, $1, 'k', $2, $1, now() - $3::interval)`,
+            [randomUUID(), randomBytes(32), age],
+          ),
+      },
+      request_counts: {
+        table: 'dns_request_count',
+        what: 'after five hours',
+        ages: ['301 minutes', '299 minutes'],
+        insert: (age) =>
+          add(
+            `INSERT INTO dns_request_count (team_id, minute, process_id, count)
+         VALUES ($1, now() - $2::interval, gen_random_uuid(), 1)`,
+            [teamId, age],
+          ),
+      },
+      usage_hours: {
+        table: 'usage_hour',
+        what: 'after 90 days',
+        ages: ['91 days', '89 days'],
+        insert: async (age) =>
+          add('INSERT INTO usage_hour (team_id, hour) VALUES ($1, now() - $2::interval)', [await given.team(), age]),
+      },
+      team_events: {
+        table: 'team_event',
+        what: 'after 24 hours',
+        ages: ['25 hours', '23 hours'],
+        insert: (age) =>
+          add(
+            `INSERT INTO team_event (team_id, kind, target_id, target_name, change, created_at)
+         VALUES ($1, 'Cluster', gen_random_uuid(), 'web', 'changed', now() - $2::interval)`,
+            [teamId, age],
+          ),
+      },
+      billing_events: {
+        table: 'billing_event',
+        what: 'after 90 days',
+        ages: ['91 days', '89 days'],
+        insert: (age) =>
+          add('INSERT INTO billing_event (id, received_at) VALUES ($1, now() - $2::interval)', [randomUUID(), age]),
+      },
+      session_tokens: {
+        table: 'dns_token',
+        what: 'a day after they expired',
+        ages: ['25 hours', '23 hours'],
+        insert: (age) =>
+          add(
+            `INSERT INTO dns_token (team_id, created_by, session_id, name, hash, scopes, within_types, expires_at)
+         VALUES ($1, $2, gen_random_uuid(), 'session', $3, '{dns}', '{}', now() - $4::interval)`,
+            [teamId, userId, randomBytes(32), age],
+          ),
+      },
+      audit_entries: {
+        table: 'audit_entry',
+        what: 'after the retention of the audit log',
+        ages: ['401 days', '399 days'],
+        insert: (age) =>
+          add(
+            `INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, created_at)
+         VALUES ($1, 'cluster.delete', 'Cluster', gen_random_uuid(), 'web', now() - $2::interval)`,
+            [teamId, age],
+          ),
+      },
+      operations: {
+        table: 'operation',
+        what: '90 days after the last one of a deleted target',
+        ages: ['91 days', '89 days'],
+        insert: (age) => given.operation(teamId, randomUUID(), age),
+      },
+    };
+
+    describe.each(Object.entries(cases))('%s', (rule, { table, what, ages: [gone, kept], insert }) => {
+      it(`are deleted ${what} and not before, in several steps`, async () => {
+        for (const age of [gone, kept, gone, gone, kept, gone, gone]) await insert(age);
+        const steps: number[] = [];
+        const pool = {
+          query: async (text: string, values: unknown[]) => {
+            const answer = await at.pool.query(text, values);
+            steps.push(answer.rowCount ?? 0);
+            return answer;
+          },
+        } as unknown as typeof at.pool;
+        const rules = smallSteps().filter(({ name }) => name === rule);
+
+        expect(await sweep(pool, { rules })).toEqual({ [rule]: 5 });
+
+        expect(steps).toEqual([2, 2, 1]);
+        expect(await count(table)).toBe(2);
+        expect(await sweep(at.pool)).toEqual({});
+      });
+
+      it('are deleted once by two concurrent sweeps, and locked rows later', async () => {
+        for (let row = 0; row < 9; row += 1) await insert(gone);
+        const held = await at.pool.connect();
+        await held.query('BEGIN');
+        await held.query(`SELECT FROM ${table} LIMIT 3 FOR UPDATE`);
+
+        const both = await Promise.all([sweep(at.pool), sweep(at.pool)]);
+
+        const taken = both.map((swept) => swept[rule] ?? 0);
+        expect((taken[0] ?? 0) + (taken[1] ?? 0)).toBe(6);
+        await held.query('ROLLBACK');
+        held.release();
+        expect(await sweep(at.pool)).toEqual({ [rule]: 3 });
+      });
+
+      it('stay when the sweep is aborted', async () => {
+        await insert(gone);
+
+        expect(await sweep(at.pool, { signal: AbortSignal.abort() })).toEqual({});
+
+        expect(await count(table)).toBe(1);
+      });
+    });
+
+    describe('sessions', () => {
+      it.each([
+        ['became idle 31 days ago', { idle: '-31 days', absolute: '-25 days' }, false],
+        ['expired 31 days ago', { idle: '-31 days', absolute: '-31 days' }, false],
+        ['were revoked 31 days ago', { idle: '-30.5 days', absolute: '-25 days', revoked: '-31 days' }, false],
+        ['ended 29 days ago', { idle: '-29 days', absolute: '-23 days' }, true],
+        ['were revoked 29 days ago', { idle: '-28 days', absolute: '-23 days', revoked: '-29 days' }, true],
+        ['are active', { idle: '11 hours', absolute: '6 days' }, true],
+      ])('that %s', async (_what, { idle, absolute, revoked = null }: Record<string, string | null>, stays) => {
+        await add(
+          `INSERT INTO session (user_id, hash, idle_expires_at, expires_at, revoked_at)
+       VALUES ($1, $2, now() + $3::interval, now() + $4::interval, now() + $5::interval)`,
+          [userId, randomBytes(32), idle, absolute, revoked],
+        );
+
+        expect(await sweep(at.pool)).toEqual(stays ? {} : { sessions: 1 });
+
+        expect([await count('session'), await count('app_user')]).toEqual([stays ? 1 : 0, 1]);
+      });
+    });
+
+    describe('invitations', () => {
+      it.each([
+        ['were accepted 31 days ago', { expires: '-20 days', accepted: '-31 days' }, false],
+        ['were revoked 31 days ago', { expires: '-20 days', revoked: '-31 days' }, false],
+        ['expired 31 days ago', { expires: '-31 days' }, false],
+        ['were accepted 29 days ago', { expires: '-20 days', accepted: '-29 days' }, true],
+        ['expired 29 days ago', { expires: '-29 days' }, true],
+        ['wait for an answer', { expires: '13 days' }, true],
+      ])('that %s', async (_what, dates: Record<string, string>, stays) => {
+        const { expires, accepted = null, revoked = null } = dates;
+        await add(
+          `INSERT INTO invitation (team_id, email, role, invited_by, created_at, expires_at, accepted_at, revoked_at)
+       VALUES ($1, 'bob@acme.test', 'member', $2, now() - interval '1 year', now() + $3::interval, now() + $4::interval,
+               now() + $5::interval)`,
+          [teamId, userId, expires, accepted, revoked],
+        );
+
+        expect(await sweep(at.pool)).toEqual(stays ? {} : { invitations: 1 });
+
+        expect(await count('invitation')).toBe(stays ? 1 : 0);
+      });
+    });
+
+    describe('operations', () => {
+      it('stay at any age while their cluster exists', async () => {
+        const team = await at.addTeam();
+        const cluster = await at.declare(team, await at.addConnection(team));
+        await given.operation(team.id, cluster.id, '5 years');
+
+        expect(await sweep(at.pool)).toEqual({});
+      });
+
+      it('of an existing cluster stay while they are open, or among the newest 20 of their kind', async () => {
+        const team = await at.addTeam();
+        const cluster = await at.declare(team, await at.addConnection(team));
+        const open = await given.operation(team.id, cluster.id, null);
+        const ended: string[] = [];
+        for (let age = 130; age > 100; age -= 1) ended.push(await given.operation(team.id, cluster.id, `${age} days`));
+        const young = await given.operation(team.id, cluster.id, '89 days');
+
+        expect(await sweep(at.pool)).toEqual({ operations: 11 });
+
+        const { rows } = await at.pool.query('SELECT id FROM operation WHERE kind = $1', ['cluster.update']);
+        expect(new Set(rows.map(({ id }) => id))).toEqual(new Set([open, ...ended.slice(11), young]));
+        expect(await count('operation')).toBeGreaterThan(rows.length);
+      });
+
+      it('stay until 90 days after the last one for the same target', async () => {
+        const targetId = randomUUID();
+        for (const age of ['5 years', '4 years', '91 days']) await given.operation(teamId, targetId, age);
+        const last = await given.operation(teamId, targetId, '89 days');
+        expect(await sweep(at.pool)).toEqual({});
+
+        await at.pool.query('DELETE FROM operation WHERE id = $1', [last]);
+
+        expect(await sweep(at.pool)).toEqual({ operations: 3 });
+      });
+
+      it('stay while another one for the same target is running', async () => {
+        const targetId = randomUUID();
+        await given.operation(teamId, targetId, '5 years');
+        await given.operation(teamId, targetId, null);
+
+        expect(await sweep(at.pool)).toEqual({});
+      });
+    });
+
+    describe('zone sync runs', () => {
+      const addRun = (age: string, state: string) =>
+        add(
+          `INSERT INTO dns_sync_run (zone_name, reason, state, started_at, finished_at)
+       VALUES ('example.test', 'schedule', $2, now() - $1::interval, now() - $1::interval)`,
+          [age, state],
+        );
+
+      it('are deleted after 30 days', async () => {
+        for (const age of ['40 days', '35 days', '31 days', '29 days']) await addRun(age, 'succeeded');
+
+        expect(await sweep(at.pool)).toEqual({ sync_runs: 3 });
+      });
+
+      it('stay at any age when they are the last successful ones', async () => {
+        await addRun('50 days', 'succeeded');
+        await addRun('2 years', 'succeeded');
+        await addRun('40 days', 'failed');
+
+        expect(await sweep(at.pool)).toEqual({ sync_runs: 1 });
+
+        expect(await count('dns_sync_run')).toBe(2);
+      });
+    });
+  });
+
+  describe('dns log', () => {
+    let teamId: string;
+    let tokenId: string;
+    beforeEach(async () => {
+      await deleteRows(at.pool);
+      await given.zone();
+      teamId = await given.team();
+      tokenId = await given.token(teamId);
+    });
+
+    const ids = async (table: string): Promise<unknown[]> =>
+      (await at.pool.query(`SELECT id FROM ${table} ORDER BY id`)).rows.map(({ id }) => id);
+
+    describe('entries of the DNS audit log', () => {
+      it('are deleted with their actions only after the retention of the audit log', async () => {
+        const young = await given.entry(teamId, tokenId, '399 days');
+        await given.action(young, teamId, '399 days');
+        for (const age of ['401 days', '402 days', '500 days']) {
+          await given.action(await given.entry(teamId, tokenId, age), teamId, age);
+        }
+
+        expect(await sweep(at.pool)).toEqual({ dns_actions: 3, dns_audit_entries: 3 });
+
+        expect([await ids('dns_audit_entry'), await ids('dns_action')]).toEqual([[young], [young]]);
+        expect(await ids('dns_token')).toEqual([tokenId]);
+      });
+
+      it('stay at any age while their outcome is unknown or their recheck is pending', async () => {
+        const kept = [
+          await given.entry(teamId, tokenId, '5 years', { state: 'pending' }),
+          await given.entry(teamId, tokenId, '5 years', { state: 'settled', recheckAt: 'now' }),
+        ];
+        await given.entry(teamId, tokenId, '5 years', { state: 'settled' });
+
+        expect(await sweep(at.pool)).toEqual({ dns_audit_entries: 1 });
+
+        expect(await ids('dns_audit_entry')).toEqual(kept);
+      });
+
+      it('are deleted once by two concurrent sweeps', async () => {
+        for (let entry = 0; entry < 12; entry += 1) await given.entry(teamId, tokenId, '401 days');
+
+        const both = await Promise.all([sweep(at.pool), sweep(at.pool)]);
+
+        const taken = both.map((swept) => swept.dns_audit_entries ?? 0);
+        expect((taken[0] ?? 0) + (taken[1] ?? 0)).toBe(12);
+      });
+
+      it('are kept for the configured number of days', async () => {
+        await given.entry(teamId, tokenId, '8 days');
+
+        expect(await sweep(at.pool, { rules: retentionRules({ auditDays: 9 }) })).toEqual({});
+        expect(await sweep(at.pool, { rules: retentionRules({ auditDays: 7 }) })).toEqual({ dns_audit_entries: 1 });
+      });
+    });
+
+    describe('ended demos', () => {
+      it('are deleted with their tokens after their last audit entry', async () => {
+        const young = await given.demo(teamId, '399 days');
+        for (const age of ['401 days', '402 days', '403 days']) await given.demo(teamId, age);
+
+        expect(await sweep(at.pool)).toEqual({ dns_audit_entries: 3, demo_tokens: 3, demos: 3 });
+
+        expect(await ids('demo')).toEqual([young.id]);
+        expect(new Set(await ids('dns_token'))).toEqual(new Set([tokenId, young.tokenId]));
+      });
+
+      it('stay while an audit entry refers to them', async () => {
+        const { entryId } = await given.demo(teamId, '500 days');
+        await at.pool.query('UPDATE dns_audit_entry SET created_at = now() WHERE id = $1', [entryId]);
+
+        expect(await sweep(at.pool)).toEqual({});
+      });
+    });
+
+    describe('a sweep', () => {
+      it('sweeps the other tables when one fails, and fails afterwards', async () => {
+        await given.entry(teamId, tokenId, '401 days');
+        const [first, ...others] = smallSteps();
+        const rules = [{ ...(first as (typeof others)[number]), since: 'no_such_column' }, ...others];
+
+        await expect(sweep(at.pool, { rules })).rejects.toMatchObject({ code: '42703' });
+
+        expect(await ids('dns_audit_entry')).toEqual([]);
+      });
+    });
+  });
+
+  describe('a body in the DNS audit log', () => {
+    const BYTES = retentionLimits.auditBodyBytes;
+    const KINDS = ['request', 'upstream', 'found', 'before', 'after'] as const;
+
+    let at: ClusterRows;
+    let teamId: string;
+    beforeAll(async () => {
+      at = await openClusterRows();
+    });
+    afterAll(() => at.close());
+    beforeEach(async () => {
+      await deleteRows(at.pool);
+      await oldRows(at.pool).zone();
+      teamId = await oldRows(at.pool).team();
+    });
+
+    interface Given {
+      readonly body: string;
+      readonly kind?: (typeof KINDS)[number];
+      readonly state?: string;
+      /** Time since the outcome is known. */
+      readonly age?: string;
+    }
+
+    async function addEntry({
+      body,
+      kind = 'request',
+      state = 'completed',
+      age = '11 minutes',
+    }: Given): Promise<number> {
+      const { rows } = await at.pool.query<{ id: number }>(
+        `INSERT INTO dns_audit_entry (team_id, actor, zone_id, name, type, operation, state, ${kind}_body, lease_until,
+                                  created_at, completed_at)
+     VALUES ($1, 'service', $2, $3, 'TXT', 'create', $4::dns_audit_state, $5, now(), now() - interval '1 day',
+             CASE WHEN $4::dns_audit_state <> 'pending' THEN now() - $6::interval END)
+     RETURNING id`,
+        [teamId, ZONE_ID, randomUUID(), state, body, age],
+      );
+      return rows[0]?.id as number;
+    }
+
+    async function kept(id: number, kind: (typeof KINDS)[number] = 'request') {
+      const { rows } = await at.pool.query(
+        `SELECT ${kind}_body AS body, ${kind}_bytes AS bytes, encode(${kind}_sha256, 'hex') AS sha256
+     FROM dns_audit_entry WHERE id = $1`,
+        [id],
+      );
+      return rows[0];
+    }
+    const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+    const whole = (body: string) => ({ body, bytes: null, sha256: null });
+    it.each(KINDS)('is cut to 16 KiB (%s), with length and digest of the original', async (kind) => {
+      const body = JSON.stringify({ records: [{ value: 'x'.repeat(50_000) }] });
+      const id = await addEntry({ body, kind });
+
+      expect(await sweep(at.pool)).toEqual({ audit_bodies: 1 });
+
+      expect(await kept(id, kind)).toEqual({ body: body.slice(0, BYTES), bytes: body.length, sha256: sha256(body) });
+      expect(await sweep(at.pool)).toEqual({});
+    });
+
+    it('stays whole up to 16 KiB', async () => {
+      const body = 'x'.repeat(BYTES);
+      const id = await addEntry({ body });
+
+      expect(await sweep(at.pool)).toEqual({});
+
+      expect(await kept(id)).toEqual(whole(body));
+    });
+
+    it.each(['a', 'ä', '語', '😀'])('is never cut inside a character (%s)', async (character) => {
+      const bodies = [0, 1, 2, 3].map((before) => 'x'.repeat(before) + character.repeat(20_000));
+      const ids = [];
+      for (const body of bodies) ids.push(await addEntry({ body }));
+
+      await sweep(at.pool);
+
+      for (const [index, body] of bodies.entries()) {
+        const left = await kept(ids[index] as number);
+        expect(left).toMatchObject({ bytes: Buffer.byteLength(body), sha256: sha256(body) });
+        expect(body.startsWith(left.body)).toBe(true);
+        const bytes = Buffer.byteLength(left.body);
+        expect(bytes).toBeLessThanOrEqual(BYTES);
+        expect(bytes).toBeGreaterThan(BYTES - Buffer.byteLength(character));
+      }
+    });
+
+    it('leaves other bodies of the entry unchanged', async () => {
+      const id = await addEntry({ body: 'x'.repeat(BYTES + 1) });
+      await at.pool.query(`UPDATE dns_audit_entry SET upstream_body = '{"action":{}}' WHERE id = $1`, [id]);
+
+      await sweep(at.pool);
+
+      expect(await kept(id, 'upstream')).toEqual(whole('{"action":{}}'));
+      expect(await kept(id, 'found')).toEqual({ body: null, bytes: null, sha256: null });
+    });
+
+    it('stays whole at any age while its write is pending, since the settlement needs it', async () => {
+      const body = 'x'.repeat(BYTES + 1);
+      const id = await addEntry({ body, state: 'pending' });
+
+      expect(await sweep(at.pool)).toEqual({});
+
+      expect(await kept(id)).toEqual(whole(body));
+    });
+
+    it('stays whole for ten minutes, since a client may repeat the request', async () => {
+      const id = await addEntry({ body: 'x'.repeat(BYTES + 1), kind: 'upstream', age: '9 minutes' });
+
+      expect(await sweep(at.pool)).toEqual({});
+
+      expect(await kept(id, 'upstream')).toMatchObject({ bytes: null });
+      expect(retentionLimits.auditBodyWholeSeconds).toBeGreaterThan(2 * retentionLimits.replaySeconds);
+    });
+
+    it('is cut once by two concurrent sweeps', async () => {
+      const body = 'x'.repeat(40_000);
+      const ids = [];
+      for (let entry = 0; entry < 9; entry += 1) ids.push(await addEntry({ body }));
+
+      const both = await Promise.all([sweep(at.pool), sweep(at.pool)]);
+
+      expect(both.reduce((sum, { audit_bodies = 0 }) => sum + audit_bodies, 0)).toBe(9);
+      for (const id of ids) expect(await kept(id)).toMatchObject({ bytes: 40_000, sha256: sha256(body) });
+    });
+  });
+});
+
+describe('operations and sizes', () => {
+  let at: ClusterRows;
+
+  beforeAll(async () => {
+    at = await openClusterRows();
+  });
+
+  afterAll(() => at.close());
+
+  describe('count operations', () => {
+    let at: ClusterRows;
+    let team: TestTeam;
+    beforeAll(async () => {
+      at = await openClusterRows();
+      team = await at.addTeam();
+    });
+    beforeEach(() => at.pool.query('DELETE FROM operation; DELETE FROM operation_total'));
+    afterAll(() => at.close());
+
+    const count = () => countOperations(at.pool)(new AbortController().signal);
+
+    /** Operations that ended in this way after so many seconds. */
+    const add = (kind: string, state: string, { code = null as string | null, seconds = 60, times = 1 } = {}) =>
+      at.pool.query(
+        `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, progress, error, desired_hash,
+                            created_at, finished_at)
+     SELECT $1, $2, 'Cluster', gen_random_uuid(), 'shop', 1, $3::operation_state, CASE WHEN $3 = 'succeeded' THEN 100 ELSE 0 END,
+            CASE WHEN $4::text IS NULL THEN '{}' ELSE jsonb_build_object('code', $4::text) END, 'x',
+            now() - make_interval(secs => $5), CASE WHEN $3 NOT IN ('queued', 'running') THEN now() END
+     FROM generate_series(1, $6)`,
+        [team.id, kind, state, code, seconds, times],
+      );
+
+    /** What a newly started process reports: `cluster.create succeeded` and its value, without zeros. */
+    async function scrape(name: string): Promise<Record<string, number>> {
+      const metrics = createMetrics({ service: 'test' });
+      operationEndMetrics(metrics, at.pool);
+      const [text] = await Promise.all([metrics.registry.metrics(), metrics.registry.metrics()]);
+      return Object.fromEntries(
+        [...text.matchAll(new RegExp(`^${name}\\{kind="(.*?)",outcome="(.*?)".*\\} (\\S+)$`, 'gm'))]
+          .filter(([, , , value]) => value !== '0')
+          .map(([, kind, outcome, value]) => [`${kind} ${outcome}`, Number(value)]),
+      );
+    }
+
+    describe('the counters of ended operations', () => {
+      it('tell failures of the service from those that the team can fix, and have no open operation', async () => {
+        await add('cluster.create', 'succeeded', { times: 2 });
+        await add('cluster.create', 'failed', { code: 'provider_quota_exceeded' });
+        await add('cluster.create', 'failed', { code: 'shoot_missing' });
+        await add('cluster.update', 'failed', { code: 'a_code_of_a_later_release' });
+        await add('cluster.update', 'superseded');
+        await add('cluster.delete', 'running');
+
+        expect(await count()).toBe(6);
+
+        expect(await scrape('corral_operations_ended_total')).toEqual({
+          'cluster.create succeeded': 2,
+          'cluster.create failed_user': 1,
+          'cluster.create failed_platform': 1,
+          'cluster.update failed_platform': 1,
+          'cluster.update superseded': 1,
+        });
+        expect(await scrape('corral_operations_ended_seconds_total')).toMatchObject({
+          'cluster.create succeeded': 120,
+        });
+      });
+
+      it('say which took longer than their kind may; one that may wait for a person is never late', async () => {
+        await add('cluster.create', 'succeeded', { seconds: 1_799 });
+        await add('cluster.create', 'succeeded', { seconds: 1_801 });
+        await add('server.adopt', 'succeeded', { seconds: 86_400 });
+        await count();
+
+        expect(await scrape('corral_operations_late_total')).toEqual({ 'cluster.create succeeded': 1 });
+      });
+
+      it('have each end once, however many processes count at the same time', async () => {
+        await add('cluster.create', 'succeeded', { times: 1_200 });
+        const counted = await Promise.all([count(), count(), count()]);
+        await add('cluster.create', 'succeeded');
+        await count();
+
+        expect(counted.reduce((sum, each) => sum + each)).toBe(1_200);
+        expect(await scrape('corral_operations_ended_total')).toEqual({ 'cluster.create succeeded': 1_201 });
+      });
+
+      it('keep their values when the operations are deleted', async () => {
+        await add('cluster.delete', 'succeeded');
+        await count();
+        await at.pool.query('DELETE FROM operation');
+        await count();
+
+        expect(await scrape('corral_operations_ended_total')).toEqual({ 'cluster.delete succeeded': 1 });
+      });
+
+      it('start at zero for each kind and outcome, and are missing while Postgres does not answer', async () => {
+        const pageOf = (pool: Pick<ClusterRows['pool'], 'query'>) => {
+          const metrics = createMetrics({ service: 'test' });
+          operationEndMetrics(metrics, pool);
+          return metrics.registry.metrics();
+        };
+        const query = () => Promise.reject(new Error('connection refused'));
+
+        const zeros = (await pageOf(at.pool)).match(/^corral_operations_ended_total\{.*\} 0$/gm);
+        expect(zeros).toHaveLength(operationKinds.length * operationOutcomes.length);
+        expect(await pageOf({ query } as unknown as ClusterRows['pool'])).not.toMatch(/^corral_operations.*\d$/m);
+      });
+    });
+
+    it('an ended operation changes in nothing but the mark that it is counted', async () => {
+      await add('cluster.create', 'succeeded');
+
+      await expect(at.pool.query(`UPDATE operation SET is_counted = true, target_name = 'other'`)).rejects.toThrow(
+        /a final state never changes/,
+      );
+    });
+
+    it('only a failed operation may end again: as succeeded, once its work is done after all', async () => {
+      await add('cluster.delete', 'failed');
+      const become = (state: string, progress: number) =>
+        at.pool.query(`UPDATE operation SET state = $1, progress = $2`, [state, progress]);
+
+      await expect(become('running', 50)).rejects.toThrow(/a final state never changes/);
+      await become('succeeded', 100);
+      await expect(become('failed', 100)).rejects.toThrow();
+    });
+  });
+
+  describe('open operations', () => {
+    afterEach(() =>
+      at.pool.query(`UPDATE operation SET state = 'cancelled', finished_at = now() WHERE finished_at IS NULL`),
+    );
+
+    async function pageOf(pool: ClusterRows['pool']): Promise<string> {
+      const metrics = createMetrics({ service: 'test' });
+      openOperationMetrics(metrics, pool);
+      return metrics.registry.metrics();
+    }
+
+    async function scrape(pool: ClusterRows['pool']): Promise<string[]> {
+      const text = await pageOf(pool);
+      return [...text.matchAll(/^corral_operation_open_age_seconds\{.*\} (\S+)$/gm)].map(([, value = '']) => value);
+    }
+
+    describe('the age of the oldest open operation', () => {
+      it('is 0 without open operations, and that of the oldest one while others are newer or ended', async () => {
+        expect(await scrape(at.pool)).toEqual(['0']);
+        const team = await at.addTeam();
+        const connectionId = await at.addConnection(team);
+        const [ended, oldest] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
+        await at.declare(team, connectionId);
+        const age = 'UPDATE operation SET created_at = now() - make_interval(hours => $2) WHERE id = $1';
+        await at.pool.query(age, [oldest.operationId, 2]);
+        await at.pool.query(age, [ended.operationId, 5]);
+        await at.pool.query(
+          `UPDATE operation SET state = 'succeeded', progress = 100, finished_at = now() WHERE id = $1`,
+          [ended.operationId],
+        );
+
+        const [seconds] = await scrape(at.pool);
+
+        expect(Number(seconds)).toBeGreaterThanOrEqual(2 * 3_600);
+        expect(Number(seconds)).toBeLessThan(5 * 3_600);
+      });
+
+      it('is missing while Postgres does not answer', async () => {
+        const query = () => Promise.reject(new Error('connection refused'));
+
+        expect(await scrape({ query } as unknown as ClusterRows['pool'])).toEqual([]);
+      });
+    });
+
+    describe('overdue operations', () => {
+      it('are open for longer than their kind may; those that have ended are not counted', async () => {
+        const team = await at.addTeam();
+        const connectionId = await at.addConnection(team);
+        const [open, ended] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
+        await at.declare(team, connectionId);
+        await at.pool.query(
+          `UPDATE operation SET kind = 'connection.verify', created_at = now() - interval '301 s',
+                            state = CASE WHEN id = $2 THEN 'cancelled' ELSE state END,
+                            finished_at = CASE WHEN id = $2 THEN now() END
+       WHERE id IN ($1, $2)`,
+          [open.operationId, ended.operationId],
+        );
+
+        const lines = (await pageOf(at.pool)).match(/^corral_operations_overdue_count\{kind="connection.verify".*$/gm);
+
+        expect(lines).toEqual([expect.stringMatching(/ 1$/)]);
+      });
+    });
+  });
+
+  describe('the sizes of tables', () => {
+    beforeAll(() => deleteRows(at.pool));
+
+    /** A database whose statements are counted and can fail, and a test clock. */
+    function start() {
+      let [statements, time, isAway] = [0, 0, false];
+      const query = async (statement: string) => {
+        statements += 1;
+        if (isAway) throw new Error('away');
+        return at.pool.query(statement);
+      };
+      const metrics = createMetrics({ service: 'test' });
+      tableSizeMetrics(
+        metrics,
+        tableSizes({ query } as unknown as typeof at.pool, { everyMs: 60_000, now: () => time }),
+      );
+      return {
+        statements: () => statements,
+        pass: (ms: number) => {
+          time += ms;
+        },
+        setAway: (to: boolean) => {
+          isAway = to;
+        },
+        async scrape() {
+          const text = await metrics.registry.metrics();
+          const lines = [...text.matchAll(/^corral_table_(rows|bytes)\{(?:.*,)?table="(\w+)".*\} (\S+)$/gm)];
+          return lines.map(([, what, table, value]) => ({ what, table, value: Number(value) }));
+        },
+      };
+    }
+    it('are reported for each of our tables, and no others', async () => {
+      await at.pool.query('CREATE TABLE somebody_elses (id int)');
+      await at.pool.query('ANALYZE');
+
+      const metrics = await start().scrape();
+
+      for (const kind of ['rows', 'bytes']) {
+        expect(
+          metrics
+            .filter(({ what }) => what === kind)
+            .map(({ table }) => table)
+            .sort(),
+        ).toEqual([...ownTables].sort());
+      }
+      const { rows } = await at.pool.query(
+        `SELECT tablename FROM pg_tables WHERE schemaname = 'public'
+         AND tablename NOT IN ('_prisma_migrations', 'somebody_elses')`,
+      );
+      expect(rows.map(({ tablename }) => tablename).sort()).toEqual([...ownTables].sort());
+    });
+
+    it('grow with their contents', async () => {
+      await at.pool.query('INSERT INTO team (slug) SELECT $1 || n FROM generate_series(1, 500) n', ['many-']);
+      await at.pool.query('ANALYZE team');
+
+      const metrics = await start().scrape();
+
+      expect(metrics).toContainEqual({ what: 'rows', table: 'team', value: 500 });
+      expect(metrics.find(({ what, table }) => what === 'bytes' && table === 'team')?.value).toBeGreaterThan(50_000);
+    });
+
+    it('are missing during a database outage, and available again afterwards', async () => {
+      const { scrape, pass, setAway } = start();
+      await scrape();
+      pass(60_000);
+
+      setAway(true);
+      expect(await scrape()).toEqual([]);
+      setAway(false);
+
+      expect((await scrape()).length).toBeGreaterThan(0);
+    });
+  });
+});
