@@ -12,13 +12,13 @@ import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
 import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
 import { dueMetrics } from './loop/metrics.js';
-import { tracedJobs } from './loop/traced-work.js';
-import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
+import { tracedJobs } from './loop/work.js';
+import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/send-mails.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
-import { buildRetentionWorkers, type RetentionWorkerDeps, type RetentionWorkers } from './upkeep/retention-workers.js';
-import { buildUsageWorkers, type UsageWorkerDeps, type UsageWorkers } from './usage/workers.js';
+import { buildUsageWorkers, type UsageWorkerDeps, type UsageWorkers } from './upkeep/record-usage.js';
+import { buildRetentionWorkers, type RetentionWorkerDeps, type RetentionWorkers } from './upkeep/retention.js';
 
-export interface WorkerSettings {
+interface WorkerSettings {
   /** How long running jobs may continue after `close`, in milliseconds. */
   readonly closeMs: number;
   /** How long this process may be silent before its jobs are given to another process, in milliseconds. */
@@ -58,7 +58,7 @@ export interface Workers {
   start(): StartedWorkers;
 }
 
-export interface StartedWorkers {
+interface StartedWorkers {
   /** Resolves when every queue has been served once. */
   readonly ready: Promise<void>;
   /** Never rejects. */

@@ -4,8 +4,8 @@ import { connectQueue, jobs, type Queue, type QueueName, type StartedWorker, sta
 import { silentLog } from '@corral/service';
 import { describeEachNeeding, missingRedis, redisForTests, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { clusterJobs, planNext } from '../src/loop/due-rows.js';
-import { type Leading, lead, leadershipStore } from '../src/loop/leadership.js';
+import { type Leading, lead, leadershipStore } from '../src/loop/leader.js';
+import { clusterJobs, planNext } from '../src/loop/sweep.js';
 import { openClusterRows } from './support/cluster-rows.js';
 
 /** A process without a garden serves neither `clusters` nor `upkeep`, and one without encryption keys not `servers`. */

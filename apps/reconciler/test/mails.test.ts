@@ -3,8 +3,7 @@ import { createMetrics } from '@corral/service';
 import { deleteRows, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectMailServer } from '../src/mail/connect-mail-server.js';
-import { mailStore } from '../src/mail/store.js';
-import { buildMailWorkers } from '../src/mail/workers.js';
+import { buildMailWorkers, mailStore } from '../src/mail/send-mails.js';
 import { type ClusterRows, openClusterRows } from './support/cluster-rows.js';
 
 let at: ClusterRows;

@@ -4,9 +4,8 @@ import { retentionRules } from '@corral/database';
 import { createMetrics } from '@corral/service';
 import { deleteRows } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { countOperations, operationEndMetrics } from '../src/upkeep/count-operations.js';
-import { openOperationMetrics } from '../src/upkeep/open-operations.js';
-import { ownTables, tableSizeMetrics, tableSizes } from '../src/upkeep/table-sizes.js';
+import { countOperations, openOperationMetrics, operationEndMetrics } from '../src/upkeep/operations.js';
+import { ownTables, tableSizeMetrics, tableSizes } from '../src/upkeep/retention.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './support/cluster-rows.js';
 import { oldRows, smallSteps, sweep, ZONE_ID } from './support/sweep-rows.js';
 

@@ -4,10 +4,8 @@ import type { ClusterSpec, NodePoolSpec, ObservedCluster, TeamId } from '@corral
 import type { Pool } from '@corral/database';
 import { deleteRows } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { counterStore } from '../src/usage/counter-store.js';
-import { recordUsage } from '../src/usage/record-usage.js';
-import { clusterUsageOf, type UsedCluster } from '../src/usage/sample.js';
-import { sampleStore } from '../src/usage/sample-store.js';
+import { counterStore, recordUsage } from '../src/upkeep/record-usage.js';
+import { clusterUsageOf, sampleStore, type UsedCluster } from '../src/upkeep/usage.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './support/cluster-rows.js';
 
 describe('recording', () => {

@@ -2,7 +2,7 @@ import { type ClusterErrorCode, type ClusterWaitReason, type ConditionReason, pl
 import { type Denial, denialSentence, GardenError } from '@corral/garden';
 import { fullJitterMs } from '@corral/service';
 import { VersionUnavailable } from './decide/resolve-version.js';
-import { type ApiField, apiFieldOf, ownField } from './drift/garden-fields.js';
+import { type ApiField, apiFieldOf, ownField } from './drift/drift.js';
 import type { Desired, Step } from './model.js';
 import { Unrenderable } from './render.js';
 
@@ -31,7 +31,7 @@ export type Failure =
   | { readonly kind: 'bug'; readonly afterMs: number };
 
 /** What keeps this one cluster waiting. */
-export interface Told {
+interface Told {
   readonly reason: ClusterWaitReason;
   readonly message: string;
 }

@@ -1,7 +1,7 @@
 import type { ClusterId } from '@corral/contracts';
 import type { Metrics } from '@corral/service';
 import type { GardenGate, GardenReport } from '../garden/gate.js';
-import type { LeaseStore } from '../loop/leases.js';
+import type { LeaseStore } from '../loop/lease.js';
 import { setOrForget } from '../loop/metrics.js';
 import type { Failure } from './classify.js';
 

@@ -11,7 +11,7 @@ import {
   managedLabel,
   operationAnnotation,
   poolLabel,
-} from './shoot-labels.js';
+} from './model.js';
 
 /**
  * Everything that decisions and verdicts use from a Shoot. The digest that wakes clusters is built from it, so other fields

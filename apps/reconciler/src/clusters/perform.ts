@@ -9,18 +9,18 @@ import {
   type ShootManifest,
 } from '@corral/garden';
 import type { Catalogue } from '../garden/catalogue.js';
-import type { PassLease } from '../loop/leases.js';
+import type { PassLease } from '../loop/lease.js';
 import type { OpenToken } from '../loop/provider-token.js';
 import { resolveVersion } from './decide/resolve-version.js';
 import { type Learned, learnedFrom } from './decide/shoot-runs.js';
-import type { DesiredStore } from './desired-store.js';
 import { shownName } from './drift/drift.js';
 import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './drift/field-owners.js';
 import type { Desired, Observed, Step } from './model.js';
+import { managedLabel, operationAnnotation, teamAnnotation } from './model.js';
 import { factsOf, observedFrom, runningVersion } from './observe.js';
 import type { RecordStore } from './record.js';
 import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from './render.js';
-import { managedLabel, operationAnnotation, teamAnnotation } from './shoot-labels.js';
+import type { DesiredStore } from './store.js';
 
 export interface PerformDeps {
   readonly garden: Pick<

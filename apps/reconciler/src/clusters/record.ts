@@ -8,7 +8,7 @@ import {
 import type { ClusterId, ConnectionId, OperationId } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { countAfterChange } from '../garden/count-nodes.js';
-import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
+import { leaseValues, ours, type PassLease, type Released } from '../loop/lease.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Verdict } from './model.js';
 

@@ -1,6 +1,5 @@
 import type { CloudProfile, GardenFeature, ShootManifest } from '@corral/garden';
 import type { Desired, DesiredPool } from './model.js';
-import type { ShootFacts } from './observe.js';
 import {
   clusterIdLabel,
   clusterNameAnnotation,
@@ -10,7 +9,8 @@ import {
   planAnnotation,
   poolLabel,
   teamAnnotation,
-} from './shoot-labels.js';
+} from './model.js';
+import type { ShootFacts } from './observe.js';
 
 /** A specification that no Shoot can express. The API refuses it already, so one that arrives here is never rendered partially. */
 export class Unrenderable extends Error {
@@ -219,7 +219,7 @@ function assertRenderable(pool: DesiredPool, pointer: string, { features }: Gard
 }
 
 /** What a Shoot keeps, whatever the catalogue says. */
-export type RunningShoot = Pick<ShootFacts, 'zone' | 'workers'>;
+type RunningShoot = Pick<ShootFacts, 'zone' | 'workers'>;
 
 /** Values that a Shoot needs and that teams do not declare. */
 export interface GardenSettings {

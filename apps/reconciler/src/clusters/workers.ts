@@ -3,34 +3,27 @@ import type { ClusterId, TokenVerdict } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { PricesReading } from '@corral/hcloud';
-import type { JobHandlers, Queue } from '@corral/queue';
+import type { JobContext, JobHandlers, Queue } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
-import { authorities } from '../garden/authorities.js';
-import { catalogue } from '../garden/catalogue.js';
+import { authorities, catalogue } from '../garden/catalogue.js';
 import { cleanUpGarden, cleanupStore } from '../garden/clean-up.js';
 import { countNodes, countStore } from '../garden/count-nodes.js';
-import { dueStore } from '../garden/due-store.js';
-import { followShoots } from '../garden/follow-shoots.js';
-import { gardenGate } from '../garden/gate.js';
-import { probeGarden } from '../garden/probe-garden.js';
-import { wakeWaiting } from '../garden/wake-waiting.js';
-import { holdStore, unlessHeld } from '../hold/hold-store.js';
-import { clusterJobs, type RowJobs, serverJobs, sweepDue } from '../loop/due-rows.js';
-import { lead, leadershipStore } from '../loop/leadership.js';
-import { clusterTable, serverTable } from '../loop/leased-tables.js';
-import { type LeasedId, type LeaseStore, leaseStore } from '../loop/leases.js';
+import { dueStore, followShoots } from '../garden/follow-shoots.js';
+import { type GardenGate, gardenGate } from '../garden/gate.js';
+import { probeGarden, wakeWaiting } from '../garden/return-of-the-garden.js';
+import { holdStore, unlessHeld } from '../loop/hold.js';
+import { lead, leadershipStore } from '../loop/leader.js';
+import { clusterTable, type LeasedId, type LeaseStore, leaseStore, serverTable } from '../loop/lease.js';
 import { tokenOpener } from '../loop/provider-token.js';
-import { passTraces } from '../loop/traced-work.js';
-import { priceStore } from '../upkeep/price-store.js';
-import { refreshPrices } from '../upkeep/refresh-prices.js';
-import { verificationStore } from '../upkeep/verification-store.js';
-import { verifyConnections } from '../upkeep/verify-connections.js';
-import { desiredStore } from './desired-store.js';
-import { reconcileHandler, upkeepHandlers } from './handlers.js';
-import { clusterMetrics } from './metrics.js';
-import { clusterPass, type PassResult } from './pass.js';
+import { clusterJobs, planNext, type RowJobs, serverJobs, sweepDue } from '../loop/sweep.js';
+import { passTraces, Stopped, withSignal } from '../loop/work.js';
+import { priceStore, refreshPrices } from '../upkeep/prices.js';
+import { verificationStore, verifyConnections } from '../upkeep/verify-connections.js';
+import { type ClusterMetrics, clusterMetrics } from './metrics.js';
+import { clusterPass, type PassEnd, type PassResult } from './pass.js';
 import { recordStore } from './record.js';
+import { desiredStore } from './store.js';
 
 export interface ClusterSettings {
   /** Maximum number of clusters that this process works on concurrently while the garden is healthy. */
@@ -205,3 +198,89 @@ const wakerOf =
     await wake(woken);
     return woken.length;
   };
+
+interface ReconcileDeps {
+  readonly pass: (clusterId: ClusterId, stop: AbortSignal) => Promise<PassResult>;
+  readonly traced: ReturnType<typeof passTraces>;
+  readonly gate: GardenGate;
+  readonly jobs: Pick<RowJobs<ClusterId>, 'send'>;
+  /** Wakes those who wait for the garden. Never rejects. */
+  readonly onGardenBack: () => Promise<void>;
+  readonly metrics: ClusterMetrics;
+  readonly log: Log;
+}
+
+/**
+ * Runs a pass when the gate admits it, and schedules the next one. Requeueing, metrics and the log line are here, so that a
+ * pass contains none of them.
+ */
+function reconcileHandler({ pass, traced, gate, jobs, onGardenBack, metrics, log }: ReconcileDeps) {
+  return async ({ clusterId }: { clusterId: ClusterId }, { signal }: Pick<JobContext, 'signal'>) => {
+    const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
+      if (error instanceof Stopped) return null;
+      throw error;
+    });
+    if (leave === null) return planNext(jobs, clusterId, { kind: 'stopped' }, log);
+    const startedAt = performance.now();
+    let result: PassResult | null = null;
+    let traceId: string | undefined;
+    try {
+      result = await traced('reconcile cluster', clusterId, async (span) => {
+        const done = await pass(clusterId, signal);
+        traceId = span?.traceId;
+        span?.set({
+          'corral.cluster.id': clusterId,
+          'corral.pass.end': outcomeOf(done.end),
+          'corral.pass.steps': done.steps,
+        });
+        return done;
+      });
+    } finally {
+      leave(result?.report ?? null);
+    }
+    const { end, steps } = result;
+    const outcome = outcomeOf(end);
+    metrics.passes.inc({ outcome });
+    if (didWork(end)) {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      metrics.passSeconds.observe({ outcome }, seconds);
+      logEnd(log, clusterId, end, { traceId, steps, ms: Math.round(seconds * 1_000) });
+    }
+    await planNext(jobs, clusterId, end, log);
+    if (result.isGardenBack) await onGardenBack();
+  };
+}
+
+const outcomeOf = (end: PassEnd): string =>
+  end.kind === 'failed' ? `failed_${end.failure}` : end.kind.replaceAll(' ', '_');
+
+const didWork = ({ kind }: PassEnd): boolean => kind !== 'busy' && kind !== 'idle' && kind !== 'not due';
+
+interface PassFields {
+  readonly traceId: string | undefined;
+  readonly steps: readonly string[];
+  readonly ms: number;
+}
+
+function logEnd(log: Log, clusterId: ClusterId, end: PassEnd, fields: PassFields): void {
+  if (end.kind !== 'failed') {
+    const inMs = end.kind === 'finished' ? { inMs: end.inMs } : {};
+    log.info('pass done', { clusterId, end: end.kind, ...fields, ...inMs });
+    return;
+  }
+  const { failure, inMs, error } = end;
+  const line = failure === 'bug' || failure === 'platform' ? log.error : log.warn;
+  line('pass failed', { clusterId, failure, ...fields, inMs, error });
+}
+
+type Work = (signal: AbortSignal) => Promise<unknown>;
+
+function upkeepHandlers(work: Readonly<Record<'sweep' | 'verify' | 'refreshPrices' | 'countNodes' | 'cleanUp', Work>>) {
+  return {
+    'sweep-clusters': withSignal(work.sweep),
+    'verify-connections': withSignal(work.verify),
+    'refresh-prices': withSignal(work.refreshPrices),
+    'count-nodes': withSignal(work.countNodes),
+    'clean-up-garden': withSignal(work.cleanUp),
+  } satisfies JobHandlers<'upkeep'>;
+}

@@ -9,7 +9,7 @@ import { type ActionReading, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import type { DnsMetrics } from './metrics.js';
 
-export interface LookUpDeps {
+interface LookUpDeps {
   readonly turns: Pick<PollTurns, 'takeLookUp'>;
   readonly store: Pick<ActionStore, 'recordActions'>;
   readonly read: (ids: readonly number[]) => Promise<ActionReading[]>;

@@ -13,7 +13,7 @@ import {
 } from '@corral/dns-data';
 import { UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { Stopped, untilStopped } from '../loop/run-bounds.js';
+import { Stopped, untilStopped } from '../loop/work.js';
 import type { DnsMetrics } from './metrics.js';
 
 export interface SettleDeps {

@@ -13,7 +13,7 @@ import {
 } from '@corral/dns-data';
 import type { HcloudClient, RrsetPage } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { unlessStopped } from '../loop/run-bounds.js';
+import { unlessStopped } from '../loop/work.js';
 
 interface WalkDeps {
   readonly store: Pick<ZoneSyncStore, 'readClock' | 'readBodies' | 'isContested'>;

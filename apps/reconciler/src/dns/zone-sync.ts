@@ -12,11 +12,11 @@ import {
 } from '@corral/dns-data';
 import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { Stopped, unlessStopped, untilStopped } from '../loop/run-bounds.js';
+import { Stopped, unlessStopped, untilStopped } from '../loop/work.js';
 import type { DnsMetrics } from './metrics.js';
 import { type Walk, walkZone } from './walk-zone.js';
 
-export interface ZoneSyncDeps {
+interface ZoneSyncDeps {
   readonly zoneName: string;
   /** Who owns the labels of the zone. */
   readonly owners: ZoneOwners;

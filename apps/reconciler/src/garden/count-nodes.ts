@@ -4,8 +4,8 @@ import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/cont
 import { type Pool, rowClock } from '@corral/database';
 import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
 import { spreadMs } from '@corral/service';
-import { poolLabel } from '../clusters/shoot-labels.js';
-import { inBatches } from '../loop/run-bounds.js';
+import { poolLabel } from '../clusters/model.js';
+import { inBatches } from '../loop/work.js';
 
 interface CountDeps {
   readonly store: CountStore;

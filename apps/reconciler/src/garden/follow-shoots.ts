@@ -1,10 +1,10 @@
-import type { ClusterId } from '@corral/contracts';
+import type { ClusterId, ConnectionId } from '@corral/contracts';
+import { type Pool, rowClock } from '@corral/database';
 import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
+import { managedSelector } from '../clusters/model.js';
 import { observedHash } from '../clusters/observe.js';
-import { managedSelector } from '../clusters/shoot-labels.js';
-import type { HoldStore } from '../hold/hold-store.js';
-import type { RowJobs } from '../loop/due-rows.js';
-import { ABSENT, type DueStore, type Sighting } from './due-store.js';
+import type { HoldStore } from '../loop/hold.js';
+import type { RowJobs } from '../loop/sweep.js';
 
 export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
@@ -79,3 +79,113 @@ function sightingOf(shoot: Shoot): Sighting {
 function seenIn({ type, shoot }: ShootEvent): Sighting {
   return type === 'gone' ? { ...sightingOf(shoot), hash: ABSENT } : sightingOf(shoot);
 }
+
+/** Used instead of a hash when the Shoot does not exist. */
+export const ABSENT = 'absent';
+
+/** An observation of one Shoot. */
+interface Sighting {
+  readonly namespace: string;
+  readonly shootName: string;
+  /** `observedHash` of the Shoot, or `ABSENT`. */
+  readonly hash: string;
+}
+
+/** Where the Shoot of a cluster is, or will be. */
+export interface WaitingShoot {
+  /** Null until the Project is ready. */
+  readonly namespace: string | null;
+  readonly name: string;
+  /** Since when the one waits that started last, of all that wait: an ISO 8601 time. */
+  readonly newestSince: string;
+}
+
+/** Makes a row due now, and never later than before. */
+const dueNow = 'due_at = least(due_at, clock_timestamp())';
+
+/**
+ * Whether the last pass observed something else. A running pass may have read the Shoot before this observation without having
+ * recorded its own yet, so a match with the previous pass proves nothing.
+ */
+const isUnseen = (hash: string): string => `(observed_hash IS DISTINCT FROM ${hash} OR lease_until IS NOT NULL)`;
+
+/** A lease that has ended without being freed belongs to a pass that is gone. */
+const isLeased = `coalesce(lease_until > ${rowClock}, false)`;
+
+/** As one text, which costs less to send than an array of texts. Names in the garden and digests have no comma. */
+const listOf = (texts: readonly string[]): string => texts.join();
+const listIn = (parameter: string): string => `string_to_array(${parameter}, ',')`;
+
+/** Makes clusters due after changes outside the database. All functions return the ids to wake. */
+export const dueStore = (pool: Pool) => ({
+  /**
+   * Clusters whose last pass saw another state. A steady cluster costs nothing more. For a cluster that has a pass now, the state is
+   * noted: only the pass knows whether it has seen the same, and wakes the next one if not.
+   */
+  async makeChangedDue(seen: readonly Sighting[]): Promise<ClusterId[]> {
+    const { rows } = await pool.query<{ id: ClusterId; leased: boolean }>({
+      name: 'make-changed-clusters-due',
+      text: `UPDATE cluster
+       SET due_at = CASE WHEN ${isLeased} THEN due_at ELSE least(due_at, clock_timestamp()) END,
+           sighted_hash = CASE WHEN ${isLeased} THEN seen.hash END
+       FROM unnest(${listIn('$1')}, ${listIn('$2')}, ${listIn('$3')}) AS seen (namespace, shoot_name, hash), team
+       WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
+         AND team.project_namespace = seen.namespace AND ${isUnseen('seen.hash')}
+         AND NOT (${isLeased} AND sighted_hash IS NOT DISTINCT FROM seen.hash)
+       RETURNING cluster.id, ${isLeased} AS leased`,
+      values: [
+        listOf(seen.map(({ namespace }) => namespace)),
+        listOf(seen.map(({ shootName }) => shootName)),
+        listOf(seen.map(({ hash }) => hash)),
+      ],
+    });
+    return rows.filter(({ leased }) => !leased).map(({ id }) => id);
+  },
+
+  /**
+   * Of the clusters after `after`, by id, those whose Shoot UID is recorded and that were not in the list.
+   *
+   * Clusters whose last pass found the Shoot absent are skipped, unless a pass is working on them.
+   *
+   * @returns with the position to continue after, or null at the end
+   */
+  async makeMissingDue(
+    { seenNames, limit }: { seenNames: readonly string[]; limit: number },
+    after: ClusterId | null,
+  ): Promise<{ ids: ClusterId[]; next: ClusterId | null }> {
+    const { rows } = await pool.query<{ id: ClusterId }>(
+      `UPDATE cluster SET ${dueNow}
+       WHERE id IN (
+         SELECT id FROM cluster
+         WHERE shoot_uid IS NOT NULL AND ${isUnseen('$1')} AND ($2::uuid IS NULL OR id > $2)
+           AND NOT EXISTS (SELECT FROM unnest(${listIn('$4')}) AS seen (name) WHERE seen.name = cluster.shoot_name)
+         ORDER BY id LIMIT $3)
+       RETURNING id`,
+      [ABSENT, after, limit, listOf(seenNames)],
+    );
+    const ids = rows.map(({ id }) => id).sort();
+    return { ids, next: ids.length < limit ? null : (ids.at(-1) ?? null) };
+  },
+
+  /** Any cluster whose last pass failed for one of these reasons, or null. */
+  async findWaiting(reasons: readonly string[]): Promise<WaitingShoot | null> {
+    const { rows } = await pool.query<WaitingShoot>(
+      `SELECT team.project_namespace AS namespace, cluster.shoot_name AS name,
+              max(cluster.waiting->>'since') OVER () AS "newestSince"
+       FROM cluster JOIN team ON team.id = cluster.team_id
+       WHERE cluster.waiting->>'reason' = ANY ($1) ORDER BY random() LIMIT 1`,
+      [reasons],
+    );
+    return rows[0] ?? null;
+  },
+
+  /** Those that use a connection about which something has changed. */
+  async makeUsersDue(connectionId: ConnectionId): Promise<ClusterId[]> {
+    const { rows } = await pool.query<{ id: ClusterId }>(
+      `UPDATE cluster SET ${dueNow} WHERE connection_id = $1 AND started_at IS NOT NULL RETURNING id`,
+      [connectionId],
+    );
+    return rows.map(({ id }) => id);
+  },
+});
+export type DueStore = ReturnType<typeof dueStore>;

@@ -1,6 +1,6 @@
 import { type Gate, type GateOptions, gate } from '@corral/admission';
 import { GardenError } from '@corral/garden';
-import { Stopped } from '../loop/run-bounds.js';
+import { Stopped } from '../loop/work.js';
 
 /** What a call revealed about the garden itself, independent of its subject. */
 export type GardenReport =

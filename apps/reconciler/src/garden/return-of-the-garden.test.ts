@@ -1,10 +1,9 @@
 import { GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { authorities } from './authorities.js';
-import type { WaitingShoot } from './due-store.js';
-import { probeGarden } from './probe-garden.js';
-import { wakeWaiting } from './wake-waiting.js';
+import { authorities } from './catalogue.js';
+import type { WaitingShoot } from './follow-shoots.js';
+import { probeGarden, wakeWaiting } from './return-of-the-garden.js';
 
 describe('authorities', () => {
   const { signal } = new AbortController();

@@ -28,7 +28,7 @@ export interface Place {
   readonly url: string;
 }
 
-export interface PlaceOptions {
+interface PlaceOptions {
   readonly consoleUrl: string | undefined;
   readonly apiUrl: string | undefined;
   /** Whether the API serves a console. */

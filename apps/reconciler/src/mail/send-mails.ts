@@ -1,10 +1,12 @@
-import { backoffMs, type Log, spreadMs } from '@corral/service';
-import { inBatches } from '../loop/run-bounds.js';
-import type { Delivery } from './connect-mail-server.js';
-import { type Place, type RenderedMail, renderInvitation } from './render-invitation.js';
-import type { DueMail, MailStore } from './store.js';
+import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import type { JobHandlers } from '@corral/queue';
+import { backoffMs, type Log, type Metrics, spreadMs } from '@corral/service';
+import { holdStore, unlessHeld } from '../loop/hold.js';
+import { inBatches, withSignal } from '../loop/work.js';
+import type { Delivery, MailServer } from './connect-mail-server.js';
+import { type InvitationMail, type Place, type RenderedMail, renderInvitation } from './render-invitation.js';
 
-export interface SendMailsDeps {
+interface SendMailsDeps {
   readonly store: MailStore;
   /** Passes a mail to the mail server. Never rejects. */
   readonly deliver: (mail: RenderedMail) => Promise<Delivery>;
@@ -52,4 +54,101 @@ async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {
 export function retryMs({ kind }: Delivery, failures: number, random: number): number {
   const base = kind === 'refused' ? REFUSED_RETRY_MS : backoffMs(failures, retry);
   return Math.round(spreadMs(base, random));
+}
+
+/** A mail that one process has claimed until `claimedUntil`. */
+interface DueMail extends InvitationMail {
+  /** Number of consecutive failed attempts. */
+  readonly failures: number;
+  readonly claimedUntil: Date;
+}
+
+/** Invitations are the outbox of their mails. */
+export const mailStore = (prisma: Prisma) => ({
+  /**
+   * Claims due mails. They are due again after `claimMs` unless an outcome is recorded. Invitations that were answered, revoked or
+   * have expired have no due mail.
+   */
+  async claimDue(limit: number, claimMs: number): Promise<DueMail[]> {
+    const now = await readClock(prisma);
+    await prisma.invitation.updateMany({
+      where: {
+        mailDueAt: { lte: now },
+        OR: [{ acceptedAt: { not: null } }, { revokedAt: { not: null } }, { expiresAt: { lte: now } }],
+      },
+      data: { mailDueAt: null },
+    });
+    return prisma.$queryRaw<DueMail[]>`
+       WITH due AS (
+         SELECT id FROM invitation
+         WHERE mail_due_at <= ${sqlText(rowClock)} AND accepted_at IS NULL AND revoked_at IS NULL
+           AND expires_at > ${sqlText(rowClock)}
+         ORDER BY mail_due_at, id LIMIT ${limit} FOR UPDATE SKIP LOCKED
+       ), claimed AS (
+         UPDATE invitation SET mail_due_at = clock_timestamp() + make_interval(secs => ${claimMs}::float8 / 1000)
+         FROM due WHERE invitation.id = due.id
+         RETURNING invitation.*
+       )
+       SELECT claimed.id, claimed.email, claimed.role::text AS role, claimed.expires_at AS "expiresAt",
+              claimed.mail_failures AS failures, claimed.mail_due_at AS "claimedUntil",
+              COALESCE(NULLIF(team.name, ''), team.slug) AS "teamName", app_user.email AS "inviterEmail",
+              COALESCE(NULLIF(app_user.display_name, ''),
+                       NULLIF(trim(app_user.first_name || ' ' || app_user.last_name), ''),
+                       app_user.email) AS "inviterName"
+       FROM claimed JOIN team ON team.id = claimed.team_id JOIN app_user ON app_user.id = claimed.invited_by`;
+  },
+
+  /** Records nothing when the invitation was renewed in the meantime, because its next mail is due. */
+  async recordSent({ id, claimedUntil }: DueMail): Promise<void> {
+    await prisma.invitation.updateMany({
+      where: { id, mailDueAt: claimedUntil },
+      data: { mailDueAt: null, mailSentAt: await readClock(prisma), mailFailures: 0 },
+    });
+  },
+
+  async recordFailure({ id, claimedUntil }: DueMail, againMs: number): Promise<void> {
+    await prisma.invitation.updateMany({
+      where: { id, mailDueAt: claimedUntil },
+      data: { mailFailures: { increment: 1 }, mailDueAt: new Date((await readClock(prisma)).getTime() + againMs) },
+    });
+  },
+});
+type MailStore = ReturnType<typeof mailStore>;
+
+export interface MailWorkerDeps {
+  readonly settings: {
+    /** Where invitations are accepted. */
+    readonly place: Place;
+  };
+  readonly prisma: Prisma;
+  readonly mailServer: MailServer;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface MailWorkers {
+  sendMails(signal: AbortSignal): Promise<number>;
+  readonly handlers: JobHandlers<'mail'>;
+  readonly concurrency: number;
+}
+
+/** Wires the loop over mails. */
+export function buildMailWorkers({ settings, prisma, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
+  const outcomes = metrics.counter({
+    name: 'corral_mails_total',
+    help: 'Deliveries of mails, by outcome',
+    labelNames: ['outcome'],
+  });
+  const send = sendMails({
+    store: mailStore(prisma),
+    deliver: mailServer.deliver,
+    place: settings.place,
+    log,
+    onOutcome: (outcome) => outcomes.inc({ outcome }),
+  });
+  return {
+    sendMails: send,
+    handlers: { 'send-mails': withSignal(unlessHeld(holdStore(prisma), send)) },
+    concurrency: 2,
+  };
 }

@@ -5,7 +5,7 @@ import { fakeShoots } from '../../test/support/fake-shoots.js';
 import { type GardenReport, gardenGate } from '../garden/gate.js';
 import { judgeClusterFailure, judgeProviderFailure } from './judge.js';
 import { nothingSeen, type Seen, type Step, type WantedServer } from './model.js';
-import { performNodeStep } from './perform-node.js';
+import { performNodeStep } from './perform.js';
 
 describe('failures of the provider', () => {
   const context = (wanted: WantedServer) => ({ wanted, now, times, random: 0 });

@@ -2,21 +2,27 @@ import { joinsByCommand, type ServerId } from '@corral/contracts';
 import { rebuiltSinceBackup } from '@corral/database';
 import type { ProjectClient, Projects } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { heldWait } from '../hold/held-wait.js';
-import type { HoldStore } from '../hold/hold-store.js';
-import { findingAboutServer, isReading, readStepWhileHeld } from '../hold/server-finding.js';
-import type { PassOutcome } from '../loop/due-rows.js';
-import type { LeaseStore, PassLease } from '../loop/leases.js';
-import { type KeptPassLease, keepLease } from '../loop/leases.js';
+import type { HoldStore } from '../loop/hold.js';
+import { heldWait } from '../loop/hold.js';
+import type { LeaseStore, PassLease } from '../loop/lease.js';
+import { type KeptPassLease, keepLease } from '../loop/lease.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
+import type { PassOutcome } from '../loop/sweep.js';
 import { decide } from './decide/decide.js';
-import { type FailureContext, judgeClusterFailure, judgeProviderFailure } from './judge.js';
+import { findingAboutServer, isReading, readStepWhileHeld } from './held.js';
+import {
+  type FailureContext,
+  failed,
+  judgeClusterFailure,
+  judgeProviderFailure,
+  resting,
+  waitingSince,
+} from './judge.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type Wait, type WantedServer } from './model.js';
 import { type PerformDeps, type Performed, performStep } from './perform.js';
 import type { ServerStore } from './store.js';
-import { failed, resting, waitingSince } from './verdicts.js';
 
-export interface ServerPassDeps extends PerformDeps {
+interface ServerPassDeps extends PerformDeps {
   readonly leases: Pick<LeaseStore<ServerId>, 'takeLease' | 'renewLease' | 'release'>;
   readonly store: ServerStore;
   readonly projects: Projects;

@@ -29,7 +29,7 @@ import {
   type ServerPhase,
 } from '@corral/contracts';
 import type { Hold, Pool } from '@corral/database';
-import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
+import { leaseValues, ours, type PassLease, type Released } from '../loop/lease.js';
 import type { NodeCluster, Verdict, WantedServer } from './model.js';
 
 /** The wish has not changed since it was read. `$4` is its generation. */

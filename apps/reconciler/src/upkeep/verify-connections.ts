@@ -1,19 +1,32 @@
 import {
+  type ConnectionToken,
+  connectionColumns,
+  connectionTokenOf,
+  isOpenIn,
+  type OperationVerdict,
+  operationValues,
+  type SealedTokenRow,
+  selectOf,
+  verdictAssignments,
+} from '@corral/cluster-data';
+import {
   type ClusterErrorCode,
   type ClusterId,
+  type ConnectionStanding,
   connectionMessages,
   connectionStandings,
+  type OperationWaiting,
   type ServerWaitReason,
   type TokenVerdict,
 } from '@corral/contracts';
+import { type Pool, rowClock } from '@corral/database';
 import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
-import type { DueStore } from '../garden/due-store.js';
-import type { RowJobs } from '../loop/due-rows.js';
+import type { DueStore } from '../garden/follow-shoots.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
-import { inBatches } from '../loop/run-bounds.js';
-import type { DueVerification, Verification, VerificationStore } from './verification-store.js';
+import type { RowJobs } from '../loop/sweep.js';
+import { inBatches } from '../loop/work.js';
 
-export interface VerifyDeps {
+interface VerifyDeps {
   readonly store: VerificationStore;
   readonly dueTimes: Pick<DueStore, 'makeUsersDue'>;
   readonly wake: RowJobs<ClusterId>['wake'];
@@ -95,3 +108,109 @@ function operationOutcomeOf(verdict: TokenVerdict | 'unreadable'): Pick<Verifica
 }
 
 const failed = (code: ClusterErrorCode, message: string) => ({ to: 'failed', code, message }) as const;
+
+/** A connection whose token is to be shown to the provider. */
+interface DueVerification extends ConnectionToken {
+  readonly tokenVersion: number;
+  /** Number of consecutive verifications without a usable answer. */
+  readonly failures: number;
+}
+
+interface Verification {
+  /** Null when nothing was learned, and the standing stays. */
+  readonly standing: ConnectionStanding | null;
+  /** Replaces the message of the standing. Null for none. */
+  readonly remark: string | null;
+  readonly againMs: number;
+  /** Outcome of the operation that requested the verification. */
+  readonly operation: OperationVerdict<ClusterErrorCode>;
+  /** Why the operation makes no progress, or null. */
+  readonly waiting: Omit<OperationWaiting, 'since'> | null;
+}
+
+/** Of the statement that records a verification. What was in the way before has been there since then. */
+const operationParameters = {
+  state: '$8',
+  progress: '$9',
+  error: '$10',
+  isFinal: '$11',
+  waiting: `CASE WHEN waiting->>'reason' = $12::jsonb->>'reason' THEN waiting
+                 ELSE $12::jsonb || jsonb_build_object('since', to_char(
+                   clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END`,
+} as const;
+
+export const verificationStore = (pool: Pool) => ({
+  /** Claims connections with a due verification. They are due again after `retryMs` unless an outcome is recorded. */
+  async claimDue(limit: number, retryMs: number): Promise<DueVerification[]> {
+    const { rows } = await pool.query<DueRow>(
+      `UPDATE connection SET verify_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
+       WHERE id IN (SELECT id FROM connection WHERE verify_at <= ${rowClock}
+                    ORDER BY verify_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
+       RETURNING id AS "connectionId", token_version AS "tokenVersion", verify_failures AS failures,
+                 ${selectOf('connection', connectionColumns.token)}`,
+      [limit, retryMs],
+    );
+    return rows.map((row) => ({
+      ...connectionTokenOf(row),
+      tokenVersion: row.tokenVersion,
+      failures: row.failures,
+    }));
+  },
+
+  /**
+   * Records the provider's verdict on a token. Nothing is recorded for a replaced token. A waiting operation ends with the verdict,
+   * and a request during the verification is answered by the next one. The prices of a connection that became ready are due.
+   *
+   * @returns whether the standing has changed
+   */
+  async record(due: DueVerification, verification: Verification): Promise<boolean> {
+    const { standing, remark, againMs, operation, waiting } = verification;
+    const message = remark ?? standing?.message ?? null;
+    const { rows } = await pool.query<{ has_changed: boolean }>(
+      `WITH recorded AS (
+         UPDATE connection
+         SET phase = coalesce($3::connection_phase, phase), message = said, project = coalesce($7::jsonb, project),
+             verified_at = CASE WHEN $3 = 'Ready' THEN clock_timestamp() ELSE verified_at END,
+             verify_failures = CASE WHEN $3 IS NULL THEN verify_failures + 1 ELSE 0 END,
+             verify_at = CASE WHEN asked_at <= ${rowClock} THEN asked_at
+                              ELSE clock_timestamp() + make_interval(secs => $5::float8 / 1000) END,
+             updated_at = CASE WHEN has_changed OR message <> said THEN clock_timestamp() ELSE updated_at END
+         FROM (SELECT id AS verified_id, verify_at AS asked_at,
+                      coalesce($4, CASE phase WHEN 'Unverified' THEN $6 ELSE message END) AS said,
+                      phase <> coalesce($3::connection_phase, phase)
+                        OR ($7::jsonb IS NOT NULL AND coalesce(project->>'readOnly', 'false')
+                            <> coalesce($7::jsonb->>'readOnly', 'false')) AS has_changed
+               FROM connection WHERE id = $1 AND token_version = $2 FOR NO KEY UPDATE) before
+         WHERE id = verified_id
+         RETURNING has_changed
+       ), operated AS (
+         UPDATE operation SET ${verdictAssignments(operationParameters)}
+         FROM recorded
+         WHERE target_kind = 'Connection' AND target_id = $1 AND ${isOpenIn('operation')}
+       ), priced AS (
+         UPDATE price_list SET due_at = clock_timestamp()
+         WHERE connection_id = $1 AND $3 = 'Ready' AND (SELECT has_changed FROM recorded)
+       )
+       SELECT has_changed FROM recorded`,
+      [
+        due.connectionId,
+        due.tokenVersion,
+        standing?.phase ?? null,
+        message,
+        againMs,
+        connectionMessages.Unverified,
+        standing && JSON.stringify(standing.project),
+        ...operationValues(operation),
+        waiting && JSON.stringify(waiting),
+      ],
+    );
+    return rows[0]?.has_changed ?? false;
+  },
+});
+type VerificationStore = ReturnType<typeof verificationStore>;
+
+interface DueRow extends SealedTokenRow {
+  readonly connectionId: string;
+  readonly tokenVersion: number;
+  readonly failures: number;
+}

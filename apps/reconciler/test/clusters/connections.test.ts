@@ -4,13 +4,10 @@ import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { dueStore } from '../../src/garden/due-store.js';
-import { clusterTable } from '../../src/loop/leased-tables.js';
-import { leaseStore } from '../../src/loop/leases.js';
-import { priceStore } from '../../src/upkeep/price-store.js';
-import { nextReadingMs, refreshPrices } from '../../src/upkeep/refresh-prices.js';
-import { verificationStore } from '../../src/upkeep/verification-store.js';
-import { verificationOf, verifyConnections } from '../../src/upkeep/verify-connections.js';
+import { dueStore } from '../../src/garden/follow-shoots.js';
+import { clusterTable, leaseStore } from '../../src/loop/lease.js';
+import { nextReadingMs, priceStore, refreshPrices } from '../../src/upkeep/prices.js';
+import { verificationOf, verificationStore, verifyConnections } from '../../src/upkeep/verify-connections.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
 
 let at: ClusterRows;

@@ -4,7 +4,7 @@ import type { FaultRule } from '@corral/local-cloud';
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { leadershipStore } from '../../src/loop/leadership.js';
+import { leadershipStore } from '../../src/loop/leader.js';
 import type { Declared, TestCluster } from '../support/cluster-rows.js';
 import {
   type Clusters,

@@ -2,9 +2,8 @@ import type { Condition } from '@corral/contracts';
 import type { GardenErrorKind, Shoot } from '@corral/garden';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PassResult } from '../../src/clusters/pass.js';
-import { holdStore, unlessHeld } from '../../src/hold/hold-store.js';
-import { clusterTable } from '../../src/loop/leased-tables.js';
-import { leaseStore } from '../../src/loop/leases.js';
+import { holdStore, unlessHeld } from '../../src/loop/hold.js';
+import { clusterTable, leaseStore } from '../../src/loop/lease.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import type { CallFault, GardenMethod } from '../support/model/model-client.js';
 import {

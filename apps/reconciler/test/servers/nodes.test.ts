@@ -1,10 +1,9 @@
 import type { ServerId } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { serverTable } from '../../src/loop/leased-tables.js';
-import { leaseStore, type PassLease } from '../../src/loop/leases.js';
+import { leaseStore, type PassLease, serverTable } from '../../src/loop/lease.js';
+import { resting } from '../../src/servers/judge.js';
 import type { Verdict, WantedServer } from '../../src/servers/model.js';
 import { type ServerStore, serverStore } from '../../src/servers/store.js';
-import { resting } from '../../src/servers/verdicts.js';
 import { nodePatch } from '../support/a-server.js';
 import { shootIn } from '../support/fake-shoots.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';

@@ -4,7 +4,7 @@ import type { ProjectClient, ProjectOutcome, ServerAction, ServerReading } from 
 import { silentLog } from '@corral/service';
 import fc from 'fast-check';
 import { gardenGate } from '../../src/garden/gate.js';
-import type { PassLease } from '../../src/loop/leases.js';
+import type { PassLease } from '../../src/loop/lease.js';
 import type { ServerTimes, Verdict, WantedServer } from '../../src/servers/model.js';
 import { serverPass } from '../../src/servers/pass.js';
 import type { ServerStore } from '../../src/servers/store.js';

@@ -13,12 +13,11 @@ import {
   present,
 } from '../../../test/support/a-cluster.js';
 import type { Desired, Observed, Step } from '../model.js';
+import { operationAnnotation } from '../model.js';
 import { factsOf } from '../observe.js';
-import { operationAnnotation } from '../shoot-labels.js';
 import { decide } from './decide.js';
 import { isPinDue, resolveVersion, VersionUnavailable } from './resolve-version.js';
-import { retryOf } from './retry-failed.js';
-import { learnedFrom, learnedFromRead } from './shoot-runs.js';
+import { learnedFrom, learnedFromRead, retryOf } from './shoot-runs.js';
 
 const foreign: Observed = { kind: 'foreign' };
 const stepOf = (desired: Desired, seen: Observed, now = minutesLater(6)): Step => decide(desired, seen, now);

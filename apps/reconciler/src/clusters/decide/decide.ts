@@ -1,11 +1,10 @@
+import type { ClusterErrorCode, ConditionReason } from '@corral/contracts';
 import { driftOf, isUnowned } from '../drift/drift.js';
 import { migrationOf } from '../judge/phase.js';
 import type { Desired, Observed, Step } from '../model.js';
 import { factsOf, type ShootFacts } from '../observe.js';
 import { isPinDue } from './resolve-version.js';
-import { isSlotFree, retryOf } from './retry-failed.js';
-import { hasFailed, isApplied, isRunDue, isStale } from './shoot-runs.js';
-import { isOnHold, isTokenDue } from './token-readiness.js';
+import { hasFailed, isApplied, isRunDue, isSlotFree, isStale, retryOf } from './shoot-runs.js';
 
 const finish: Step = { do: 'finish' };
 
@@ -113,4 +112,33 @@ export function absenceIsCertainAt(desired: Desired): Date | null {
 /** The prerequisites of an apply. A refused apply proves nothing: the lost response may belong to an earlier one. */
 function mayHaveBeenApplied({ namespace, pinnedVersion, connection }: Desired): boolean {
   return namespace !== null && pinnedVersion !== null && connection.gardenTokenVersion > 0;
+}
+
+/**
+ * With a token that the provider rejects, a run would fail and leave a working cluster `Failed`, so changes wait. They also
+ * wait until a replaced token is verified: a token of another project would orphan all resources of the cluster.
+ */
+export function isOnHold({ connection }: Desired): boolean {
+  if (connection.phase === 'Rejected') return true;
+  return connection.phase !== 'Ready' && connection.gardenTokenVersion > 0 && hasNewToken(connection);
+}
+
+/** Why the provider refuses a token, or accepts it for reading only. */
+export function tokenRefusal({ connection }: Desired): {
+  readonly code: ClusterErrorCode;
+  readonly reason: ConditionReason;
+} {
+  return connection.isReadOnly
+    ? { code: 'provider_permission_denied', reason: 'ProviderTokenReadOnly' }
+    : { code: 'provider_token_rejected', reason: 'ProviderTokenRejected' };
+}
+
+/** The first token is written even if unverified: nothing depends on it yet. */
+function isTokenDue({ connection }: Desired): boolean {
+  const { phase, gardenTokenVersion } = connection;
+  return hasNewToken(connection) && (phase === 'Ready' || (phase === 'Unverified' && gardenTokenVersion === 0));
+}
+
+function hasNewToken({ tokenVersion, gardenTokenVersion }: Desired['connection']): boolean {
+  return gardenTokenVersion < tokenVersion;
 }

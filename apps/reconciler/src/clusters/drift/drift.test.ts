@@ -18,9 +18,8 @@ import { judge } from '../judge/judge.js';
 import type { Desired } from '../model.js';
 import { factsOf } from '../observe.js';
 import { renderShoot } from '../render.js';
-import { driftOf, driftSentence } from './drift.js';
+import { apiFieldOf, driftOf, driftSentence } from './drift.js';
 import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
-import { apiFieldOf } from './garden-fields.js';
 
 describe('drift', () => {
   const pools = [aPool({ image: { name: 'ubuntu', version: '24.4' } })];

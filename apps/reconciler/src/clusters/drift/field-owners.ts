@@ -12,12 +12,11 @@ import {
   type TimedShoot,
 } from '@corral/garden';
 import type { Desired } from '../model.js';
-import { corralPrefix, poolLabel } from '../shoot-labels.js';
-import { addedPool, adderOf, shownName, workerPath } from './drift.js';
-import { apiFieldOf, ownField } from './garden-fields.js';
+import { corralPrefix, poolLabel } from '../model.js';
+import { addedPool, adderOf, apiFieldOf, ownField, shownName, workerPath } from './drift.js';
 
 /** The outcome of conflicts over fields that other managers own. */
-export interface Arbitration {
+interface Arbitration {
   /** Fields that are taken over, by their API names, each with its previous manager. */
   readonly overridden: readonly { readonly field: string; readonly manager: string }[];
   /** Fields that stay with the manager that changed them: paths as the garden writes them. */

@@ -1,10 +1,9 @@
 import type { ClusterErrorCode } from '@corral/contracts';
 import type { Failure } from '../classify.js';
 import type { Desired, Observed, Verdict } from '../model.js';
-import { type ConditionDraft, ownCondition, stamped } from './conditions.js';
+import { type ConditionDraft, notReconciled, ownCondition, stamped } from './conditions.js';
 import { judge } from './judge.js';
 import { sentenceFor } from './provider-problems.js';
-import { notReconciled } from './reconciled.js';
 
 /**
  * The verdict after a failed step: the verdict of `judge` on the observation, plus the obstacle to the declaration.

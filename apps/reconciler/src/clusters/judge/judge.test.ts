@@ -28,8 +28,7 @@ import type { Desired, Observed, OpenOperation, Verdict } from '../model.js';
 import { factsOf } from '../observe.js';
 import { judge } from './judge.js';
 import { nextTimeOf, observedCluster } from './observed-cluster.js';
-import { migrationOf } from './phase.js';
-import { nextPassMsFor, progressOf } from './progress.js';
+import { migrationOf, nextPassMsFor, progressOf } from './phase.js';
 import { problemOf, remainingIn, sentenceFor, workersIn } from './provider-problems.js';
 
 describe('the verdict', () => {

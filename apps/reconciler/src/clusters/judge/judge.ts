@@ -1,7 +1,20 @@
-import { type ClusterErrorCode, type Condition, driftConditionType } from '@corral/contracts';
-import { type Retry, retryOf } from '../decide/retry-failed.js';
-import { convergedGeneration, hasFailed, isApplied, isRunDue, isStale } from '../decide/shoot-runs.js';
-import { isOnHold, tokenRefusal } from '../decide/token-readiness.js';
+import {
+  type ClusterErrorCode,
+  type ClusterPhase,
+  type Condition,
+  type ConditionReason,
+  driftConditionType,
+} from '@corral/contracts';
+import { absenceConditionType, absenceIsCertainAt, isOnHold, lateCreationMs, tokenRefusal } from '../decide/decide.js';
+import {
+  convergedGeneration,
+  hasFailed,
+  isApplied,
+  isRunDue,
+  isStale,
+  type Retry,
+  retryOf,
+} from '../decide/shoot-runs.js';
 import { blocksOperation, driftOf, driftSentence, isRevertible } from '../drift/drift.js';
 import type { Desired, Observed, OpenOperation, OperationVerdict, Verdict } from '../model.js';
 import { factsOf, type ShootFacts } from '../observe.js';
@@ -12,17 +25,17 @@ import {
   controlPlaneReady,
   drifted,
   healthConditions,
+  noCluster,
   nodesReady,
+  notReconciled,
+  ownCondition,
+  reconciled,
   specAccepted,
   stamped,
 } from './conditions.js';
-import { judgeAbsent, judgeForeign, judgeLeaving } from './judge-absent.js';
 import { observedCluster } from './observed-cluster.js';
-import { migrationOf, phaseOf, type ShootFindings } from './phase.js';
-import { nextPassMsFor, progressOf } from './progress.js';
-import type { ProviderProblem } from './provider-problems.js';
-import { sentenceFor } from './provider-problems.js';
-import { reconciled } from './reconciled.js';
+import { migrationOf, nextPassMsFor, phaseOf, progressOf, type ShootFindings } from './phase.js';
+import { type ProviderProblem, sentenceFor } from './provider-problems.js';
 import { unchangedVerdict, waitIn } from './waiting.js';
 
 /** Delay after a read that is older than our last write, in milliseconds. */
@@ -196,4 +209,91 @@ function nextPassMsOf(
   return isSteady || findings.hasGivenUp || (waitsForToken(desired) && findings.isOnHold)
     ? null
     : nextPassMsFor(desired);
+}
+
+/** A foreign Shoot has the name. Only operators can find out why. */
+function judgeForeign(desired: Desired, now: Date): Verdict {
+  return {
+    ...verdict(desired, 'Failed', [failing('NameCollision', 'name_collision', desired)], now),
+    operation: failed(desired, 'name_collision'),
+  };
+}
+
+function judgeAbsent(desired: Desired, now: Date): Verdict {
+  if (desired.known.shootUid !== null) return judgeVanished(desired, now);
+  if (desired.connection.phase === 'Rejected') {
+    const { code } = tokenRefusal(desired);
+    return {
+      ...verdict(desired, 'Failed', [failing('ConnectionNotReady', code, desired)], now),
+      operation: failed(desired, code),
+    };
+  }
+  const why = isOnHold(desired)
+    ? notReconciled('ConnectionNotReady', 'The cluster is waiting until the provider confirms the connection.')
+    : notReconciled('Pending', 'The cluster is about to be created.');
+  return {
+    ...open(desired, verdict(desired, 'Pending', [why], now), now),
+    nextPassMs: nextPassMsFor(desired),
+  };
+}
+
+/** The cluster is not created again, because that would hide that its contents are lost. */
+function judgeVanished(desired: Desired, now: Date): Verdict {
+  const message = sentenceFor('shoot_missing', desired);
+  const drafts: ConditionDraft[] = [
+    notReconciled('ShootMissing', message),
+    ownCondition('ShootMissing', 'True', 'RemovedExternally', message),
+  ];
+  return { ...verdict(desired, 'Failed', drafts, now), operation: failed(desired, 'shoot_missing') };
+}
+
+/** Deletion of a cluster without an observed Shoot, which may still be in creation. */
+function judgeLeaving(desired: Desired, now: Date): Verdict {
+  const message = 'No cluster was found. The service is checking that none is still being created.';
+  const drafts: ConditionDraft[] = [
+    notReconciled('Deleting', 'The cluster is being deleted.'),
+    ownCondition(absenceConditionType, 'Unknown', 'Waiting', message),
+  ];
+  const certainAt = absenceIsCertainAt(desired) ?? new Date(now.getTime() + lateCreationMs);
+  return {
+    ...open(desired, verdict(desired, 'Deleting', drafts, now), now),
+    nextPassMs: Math.max(0, certainAt.getTime() - now.getTime()),
+  };
+}
+
+function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly ConditionDraft[], now: Date): Verdict {
+  const all: ConditionDraft[] = [
+    specAccepted(desired),
+    connectionReady(desired, null),
+    noCluster('ControlPlaneReady'),
+    noCluster('NodesReady'),
+    ...drafts,
+  ];
+  return {
+    phase,
+    conditions: stamped(all, desired.known.conditions, now),
+    seedName: null,
+    migrationPhase: null,
+    observed: null,
+    observedGeneration: desired.known.observedGeneration,
+    operation: { to: 'stay' },
+    waiting: null,
+    nextPassMs: null,
+  };
+}
+
+function failing(reason: ConditionReason, code: ClusterErrorCode, desired: Desired): ConditionDraft {
+  return notReconciled(reason, sentenceFor(code, desired));
+}
+
+/** With its operation, which goes on. */
+function open(desired: Desired, verdict: Verdict, now: Date): Verdict {
+  if (desired.operation === null) return verdict;
+  const operation: OperationVerdict = { to: 'running', progress: progressOf(desired.operation, null) };
+  return { ...verdict, operation, waiting: waitIn(verdict.conditions, operation, desired, now) };
+}
+
+function failed(desired: Desired, code: ClusterErrorCode): OperationVerdict {
+  if (desired.operation === null) return { to: 'stay' };
+  return { to: 'failed', code, message: sentenceFor(code, desired) };
 }

@@ -1,6 +1,6 @@
 import type { ClusterWaitReason, Condition, ConditionReason, OperationWaiting } from '@corral/contracts';
 import { gardenReportOf } from '../../garden/gate.js';
-import { heldWait } from '../../hold/held-wait.js';
+import { heldWait } from '../../loop/hold.js';
 import type { Failure } from '../classify.js';
 import type { Desired, Verdict } from '../model.js';
 import { stamped } from './conditions.js';

@@ -1,8 +1,8 @@
+import { DAY_MS, finish, JOINED_CHECK_MS, progressAt, resting, waiting } from '../judge.js';
 import type { Seen, ServerTimes, Step, Verdict, WaitReason, WantedServer } from '../model.js';
-import { hasToJoin, nodeOf, nodePatchFor, waitsFor } from '../node-cluster.js';
-import { DAY_MS, finish, JOINED_CHECK_MS, progressAt, resting, waiting } from '../verdicts.js';
+import { hasToJoin, nodeOf, nodePatchFor, waitsFor } from '../model.js';
 import { decideFailed, decideJoined } from './check.js';
-import { decideDrain } from './leave.js';
+import { decideDrain } from './join.js';
 
 const CLUSTER_MS = 15_000;
 const NODE_MS = 10_000;

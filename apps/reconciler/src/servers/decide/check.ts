@@ -1,9 +1,8 @@
 import { joinsByCommand, serverLabels } from '@corral/contracts';
+import { DAY_MS, finish, JOINED_CHECK_MS, resting, TOKEN_MS } from '../judge.js';
 import type { NodeCluster, Seen, ServerTimes, Step, Verdict, WantedServer } from '../model.js';
-import { hasToJoin, nodeNameFor, nodeOf, nodePatchFor, waitsFor } from '../node-cluster.js';
-import { DAY_MS, finish, JOINED_CHECK_MS, resting, TOKEN_MS } from '../verdicts.js';
-import { decideUntilOver } from './await-rebuild.js';
-import { putLabel } from './request-rebuild.js';
+import { hasToJoin, nodeNameFor, nodeOf, nodePatchFor, waitsFor } from '../model.js';
+import { decideUntilOver, putLabel } from './rebuild.js';
 
 const CLUSTER_MS = 15_000;
 const rejectedSentence = 'The provider rejects the token of the connection, so the state of the server is unknown.';

@@ -1,12 +1,10 @@
 import { joinsByCommand, serverLabels } from '@corral/contracts';
+import { DAY_MS, failed, finish, progressAt, resting, TOKEN_MS, waiting } from '../judge.js';
 import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
-import { DAY_MS, failed, finish, progressAt, resting, TOKEN_MS, waiting } from '../verdicts.js';
-import { decideRebuild } from './await-rebuild.js';
 import { decideByCommand } from './by-command.js';
 import { decideFailed, decideJoined, decideMissing, decideReady } from './check.js';
-import { decideJoining } from './join.js';
-import { decideLeaving } from './leave.js';
-import { decideRequest } from './request-rebuild.js';
+import { decideJoining, decideLeaving } from './join.js';
+import { decideRebuild, decideRequest } from './rebuild.js';
 
 /** How long to wait for a provider that does not allow the detachment. After that the label stays. */
 const DEREGISTER_MS_MAX = DAY_MS;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GardenError, type Shoot, type ShootManifest } from '@corral/garden';
-import { clusterIdLabel } from '../../../src/clusters/shoot-labels.js';
+import { clusterIdLabel } from '../../../src/clusters/model.js';
 import { FieldOwners } from './model-owners.js';
 import { at, clone, isLower, type Spec, withWorkers, workersOf } from './model-spec.js';
 import { newShoot } from './new-shoot.js';

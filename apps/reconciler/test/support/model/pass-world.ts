@@ -1,15 +1,13 @@
 import { silentLog } from '@corral/service';
 import { expect } from '@jest/globals';
-import { desiredStore } from '../../../src/clusters/desired-store.js';
 import { observedHash } from '../../../src/clusters/observe.js';
 import { clusterPass, type PassDeps } from '../../../src/clusters/pass.js';
 import { recordStore } from '../../../src/clusters/record.js';
-import { authorities } from '../../../src/garden/authorities.js';
-import { catalogue } from '../../../src/garden/catalogue.js';
-import { dueStore } from '../../../src/garden/due-store.js';
-import { holdStore } from '../../../src/hold/hold-store.js';
-import { clusterTable } from '../../../src/loop/leased-tables.js';
-import { leaseStore } from '../../../src/loop/leases.js';
+import { desiredStore } from '../../../src/clusters/store.js';
+import { authorities, catalogue } from '../../../src/garden/catalogue.js';
+import { dueStore } from '../../../src/garden/follow-shoots.js';
+import { holdStore } from '../../../src/loop/hold.js';
+import { clusterTable, leaseStore } from '../../../src/loop/lease.js';
 import type { ClusterRows } from '../cluster-rows.js';
 import { modelClient } from './model-client.js';
 

@@ -1,5 +1,47 @@
-import type { Pool } from '@corral/database';
-import type { Metrics } from '@corral/service';
+import { type Pool, retentionRules, type Swept, sweepRetention } from '@corral/database';
+import type { JobHandlers } from '@corral/queue';
+import type { Log, Metrics } from '@corral/service';
+import { withSignal } from '../loop/work.js';
+import { countOperations, openOperationMetrics, operationEndMetrics } from './operations.js';
+
+export interface RetentionWorkerDeps {
+  readonly settings: {
+    /** Retention of the audit log in days. */
+    readonly auditDays: number;
+  };
+  readonly pool: Pool;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface RetentionWorkers {
+  sweep(signal: AbortSignal): Promise<Swept>;
+  readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention' | 'count-operations'>;
+}
+
+const SIZES_INTERVAL_MS = 60_000;
+
+/** Wires the sweep over rows past their retention, and the count of operations that end. */
+export function buildRetentionWorkers({ settings, pool, metrics, log }: RetentionWorkerDeps): RetentionWorkers {
+  const swept = metrics.counter({
+    name: 'corral_retention_rows_total',
+    help: 'Rows removed or shortened after their retention, by rule',
+    labelNames: ['rule'],
+  });
+  openOperationMetrics(metrics, pool);
+  operationEndMetrics(metrics, pool);
+  tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
+  const sweep = sweepRetention({
+    pool,
+    rules: retentionRules(settings),
+    log,
+    onSwept: (rule, rows) => swept.inc({ rule }, rows),
+  });
+  return {
+    sweep,
+    handlers: { 'sweep-retention': withSignal(sweep), 'count-operations': withSignal(countOperations(pool)) },
+  };
+}
 
 /** Corral's own tables. The list bounds the metric labels. */
 export const ownTables = [
@@ -47,7 +89,7 @@ export const ownTables = [
   'user_identity',
 ] as const;
 
-export interface TableSize {
+interface TableSize {
   readonly table: string;
   /** Postgres's latest estimate, which needs no count. Null when there is none. */
   readonly rows: number | null;
@@ -61,7 +103,7 @@ const readSizes = {
          WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY($1::text[])`,
 };
 
-export interface TableSizesOptions {
+interface TableSizesOptions {
   /** Minimum time in milliseconds between two reads, however many scrapes there are. */
   readonly everyMs: number;
   /** Monotonic clock in milliseconds. */

@@ -1,5 +1,4 @@
 import { findHold, type Hold, type HoldFinding, type Prisma, readClock } from '@corral/database';
-import type { Sighting } from '../garden/due-store.js';
 
 /** What was found during a hold about one thing. */
 export interface Finding {
@@ -10,7 +9,7 @@ export interface Finding {
 }
 
 /** `Garden`: whether its Shoots were listed. `Shoot`: one without a row. */
-export type TargetKind = 'Cluster' | 'AdoptedServer' | 'Shoot' | 'Garden';
+type TargetKind = 'Cluster' | 'AdoptedServer' | 'Shoot' | 'Garden';
 
 const unknownShoot: Finding = {
   finding: 'unknown_shoot',
@@ -38,7 +37,7 @@ export const holdStore = (prisma: Prisma) => ({
   },
 
   /** Notes that all Shoots were listed, and which of them have no row. Without a hold, this does nothing. */
-  async noteListed(seen: readonly Pick<Sighting, 'namespace' | 'shootName'>[]): Promise<void> {
+  async noteListed(seen: readonly { readonly namespace: string; readonly shootName: string }[]): Promise<void> {
     const hold = await findHold(prisma);
     if (hold === null) return;
     const known = await prisma.cluster.findMany({ select: { shootName: true } });
@@ -58,3 +57,9 @@ export const unlessHeld =
   async (signal: AbortSignal): Promise<void> => {
     if ((await holds.find()) === null) await work(signal);
   };
+
+/** What work waits for during a hold, as its operation shows it. */
+export const heldWait = {
+  reason: 'Held',
+  message: 'The operators have stopped changes for now. Work continues automatically.',
+} as const;

@@ -1,6 +1,7 @@
 import { asTeamId, type ClusterId, type ServerId, type TeamId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
+import { causedByGarden, waitsForGarden } from '../clusters/judge/waiting.js';
 
 /** Names a row that is worked on in turns. */
 export type LeasedId = ClusterId | ServerId;
@@ -41,7 +42,7 @@ export interface Due<Id extends LeasedId = LeasedId> {
 }
 
 /** What is worked on in turns: rows with `due_at`, `lease_until` and `lease_fence`. The texts are SQL of ours. */
-export interface LeasedTable<Id extends LeasedId> {
+interface LeasedTable<Id extends LeasedId> {
   readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
   /** SQL condition for the rows that get passes at all. */
   readonly isWorkedOn: string;
@@ -61,7 +62,7 @@ interface TakenRow {
 }
 
 /** SQL condition for a row without a pass. */
-export const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
+const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
 
 /** Time relative to the database's clock, because the clocks of workers may differ. */
 const inMs = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
@@ -217,3 +218,33 @@ export function keepLease<Id extends LeasedId>(
     end: () => clearInterval(timer),
   };
 }
+
+/** SQL condition for the clusters that wait for one of the reasons. Null for those that wait for nothing. */
+const waitsFor = (reasons: readonly string[]): string =>
+  `(waiting->>'reason' IN (${reasons.map((reason) => `'${reason}'`).join(', ')}))`;
+
+/**
+ * Work on a cluster starts with its first pool that the garden can have: a Shoot without workers can never get any (see
+ * "workerless" in Gardener's documentation).
+ */
+export const clusterTable: LeasedTable<ClusterId> = {
+  table: 'cluster',
+  isWorkedOn: `(started_at IS NOT NULL OR EXISTS (
+    SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND source = 'managed' AND maximum > 0))`,
+  waitsForGarden: waitsFor(waitsForGarden),
+  isHeldUp: `coalesce(${waitsFor(causedByGarden)}, false)`,
+  onTaken: ', sighted_hash = NULL, started_at = coalesce(started_at, clock_timestamp())',
+  isReported: 'sighted_hash IS NOT NULL',
+};
+
+/** Only servers that are nodes, or about to be, need the garden. */
+const isFailingNode = '(failures > 0 AND (node_pool_id IS NOT NULL OR member_of_id IS NOT NULL))';
+
+export const serverTable: LeasedTable<ServerId> = {
+  table: 'adopted_server',
+  isWorkedOn: 'true',
+  waitsForGarden: isFailingNode,
+  isHeldUp: isFailingNode,
+  onTaken: '',
+  isReported: 'false',
+};

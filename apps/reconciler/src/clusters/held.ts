@@ -1,6 +1,6 @@
-import type { Desired, Observed, Step } from '../clusters/model.js';
-import { factsOf } from '../clusters/observe.js';
-import type { Finding } from './hold-store.js';
+import type { Finding } from '../loop/hold.js';
+import type { Desired, Observed, Step } from './model.js';
+import { factsOf } from './observe.js';
 
 const asRecorded: Finding = { finding: 'as_recorded', message: 'The Shoot is as the database says.' };
 

@@ -1,7 +1,7 @@
 import type { ClusterId, ServerId } from '@corral/contracts';
 import { type Queue, QueueUnavailable } from '@corral/queue';
 import type { Log } from '@corral/service';
-import type { Due, LeaseAnswer, LeasedId, LeaseStore } from './leases.js';
+import type { Due, LeaseAnswer, LeasedId, LeaseStore } from './lease.js';
 
 /**
  * The jobs of rows that are due, which any process takes. A row has at most two: one for now, and one for the due time that its last
@@ -93,7 +93,7 @@ export async function planNext<Id extends LeasedId>(
 }
 
 /** Rows of one kind that the sweep looks for. */
-export interface SweptRows<Id extends LeasedId = LeasedId> {
+interface SweptRows<Id extends LeasedId = LeasedId> {
   readonly leases: Pick<LeaseStore<Id>, 'findDue'>;
   readonly jobs: Pick<RowJobs<Id>, 'send'>;
   /** Called with the number of rows that had no job. */

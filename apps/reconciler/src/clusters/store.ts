@@ -33,16 +33,16 @@ import {
   type OperationWaiting,
 } from '@corral/contracts';
 import type { Hold, Pool } from '@corral/database';
-import type { PassLease } from '../loop/leases.js';
+import type { PassLease } from '../loop/lease.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
 /** Which of a connection's tokens it is. */
-export interface VersionedToken extends ConnectionToken {
+interface VersionedToken extends ConnectionToken {
   readonly version: number;
 }
 
-export interface DesiredRead {
+interface DesiredRead {
   readonly wanted: Desired;
   readonly now: Date;
   /** The hold in force. */

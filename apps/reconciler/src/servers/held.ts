@@ -1,7 +1,7 @@
 import type { Hold } from '@corral/database';
-import { newestRebuildSince } from '../servers/decide/await-rebuild.js';
-import type { Seen, Step, WantedServer } from '../servers/model.js';
-import type { Finding } from './hold-store.js';
+import type { Finding } from '../loop/hold.js';
+import { newestRebuildSince } from './decide/rebuild.js';
+import type { Seen, Step, WantedServer } from './model.js';
 
 /** Steps that change nothing outside the database. They run during a hold, because they settle what the row does not know. */
 const reading: ReadonlySet<Step['do']> = new Set([
