@@ -1,4 +1,3 @@
-import { connectPrisma, type Pool } from '@corral/database';
 import {
   type BackendOptions,
   type Intervals,
@@ -8,15 +7,15 @@ import {
   type RecurringJob,
   startWorker,
 } from '@corral/queue';
-import type { Log, Metrics } from '@corral/service';
-import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
-import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
+import { buildClusterWorkers, type ClusterOptions, type ClusterWorkers } from './clusters/workers.js';
+import { buildDnsWorkers, type DnsOptions, type DnsWorkers } from './dns/workers.js';
 import { dueMetrics } from './loop/metrics.js';
 import { tracedJobs } from './loop/work.js';
-import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/send-mails.js';
-import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
-import { buildUsageWorkers, type UsageWorkerDeps, type UsageWorkers } from './upkeep/record-usage.js';
-import { buildRetentionWorkers, type RetentionWorkerDeps, type RetentionWorkers } from './upkeep/retention.js';
+import { buildMailWorkers, type MailOptions, type MailWorkers } from './mail/send-mails.js';
+import { buildServerWorkers, type ServerOptions, type ServerWorkers } from './servers/workers.js';
+import type { Services } from './services.js';
+import { buildUsageWorkers, type UsageOptions, type UsageWorkers } from './upkeep/record-usage.js';
+import { buildRetentionWorkers, type RetentionOptions, type RetentionWorkers } from './upkeep/retention.js';
 
 interface WorkerSettings {
   /** How long running jobs may continue after `close`, in milliseconds. */
@@ -25,26 +24,20 @@ interface WorkerSettings {
   readonly lockMs: number;
 }
 
-type Shared = 'pool' | 'prisma' | 'queue' | 'metrics' | 'log';
-
-export interface WorkerDeps {
+export interface WorkerOptions {
   readonly settings: WorkerSettings;
   readonly intervals: Intervals;
-  readonly pool: Pool;
-  readonly queue: Queue;
-  /** Where jobs come from: the backend that `queue` sends them to. */
+  /** Where jobs come from: the backend that the queue sends them to. */
   readonly backend: BackendOptions;
-  readonly metrics: Metrics;
-  readonly log: Log;
-  readonly dns: Omit<DnsWorkerDeps, Shared>;
-  readonly retention: Omit<RetentionWorkerDeps, Shared>;
-  readonly usage: Omit<UsageWorkerDeps, Shared>;
+  readonly dns: DnsOptions;
+  readonly retention: RetentionOptions;
+  readonly usage: UsageOptions;
   /** Null in an installation without a garden. Its clusters, if any, wait. */
-  readonly clusters: Omit<ClusterWorkerDeps, Shared> | null;
+  readonly clusters: ClusterOptions | null;
   /** Null without the encryption keys of connections. Servers under adoption wait. */
-  readonly servers: Omit<ServerWorkerDeps, Shared> | null;
+  readonly servers: ServerOptions | null;
   /** Null without a mail server. Other processes send the mails, or they wait. */
-  readonly mail: Omit<MailWorkerDeps, Shared> | null;
+  readonly mail: MailOptions | null;
 }
 
 export interface Workers {
@@ -66,15 +59,15 @@ interface StartedWorkers {
 }
 
 /** The composition root. Has no effect until `start`. */
-export function buildWorkers(deps: WorkerDeps): Workers {
-  const { settings, intervals, pool, queue, backend, metrics, log } = deps;
-  const shared = { pool, prisma: connectPrisma(pool), queue, metrics, log };
-  const dns = buildDnsWorkers({ ...shared, ...deps.dns });
-  const retention = buildRetentionWorkers({ ...shared, ...deps.retention });
-  const usage = buildUsageWorkers({ ...shared, ...deps.usage });
-  const clusters = deps.clusters === null ? null : buildClusterWorkers({ ...shared, ...deps.clusters });
-  const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
-  const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
+export function buildWorkers(services: Services, options: WorkerOptions): Workers {
+  const { queue, metrics, log } = services;
+  const { settings, intervals, backend } = options;
+  const dns = buildDnsWorkers(services, options.dns);
+  const retention = buildRetentionWorkers(services, options.retention);
+  const usage = buildUsageWorkers(services, options.usage);
+  const clusters = options.clusters && buildClusterWorkers(services, options.clusters);
+  const servers = options.servers && buildServerWorkers(services, options.servers);
+  const mail = options.mail && buildMailWorkers(services, options.mail);
   dueMetrics(metrics, { cluster: clusters ?? undefined, server: servers ?? undefined });
   const queues = {
     dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
@@ -112,7 +105,7 @@ function besideEachOther<H extends Partial<JobHandlers>>(handlers: H) {
 }
 
 /** Sends the recurring jobs among those that this process serves. */
-export function schedule(queue: Pick<Queue, 'schedule'>, served: Partial<JobHandlers>, intervals: Intervals): void {
+export function schedule(queue: Queue, served: Partial<JobHandlers>, intervals: Intervals): void {
   for (const name of Object.keys(served) as RecurringJob[]) {
     const everyMs = intervalOf(name, intervals);
     if (everyMs !== null) queue.schedule(name, everyMs);

@@ -1,5 +1,5 @@
 import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
-import { connectPool } from '@corral/database';
+import { connectPool, connectPrisma } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectHcloud, connectProjects, readPrices, upstreamCallMetrics, verifyToken } from '@corral/hcloud';
 import { buildMetricsApp, serve } from '@corral/http-api';
@@ -18,10 +18,11 @@ import {
   startTracing,
   tracingOptionsOf,
 } from '@corral/service';
-import { buildWorkers, type WorkerDeps } from './build-workers.js';
+import { buildWorkers, type WorkerOptions } from './build-workers.js';
 import { intervalsOf, reconcilerConfig } from './config.js';
 import { connectMailServer } from './mail/connect-mail-server.js';
 import { placeOf } from './mail/render-invitation.js';
+import type { Services } from './services.js';
 
 await startOrExit('reconciler', async () => {
   const service = 'reconciler';
@@ -56,7 +57,7 @@ await startOrExit('reconciler', async () => {
     onCall: upstreamCallMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => hcloud.budget()),
   });
-  const dns: WorkerDeps['dns'] = {
+  const dns: WorkerOptions['dns'] = {
     hcloud,
     settings: {
       zoneName: config.DNS_ZONE_NAME,
@@ -67,20 +68,17 @@ await startOrExit('reconciler', async () => {
       upstreamMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
     },
   };
-  const retention: WorkerDeps['retention'] = { settings: { auditDays: config.AUDIT_RETENTION_DAYS } };
-  const usage: WorkerDeps['usage'] = { settings: { recordsLimit: config.DNS_RECORDS_PER_TEAM } };
+  const retention: WorkerOptions['retention'] = { settings: { auditDays: config.AUDIT_RETENTION_DAYS } };
+  const usage: WorkerOptions['usage'] = { settings: { recordsLimit: config.DNS_RECORDS_PER_TEAM } };
   const clusters = clusterDeps(config, metrics, log);
   const servers = serverDeps(config, clusters);
   const mail = mailDeps(config);
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
-  const workers = buildWorkers({
+  const services: Services = { pool, prisma: connectPrisma(pool), queue, metrics, log };
+  const workers = buildWorkers(services, {
     settings,
     intervals: intervalsOf(config),
-    pool,
-    queue,
     backend,
-    metrics,
-    log,
     dns,
     retention,
     usage,
@@ -116,7 +114,10 @@ await startOrExit('reconciler', async () => {
 });
 
 /** Null without the keys that decrypt the tokens of connections. */
-function serverDeps(config: Config<typeof reconcilerConfig>, clusters: WorkerDeps['clusters']): WorkerDeps['servers'] {
+function serverDeps(
+  config: Config<typeof reconcilerConfig>,
+  clusters: WorkerOptions['clusters'],
+): WorkerOptions['servers'] {
   const { SECRET_KEYS: keys } = config;
   if (keys === undefined) return null;
   return {
@@ -147,14 +148,14 @@ function mailDeps({
   CONSOLE_URL: consoleUrl,
   CLUSTER_API_URL: apiUrl,
   MAIL_TIMEOUT_MS: timeoutMs,
-}: Config<typeof reconcilerConfig>): WorkerDeps['mail'] {
+}: Config<typeof reconcilerConfig>): WorkerOptions['mail'] {
   const place = placeOf({ consoleUrl, apiUrl, consoleEnabled });
   if (url === undefined || from === undefined || place === null) return null;
   return { settings: { place }, mailServer: connectMailServer({ url, from, timeoutMs }) };
 }
 
 /** Null without a garden. Clusters are not reconciled then. */
-function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, log: Log): WorkerDeps['clusters'] {
+function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, log: Log): WorkerOptions['clusters'] {
   const { SECRET_KEYS: keys, GARDEN_KUBECONFIG: kubeconfigPath } = config;
   if (keys === undefined || (kubeconfigPath === undefined && !config.GARDEN_IN_CLUSTER)) {
     log.info('no garden: clusters are left alone');

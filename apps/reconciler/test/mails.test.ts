@@ -4,7 +4,9 @@ import { deleteRows, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectMailServer } from '../src/mail/connect-mail-server.js';
 import { buildMailWorkers, mailStore } from '../src/mail/send-mails.js';
+import type { Services } from '../src/services.js';
 import { type ClusterRows, openClusterRows } from './support/cluster-rows.js';
+import { only } from './support/only.js';
 
 let at: ClusterRows;
 let sink: MailSink;
@@ -34,16 +36,13 @@ afterEach(async () => {
 
 const PASSWORD = 'hunter2-hunter2';
 const workers = ({ port = sink.port, timeoutMs = 20_000 } = {}) =>
-  buildMailWorkers({
+  buildMailWorkers(only<Services>({ prisma: at.prisma, metrics: createMetrics({ service: 't' }), log }), {
     settings: { place: { kind: 'console', url: 'https://console.test' } },
     mailServer: connectMailServer({
       url: `smtp://corral:${PASSWORD}@127.0.0.1:${port}`,
       from: 'Corral <corral@corral.test>',
       timeoutMs,
     }),
-    prisma: at.prisma,
-    metrics: createMetrics({ service: 't' }),
-    log,
   });
 const send = (options?: Parameters<typeof workers>[0]) => workers(options).sendMails(new AbortController().signal);
 

@@ -589,7 +589,7 @@ describe('operations and sizes', () => {
       });
 
       it('start at zero for each kind and outcome, and are missing while Postgres does not answer', async () => {
-        const pageOf = (pool: Pick<ClusterRows['pool'], 'query'>) => {
+        const pageOf = (pool: ClusterRows['pool']) => {
           const metrics = createMetrics({ service: 'test' });
           operationEndMetrics(metrics, pool);
           return metrics.registry.metrics();

@@ -73,7 +73,7 @@ describe('recording', () => {
     );
 
   const never = new AbortController().signal;
-  const record = (time: string, { pool = at.pool as Pick<Pool, 'query'>, signal = never, recordsLimit = 200 } = {}) =>
+  const record = (time: string, { pool = at.pool as Pool, signal = never, recordsLimit = 200 } = {}) =>
     recordUsage({
       counters: counterStore(pool),
       samples: sampleStore(pool),
@@ -358,7 +358,7 @@ describe('recording', () => {
           if (left < 0) throw new Error('The process ends here.');
           return at.pool.query(...args);
         },
-      } as unknown as Pick<Pool, 'query'>;
+      } as unknown as Pool;
       await record('10:30', { pool: dying }).catch(() => undefined);
 
       await record('10:30');

@@ -8,8 +8,8 @@ import type { Failure } from './classify.js';
 export type ClusterMetrics = ReturnType<typeof clusterMetrics>;
 
 interface MetricSources {
-  readonly leases: Pick<LeaseStore<ClusterId>, 'readDueAgeSeconds'>;
-  readonly gate: Pick<GardenGate, 'state'>;
+  readonly leases: LeaseStore<ClusterId>;
+  readonly gate: GardenGate;
 }
 
 /** Outcomes that alert operators, and what pauses the work on the garden. */

@@ -139,7 +139,7 @@ export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts
  * Decides whose Shoot was read. The name alone proves nothing. It is ours when its UID was recorded before or, before one was
  * recorded, when it carries the cluster's id.
  */
-export function observedFrom({ id, known }: Pick<Desired, 'id' | 'known'>, shoot: Shoot | null): Observed {
+export function observedFrom({ id, known }: Desired, shoot: Shoot | null): Observed {
   if (shoot === null) return { kind: 'absent' };
   const { labels, uid } = shoot.metadata;
   const isOurs = known.shootUid === null ? labels[clusterIdLabel] === id : known.shootUid === uid;

@@ -24,12 +24,12 @@ import type { RecordStore } from './record.js';
 import { afterwards, type DesiredStore, type TimedRead, timedRead } from './store.js';
 
 export interface PassDeps extends PerformDeps {
-  readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;
+  readonly garden: PerformDeps['garden'] & GardenClient;
   readonly leases: LeaseStore<ClusterId>;
   readonly desired: DesiredStore;
   readonly records: RecordStore;
   /** During a hold passes observe, and change nothing. */
-  readonly holds: Pick<HoldStore, 'find' | 'note'>;
+  readonly holds: HoldStore;
   readonly authorities: Authorities;
   readonly leaseMs: number;
   readonly random?: () => number;

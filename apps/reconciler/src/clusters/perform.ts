@@ -23,18 +23,8 @@ import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from 
 import type { DesiredStore } from './store.js';
 
 export interface PerformDeps {
-  readonly garden: Pick<
-    GardenClient,
-    | 'ensureProject'
-    | 'applyCredentials'
-    | 'applyShoot'
-    | 'overrideShoot'
-    | 'readTimedShoot'
-    | 'replaceWorkers'
-    | 'annotateShoot'
-    | 'deleteShoot'
-  >;
-  readonly desired: Pick<DesiredStore, 'readToken'>;
+  readonly garden: GardenClient;
+  readonly desired: DesiredStore;
   readonly records: RecordStore;
   readonly catalogue: Catalogue;
   readonly openToken: OpenToken;
@@ -242,8 +232,9 @@ async function recorded(record: Promise<boolean>, seen: Observed | null): Promis
 }
 
 /** The response to our own write is our Shoot, even if its UID was not recorded yet. */
-function seenAfter({ id, known }: Desired, shoot: Shoot): Observed {
-  return observedFrom({ id, known: { ...known, shootUid: known.shootUid ?? shoot.metadata.uid } }, shoot);
+function seenAfter(wanted: Desired, shoot: Shoot): Observed {
+  const known = { ...wanted.known, shootUid: wanted.known.shootUid ?? shoot.metadata.uid };
+  return observedFrom({ ...wanted, known }, shoot);
 }
 
 function namespaceOf({ namespace }: Desired): string {

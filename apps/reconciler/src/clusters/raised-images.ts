@@ -19,17 +19,17 @@ export async function withRaisedImages(
   if (seen.kind !== 'present' || desired.isDeleting) return desired;
   const { workers } = factsOf(seen.shoot);
   if (!desired.pools.some((pool) => laterImage(pool, workers) !== null)) return desired;
-  const raised = raisedIn(desired, workers, await catalogue.read(signal), now);
+  const raised = raisedIn(desired, workers, (await catalogue.read(signal)).images, now);
   const isExplained = raised.pools.every((pool) => laterImage(pool, workers) === (pool.raisedImage ?? null));
   // What passes share of the catalogue may be older than the raise.
-  return isExplained ? raised : raisedIn(desired, workers, await catalogue.read(signal, 0), now);
+  return isExplained ? raised : raisedIn(desired, workers, (await catalogue.read(signal, 0)).images, now);
 }
 
 /** Pure: marks the pools that run a later version of their image because the declared one is no longer offered. */
 export function raisedIn(
   desired: Desired,
   workers: readonly WorkerFacts[],
-  { images }: Pick<CloudProfile, 'images'>,
+  images: CloudProfile['images'],
   now: Date,
 ): Desired {
   const isOffered = ({ name, version }: DesiredPool['image']): boolean =>

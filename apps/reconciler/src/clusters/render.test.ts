@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { clusterSpecSchema, networkSchema, nodePoolSpecSchema } from '@corral/contracts';
+import type { CloudProfile } from '@corral/garden';
 import { gardenFeatures, parseShoot, type Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -20,6 +21,7 @@ import {
   present,
   settings,
 } from '../../test/support/a-cluster.js';
+import { only } from '../../test/support/only.js';
 import { decide } from './decide/decide.js';
 import { judge } from './judge/judge.js';
 import type { Desired } from './model.js';
@@ -247,14 +249,14 @@ describe('rendering', () => {
 
   describe('garden settings', () => {
     const ofGarden = gardenSettings(
-      {
+      only<CloudProfile>({
         name: 'hcloud',
         regions: [
           { name: 'hel1', zones: [{ name: 'hel1-dc2', unavailableMachineTypes: [] }] },
           { name: 'empty', zones: [] },
         ],
         machineTypes: [{ name: 'cax21', cpu: '4', memory: '8Gi', architecture: 'arm64', usable: true }],
-      },
+      }),
       { networkingType: 'cilium', features: new Set() },
     );
 
@@ -285,7 +287,7 @@ describe('raised images', () => {
   const raisedTo = (declared: Record<string, string>, runs: Record<string, string>) => {
     const desired = aDesired({ pools: [aPool({ image: declared })] });
     const { workers } = factsOf(aShoot(aDesired({ pools: [aPool({ image: runs })] })));
-    return raisedIn(desired, workers, { images }, noon).pools[0]?.raisedImage ?? null;
+    return raisedIn(desired, workers, images, noon).pools[0]?.raisedImage ?? null;
   };
 
   describe('the image of a pool is raised', () => {

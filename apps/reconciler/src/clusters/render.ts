@@ -129,7 +129,7 @@ export function renderedPools(pools: readonly DesiredPool[]): DesiredPool[] {
 const isWorker = ({ source, maximum }: DesiredPool): boolean => source === 'managed' && maximum > 0;
 
 /** The provider does not scale to zero: each pool with a maximum above zero has at least one node. */
-export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): number {
+export function renderedMinimum({ minimum }: DesiredPool): number {
   return Math.max(1, minimum);
 }
 
@@ -184,7 +184,7 @@ function renderWorker(
 }
 
 /** Image settings besides name and version, which are passed to the extension unchanged. */
-export function imageOptions({ image }: Pick<DesiredPool, 'image'>): Record<string, unknown> {
+export function imageOptions({ image }: DesiredPool): Record<string, unknown> {
   const { name: _name, version: _version, ...options } = image;
   return options;
 }
@@ -236,7 +236,7 @@ export interface GardenSettings {
 
 /** Takes from the catalogue what a Shoot needs. On this provider a region has exactly one zone. */
 export function gardenSettings(
-  profile: Pick<CloudProfile, 'name' | 'regions' | 'machineTypes'>,
+  profile: CloudProfile,
   { networkingType, features }: Pick<GardenSettings, 'networkingType' | 'features'>,
 ): GardenSettings {
   const zones = new Map(profile.regions.map(({ name, zones }) => [name, zones[0]?.name ?? null]));

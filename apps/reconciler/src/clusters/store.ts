@@ -32,7 +32,7 @@ import {
   type ConnectionPhase,
   type OperationWaiting,
 } from '@corral/contracts';
-import type { Hold, Pool } from '@corral/database';
+import type { Pool } from '@corral/database';
 import type { PassLease } from '../loop/lease.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
@@ -46,7 +46,7 @@ interface DesiredRead {
   readonly wanted: Desired;
   readonly now: Date;
   /** The hold in force. */
-  readonly hold: Pick<Hold, 'id'> | null;
+  readonly hold: { readonly id: string } | null;
 }
 
 const { declared, observed, applied } = clusterColumns;

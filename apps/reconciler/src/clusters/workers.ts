@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterId, TokenVerdict } from '@corral/contracts';
-import type { Pool, Prisma } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { PricesReading } from '@corral/hcloud';
-import type { JobContext, JobHandlers, Queue } from '@corral/queue';
+import type { JobContext, JobHandlers } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
-import type { Log, Metrics } from '@corral/service';
+import type { Log } from '@corral/service';
 import { authorities, catalogue } from '../garden/catalogue.js';
 import { cleanUpGarden, cleanupStore } from '../garden/clean-up.js';
 import { countNodes, countStore } from '../garden/count-nodes.js';
@@ -18,6 +17,7 @@ import { clusterTable, type LeasedId, type LeaseStore, leaseStore, serverTable }
 import { tokenOpener } from '../loop/provider-token.js';
 import { clusterJobs, planNext, type RowJobs, serverJobs, sweepDue } from '../loop/sweep.js';
 import { passTraces, Stopped, withSignal } from '../loop/work.js';
+import type { Services } from '../services.js';
 import { priceStore, refreshPrices } from '../upkeep/prices.js';
 import { verificationStore, verifyConnections } from '../upkeep/verify-connections.js';
 import { type ClusterMetrics, clusterMetrics } from './metrics.js';
@@ -38,20 +38,15 @@ export interface ClusterSettings {
   readonly features: ReadonlySet<GardenFeature>;
 }
 
-export interface ClusterWorkerDeps {
+export interface ClusterOptions {
   readonly settings: ClusterSettings;
-  readonly pool: Pool;
-  readonly prisma: Prisma;
-  readonly queue: Queue;
   readonly garden: GardenClient;
   /** Decrypts the tokens of connections. */
-  readonly keys: Pick<KeyRing, 'open'>;
+  readonly keys: KeyRing;
   /** Asks the provider whether a token is valid. */
   readonly verifyToken: (token: string) => Promise<TokenVerdict>;
   /** The provider's price list for the project of a token. */
   readonly readPrices: (token: string) => Promise<PricesReading>;
-  readonly metrics: Metrics;
-  readonly log: Log;
 }
 
 export interface ClusterWorkers {
@@ -78,8 +73,9 @@ const AUTHORITIES_MAX = 2_000;
 const WATCH_LEASE_MS = 8_000;
 
 /** Wires the loops over clusters and their connections. Has no effect until `start`. */
-export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
-  const { settings, pool, prisma, queue, garden, keys, verifyToken, readPrices, log } = deps;
+export function buildClusterWorkers(services: Services, options: ClusterOptions): ClusterWorkers {
+  const { pool, prisma, queue, log } = services;
+  const { settings, garden, keys, verifyToken, readPrices } = options;
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
   const jobs = clusterJobs(queue, log);
@@ -90,7 +86,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
       log.warn('garden left alone', pause);
     },
   });
-  const metrics = clusterMetrics(deps.metrics, { leases, gate });
+  const metrics = clusterMetrics(services.metrics, { leases, gate });
   const openToken = tokenOpener(keys);
   const holds = holdStore(prisma);
   const pass = clusterPass({
@@ -192,7 +188,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
 
 /** Makes the rows due that wait for the garden. */
 const wakerOf =
-  <Id extends LeasedId>(leases: Pick<LeaseStore<Id>, 'makeWaitingDue'>, { wake }: Pick<RowJobs<Id>, 'wake'>) =>
+  <Id extends LeasedId>(leases: LeaseStore<Id>, { wake }: RowJobs<Id>) =>
   async (): Promise<number> => {
     const woken = await leases.makeWaitingDue();
     await wake(woken);
@@ -203,7 +199,7 @@ interface ReconcileDeps {
   readonly pass: (clusterId: ClusterId, stop: AbortSignal) => Promise<PassResult>;
   readonly traced: ReturnType<typeof passTraces>;
   readonly gate: GardenGate;
-  readonly jobs: Pick<RowJobs<ClusterId>, 'send'>;
+  readonly jobs: RowJobs<ClusterId>;
   /** Wakes those who wait for the garden. Never rejects. */
   readonly onGardenBack: () => Promise<void>;
   readonly metrics: ClusterMetrics;
@@ -215,7 +211,7 @@ interface ReconcileDeps {
  * pass contains none of them.
  */
 function reconcileHandler({ pass, traced, gate, jobs, onGardenBack, metrics, log }: ReconcileDeps) {
-  return async ({ clusterId }: { clusterId: ClusterId }, { signal }: Pick<JobContext, 'signal'>) => {
+  return async ({ clusterId }: { clusterId: ClusterId }, { signal }: JobContext) => {
     const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
       if (error instanceof Stopped) return null;
       throw error;

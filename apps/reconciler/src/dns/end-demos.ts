@@ -4,7 +4,7 @@ import type { Log } from '@corral/service';
 import type { DnsMetrics } from './metrics.js';
 
 interface ExpireDeps {
-  readonly ends: Pick<DemoEnds, 'endExpired' | 'releaseLabels'>;
+  readonly ends: DemoEnds;
   readonly metrics: DnsMetrics;
   readonly log: Log;
 }
@@ -39,7 +39,7 @@ export const expireDemos =
 interface ClearDeps extends Omit<DeleteRemainingDeps, 'send'> {
   /** Does not send requests after the signal has aborted. */
   readonly send: HcloudClient['write'];
-  readonly ends: Pick<DemoEnds, 'listRemaining' | 'postpone'>;
+  readonly ends: DemoEnds;
   readonly metrics: DnsMetrics;
   readonly log: Log;
   readonly now: () => number;

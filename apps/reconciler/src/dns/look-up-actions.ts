@@ -10,8 +10,8 @@ import type { Log } from '@corral/service';
 import type { DnsMetrics } from './metrics.js';
 
 interface LookUpDeps {
-  readonly turns: Pick<PollTurns, 'takeLookUp'>;
-  readonly store: Pick<ActionStore, 'recordActions'>;
+  readonly turns: PollTurns;
+  readonly store: ActionStore;
   readonly read: (ids: readonly number[]) => Promise<ActionReading[]>;
   readonly metrics: DnsMetrics;
   readonly log: Log;

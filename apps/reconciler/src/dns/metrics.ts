@@ -6,9 +6,9 @@ export type DnsMetrics = ReturnType<typeof dnsMetrics>;
 
 interface MetricSources {
   readonly zoneNames: readonly string[];
-  readonly sync: Pick<ZoneSyncStore, 'readSyncAgeSeconds'>;
-  readonly settlements: Pick<SettlementStore, 'readBacklogSeconds' | 'readPendingSeconds'>;
-  readonly ends: Pick<DemoEnds, 'readBacklogSeconds'>;
+  readonly sync: ZoneSyncStore;
+  readonly settlements: SettlementStore;
+  readonly ends: DemoEnds;
 }
 
 /** Metrics of the DNS loops. The ages are read from Postgres, so every replica reports the same values. */

@@ -18,7 +18,7 @@ import type { DnsMetrics } from './metrics.js';
 
 export interface SettleDeps {
   readonly settlements: SettlementStore;
-  readonly mirror: Pick<ZoneSyncStore, 'readClock' | 'isContested' | 'observe'>;
+  readonly mirror: ZoneSyncStore;
   readonly source: RrsetSource;
   readonly metrics: DnsMetrics;
   readonly log: Log;

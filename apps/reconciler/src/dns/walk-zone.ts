@@ -16,9 +16,9 @@ import type { Log } from '@corral/service';
 import { unlessStopped } from '../loop/work.js';
 
 interface WalkDeps {
-  readonly store: Pick<ZoneSyncStore, 'readClock' | 'readBodies' | 'isContested'>;
-  readonly runs: Pick<SyncRunStore, 'recordStep' | 'listUnseenAfter'>;
-  readonly source: Pick<HcloudClient, 'listRrsets'>;
+  readonly store: ZoneSyncStore;
+  readonly runs: SyncRunStore;
+  readonly source: HcloudClient;
   readonly read: ReadRrset;
   readonly log: Log;
   /** Milliseconds after an accepted write during which a read may not show it yet. */

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { dnsLimits } from '@corral/contracts';
-import type { Pool, Prisma } from '@corral/database';
 import {
   actionStore,
   demoEnds,
@@ -16,9 +15,9 @@ import {
 } from '@corral/dns-data';
 import type { HcloudClient } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
-import type { Log, Metrics } from '@corral/service';
 import { type HoldStore, holdStore, unlessHeld } from '../loop/hold.js';
 import { Stopped, withSignal } from '../loop/work.js';
+import type { Services } from '../services.js';
 import { type ClearResult, clearDemos, type ExpireResult, expireDemos } from './end-demos.js';
 import { type LookUpResult, lookUpActions } from './look-up-actions.js';
 import { dnsMetrics } from './metrics.js';
@@ -39,15 +38,9 @@ export interface DnsSettings {
   readonly upstreamMsMax: number;
 }
 
-export interface DnsWorkerDeps {
+export interface DnsOptions {
   readonly settings: DnsSettings;
-  readonly pool: Pool;
-  /** On the same connections. */
-  readonly prisma: Prisma;
-  readonly queue: Queue;
-  readonly hcloud: Pick<HcloudClient, 'readZone' | 'listRrsets' | 'readRrset' | 'readActions' | 'write'>;
-  readonly metrics: Metrics;
-  readonly log: Log;
+  readonly hcloud: HcloudClient;
 }
 
 export interface DnsWorkers {
@@ -71,7 +64,8 @@ const SETTLE_AFTER_MS = 2_000;
 const LEASE_MARGIN_MS = 5_000;
 
 /** Wires the loops over the DNS mirror. Has no effect until `start`. */
-export function buildDnsWorkers({ settings, pool, prisma, queue, hcloud, metrics, log }: DnsWorkerDeps): DnsWorkers {
+export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOptions): DnsWorkers {
+  const { pool, prisma, queue, metrics, log } = services;
   const { zoneName, demoZoneName, graceMs, upstreamMsMax } = settings;
   const settlements = settlementStore(prisma);
   const store = zoneSyncStore(prisma);
@@ -139,8 +133,8 @@ interface DnsHandlerDeps {
   readonly expire: (signal: AbortSignal) => Promise<ExpireResult>;
   readonly clear: (signal: AbortSignal) => Promise<ClearResult>;
   readonly lookUp: () => Promise<LookUpResult>;
-  readonly holds: Pick<HoldStore, 'find'>;
-  readonly queue: Pick<Queue, 'nudge'>;
+  readonly holds: HoldStore;
+  readonly queue: Queue;
   /** Milliseconds until sets that a sync skipped can be compared. */
   readonly graceMs: number;
 }

@@ -23,8 +23,8 @@ interface ZoneSyncDeps {
   readonly store: ZoneSyncStore;
   readonly runs: SyncRunStore;
   readonly withZoneLock: WithZoneLock;
-  readonly mirror: Pick<MirrorStore, 'findZone'>;
-  readonly source: Pick<HcloudClient, 'readZone' | 'listRrsets' | 'readRrset'>;
+  readonly mirror: MirrorStore;
+  readonly source: HcloudClient;
   readonly metrics: DnsMetrics;
   readonly log: Log;
   readonly reportDrift: DriftReporter;

@@ -10,7 +10,7 @@ export interface Catalogue {
 }
 
 /** The CloudProfile, shared by all passes and read at most once per `freshMs`. A failed read is not cached. */
-export function catalogue(garden: Pick<GardenClient, 'readCloudProfile'>, freshMs: number): Catalogue {
+export function catalogue(garden: GardenClient, freshMs: number): Catalogue {
   let known: { readonly readAt: number; readonly profile: CloudProfile } | null = null;
   let reading: Promise<CloudProfile> | null = null;
 
@@ -56,7 +56,7 @@ export interface Authorities {
  *
  * @param keptMax maximum number of cached Shoots
  */
-export function authorities(garden: Pick<GardenClient, 'readAuthority'>, keptMax: number): Authorities {
+export function authorities(garden: GardenClient, keptMax: number): Authorities {
   const kept = new LRUCache<string, { readonly rotation: string | null; readonly data: string }>({ max: keptMax });
   return {
     async read({ uid, rotation, ...shoot }, signal) {

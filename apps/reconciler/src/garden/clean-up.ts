@@ -6,7 +6,7 @@ export type CleanupOutcome = 'gone' | 'waiting' | 'failed';
 
 export interface CleanUpDeps {
   readonly store: CleanupStore;
-  readonly garden: Pick<GardenClient, 'deleteCredentials'>;
+  readonly garden: GardenClient;
   readonly onOutcome: (outcome: CleanupOutcome) => void;
   readonly log: Log;
   readonly random?: () => number;

@@ -9,7 +9,7 @@ import { inBatches } from '../loop/work.js';
 
 interface CountDeps {
   readonly store: CountStore;
-  readonly garden: Pick<GardenClient, 'listNodes'>;
+  readonly garden: GardenClient;
   /** Milliseconds between two counts of a cluster whose nodes are not all ready. */
   readonly intervalMs: number;
   readonly onCounted: (outcome: 'counted' | 'away' | 'unknown') => void;

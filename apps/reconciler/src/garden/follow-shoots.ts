@@ -7,9 +7,9 @@ import type { HoldStore } from '../loop/hold.js';
 import type { RowJobs } from '../loop/sweep.js';
 
 export interface FollowDeps {
-  readonly garden: Pick<GardenClient, 'watchShoots'>;
+  readonly garden: GardenClient;
   readonly dueTimes: DueStore;
-  readonly holds: Pick<HoldStore, 'noteListed'>;
+  readonly holds: HoldStore;
   readonly wake: RowJobs<ClusterId>['wake'];
   /** Time between two lists of all Shoots. */
   readonly relistEveryMs: number;

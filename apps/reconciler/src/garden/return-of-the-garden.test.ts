@@ -1,8 +1,10 @@
+import type { GardenClient } from '@corral/garden';
 import { GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { only } from '../../test/support/only.js';
 import { authorities } from './catalogue.js';
-import type { WaitingShoot } from './follow-shoots.js';
+import type { DueStore, WaitingShoot } from './follow-shoots.js';
 import { probeGarden, wakeWaiting } from './return-of-the-garden.js';
 
 describe('authorities', () => {
@@ -33,7 +35,7 @@ describe('authorities', () => {
   describe('certificate authorities of Shoots', () => {
     it('are read once, and returned in base64 as in kubeconfigs', async () => {
       const garden = aGarden('PEM');
-      const all = authorities(garden, 10);
+      const all = authorities(only<GardenClient>(garden), 10);
 
       const [first, second] = [await all.read(aShoot('u1'), signal), await all.read(aShoot('u1'), signal)];
 
@@ -42,7 +44,7 @@ describe('authorities', () => {
 
     it('are read again after rotation progress, and for another Shoot', async () => {
       const garden = aGarden('one', 'both', 'other');
-      const all = authorities(garden, 10);
+      const all = authorities(only<GardenClient>(garden), 10);
       await all.read(aShoot('u1'), signal);
 
       expect(await all.read(aShoot('u1', 'Prepared'), signal)).toBe(encoded('both'));
@@ -50,7 +52,7 @@ describe('authorities', () => {
     });
 
     it('are read again while there is none, and after a failure', async () => {
-      const all = authorities(aGarden(null, new GardenError('unreachable', 'away'), 'PEM'), 10);
+      const all = authorities(only<GardenClient>(aGarden(null, new GardenError('unreachable', 'away'), 'PEM')), 10);
 
       expect(await all.read(aShoot('u1'), signal)).toBeNull();
       await expect(all.read(aShoot('u1'), signal)).rejects.toThrow(GardenError);
@@ -59,7 +61,7 @@ describe('authorities', () => {
 
     it('are cached up to the maximum number of Shoots', async () => {
       const garden = aGarden('PEM');
-      const all = authorities(garden, 2);
+      const all = authorities(only<GardenClient>(garden), 2);
       for (const uid of ['u1', 'u2', 'u3']) await all.read(aShoot(uid), signal);
 
       await all.read(aShoot('u3'), signal);
@@ -109,11 +111,11 @@ describe('the probe', () => {
     };
     const stop = new AbortController();
     const probing = probeGarden({
-      garden: {
+      garden: only<GardenClient>({
         readShoot: async ({ name }, signal) => (await ask(name, signal)) as Shoot,
         listShoots: async (_, signal) => (await ask('a list', signal)) as never,
-      },
-      dueTimes: { findWaiting: async () => withSince(waiting(Date.now())) },
+      }),
+      dueTimes: only<DueStore>({ findWaiting: async () => withSince(waiting(Date.now())) }),
       onReturn: async () => void returns.push(Date.now()),
       pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       log: silentLog,

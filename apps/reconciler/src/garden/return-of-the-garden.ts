@@ -7,8 +7,8 @@ import type { DueStore, WaitingShoot } from './follow-shoots.js';
 import { gardenReportOf } from './gate.js';
 
 interface ProbeDeps {
-  readonly garden: Pick<GardenClient, 'readShoot' | 'listShoots'>;
-  readonly dueTimes: Pick<DueStore, 'findWaiting'>;
+  readonly garden: GardenClient;
+  readonly dueTimes: DueStore;
   /** Wakes the waiting clusters. Never rejects. */
   readonly onReturn: () => Promise<void>;
   readonly log: Log;

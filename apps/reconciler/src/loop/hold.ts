@@ -22,7 +22,7 @@ export const holdStore = (prisma: Prisma) => ({
   find: (): Promise<Hold | null> => findHold(prisma),
 
   async note(
-    { id: holdId }: Pick<Hold, 'id'>,
+    { id: holdId }: { readonly id: string },
     targetKind: TargetKind,
     targetId: string,
     found: Finding,
@@ -53,7 +53,7 @@ export type HoldStore = ReturnType<typeof holdStore>;
 
 /** Runs `work` unless a hold is in force. For jobs that change something outside and have nothing to observe. */
 export const unlessHeld =
-  (holds: Pick<HoldStore, 'find'>, work: (signal: AbortSignal) => Promise<unknown>) =>
+  (holds: HoldStore, work: (signal: AbortSignal) => Promise<unknown>) =>
   async (signal: AbortSignal): Promise<void> => {
     if ((await holds.find()) === null) await work(signal);
   };

@@ -196,7 +196,7 @@ export interface KeptPassLease {
  * may take longer.
  */
 export function keepLease<Id extends LeasedId>(
-  { leases, log }: { leases: Pick<LeaseStore<Id>, 'renewLease'>; log: Log },
+  { leases, log }: { leases: LeaseStore<Id>; log: Log },
   lease: PassLease<Id>,
   leaseMs: number,
   stop: AbortSignal,

@@ -6,7 +6,7 @@ import type { Log } from '@corral/service';
 export type OpenToken = (token: ConnectionToken) => string;
 
 export const tokenOpener =
-  (keys: Pick<KeyRing, 'open'>): OpenToken =>
+  (keys: KeyRing): OpenToken =>
   ({ connectionId, keyId, bytes }) =>
     keys.open({ keyId, bytes }, connectionId);
 

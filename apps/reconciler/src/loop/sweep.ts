@@ -40,10 +40,10 @@ function rowJobs<Id extends LeasedId>(sendJob: Send<Id>, log: Log): RowJobs<Id> 
   };
 }
 
-export const clusterJobs = (queue: Pick<Queue, 'send'>, log: Log): RowJobs<ClusterId> =>
+export const clusterJobs = (queue: Queue, log: Log): RowJobs<ClusterId> =>
   rowJobs((clusterId, options) => queue.send('reconcile-cluster', { clusterId }, options), log);
 
-export const serverJobs = (queue: Pick<Queue, 'send'>, log: Log): RowJobs<ServerId> =>
+export const serverJobs = (queue: Queue, log: Log): RowJobs<ServerId> =>
   rowJobs((serverId, options) => queue.send('reconcile-server', { serverId }, options), log);
 
 /** Works with limited concurrency, until all is done or one has failed. */
@@ -82,7 +82,7 @@ export function nextPassMs(
 
 /** Sends the job of the next pass. Never rejects: the sweep finds the row. */
 export async function planNext<Id extends LeasedId>(
-  { send }: Pick<RowJobs<Id>, 'send'>,
+  { send }: RowJobs<Id>,
   id: Id,
   end: Parameters<typeof nextPassMs>[0],
   log: Log,
@@ -94,8 +94,8 @@ export async function planNext<Id extends LeasedId>(
 
 /** Rows of one kind that the sweep looks for. */
 interface SweptRows<Id extends LeasedId = LeasedId> {
-  readonly leases: Pick<LeaseStore<Id>, 'findDue'>;
-  readonly jobs: Pick<RowJobs<Id>, 'send'>;
+  readonly leases: LeaseStore<Id>;
+  readonly jobs: RowJobs<Id>;
   /** Called with the number of rows that had no job. */
   readonly onFound?: (rows: number) => void;
 }

@@ -6,7 +6,7 @@ import { inSpan, isTracing, type OpenSpan, openSpan, orAborted } from '@corral/s
 /** The handler of a job without a payload. The queue runs one at a time of those that were sent at an interval or for the same reason. */
 export const withSignal =
   <T>(work: (signal: AbortSignal) => Promise<T>) =>
-  (_payload: unknown, { signal }: Pick<JobContext, 'signal'>): Promise<T> =>
+  (_payload: unknown, { signal }: JobContext): Promise<T> =>
     work(signal);
 
 interface Batches<T> {

@@ -1,8 +1,9 @@
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
-import { backoffMs, type Log, type Metrics, spreadMs } from '@corral/service';
+import { backoffMs, type Log, spreadMs } from '@corral/service';
 import { holdStore, unlessHeld } from '../loop/hold.js';
 import { inBatches, withSignal } from '../loop/work.js';
+import type { Services } from '../services.js';
 import type { Delivery, MailServer } from './connect-mail-server.js';
 import { type InvitationMail, type Place, type RenderedMail, renderInvitation } from './render-invitation.js';
 
@@ -115,15 +116,12 @@ export const mailStore = (prisma: Prisma) => ({
 });
 type MailStore = ReturnType<typeof mailStore>;
 
-export interface MailWorkerDeps {
+export interface MailOptions {
   readonly settings: {
     /** Where invitations are accepted. */
     readonly place: Place;
   };
-  readonly prisma: Prisma;
   readonly mailServer: MailServer;
-  readonly metrics: Metrics;
-  readonly log: Log;
 }
 
 export interface MailWorkers {
@@ -133,7 +131,8 @@ export interface MailWorkers {
 }
 
 /** Wires the loop over mails. */
-export function buildMailWorkers({ settings, prisma, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
+export function buildMailWorkers(services: Services, { settings, mailServer }: MailOptions): MailWorkers {
+  const { prisma, metrics, log } = services;
   const outcomes = metrics.counter({
     name: 'corral_mails_total',
     help: 'Deliveries of mails, by outcome',

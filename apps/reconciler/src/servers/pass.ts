@@ -23,11 +23,11 @@ import { type PerformDeps, type Performed, performStep } from './perform.js';
 import type { ServerStore } from './store.js';
 
 interface ServerPassDeps extends PerformDeps {
-  readonly leases: Pick<LeaseStore<ServerId>, 'takeLease' | 'renewLease' | 'release'>;
+  readonly leases: LeaseStore<ServerId>;
   readonly store: ServerStore;
   readonly projects: Projects;
   /** During a hold passes observe, and change nothing. */
-  readonly holds: Pick<HoldStore, 'find' | 'note'>;
+  readonly holds: HoldStore;
   readonly openToken: OpenToken;
   readonly leaseMs: number;
   readonly random?: () => number;
@@ -166,7 +166,7 @@ function judged({ log }: ServerPassDeps, context: FailureContext, step: Step['do
 async function finish(
   { store }: ServerPassDeps,
   lease: PassLease<ServerId>,
-  { wanted, now }: Pick<FailureContext, 'wanted' | 'now'>,
+  { wanted, now }: { readonly wanted: WantedServer; readonly now: Date },
   seen: Seen,
   verdict: Verdict,
 ): Promise<PassOutcome> {

@@ -17,10 +17,7 @@ import {
 import type { ServerStore } from './store.js';
 
 export interface PerformDeps extends NodeDeps {
-  readonly store: Pick<
-    ServerStore,
-    'recordLabel' | 'recordRequest' | 'recordAction' | 'forgetRequest' | 'beginJoin' | 'beginLeave' | 'forget'
-  >;
+  readonly store: ServerStore;
   /** Name of the system image for rebuilds. */
   readonly image: string;
   readonly times: ServerTimes;
@@ -112,16 +109,17 @@ export const performStep =
   };
 
 /** @throws Error when a step needs a provider and there is none */
-function projectOf({ project, wanted }: Pick<StepContext, 'project' | 'wanted'>): ProjectClient {
+function projectOf({ project, wanted }: StepContext): ProjectClient {
   if (project === null) throw new Error(`No provider is asked about a server of the kind ${wanted.kind}.`);
   return project;
 }
 
 async function requestRebuild(
   { store, tick, times }: PerformDeps,
-  { lease, wanted, seen, ...of }: StepContext,
+  context: StepContext,
   { askedAt, imageId }: { askedAt: Date; imageId: number },
 ): Promise<Performed> {
+  const { lease, wanted, seen } = context;
   const isTooLate = () =>
     seen.actionsTick === null || tick() - seen.actionsTick > times.rebuildGraceMs * REQUEST_WITHIN;
   // Only a joining server gets prepared join data.
@@ -130,7 +128,7 @@ async function requestRebuild(
   if (!(await store.recordRequest(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
   const outcome = isTooLate()
     ? ({ kind: 'unreached', reason: 'it was not sent in time' } as const)
-    : await projectOf({ wanted, ...of }).rebuild(wanted.serverId, { imageId, userData });
+    : await projectOf(context).rebuild(wanted.serverId, { imageId, userData });
   if (outcome.kind === 'ok') {
     return recorded(await store.recordAction(lease, wanted, outcome.value.id), { ...seen, server: null });
   }

@@ -160,7 +160,7 @@ export const serverStore = (pool: Pool) => {
     beginJoin: (
       lease: PassLease<ServerId>,
       { generation, claim }: WantedServer,
-      { cluster, nodeName }: { cluster: Pick<NodeCluster, 'id'>; nodeName: string },
+      { cluster, nodeName }: { cluster: { readonly id: ClusterId }; nodeName: string },
     ): Promise<boolean> =>
       update(
         `UPDATE adopted_server SET ${begin('join', 'Joining')}, member_of_id = $6, node_name = $7

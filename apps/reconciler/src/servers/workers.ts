@@ -1,8 +1,7 @@
 import type { ServerId } from '@corral/contracts';
-import type { Pool, Prisma } from '@corral/database';
 import { GardenError, renderJoinUserData, type ShootNodes } from '@corral/garden';
 import type { Projects } from '@corral/hcloud';
-import type { JobContext, JobHandlers, Queue } from '@corral/queue';
+import type { JobContext, JobHandlers } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { gardenGate } from '../garden/gate.js';
@@ -12,6 +11,7 @@ import { setOrForget } from '../loop/metrics.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import { planNext, type RowJobs, serverJobs, sweepDue } from '../loop/sweep.js';
 import { passTraces, tracedJobs, withSignal } from '../loop/work.js';
+import type { Services } from '../services.js';
 import type { ServerTimes } from './model.js';
 import { type ServerPassResult, serverPass } from './pass.js';
 import { serverStore } from './store.js';
@@ -19,7 +19,7 @@ import { serverStore } from './store.js';
 type ServerMetrics = ReturnType<typeof serverMetrics>;
 
 /** Metrics of the loop over adopted servers. The age is read from Postgres, so every replica reports the same value. */
-function serverMetrics(metrics: Metrics, { leases }: { leases: Pick<LeaseStore<ServerId>, 'readDueAgeSeconds'> }) {
+function serverMetrics(metrics: Metrics, { leases }: { leases: LeaseStore<ServerId> }) {
   metrics.gauge({
     name: 'corral_server_due_age_seconds',
     help: 'Age of the oldest due adopted server, in seconds',
@@ -39,7 +39,7 @@ function serverMetrics(metrics: Metrics, { leases }: { leases: Pick<LeaseStore<S
 interface ReconcileServerDeps {
   readonly pass: (id: ServerId, stop: AbortSignal) => Promise<ServerPassResult>;
   readonly traced: ReturnType<typeof passTraces>;
-  readonly jobs: Pick<RowJobs<ServerId>, 'send'>;
+  readonly jobs: RowJobs<ServerId>;
   readonly metrics: ServerMetrics;
   readonly log: Log;
 }
@@ -71,18 +71,13 @@ export interface ServerSettings {
   readonly times: ServerTimes;
 }
 
-export interface ServerWorkerDeps {
+export interface ServerOptions {
   readonly settings: ServerSettings;
-  readonly pool: Pool;
-  readonly prisma: Prisma;
-  readonly queue: Queue;
   readonly projects: Projects;
   /** Null in an installation without a garden, which has no clusters to join. */
   readonly nodes: ShootNodes | null;
   /** Decrypts the tokens of connections. */
-  readonly keys: Pick<KeyRing, 'open'>;
-  readonly metrics: Metrics;
-  readonly log: Log;
+  readonly keys: KeyRing;
 }
 
 export interface ServerWorkers {
@@ -94,11 +89,12 @@ export interface ServerWorkers {
 }
 
 /** Wires the loop over adopted servers. */
-export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
-  const { settings, pool, prisma, queue, projects, keys, log } = deps;
+export function buildServerWorkers(services: Services, options: ServerOptions): ServerWorkers {
+  const { pool, prisma, queue, log } = services;
+  const { settings, projects, keys } = options;
   const leases = leaseStore(pool, serverTable);
   const jobs = serverJobs(queue, log);
-  const metrics = serverMetrics(deps.metrics, { leases });
+  const metrics = serverMetrics(services.metrics, { leases });
   // A separate gate: a Shoot that denies access must not block this process's work on clusters.
   const gate = gardenGate({
     places: settings.concurrency,
@@ -115,7 +111,7 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
     leaseMs: settings.leaseMs,
     times: settings.times,
     openToken: tokenOpener(keys),
-    nodes: deps.nodes ?? noNodes,
+    nodes: options.nodes ?? noNodes,
     renderJoinUserData,
     gate,
   });

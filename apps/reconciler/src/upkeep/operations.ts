@@ -37,7 +37,7 @@ const COUNT_SOME = `
  * @returns the number of ends that this run has counted
  */
 export const countOperations =
-  (pool: Pick<Pool, 'query'>) =>
+  (pool: Pool) =>
   async (signal: AbortSignal): Promise<number> => {
     let counted = 0;
     while (!signal.aborted) {
@@ -68,7 +68,7 @@ const readTotals = {
  * Counters of ended operations. Their values are the totals in Postgres, so every replica reports the same ones and a restart
  * resets none. Each kind and outcome has a series from the beginning: otherwise the first end would be no increase.
  */
-export function operationEndMetrics(metrics: Metrics, pool: Pick<Pool, 'query'>): void {
+export function operationEndMetrics(metrics: Metrics, pool: Pool): void {
   const read = async (): Promise<readonly Total[]> =>
     (await pool.query<Total>({ ...readTotals, values: [operationKinds, operationOutcomes] })).rows;
   const collectFrom = (value: (total: Total) => number | null) =>
@@ -121,7 +121,7 @@ const countOverdue = {
 };
 
 /** Read from Postgres, so every replica reports the same values. */
-export function openOperationMetrics(metrics: Metrics, pool: Pick<Pool, 'query'>): void {
+export function openOperationMetrics(metrics: Metrics, pool: Pool): void {
   metrics.gauge({
     name: 'corral_operation_open_age_seconds',
     help: 'Age of the oldest open operation, also of one that waits for its team; 0 when none is open',

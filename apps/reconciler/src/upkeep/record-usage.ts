@@ -1,8 +1,8 @@
 import { retentionLimits, type TeamId } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
-import type { Metrics } from '@corral/service';
 import { withSignal } from '../loop/work.js';
+import type { Services } from '../services.js';
 import { clusterUsageOf, type SampleStore, sampleStore } from './usage.js';
 
 /** Teams per statement: their clusters are in memory together. */
@@ -65,13 +65,11 @@ async function recordSamples(samples: SampleStore, { teams, at, recordsLimit }: 
   );
 }
 
-export interface UsageWorkerDeps {
+export interface UsageOptions {
   readonly settings: {
     /** The quota of DNS records per team. */
     readonly recordsLimit: number;
   };
-  readonly pool: Pool;
-  readonly metrics: Metrics;
 }
 
 export interface UsageWorkers {
@@ -80,7 +78,7 @@ export interface UsageWorkers {
 }
 
 /** Wires the recording of usage. */
-export function buildUsageWorkers({ settings, pool, metrics }: UsageWorkerDeps): UsageWorkers {
+export function buildUsageWorkers({ pool, metrics }: Services, { settings }: UsageOptions): UsageWorkers {
   const recorded = metrics.counter({
     name: 'corral_usage_recorded_total',
     help: 'Teams whose usage was recorded. Each run records all teams',
@@ -111,7 +109,7 @@ const SHOWS_ACTIVITY = `
              WHERE created_at >= passed.hour AND created_at < passed.hour + interval '1 hour')`;
 
 /** The requests and writes of each hour, from the counts of minutes and the DNS audit log. */
-export const counterStore = (pool: Pick<Pool, 'query'>) => ({
+export const counterStore = (pool: Pool) => ({
   /**
    * The current hour and earlier ones that may have to be added up, back to the first recorded hour. An hour in which the whole
    * installation left no trace is a gap, because zeros would claim that it ran.

@@ -1,17 +1,15 @@
 import { type Pool, retentionRules, type Swept, sweepRetention } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
-import type { Log, Metrics } from '@corral/service';
+import type { Metrics } from '@corral/service';
 import { withSignal } from '../loop/work.js';
+import type { Services } from '../services.js';
 import { countOperations, openOperationMetrics, operationEndMetrics } from './operations.js';
 
-export interface RetentionWorkerDeps {
+export interface RetentionOptions {
   readonly settings: {
     /** Retention of the audit log in days. */
     readonly auditDays: number;
   };
-  readonly pool: Pool;
-  readonly metrics: Metrics;
-  readonly log: Log;
 }
 
 export interface RetentionWorkers {
@@ -22,7 +20,8 @@ export interface RetentionWorkers {
 const SIZES_INTERVAL_MS = 60_000;
 
 /** Wires the sweep over rows past their retention, and the count of operations that end. */
-export function buildRetentionWorkers({ settings, pool, metrics, log }: RetentionWorkerDeps): RetentionWorkers {
+export function buildRetentionWorkers(services: Services, { settings }: RetentionOptions): RetentionWorkers {
+  const { pool, metrics, log } = services;
   const swept = metrics.counter({
     name: 'corral_retention_rows_total',
     help: 'Rows removed or shortened after their retention, by rule',
@@ -113,7 +112,7 @@ interface TableSizesOptions {
 /**
  * Sizes of our tables, read in one statement and at most once per interval. Concurrent reads share one result.
  */
-export function tableSizes(pool: Pick<Pool, 'query'>, { everyMs, now }: TableSizesOptions) {
+export function tableSizes(pool: Pool, { everyMs, now }: TableSizesOptions) {
   let last: { readonly at: number; readonly sizes: Promise<readonly TableSize[]> } | null = null;
 
   const read = async (): Promise<readonly TableSize[]> =>

@@ -85,7 +85,7 @@ interface ClusterRow extends DeclaredRow, ObservedRow, PricesRow {
 const NO_TEAM = '00000000-0000-0000-0000-000000000000';
 
 /** The current state of teams, for samples. */
-export const sampleStore = (pool: Pick<Pool, 'query'>) => ({
+export const sampleStore = (pool: Pool) => ({
   /** The database's clock. */
   async readClock(): Promise<Date> {
     const { rows } = await pool.query<{ now: Date }>(`SELECT ${rowClock} AS now`);

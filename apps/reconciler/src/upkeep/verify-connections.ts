@@ -28,7 +28,7 @@ import { inBatches } from '../loop/work.js';
 
 interface VerifyDeps {
   readonly store: VerificationStore;
-  readonly dueTimes: Pick<DueStore, 'makeUsersDue'>;
+  readonly dueTimes: DueStore;
   readonly wake: RowJobs<ClusterId>['wake'];
   /** @throws when the token cannot be read: the key that sealed it is not there */
   readonly openToken: OpenToken;

@@ -47,7 +47,7 @@ describe('clean-up', () => {
     const outcomes: CleanupOutcome[] = [];
     const run = cleanUpGarden({
       store: cleanupStore(at.prisma),
-      garden: { deleteCredentials },
+      garden: { ...at.garden, deleteCredentials },
       log: silentLog,
       random: () => 0,
       onOutcome: (outcome) => void outcomes.push(outcome),
@@ -477,7 +477,7 @@ describe('what passes and counts see', () => {
         cluster.id,
         JSON.stringify([{ type: 'NodesReady', status }]),
       ]);
-      const garden = { listNodes: async () => nodes };
+      const garden = { ...at.garden, listNodes: async () => nodes };
       const onCounted = () => undefined;
 
       await countNodes({ store: store(), garden, intervalMs: HOUR_MS, onCounted, random: () => 1 })(

@@ -14,6 +14,7 @@ import { type RowJobs, sweepDue } from '../../src/loop/sweep.js';
 import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
 import { aLearned, aRecord } from '../support/a-pass-record.js';
 import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
+import { only } from '../support/only.js';
 
 let at: ClusterRows;
 let acme: TestTeam;
@@ -407,7 +408,11 @@ describe('what makes rows due', () => {
       );
 
     const sweep = (send: RowJobs<ClusterId>['send']) =>
-      sweepDue({ leases: leaseStore(at.pool, clusterTable), jobs: { send } }, silentLog, running());
+      sweepDue(
+        { leases: leaseStore(at.pool, clusterTable), jobs: only<RowJobs<ClusterId>>({ send }) },
+        silentLog,
+        running(),
+      );
 
     it('sends one job for each due cluster', async () => {
       await manyDue(1_234, await at.addConnection(acme, 'sweep'));
@@ -440,7 +445,7 @@ describe('what makes rows due', () => {
   /** Follows what a watch reports. Nothing is woken, unless `more` says so. */
   const follow = (watchShoots: GardenClient['watchShoots'], more: Partial<FollowDeps> = {}): Promise<void> =>
     followShoots({
-      garden: { watchShoots },
+      garden: only<GardenClient>({ watchShoots }),
       dueTimes: dueStore(at.pool),
       holds: holdStore(at.prisma),
       relistEveryMs: HOUR_MS,

@@ -181,12 +181,12 @@ describe('the deletion of their records', () => {
   });
 
   describe('a crash', () => {
-    const dieBefore: Pick<HcloudClient, 'write'> = {
+    const dieBefore: Partial<HcloudClient> = {
       write: async () => {
         throw new Error('killed');
       },
     };
-    const dieAfter: Pick<HcloudClient, 'write'> = {
+    const dieAfter: Partial<HcloudClient> = {
       write: async (write, options) => {
         await at.hcloud.write(write, options);
         throw new Error('killed');

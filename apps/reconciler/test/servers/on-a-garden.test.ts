@@ -21,28 +21,28 @@ beforeAll(async () => {
     garden: { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300, joinMs: 100 },
   });
   reconciler = await at.start();
-  workers = buildServerWorkers({
-    settings: {
-      concurrency: 4,
-      leaseMs: 5_000,
-      image: 'ubuntu-24.04',
-      times: {
-        rebuildGraceMs: 60_000,
-        adoptionMsMax: 3_600_000,
-        joinMsMax: 1_800_000,
-        commandMsMax: 604_800_000,
-        drainMsMax: 600_000,
+  const { pool, prisma } = at;
+  const metrics = createMetrics({ service: 'test' });
+  workers = buildServerWorkers(
+    { pool, prisma, queue: reconciler.queue, metrics, log: silentLog },
+    {
+      settings: {
+        concurrency: 4,
+        leaseMs: 5_000,
+        image: 'ubuntu-24.04',
+        times: {
+          rebuildGraceMs: 60_000,
+          adoptionMsMax: 3_600_000,
+          joinMsMax: 1_800_000,
+          commandMsMax: 604_800_000,
+          drainMsMax: 600_000,
+        },
       },
+      keys: at.keys,
+      nodes: at.garden.nodes,
+      projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 60_000 }),
     },
-    pool: at.pool,
-    prisma: at.prisma,
-    queue: reconciler.queue,
-    keys: at.keys,
-    nodes: at.garden.nodes,
-    log: silentLog,
-    projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 60_000 }),
-    metrics: createMetrics({ service: 'test' }),
-  });
+  );
   const { team, connectionId } = await at.addTeamWithConnection();
   cluster = await at.declare(team, connectionId);
   await reconciler.wake(cluster.id);

@@ -4,12 +4,14 @@ import type { ProjectClient, ProjectOutcome, ServerAction, ServerReading } from 
 import { silentLog } from '@corral/service';
 import fc from 'fast-check';
 import { gardenGate } from '../../src/garden/gate.js';
-import type { PassLease } from '../../src/loop/lease.js';
+import type { HoldStore } from '../../src/loop/hold.js';
+import type { LeaseStore, PassLease } from '../../src/loop/lease.js';
 import type { ServerTimes, Verdict, WantedServer } from '../../src/servers/model.js';
 import { serverPass } from '../../src/servers/pass.js';
 import type { ServerStore } from '../../src/servers/store.js';
 import { aWanted } from './a-server.js';
 import { fakeShoots } from './fake-shoots.js';
+import { only } from './only.js';
 
 /*
  * One server in virtual time, with a provider and clusters that may not answer, answer late, or act without answering, and with
@@ -305,7 +307,7 @@ export function serverWorld(options: WorldOptions) {
   const lease: PassLease<ServerId> = { teamId: asTeamId('team'), id: asServerId('row'), fence: 1 };
   const pass = serverPass({
     store,
-    holds: { find: async () => null, note: async () => undefined },
+    holds: only<HoldStore>({ find: async () => null, note: async () => undefined }),
     image: 'ubuntu-24.04',
     times: options.times ?? worldTimes,
     leaseMs: 60_000,
@@ -315,11 +317,11 @@ export function serverWorld(options: WorldOptions) {
     tick: () => nowMs,
     renderJoinUserData: (join) => `join ${join.server}`,
     gate: gardenGate({ places: 1, now: () => nowMs, random: () => 0 }),
-    leases: {
+    leases: only<LeaseStore<ServerId>>({
       takeLease: async () => ({ kind: 'taken', lease }),
       renewLease: async () => true,
       release: async () => ({ kind: 'released', again: false }),
-    },
+    }),
     projects: { within: (_token, work) => work(project) },
     openToken: () => 'token',
   });

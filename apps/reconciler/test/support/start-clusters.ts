@@ -120,15 +120,11 @@ export async function startClusters(
       const metrics = createMetrics({ service: `test-${randomUUID()}` });
       const queue = connectQueue({ ...backend, log });
       const client = connect(gardenTimeoutMs);
-      const workers = buildClusterWorkers({
+      const services = { pool: rows.pool, prisma: rows.prisma, queue, metrics, log };
+      const workers = buildClusterWorkers(services, {
         settings: { ...clusterSettings, ...settings },
-        pool: rows.pool,
-        prisma: rows.prisma,
-        queue,
         garden: client,
         keys,
-        metrics,
-        log,
         verifyToken: (token) => verifyToken({ baseUrl: cloud.apiUrl, token }),
         readPrices: (token) => readPrices({ baseUrl: cloud.apiUrl, token }),
       });

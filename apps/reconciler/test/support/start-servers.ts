@@ -102,16 +102,13 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
   const queue = connectQueue({ databaseUrl: rows.url, redisUrl: undefined, log: silentLog });
   let aheadMs = 0;
   const shoots = fakeShoots();
-  const workers = buildServerWorkers({
+  const { pool, prisma } = rows;
+  const services = { pool, prisma, queue, metrics: createMetrics({ service: 'test' }), log: silentLog };
+  const workers = buildServerWorkers(services, {
     settings: serverSettings,
-    pool: rows.pool,
-    prisma: rows.prisma,
-    queue,
     keys,
-    log: silentLog,
     nodes: shoots.nodes,
     projects: connectProjects({ baseUrl: cloud.apiUrl, timeoutMs: 60_000, tick: () => performance.now() + aheadMs }),
-    metrics: createMetrics({ service: 'test' }),
   });
   const team = await rows.addTeam();
   const connectionId = await rows.addConnection(team);

@@ -11,7 +11,7 @@ export const smallSteps = (): RetentionRule[] =>
   retentionRules({ auditDays: retentionLimits.auditDays }).map((rule) => ({ ...rule, limit: 2 }));
 
 export const sweep = (
-  pool: Pick<Pool, 'query'>,
+  pool: Pool,
   { signal = new AbortController().signal, rules = smallSteps() as readonly RetentionRule[] } = {},
 ) => sweepRetention({ pool, rules, onSwept: () => undefined, log: silentLog })(signal);
 

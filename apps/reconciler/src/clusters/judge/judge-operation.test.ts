@@ -547,7 +547,7 @@ describe('what keeps an operation', () => {
       const declared = anUpdatedDesired({}, { pools: [aPool({ image })], operation: anUpdate() });
       const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' } })] });
       const shoot = anUpdatedShoot('Processing', { spec, generation: 6, observedGeneration: 6 });
-      const desired = raisedIn(declared, factsOf(shoot).workers, { images: [] }, at);
+      const desired = raisedIn(declared, factsOf(shoot).workers, [], at);
 
       const verdict = judge(desired, present(shoot), at);
 
@@ -565,7 +565,7 @@ describe('what keeps an operation', () => {
       const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' }, maximum: 9 })] });
       const shoot = anUpdatedShoot('Succeeded', { spec, generation: 6, observedGeneration: 6 });
 
-      const { conditions } = judge(raisedIn(declared, factsOf(shoot).workers, { images: [] }, at), present(shoot), at);
+      const { conditions } = judge(raisedIn(declared, factsOf(shoot).workers, [], at), present(shoot), at);
 
       const told = (of: string) => conditions.find(({ type }) => type === of)?.message;
       expect([told('Reconciled')?.includes('24.4.1'), told('Drifted')]).toEqual([

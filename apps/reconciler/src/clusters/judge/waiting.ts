@@ -19,12 +19,7 @@ const quietTries = 2;
  *
  * @returns null when the failure is reported otherwise, or is too brief to report
  */
-export function waitingOf(
-  error: unknown,
-  failure: Failure,
-  { known }: Pick<Desired, 'known'>,
-  now: Date,
-): OperationWaiting | null {
+export function waitingOf(error: unknown, failure: Failure, { known }: Desired, now: Date): OperationWaiting | null {
   const found = reasonOf(error, failure, known.failures);
   if (found === null) return null;
   const [reason, message] = found;
@@ -78,7 +73,7 @@ function reasonOfRetry(error: unknown, failures: number): Reason | null {
 
 const waitFor =
   ([reason, message]: Reason) =>
-  ({ known }: Pick<Desired, 'known'>, now: Date): OperationWaiting => {
+  ({ known }: Desired, now: Date): OperationWaiting => {
     const said = known.conditions.find(({ type }) => type === 'Reconciled');
     const since = said?.reason === reason ? said.lastTransitionTime : now.toISOString();
     return { reason, message, since };
@@ -108,7 +103,7 @@ const underWay: readonly string[] = [
 export function waitIn(
   conditions: readonly Condition[],
   { to }: Verdict['operation'],
-  { operation, known }: Pick<Desired, 'operation' | 'known'>,
+  { operation, known }: Desired,
   now: Date,
 ): OperationWaiting | null {
   const said = conditions.find(({ type }) => type === 'Reconciled');

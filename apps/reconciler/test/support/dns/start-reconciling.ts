@@ -75,15 +75,10 @@ export async function startReconciling(
     nudge: async (name: string, payload: unknown, options: unknown) => void nudges.push({ name, payload, options }),
   } as unknown as Queue;
   const buildWith = (metrics: Metrics, differing: Partial<DnsSettings>, upstream: Partial<HcloudClient> = {}) =>
-    buildDnsWorkers({
-      settings: { ...settings, ...differing },
-      pool,
-      prisma,
-      queue,
-      metrics,
-      log: silentLog,
-      hcloud: { ...hcloud, ...upstream },
-    });
+    buildDnsWorkers(
+      { pool, prisma, queue, metrics, log: silentLog },
+      { settings: { ...settings, ...differing }, hcloud: { ...hcloud, ...upstream } },
+    );
   const metrics = createMetrics({ service: 'test' });
   const idOf = (name: string) => cloud.admin.zones().find((zone) => zone.name === name)?.id as number;
   const [zoneId, demoZoneId] = [idOf(ZONE), idOf(DEMO_ZONE)];

@@ -1,4 +1,5 @@
 import { type GardenClient, GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
+import { only } from '../only.js';
 import { ModelGarden } from './model-garden.js';
 
 /** A fault of a call to the garden. */
@@ -24,7 +25,7 @@ export type GardenMethod =
 /** The model garden behind the client interface of a pass. Its clock is this machine's. */
 export interface ModelClient {
   readonly model: ModelGarden;
-  readonly client: Pick<GardenClient, GardenMethod>;
+  readonly client: GardenClient;
   /** Calls in the order in which they started. */
   readonly calls: GardenMethod[];
   /** Faults by method, consumed one per call in order. */
@@ -66,7 +67,7 @@ export function modelClient(): ModelClient {
     model,
     calls,
     faults,
-    client: {
+    client: only<GardenClient>({
       ensureProject: ({ name }) => met('ensureProject', () => ({ namespace: `garden-${name}`, ready: true })),
       applyCredentials: ({ token }) =>
         met('applyCredentials', () => {
@@ -99,6 +100,6 @@ export function modelClient(): ModelClient {
         }),
       readAuthority: () => met('readAuthority', () => model.authority),
       readCloudProfile: () => met('readCloudProfile', () => profile),
-    },
+    }),
   };
 }

@@ -1,0 +1,13 @@
+import type { Pool, Prisma } from '@corral/database';
+import type { Queue } from '@corral/queue';
+import type { Log, Metrics } from '@corral/service';
+
+/** What every part of the process works with. */
+export interface Services {
+  readonly pool: Pool;
+  /** On the same connections as `pool`. */
+  readonly prisma: Prisma;
+  readonly queue: Queue;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
