@@ -142,7 +142,7 @@ function environment() {
   return env;
 }
 
-/** Of npm and pnpm. */
+/** The environment of npm and pnpm. */
 function installEnvironment() {
   const caches = {
     npm_config_cache: join(cacheHere, 'npm'),
@@ -237,7 +237,7 @@ function refuseWhileStarted(reason) {
     fail(`${reason} (process ${pid}). Stop it first, with Ctrl-C in its terminal or with \`kill ${pid}\`.`);
 }
 
-/** After a crash of the machine the number may be another program's. */
+/** Whether a number is that of our program: after a crash of the machine it may be another one's. */
 function isOurs(pid) {
   try {
     process.kill(pid, 0);
@@ -262,7 +262,7 @@ function reset() {
   say('Removed .corral/. The next `npm start` creates a new installation.');
 }
 
-/** And what a link in it leads to: Postgres may lie outside of the checkout. */
+/** Removes a folder and what a link in it leads to: Postgres may lie outside of the checkout. */
 function removeWithLinks(folder) {
   for (const entry of readdirSync(folder)) {
     const path = join(folder, entry);

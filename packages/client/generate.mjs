@@ -49,7 +49,7 @@ function operations({ paths }) {
   return Object.values(paths).flatMap((path) => Object.values(path));
 }
 
-/** By operation: method, path, and whether it takes a key, a cursor or a form. Redirects are for browsers and have no row. */
+/** The operations with method, path, and whether it takes a key, a cursor or a form. Redirects are for browsers and have no row. */
 function operationsOf({ paths }) {
   const rows = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)

@@ -21,7 +21,7 @@ export default class TestEnvironment extends NodeEnvironment {
       await this.describeFailure(test);
   }
 
-  /** Of a test or a block of tests, once. What explains it is asked before the hooks that clean up. */
+  /** Describes the failure of a test or a block of tests, once. What explains it is asked before the hooks that clean up. */
   async describeFailure(failed, hookType) {
     if (this.described.has(failed)) return;
     this.described.add(failed);

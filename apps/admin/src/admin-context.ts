@@ -37,7 +37,7 @@ export interface AdminContext {
   readonly settings: Settings;
   /** Who acts, for the audit log. */
   readonly operator: string;
-  /** For reading. Postgres refuses changes by it and by the three stores. */
+  /** A connection for reading. Postgres refuses changes by it and by the three stores. */
   readonly prisma: Prisma;
   readonly teams: Pick<TeamStore, 'findTeam' | 'listTeams'>;
   readonly users: Pick<UserStore, 'findUser' | 'listMembers'>;

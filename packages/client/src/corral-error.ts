@@ -39,7 +39,7 @@ export class CorralError extends Error {
   readonly operationId: string | null;
   /** Names the request in the logs of the service. */
   readonly requestId: string | null;
-  /** When the API may accept the request, if it said so. */
+  /** Milliseconds after which the API may accept the request, if it said so. */
   readonly retryAfterMs: number | null;
   /** The whole answer, for members that only some problems have. */
   readonly body: unknown;

@@ -31,7 +31,7 @@ const SILENCE_MS = 40_000;
 const EVENT_CHARACTERS = 4 * 1_048_576;
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 30_000;
-/** After a connection is lost, its last events may come again. */
+/** Events that are remembered: the last ones may come again after a connection is lost. */
 const REMEMBERED = 500;
 
 /**

@@ -56,7 +56,7 @@ export interface Answer<S extends number = number, B = unknown> {
   readonly etag: string | null;
   /** The operation that carries out the change, for `waitForOperation`. */
   readonly operation: OperationRef | null;
-  /** When it was made, by the clock of the service, to the second. Null if it does not say. */
+  /** Time at which it was made, by the clock of the service, to the second. Null if it does not say. */
   readonly servedAt: Date | null;
   /** Names the request in the logs of the service. */
   readonly requestId: string | null;

@@ -4,7 +4,7 @@ import { type Credentials, identify } from './credentials.js';
 import { type TimeLimit, timeLimit, waitMs } from './time-limit.js';
 
 export interface ClientOptions {
-  /** Where the API is: `https://clusters.example.org`, or `''` for the origin of the page. */
+  /** Address of the API: `https://clusters.example.org`, or `''` for the origin of the page. */
   readonly baseUrl: string;
   readonly credentials: Credentials;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -27,7 +27,7 @@ export interface ClientOptions {
 export interface Outgoing {
   readonly operationId: string;
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

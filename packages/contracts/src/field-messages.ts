@@ -62,7 +62,7 @@ function numberOf(type: string, { minimum, maximum }: FieldSchema): string {
   return maximum === undefined ? `${what} of at least ${minimum}` : `${what} from ${minimum} to ${maximum}`;
 }
 
-/** Of member names, which have a length and may have a pattern. */
+/** The rule of member names, which have a length and may have a pattern. */
 function ruleOf({ pattern, maxLength }: FieldSchema): string {
   const parts = [
     ...(pattern === undefined ? [] : [sentenceOfPattern(pattern) ?? 'must have another form']),

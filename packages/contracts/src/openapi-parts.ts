@@ -41,7 +41,7 @@ export const mayBeAdded =
   'Later releases may add members to answers, optional members and parameters to requests, headers, routes, error codes, and ' +
   'values to the enumerations that say so. Clients must ignore what they do not know.';
 
-/** Of requests to operations without a body. */
+/** A sentence about requests to operations without a body. */
 export const bodyNotTaken =
   'An operation without a request body, other than a GET, takes none or an empty one (`{}` or `null`), and refuses any other.';
 

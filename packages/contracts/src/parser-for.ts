@@ -58,14 +58,14 @@ export function parserFor<T>(schema: object): (body: unknown) => T {
 }
 
 /**
- * Like `parserFor`, for bodies that are entirely ours: returns a copy with the schema's defaults. A null member counts
+ * Reads bodies that are entirely ours, like `parserFor`: returns a copy with the schema's defaults. A null member counts
  * as absent unless the schema allows null. The schema decides whether unknown fields are rejected.
  */
 export const strictParserFor = <T>(schema: object): ((body: unknown) => T) =>
   copyingParser(compilersWithDefaults, schema);
 
 /**
- * Like `strictParserFor`, without defaults: for declarations, in which an absent member may mean that a stored value stays.
+ * Reads declarations like `strictParserFor`, without defaults: an absent member may mean that a stored value stays.
  */
 export const declarationParserFor = <T>(schema: object): ((body: unknown) => T) => copyingParser(compilers, schema);
 

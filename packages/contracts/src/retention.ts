@@ -13,15 +13,15 @@ export const retentionLimits = {
   /** Lower bound, because kubeconfigs, join commands and a team's mails are counted in the log over an hour. */
   auditDaysMin: 1,
   auditDaysMax: 3_650,
-  /** After the end of a session, for questions about who was signed in. */
+  /** Days after the end of a session, for questions about who was signed in. */
   sessionDays: 30,
-  /** After acceptance, revocation or expiry. */
+  /** Days after acceptance, revocation or expiry. */
   invitationDays: 30,
-  /** After the end of an operation, or of the last one of a deleted cluster, server or connection. */
+  /** Days after the end of an operation, or of the last one of a deleted cluster, server or connection. */
   operationDays: 90,
   /** The newest of each kind that an existing cluster, server or connection keeps at any age. */
   operationsOfKindKept: 20,
-  /** After the end of a DNS token of a session, unless the audit log refers to it. */
+  /** Days after the end of a DNS token of a session, unless the audit log refers to it. */
   sessionTokenDays: 1,
   syncRunDays: 30,
   /** A request repeated after this time is a new one. */

@@ -4,7 +4,7 @@ import { timePattern } from './time.js';
 
 /** What texts of one kind must look like. */
 export interface TextRule {
-  /** Of a schema. Without named classes and lookbehind, which not every consumer of the documents supports. */
+  /** The pattern of a schema. It has no named classes and no lookbehind, which not every consumer of the documents supports. */
   readonly pattern: string;
   /** Ends a sentence that begins with the name of the field. */
   readonly must: string;
@@ -32,7 +32,7 @@ export const textRules = {
   name: slug(clusterLimits.clusterNameCharacters),
   poolName: slug(clusterLimits.poolNameCharacters),
   ref: slug(clusterLimits.refCharacters),
-  /** Of whatever people read: teams, tokens, connections, demos. At least one character is visible. */
+  /** Names that people read: teams, tokens, connections, demos. At least one character is visible. */
   shownName: {
     pattern: `^[${blank}]*(?:[^${blank}${hidden}]|${joined})(?:[^${hidden}]|${joined})*$`,
     must: 'must have a visible character, and no line breaks, control characters, invisible characters or marks of text direction',

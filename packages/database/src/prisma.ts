@@ -51,7 +51,7 @@ export function connectPrisma(database: string | Pool, transactions?: Transactio
   return prismaOn(typeof database === 'string' ? { connectionString: withSession(database) } : database, transactions);
 }
 
-/** Like `connectPrisma`, but Postgres refuses every change. */
+/** Connects as `connectPrisma` does, but Postgres refuses every change. */
 export const connectReadingPrisma = (databaseUrl: string): Prisma =>
   prismaOn({ connectionString: withSession(databaseUrl, readOnly) });
 

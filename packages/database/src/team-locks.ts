@@ -11,7 +11,7 @@ import type { Transaction } from './prisma.js';
 
 type Db = Pick<Transaction, '$queryRawUnsafe'>;
 
-// In this form the clock is read once the row is locked, however an earlier holder ended. Missing lock rows are
+// In this form the clock is read once the row is locked, however an earlier change ended. Missing lock rows are
 // inserted.
 const lockTeams = `
   INSERT INTO team_change_lock AS held (team_id, changed_at)

@@ -11,7 +11,7 @@ export interface SetOutcome {
   readonly state: SetState;
   /** What the API says, or why it was skipped. */
   readonly detail?: string;
-  /** Of a skipped set: what it is now. Null when it does not exist. */
+  /** Content of a skipped set now. Null when the set does not exist. */
   readonly found?: SetContent | null;
 }
 
@@ -45,7 +45,7 @@ export type Failure =
 
 export interface ApplyOptions {
   readonly waves: readonly (readonly SetChange[])[];
-  /** Of an earlier run: what is done stays so. */
+  /** Outcomes of an earlier run: what is done stays so. */
   readonly outcomes: Outcomes;
   readonly api: SetApi;
   readonly classify: (error: unknown) => Failure;
@@ -109,7 +109,7 @@ export async function applyChanges(options: ApplyOptions): Promise<string | null
 
 type Pace = ReturnType<typeof pacer>;
 
-/** If one request has to wait, all wait. */
+/** A shared pause: if one request has to wait, all wait. */
 function pacer(sleep: (ms: number) => Promise<void>) {
   let held = Promise.resolve();
   return {

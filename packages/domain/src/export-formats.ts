@@ -13,7 +13,7 @@ const sorted = (rrsets: readonly Rrset[]): Rrset[] =>
 export const asZoneFile = (rrsets: readonly Rrset[], { name, ttl }: ExportedZone): string =>
   writeZoneFile(sorted(rrsets), { zoneName: name, zoneTtl: ttl });
 
-/** In the shapes of the DNS API, with labels. */
+/** Record sets in the shapes of the DNS API, with labels. */
 export const asJson = (rrsets: readonly Rrset[]): string =>
   `${JSON.stringify(
     sorted(rrsets).map(({ name, type, ttl, labels, records }) => ({ name, type, ttl, labels, records })),

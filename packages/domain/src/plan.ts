@@ -26,7 +26,7 @@ export interface WantedSet {
   readonly content: (Omit<SetContent, 'labels'> & { readonly labels?: SetContent['labels'] }) | null;
   /** The set as it was when this was typed. What somebody else changed since, and this does not, stays. */
   readonly seen?: SetContent | null;
-  /** Where it was asked for, such as `line 12`. */
+  /** The place where it was asked for, such as `line 12`. */
   readonly source?: string;
 }
 
@@ -35,7 +35,7 @@ export interface SetChange {
   readonly key: string;
   readonly name: string;
   readonly type: string;
-  /** As planned from; null when the set did not exist. */
+  /** The content that was planned from; null when the set did not exist. */
   readonly from: SetContent | null;
   /** Null: the set is removed. */
   readonly to: SetContent | null;
@@ -46,7 +46,7 @@ export interface SetChange {
 
 export interface ChangePlan {
   /**
-   * In waves: a wave begins when the one before has ended, and removals only when everything before them was written. So
+   * Changes in waves: a wave begins when the one before has ended, and removals only when everything before them was written. So
    * removals come last, except for those that a CNAME or the quota waits for: these come after what needs no room.
    */
   readonly waves: readonly (readonly SetChange[])[];
@@ -57,7 +57,7 @@ export interface ChangePlan {
   readonly recordsAfter: number;
   /** Why the plan as a whole does not fit. */
   readonly quotaProblem: string | null;
-  /** Where this replaces what somebody else changed meanwhile. */
+  /** Sentences about what this replaces although somebody else changed it meanwhile. */
   readonly warnings: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export interface PlanContext {
   readonly zoneName: string;
   /** The last label of the names of the team. */
   readonly ownerLabel: string;
-  /** Of a token that is narrowed. The default is all names, and all types that the API writes. */
+  /** The narrowing of the token. The default is all names, and all types that the API writes. */
   readonly withinName?: string | null;
   readonly withinTypes?: readonly string[];
   readonly records: { readonly used: number; readonly reserved: number; readonly limit: number };

@@ -66,7 +66,7 @@ export interface ZoneFilePlan {
   readonly removed: number;
   /** Whether these are more than half of all sets: then somebody has to confirm their number. */
   readonly removesMost: boolean;
-  /** Of the team, of types that can be written. */
+  /** Number of sets that the team has, of types that can be written. */
   readonly existing: number;
   /** Whether no record set of the file is, or becomes, as it says. */
   readonly isVoid: boolean;

@@ -79,7 +79,7 @@ export interface ErrorShape<E extends ApiError> {
   readonly contentType: string;
   /** The API's own error for a request that this package refuses. */
   readonly ofFault: (fault: RequestFault) => E;
-  /** For everything else that is thrown, the API's own errors included. @returns null for an unexpected error */
+  /** The error for anything else that is thrown, the API's own errors included. @returns null for an unexpected error */
   readonly ofThrown: (thrown: unknown) => E | null;
   /** Rendered for an unexpected error. Its status is 500. */
   readonly unexpected: () => E;

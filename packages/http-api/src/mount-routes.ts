@@ -7,7 +7,7 @@ import { type BodyBounds, rawBody, refuseBody } from './requests/json-body.js';
 export interface RouteRow {
   readonly operationId: string;
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** With parameters in braces. */
+  /** The path, with parameters in braces. */
   readonly path: string;
   /** Logs show only the pattern of the path. */
   readonly privatePath?: boolean;
@@ -25,7 +25,7 @@ export interface MountOptions<R extends RouteRow> {
   readonly bodyBounds: (row: R) => Pick<BodyBounds, 'bytes'>;
   /** Redirects GET requests to the path with a trailing slash. Default: both paths are served. */
   readonly endInSlash?: boolean;
-  /** Where to mount them. Default: a router of their own. */
+  /** The router to mount them on. Default: a router of their own. */
   readonly on?: Router;
 }
 
@@ -105,7 +105,7 @@ function refuseMethod(rows: readonly Pick<RouteRow, 'method'>[]): RequestHandler
   };
 }
 
-/** For a path outside of a route table, to mount with `all`: other methods than GET, HEAD and OPTIONS are answered 405. */
+/** A handler of a path outside of a route table, to mount with `all`: other methods than GET, HEAD and OPTIONS are answered 405. */
 export function page(handler: RequestHandler): RequestHandler {
   const refuse = refuseMethod([{ method: 'get' }]);
   return (req, res, next) => {

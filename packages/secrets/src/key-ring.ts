@@ -77,7 +77,7 @@ export class KeyRing {
     }
   }
 
-  /** Like `open`, but null for a text that cannot be decrypted. */
+  /** Opens a text, or returns null for one that cannot be decrypted. */
   openOrNull(sealed: Sealed, owner: string): string | null {
     try {
       return this.open(sealed, owner);

@@ -15,7 +15,7 @@ interface Declared {
   /** One sentence for operators. */
   desc: string;
   example?: string;
-  /** When an optional variable is required, depending on the others. Use it with `default: undefined`. */
+  /** Says when an optional variable is required, depending on the others. Use it with `default: undefined`. */
   requiredWhen?: (config: Record<string, unknown>) => boolean;
 }
 type Optional = Declared & { default: undefined };

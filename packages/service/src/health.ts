@@ -4,7 +4,7 @@ import type { Log } from './log.js';
 export type HealthCheck = (signal: AbortSignal) => Promise<unknown>;
 
 export interface HealthOptions {
-  /** By name of the dependency: `database`, `redis`. */
+  /** Checks by name of the dependency: `database`, `redis`. */
   checks: Readonly<Record<string, HealthCheck>>;
   /** Timeout of each check in ms. Default: 2,000. */
   deadlineMs?: number;
@@ -25,7 +25,7 @@ export interface Health {
   readonly draining: AbortSignal;
   /** Becomes not ready permanently. Requests are still served. */
   retire(): void;
-  /** As `retire`, and ends long answers. */
+  /** Retires, and ends long answers. */
   drain(): void;
 }
 

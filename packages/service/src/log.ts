@@ -247,7 +247,7 @@ function redacted(service: string): winston.Logform.Format {
   })();
 }
 
-/** Where winston's transports look for the level of a line (its package `triple-beam`). */
+/** The key under which winston's transports look for the level of a line (its package `triple-beam`). */
 const LEVEL = Symbol.for('level');
 
 /** Resolves when the destination has taken every line, or after a second. Never rejects. */

@@ -1,6 +1,6 @@
 import { ConfigError } from './config.js';
 
-/** From sysexits.h: the configuration is wrong, so a restart without a change is pointless. */
+/** `EX_CONFIG` of sysexits.h: the configuration is wrong, so a restart without a change is pointless. */
 export const EXIT_CONFIG = 78;
 
 /**

@@ -3,7 +3,7 @@ export interface Arrival {
   /** Milliseconds from the start. */
   readonly atMs: number;
   readonly kind: string;
-  /** Of its kind, from 0. */
+  /** Number among those of its kind, from 0. */
   readonly number: number;
 }
 

@@ -96,7 +96,7 @@ async function declareAll(apiUrl: string, cookies: readonly string[], size: Size
   agent.destroy();
 }
 
-/** Until the zone is in the mirror, all clusters have converged, and their nodes are counted. */
+/** Waits until the zone is in the mirror, all clusters have converged, and their nodes are counted. */
 async function untilSteady(pool: Pool, { teams, setsPerTeam }: Size): Promise<void> {
   const isSteady = async (): Promise<boolean> => {
     const { rows } = await pool.query<{ open: number; sets: number }>(

@@ -3,7 +3,7 @@ import { connectGarden, type Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { quantile } from './arrivals.js';
 
-/** When declared changes arrive in the garden. */
+/** Observes when declared changes arrive in the garden. */
 export interface GardenWatch {
   /** Notes that a change was accepted. @param answer the body of its answer */
   accepted(answer: string): void;

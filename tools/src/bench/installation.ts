@@ -22,7 +22,7 @@ export interface Installation {
   readonly gateways: readonly Service[];
   readonly api: Service;
   readonly reconciler: Service;
-  /** Of each team. */
+  /** A token of each team. */
   readonly tokens: readonly string[];
   readonly cookies: readonly string[];
 }
@@ -82,7 +82,7 @@ function readStamp(file: string): { key: string; tokens: string[] } | null {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }
 
-/** And what a link leads to: Postgres may lie outside of the checkout. */
+/** Removes a folder and what a link leads to: Postgres may lie outside of the checkout. */
 function remove(place: string): void {
   if (existsSync(place)) rmSync(realpathSync(place), { recursive: true, force: true });
   rmSync(place, { recursive: true, force: true });

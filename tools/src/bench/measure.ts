@@ -11,7 +11,7 @@ import { slugOf } from './sizes.js';
 
 export interface Row extends Served {
   readonly what: string;
-  /** Of the p95. Null where nothing is aimed at. */
+  /** Aim of the p95. Null where nothing is aimed at. */
   readonly aimMs: number | null;
 }
 
@@ -21,7 +21,7 @@ export interface Process {
   readonly quiet: number;
   readonly busy: number;
   readonly memoryMiB: number;
-  /** Of the quiet process. Null for what is not ours. */
+  /** Aim of the quiet process. Null for what is not ours. */
   readonly aim: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface Measured {
 }
 
 const [READ_MS, CHANGE_MS, WRITE_MORE_MS, GARDEN_MS, QUIET_PERCENT] = [25, 100, 30, 250, 1];
-/** For what a start has left, and for code that is not compiled yet. */
+/** Time for what a start has left, and for code that is not compiled yet. */
 const [SETTLE_MS, WARM_UP_SECONDS] = [30_000, 20];
 const QUIET_MS = 30_000;
 /** Within which the last change arrives in the garden. */

@@ -22,7 +22,7 @@ export interface Served {
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** To each address: a proxy keeps no more. */
+/** Connections to each address: a proxy has no more. */
 const CONNECTIONS = 64;
 
 /**

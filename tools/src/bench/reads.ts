@@ -14,7 +14,7 @@ export interface Compared {
   /** Reads per second: of one gateway, and of what it is compared with. Null if that is not installed. */
   readonly gateway: number;
   readonly bareExpress: number;
-  /** Of the gateway by the client that PowerDNS needs. */
+  /** Reads of the gateway by the client that PowerDNS needs. */
   readonly gatewayPlainly: number;
   readonly powerDns: number | null;
 }

@@ -17,7 +17,7 @@ export interface Aim {
   readonly isMost?: boolean;
 }
 
-/** Not a number meets no aim. */
+/** Whether a value meets its aim. Not a number meets none. */
 export const isMet = ({ value, bound, isMost = true }: Aim): boolean => (isMost ? value <= bound : value >= bound);
 
 export const verdictOf = (aim: Aim): string => (isMet(aim) ? 'met' : 'MISSED');

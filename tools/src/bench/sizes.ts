@@ -20,7 +20,7 @@ export const long: Size = { ...usual, name: 'long', clusters: 5_000, auditEntrie
 export const few: Size = { name: 'few', teams: 100, setsPerTeam: 2, clusters: 400, auditEntries: 1_000 };
 
 export const slugOf = (team: number): string => `team-${team}`;
-/** Of the team's administrator. */
+/** Address of the team's administrator. */
 export const emailOf = (team: number): string => `admin@${slugOf(team)}.test`;
 export const setOf = (team: number, set: number): string => `s${set}.${slugOf(team)}`;
 

@@ -9,7 +9,7 @@ import { clusterOf, slugOf } from './sizes.js';
 const LATE_MS = 1_500;
 const CHANGES = 120;
 const AT_ONCE = 8;
-/** Of each reconciler: so few that two cores are not the limit, whatever else runs on them. */
+/** Passes of each reconciler at a time: so few that two cores are not the limit, whatever else runs on them. */
 const CONCURRENCY = '4';
 /** Numbers of reconcilers, in the order in which they are measured. */
 const WORKERS = [1, 2, 4] as const;

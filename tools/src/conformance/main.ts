@@ -18,7 +18,7 @@ import { connect, type Target } from './target.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const atEnd: (() => Promise<void>)[] = [];
-/** In the order in which they run: the last ones read the Shoots of the earlier ones. */
+/** Probes in the order in which they run: the last ones read the Shoots of the earlier ones. */
 const probes: readonly Probe[] = [
   ...probesOfShoots,
   ...probesOfPools,

@@ -3,7 +3,7 @@ import { aShoot, shootPath, worker } from './probe.js';
 import { type Caller, call, must } from './rest.js';
 import type { Obstacle } from './target.js';
 
-/** Of a policy, and of a webhook, which needs a domain. */
+/** Name of a policy, and of a webhook, which needs a domain. */
 export const OBSTACLE = 'conformance.example.org';
 export const POLICY_MESSAGE = 'At most 8 nodes. Ask platform@example.org.';
 export const expiredImage = { name: 'ubuntu', version: '24.4.0' } as const;

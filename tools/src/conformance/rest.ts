@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 /** The address of a Kubernetes API server, and the caller. */
 export interface Caller {
   readonly url: string;
-  /** In PEM format. */
+  /** Certificates in PEM format. */
   readonly authority: string;
   /** Null sends no token. */
   readonly token: string | null;

@@ -75,7 +75,7 @@ function dnsCommands({ dnsUrl, zoneName, dnsServerPort, courseCode, teams: [team
   ];
 }
 
-/** For clients with a built-in address: they trust our authority, and the name of the upstream leads to us. */
+/** Commands for clients with a built-in address: they trust our authority, and the name of the upstream leads to us. */
 function builtInCommands({ dnsTlsUrl, caFile }: Running): string[] {
   const { host } = new URL(dnsTlsUrl);
   return [

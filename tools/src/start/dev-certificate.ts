@@ -41,7 +41,7 @@ export async function devCertificate(folder: StateFolder, now = Date.now()): Pro
   return files;
 }
 
-/** If anything is wrong with the files, for example because a run ended between two of them, new ones are created. */
+/** Whether all files are usable. If not, for example because a start ended between two of them, new ones are created. */
 function isGood({ caFile, certFile, keyFile }: DevCertificate, now: number): boolean {
   try {
     const ca = new X509Certificate(readFileSync(caFile));

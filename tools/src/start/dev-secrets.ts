@@ -4,7 +4,7 @@ import type { StateFolder } from './state-folder.js';
 
 /** Created at the first start and kept, so that secrets that were sealed with a key can be opened again. */
 export interface DevSecrets {
-  /** In the format of the variable SECRET_KEYS. */
+  /** Keys in the format of the variable SECRET_KEYS. */
   readonly secretKeys: string;
   /** The token of the DNS project of the local cloud. */
   readonly hcloudToken: string;

@@ -10,7 +10,7 @@ export interface DevServersOptions {
   readonly token: string;
 }
 
-/** As if a team had had them for years. */
+/** Servers that a team might have had for years. */
 const wanted = [
   { name: 'old-web', serverType: 'cx22', location: 'hel1', architecture: 'x86', labels: { env: 'prod' } },
   { name: 'old-worker', serverType: 'cax11', location: 'fsn1', architecture: 'arm' },

@@ -8,7 +8,7 @@ export interface DevSignInOptions {
   readonly teams: readonly DevTeamRows[];
   /** Sessions of the last run that are still valid are kept. */
   readonly lastRun: readonly DevTeam[];
-  /** By slug. A team without a token gets no connection. */
+  /** Tokens by slug. A team without a token gets no connection. */
   readonly projectTokens: Readonly<Record<string, string>>;
 }
 

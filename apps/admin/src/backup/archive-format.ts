@@ -13,12 +13,12 @@ export const ARCHIVE_VERSION = 1;
 
 export interface Manifest {
   readonly version: typeof ARCHIVE_VERSION;
-  /** By the clock of Postgres, not later than the snapshot: RFC 3339. */
+  /** Time by the clock of Postgres, not later than the snapshot: RFC 3339. */
   readonly takenAt: string;
   /** The applied migrations, with the SHA-256 of their scripts. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
   readonly sequences: readonly SequenceState[];
-  /** In the order of the archive: a table follows those that it refers to. */
+  /** Tables in the order of the archive: a table follows those that it refers to. */
   readonly tables: readonly string[];
   readonly leftOut: readonly string[];
 }

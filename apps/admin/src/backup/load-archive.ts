@@ -33,7 +33,7 @@ export async function loadArchive(prisma: Prisma, file: string, manifest: Manife
   });
 }
 
-/** As in the backup. The hold advances them afterwards. */
+/** Sets a sequence as in the backup. The hold advances it afterwards. */
 async function setSequence(tx: Transaction, { name, last }: SequenceState): Promise<void> {
   if (last !== null) await tx.$queryRaw`SELECT setval(${tableOf(name)}::text::regclass, ${last}::bigint)`;
 }

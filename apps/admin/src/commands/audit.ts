@@ -34,7 +34,7 @@ export function auditCommand(withContext: WithContext): Command {
     );
 }
 
-/** Only these members, regardless of other columns. */
+/** An entry with these members, whatever other columns there are. */
 function shownEntry(entry: AuditRecord) {
   const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
   const { requestBody, upstreamStatus, upstreamBody, foundBody, beforeBody, afterBody, count, refusalCode } = entry;

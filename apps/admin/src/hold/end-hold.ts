@@ -49,7 +49,7 @@ const markUnreadServers = (tx: Transaction, { id }: Hold): Promise<number> =>
     id,
   );
 
-/** As above, for those that were rebuilt. */
+/** Ends the servers that were rebuilt after the backup as failed. */
 async function failServers(tx: Transaction, { id }: Hold): Promise<number> {
   const [state, , error] = operationValues({ to: 'failed', code: 'server_changed', message: rebuiltSinceBackup });
   const failed = await tx.$queryRawUnsafe<unknown[]>(

@@ -15,7 +15,7 @@ export interface OperatorAct {
 
 export interface ActQuery {
   readonly limit: number;
-  /** Only earlier acts. */
+  /** Leaves out acts at this time and later. */
   readonly before: Date | null;
   readonly operator: string | null;
 }

@@ -10,7 +10,7 @@ export interface ClusterDocument {
   readonly name: string;
   /** Sent as it is: the API checks it. */
   readonly spec: Readonly<Record<string, unknown>>;
-  /** Where it is, such as `clusters.yaml, document 2`. */
+  /** Its place, such as `clusters.yaml, document 2`. */
   readonly source: string;
 }
 
@@ -133,7 +133,7 @@ function clusterOf(body: unknown, path: readonly (string | number)[], place: Pla
   }
   const name = isObject(metadata) ? metadata.name : undefined;
   if (typeof name !== 'string' || !isClusterName(name)) return wrong('metadata.name has to be the name of a cluster');
-  // As it was read from another team: it would become a cluster of this one.
+  // A document that was read from another team would become a cluster of this one.
   const itsTeam = isObject(metadata) ? metadata.team : undefined;
   if (itsTeam !== undefined && itsTeam !== place.team)
     return wrong(`metadata.team is ${String(itsTeam)}, and you act for ${place.team}`);

@@ -6,7 +6,7 @@ import { failureOf, stepOf, type TeamApi, untilEnded } from './team-api.js';
 /** Options of commands that change clusters. */
 export interface LifecycleOptions {
   readonly wait?: boolean;
-  /** In ms. */
+  /** Milliseconds. */
   readonly timeout: number;
   readonly dryRun?: boolean;
 }

@@ -47,7 +47,7 @@ export async function connectClusters(cli: Cli) {
 
 const NO_TEAM = 'Say for which team: --team, CORRAL_TEAM, or `corral login --team`.';
 
-/** Of a person with one team. */
+/** The team of a person with one team. */
 async function onlyTeam(client: CorralClient, signal: AbortSignal): Promise<string> {
   const teams = await client.getMe({}, { signal }).then(
     ({ body }) => body.teams.map(({ slug }) => slug),

@@ -5,7 +5,7 @@ import { type Document, isScalar, type LineCounter } from 'yaml';
 export interface UnquotedText {
   /** Such as `spec.nodePools[0].machineType`. */
   readonly name: string;
-  /** As it was written; null for what an alias or a merge key brought, as is the line. */
+  /** The text as it was written; null for what an alias or a merge key brought, as is the line. */
   readonly text: string | null;
   readonly line: number | null;
 }
@@ -26,7 +26,7 @@ const schema: Schema = {
 interface Place {
   readonly document: Document;
   readonly lines: LineCounter;
-  /** Of the cluster in the document. */
+  /** Path of the cluster in the document. */
   readonly path: readonly (string | number)[];
 }
 

@@ -54,7 +54,7 @@ const isSettled = ({ metadata }: Cluster): boolean => metadata.observedGeneratio
 
 interface WaitOptions {
   readonly for: string;
-  /** In ms. */
+  /** Milliseconds. */
   readonly timeout: number;
 }
 

@@ -22,7 +22,7 @@ export interface DnsZone {
 const REQUEST_MS = 60_000;
 const CALL_MS = 120_000;
 
-/** By a DNS token, or else by the session of a signed-in person. @throws CliError without both */
+/** Connects by a DNS token, or else by the session of a signed-in person. @throws CliError without both */
 export async function connectDns(cli: Cli): Promise<CorralDnsClient> {
   const { given, io, userAgent } = cli;
   const access = dnsAccess(await given());

@@ -10,7 +10,7 @@ import { clusterAccess } from '../settings/settings.js';
 import { type IssuedKubeconfig, issueKubeconfig, type KubeconfigOptions } from './issue.js';
 import { type Moment, momentNow, msSince } from './moment.js';
 
-/** In the file: valid for so long since it was asked for, whatever the clock of this machine shows. */
+/** A credential in the file: valid for so long since it was asked for, whatever the clock of this machine shows. */
 interface KeptCredential {
   /** PEM. */
   readonly certificate: string;

@@ -26,7 +26,7 @@ export interface IssuedKubeconfig {
   readonly kubeconfig: Kubeconfig;
   readonly expiresAt: string;
   readonly askedAt: Moment;
-  /** From then on, by the clock of the service. */
+  /** Milliseconds from then on, by the clock of the service. */
   readonly lifetimeMs: number;
 }
 

@@ -3,7 +3,7 @@ import type { CliIo } from '../io.js';
 import { printable } from './table.js';
 
 export interface Step {
-  /** From 0 to 100. */
+  /** Percent, from 0 to 100. */
   readonly percent: number;
   /** A few words, such as the phase. */
   readonly text: string;

@@ -7,19 +7,19 @@ import { saveFile } from './save-file.js';
 
 /** An installation with a team, and who one is there. */
 export interface StoredContext {
-  /** Of the cluster API, without a slash at its end. */
+  /** Address of the cluster API, without a slash at its end. */
   readonly url?: string;
   readonly team?: string;
-  /** Of a person who signed in. */
+  /** The session of a person who signed in. */
   readonly session?: string;
-  /** Of a service account. */
+  /** The token of a service account. */
   readonly token?: string;
   /** A service account that a token of another issuer is exchanged for, and the file with that token. */
   readonly account?: string;
   readonly subjectTokenFile?: string;
-  /** Of the session or the token, if it is known. */
+  /** End of the session or the token, if it is known. */
   readonly expiresAt?: string;
-  /** Of the DNS API, with `/v1`. */
+  /** Address of the DNS API, with `/v1`. */
   readonly dnsUrl?: string;
   readonly dnsToken?: string;
 }

@@ -2,9 +2,9 @@ import type { Credentials } from '@corral/client';
 import { CliError, usageError } from '../exit-codes.js';
 import type { ConfigFile, StoredContext } from './config-file.js';
 
-/** Where the cluster API is, and with what. */
+/** Address of the cluster API, and a credential. */
 export interface ClusterAccess {
-  /** Without a slash at its end. */
+  /** The address without a slash at its end. */
   readonly url: string;
   readonly credentials: Credentials;
   readonly team: string | null;
@@ -12,9 +12,9 @@ export interface ClusterAccess {
   readonly exchanged?: StoredContext;
 }
 
-/** Where the DNS API is, and with what. */
+/** Address of the DNS API, and a credential. */
 export interface DnsAccess {
-  /** With `/v1`. */
+  /** The address with `/v1`. */
   readonly url: string;
   readonly token: string;
 }

@@ -24,7 +24,7 @@ export async function signInWithBrowser(
   try {
     const page = pageAddress(url, { state, verifier, redirectUri: loopback.redirectUri });
     cli.note(`Open this page to sign in${browser ? ', if your browser does not' : ''}:\n\n  ${page}\n`);
-    // Without a browser there is still the address.
+    // The address is shown as well, for machines without a browser.
     if (browser) await io.openBrowser(page).catch(() => undefined);
     const { access_token, expires_in } = await requestToken(cli, url, {
       grant_type: 'authorization_code',

@@ -15,7 +15,7 @@ const SPARE_MS = 30_000;
 
 interface Exchange {
   readonly account: string;
-  /** With the token of a trusted issuer. Where it is replaced from time to time, the newest one is exchanged. */
+  /** File with the token of a trusted issuer. Where it is replaced from time to time, the newest one is exchanged. */
   readonly subjectTokenFile: string;
 }
 

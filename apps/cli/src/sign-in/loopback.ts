@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CliError } from '../exit-codes.js';
 
-/** Where a browser returns to with its answer (RFC 8252 section 7.3). */
+/** The address to which a browser returns with its answer (RFC 8252 section 7.3). */
 export interface Loopback {
   readonly redirectUri: string;
   /** The code of the sign-in. @throws CliError when the person refused, or nobody came in time */
@@ -19,7 +19,7 @@ export async function listenForCode(state: string, signal: AbortSignal): Promise
   // It may be closed before anybody waits.
   code.catch(() => undefined);
   const server = createServer(({ method, url = '' }, response) => {
-    // Not parsed as a URL, which `//` is not: whatever is sent here must not end the command.
+    // The path is not parsed as a URL, which `//` is not: whatever is sent here must not end the command.
     const [path, query = ''] = url.split(/\?(.*)/s);
     if (path !== PATH) return answer(response, 404, 'There is nothing here.');
     if (method !== 'GET') {

@@ -71,7 +71,7 @@ function signedInAt(cli: Cli, url: string, { token, exchange, account, subjectTo
   return token === '-' ? signInWithToken(cli, url) : signInWithBrowser(cli, url, { browser });
 }
 
-/** Of the cluster API. */
+/** A context without credentials of the cluster API. */
 function withoutCredentials({
   session: _session,
   token: _token,

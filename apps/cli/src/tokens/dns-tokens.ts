@@ -25,7 +25,7 @@ export async function listDnsTokens(cli: Cli, { state }: { readonly state?: DnsT
 interface CreateOptions {
   readonly within?: string;
   readonly types?: WritableType[];
-  /** In ms. */
+  /** Milliseconds. */
   readonly expires?: number;
 }
 

@@ -16,7 +16,7 @@ import type { Planning } from './use-plan.js';
 
 export interface PlanPanelProps {
   readonly target: PlanTarget;
-  /** As it was when the change began; null for a new cluster. */
+  /** The cluster as it was when the change began; null for a new one. */
   readonly began: Cluster | null;
   readonly planning: Planning;
   /** Names the effect, such as `Create web`. */
@@ -40,7 +40,7 @@ export function PlanPanel(props: PlanPanelProps) {
   const [isPressedEarly, setPressedEarly] = useState(false);
   const refusals = useRef<HTMLDivElement>(null);
   const hasChanged = changed !== null && plan !== null && JSON.stringify(changed.to.spec) === JSON.stringify(plan.spec);
-  // Until the plan of the page has caught up with the entity tag.
+  // The changed plan is shown until that of the page has caught up with the entity tag.
   const shown = hasChanged && plan.etag === changed.from.etag ? changed.to : plan;
   const isAnswerLost = useRef(false);
   const apply = useMutation({

@@ -10,7 +10,7 @@ import { nonce } from '../settings.js';
 import styles from './yaml-editor.module.css';
 
 export interface LineProblem {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   readonly message: string;
 }
@@ -21,7 +21,7 @@ export interface YamlEditorProps {
   readonly problems: readonly LineProblem[];
   /** The line that takes the focus; each new object moves it. */
   readonly reveal: { readonly line: number } | null;
-  /** Of the element that says what is wrong. */
+  /** Id of the element that says what is wrong. */
   readonly describedBy: string;
 }
 

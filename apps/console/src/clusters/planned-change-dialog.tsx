@@ -8,7 +8,7 @@ import { usePlan } from '../cluster-form/use-plan.js';
 
 export interface PlannedChangeDialogProps {
   readonly team: string;
-  /** As it is now, so that the plan stays that of its present state. */
+  /** The cluster as it is now, so that the plan stays that of its present state. */
   readonly cluster: Cluster;
   /** The whole specification that is wanted. */
   readonly spec: ClusterSpec;

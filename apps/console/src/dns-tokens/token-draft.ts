@@ -11,7 +11,7 @@ export interface TokenDraft {
   /** Empty: all types. */
   readonly types: readonly WritableType[];
   readonly lifetime: Lifetime;
-  /** For the lifetime `date`: `2027-06-30`. */
+  /** The last day of the lifetime `date`: `2027-06-30`. */
   readonly lastDay: string;
 }
 

@@ -32,7 +32,7 @@ export function TokenForm({ team, zone, draft, onChange, problems, isPending, on
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit();
-        // After the problems are rendered, the first invalid field takes the focus.
+        // The first invalid field takes the focus once the problems are rendered.
         setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
       }}
     >

@@ -50,7 +50,7 @@ function OperationFailure({ team, operation, cluster }: OperationProgressProps) 
   const fault = Object.entries(operationErrorCodes).find(([each]) => each === code)?.[1].fault;
   const [key] = useState(newIdempotencyKey);
   const retry = useMutation({
-    // Without an entity tag: that also moves with the status, and a retry changes no specification.
+    // The retry has no entity tag: that also moves with the status, and a retry changes no specification.
     mutationFn: ({ metadata: { name } }: Cluster) => corral.retryCluster({ team, name }, { idempotencyKey: key }),
     onSettled: () => cache.invalidateQueries({ queryKey: teamKey(team) }),
   });

@@ -8,7 +8,7 @@ import { Page } from '../ui/page.js';
 import { Failed, Loaded } from '../ui/states.js';
 import { Expiry } from '../ui/time.js';
 
-/** Where the link in an invitation mail leads. */
+/** The page to which the link in an invitation mail leads. */
 export function InvitationPage() {
   const { id } = useParams({ from: '/signed-in/invitations/$id' });
   const cache = useQueryClient();

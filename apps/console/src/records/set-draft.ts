@@ -72,7 +72,7 @@ function parseLabels(text: string): Readonly<Record<string, string>> | null {
   );
 }
 
-/** Where a CNAME leads: values without a final dot are relative to the zone. */
+/** The name to which a CNAME leads: values without a final dot are relative to the zone. */
 export const targetOf = (value: string, zoneName: string): string =>
   value === '@' ? zoneName : value.endsWith('.') ? value.slice(0, -1) : `${value}.${zoneName}`;
 

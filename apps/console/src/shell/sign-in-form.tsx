@@ -17,9 +17,9 @@ export function signInUrl(target: string): string {
 }
 
 export interface SignInFormProps {
-  /** Where to go after a sign-in at the provider. */
+  /** The page to open after a sign-in at the provider. */
   readonly returnTo: string;
-  /** After a sign-in without leaving the page. */
+  /** Called after a sign-in without leaving the page. */
   readonly onSignedIn: () => void;
 }
 

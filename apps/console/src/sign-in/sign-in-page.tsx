@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { SignInForm } from '../shell/sign-in-form.js';
 import styles from './sign-in.module.css';
 
-/** Where a person without a session lands. Afterwards they see what they wanted to see. */
+/** The page for a person without a session. Afterwards they see what they wanted to see. */
 export function SignInPage() {
   const { to = '/' } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();

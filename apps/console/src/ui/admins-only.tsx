@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { membersQuery } from '../api/queries.js';
 import { Empty } from './states.js';
 
-/** In place of what only administrators can do. @param what such as `connect a cloud project` */
+/** A sentence in place of what only administrators can do. @param what such as `connect a cloud project` */
 export function AdminsOnly({ team, what }: { readonly team: string; readonly what: string }) {
   const { data: members = [], error } = useQuery(membersQuery(team));
   if (isCorralError(error) && error.status === 404) return <Empty>Not found, or not in your teams.</Empty>;

@@ -10,7 +10,7 @@ export function setDensity(density: Density): void {
   applyDensity();
 }
 
-/** At the start of the page. */
+/** Called at the start of the page. */
 export function applyDensity(): void {
   document.documentElement.dataset.density = densityOf();
 }

@@ -12,7 +12,7 @@ export interface PageProps {
   readonly title: string;
   /** Beside the title, such as a status. */
   readonly aside?: ReactNode;
-  /** From the team down to the parent of this page. */
+  /** Pages from the team down to the parent of this one. */
   readonly crumbs?: readonly Crumb[];
   readonly actions?: ReactNode;
   readonly children: ReactNode;

@@ -61,7 +61,7 @@ export interface LoadedProps<T> {
   readonly query: UseQueryResult<T>;
   /** What is loaded, in the plural or with its article: `clusters`, `the cluster`. */
   readonly what: string;
-  /** For a refusal with 403. */
+  /** Shown for a refusal with 403. */
   readonly forbidden?: ReactNode;
   readonly children: (data: T) => ReactNode;
 }

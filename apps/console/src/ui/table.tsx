@@ -8,9 +8,9 @@ export interface Column<T> {
   readonly cell: (row: T) => ReactNode;
   /** Makes the column sortable. */
   readonly sortBy?: (row: T) => string | number;
-  /** For numbers. */
+  /** True for numbers. */
   readonly alignEnd?: boolean;
-  /** For texts of any length, which may break within a word. */
+  /** True for texts of any length, which may break within a word. */
   readonly isLong?: boolean;
 }
 

@@ -9,7 +9,7 @@ import {
   type VariantColorsResolver,
 } from '@mantine/core';
 
-/** Also read by `public/theme.js`, before the first paint. */
+/** The chosen colour scheme, which `public/theme.js` reads before the first paint. */
 export const colorSchemeManager = localStorageColorSchemeManager({ key: 'corral.theme' });
 
 /** Buttons take the tokens of `tokens.css`, in both themes. Their colours are `accent` and `bad`. */

@@ -39,7 +39,7 @@ export function Time({ at }: { readonly at: string }) {
   );
 }
 
-/** When something ends: the day first, since people plan by it. @param at ISO 8601; null: it does not end */
+/** The end of something: the day first, since people plan by it. @param at ISO 8601; null: it does not end */
 export function Expiry({ at, never = 'never' }: { readonly at: string | null; readonly never?: string }) {
   const now = useNow();
   if (at === null) return <span>{never}</span>;

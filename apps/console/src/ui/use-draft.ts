@@ -37,7 +37,7 @@ function stored<T>(name: string, initial: T): T {
   }
 }
 
-/** At sign-out: what one person typed is not for the next one. */
+/** Called at sign-out: what one person typed is not for the next one. */
 export function clearDrafts(): void {
   for (const name of Object.keys(sessionStorage)) if (name.startsWith(PREFIX)) sessionStorage.removeItem(name);
 }

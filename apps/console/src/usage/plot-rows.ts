@@ -16,7 +16,7 @@ export interface PlotRow {
 
 export interface PlotSeries {
   readonly rows: readonly PlotRow[];
-  /** Of the newest point that has one. Costs in another currency are not drawn. */
+  /** Currency of the newest point that has one. Costs in another currency are not drawn. */
   readonly currency: string | null;
 }
 
@@ -36,7 +36,7 @@ export function plotSeriesOf(points: readonly UsagePoint[]): PlotSeries {
   return { rows, currency };
 }
 
-/** Without clusters the cost is zero and has no currency. */
+/** The cost in a currency. It is zero and has no currency without clusters. */
 function costIn(currency: string | null, cost: UsagePoint['cost']): PlotRow['cost'] {
   if (cost.minimum === null || cost.maximum === null) return null;
   return cost.currency === null || cost.currency === currency ? [Number(cost.minimum), Number(cost.maximum)] : null;
@@ -82,11 +82,11 @@ const DAY_MS = 86_400_000;
 export const tickOf = (at: number, step: UsageStep, points: number): string =>
   (step === 'hour' && points <= CLOCK_POINTS_MAX ? hour : day).format(at);
 
-/** Where ticks with a day stand among hours: at its start. `undefined`: anywhere. */
+/** Places of ticks with a day among hours: its start. `undefined`: anywhere. */
 export const ticksOf = (rows: readonly PlotRow[], step: UsageStep): number[] | undefined =>
   step === 'hour' && rows.length > CLOCK_POINTS_MAX
     ? rows.flatMap(({ at }) => (at % DAY_MS === 0 ? [at] : []))
     : undefined;
 
-/** Of one point, in UTC: "24 Nov, 10:00" or "Tue, 24 Nov 2026". */
+/** Label of one point, in UTC: "24 Nov, 10:00" or "Tue, 24 Nov 2026". */
 export const labelOf = (at: number, step: UsageStep): string => (step === 'hour' ? dayAndHour : weekday).format(at);

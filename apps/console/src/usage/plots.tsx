@@ -20,7 +20,7 @@ import styles from './usage.module.css';
 export interface Series {
   readonly key: Exclude<keyof PlotRow, 'at'>;
   readonly label: string;
-  /** Of the four colours of plots. */
+  /** One of the four colours of plots. */
   readonly colour: 1 | 2 | 3 | 4;
   /** Bars for what is counted in each point, lines for what is true at its end, a band between two values. */
   readonly shape: 'bar' | 'line' | 'limit' | 'band';

@@ -7,7 +7,7 @@ export interface CallingAccount extends AccountRights {
   readonly id: string;
   readonly name: string;
   readonly tokenId: string;
-  /** Of the token that was exchanged; null for a token that a person created. */
+  /** Issuer of the token that was exchanged; null for a token that a person created. */
   readonly issuer: string | null;
   readonly subject: string | null;
   /** The team's own limit of requests per minute for each of its accounts. Null for the default. */

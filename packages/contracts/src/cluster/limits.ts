@@ -14,9 +14,9 @@ export const clusterLimits = {
   connectionsPerTeam: 50,
   requestsPerAddressPerMinute: 300,
   requestsPerPersonPerMinute: 600,
-  /** Of each scope, to each person and service account, so that nobody keeps others from access to a cluster. */
+  /** Kubeconfigs of each scope for each person and service account, so that nobody keeps others from access to a cluster. */
   kubeconfigsPerClusterPerHour: 20,
-  /** To each person and service account. */
+  /** Commands for each person and service account. */
   joinCommandsPerServerPerHour: 20,
   /** Requests that start or finish a sign-in; each sign-in needs two. */
   signInRequestsPerAddressPerMinute: 60,
@@ -75,7 +75,7 @@ export const clusterLimits = {
   claimWildcards: 3,
   /** Validity of a token by exchange. */
   exchangedTokenSeconds: 900,
-  /** Of the token that is exchanged. */
+  /** Length of the token that is exchanged. */
   subjectTokenCharacters: 8_192,
   subjectTokenHoursMax: 24,
   subjectTokenLeewaySeconds: 30,
@@ -98,7 +98,7 @@ export const clusterLimits = {
   stateCharactersMin: 8,
   stateCharacters: 128,
   deviceCharacters: 64,
-  /** Of the form in which a person confirms a request of the command line. */
+  /** Length of the form in which a person confirms a request of the command line. */
   sealedRequestCharacters: 2_000,
   /** Parameters of a form. */
   formParameters: 20,
@@ -115,7 +115,7 @@ export const clusterLimits = {
   /** Concurrent requests per process, since the cluster creates the token for each command. */
   joinCommandsPerTeamAtOnce: 4,
   joinCommandsPerProcessAtOnce: 16,
-  /** Of the usage over time: points in an answer, and length of the range if none is requested. */
+  /** Usage over time: points in an answer, and length of the range if none is requested. */
   usagePointsMax: 1_000,
   usageDaysDefault: 7,
   /** How long live changes can be resumed. */

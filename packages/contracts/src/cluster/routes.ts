@@ -385,7 +385,7 @@ export function problemsOf(route: ClusterRoute): ProblemCode[] {
     // The role of a person, or the narrowing of a service account.
     ...(route.access === 'public' ? [] : (['permission_denied'] as const)),
     ...(route.method === 'get' ? [] : (['cross_site_request'] as const)),
-    // Of a body that the route does not take, too.
+    // A body is refused in this way even where the route takes none.
     ...(route.method === 'get' ? [] : (['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const)),
     ...(route.idempotent ? (['idempotency_key_reused'] as const) : []),
     ...route.problems,

@@ -109,7 +109,7 @@ export const paginationSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** Not part of the upstream's API: a short-lived name in the demo zone. */
+/** A short-lived name in the demo zone. The upstream has no such thing. */
 export const demoSchema = {
   type: 'object',
   required: ['label', 'name', 'zone', 'ttl', 'created_at', 'expires_at', 'max_expires_at', 'records'],
@@ -139,7 +139,7 @@ const requestLimitSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** Not part of the upstream's API: what a token says about itself. */
+/** What a token says about itself. The upstream has no such route. */
 export const tokenSchema = {
   type: 'object',
   required: [

@@ -16,13 +16,13 @@ export const dnsLimits = {
   activeTokensPerTeam: 5,
   /** Lifetime of the token of a signed-in person. */
   sessionTokenSeconds: 900,
-  /** Of one session in one team: one per window of a browser, and those about to expire. */
+  /** Tokens of one session in one team: one per window of a browser, and those about to expire. */
   activeTokensPerSession: 10,
   requestsPerTokenPerMinute: 120,
   requestsPerTeamPerMinute: 600,
   /** Reads of actions that are not held: polls of actions that have ended. */
   actionReadsPerTokenPerMinute: 300,
-  /** Of requests without a valid token, charged before it is checked. */
+  /** Requests without a valid token, charged before it is checked. */
   requestsPerAddressPerMinute: 300,
   /** Maximum wait of a write for its rate limits, its record set and the upstream budget. */
   writeWaitMs: 10_000,
@@ -58,12 +58,12 @@ export const dnsLimits = {
   demosPerTeam: 10,
   /** Concurrent live demos of a course, unless the course has its own limit. */
   demosPerCourse: 20,
-  /** Of those, live demos from one address, unless the course has its own limit. A class may share an address. */
+  /** Live demos of a course from one address, unless the course has its own limit. A class may share an address. */
   demosPerAddress: 20,
   recordsPerDemo: 20,
   demoTtlSecondsDefault: 14_400,
   demoTtlSecondsMin: 300,
-  /** Also the longest lifetime of a demo, extensions included. */
+  /** The longest lifetime that a request may name, and of a demo, extensions included. */
   demoTtlSecondsMax: 604_800,
   /** How long the label of an ended demo stays reserved, since caches may still have its records. */
   demoLabelHeldSeconds: 3_600,

@@ -24,7 +24,7 @@ export function valueRefusal(type: string, value: string): string | null {
 }
 
 const isIpv4 = (value: string): boolean => /^[\d.]+$/.test(value) && Address4.isValid(value);
-/** Without the prefix lengths and zones that the library reads too. */
+/** An address without prefix length and zone, which the library reads too. */
 const isIpv6 = (value: string): boolean => /^[\da-f:.]+$/i.test(value) && Address6.isValid(value);
 
 /** `@`, the root, or labels with an optional final dot. */

@@ -6,7 +6,7 @@ export interface Hold {
   readonly id: string;
   readonly reason: 'restored' | 'requested';
   readonly begunAt: Date;
-  /** When the restored backup was taken; null if that is unknown. */
+  /** Time at which the restored backup was taken; null if that is unknown. */
   readonly backupTakenAt: Date | null;
 }
 

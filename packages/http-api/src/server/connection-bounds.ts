@@ -4,7 +4,7 @@ import { peerOf } from '@corral/admission';
 /** Maximum numbers of open connections. */
 export interface ConnectionBounds {
   readonly max: number;
-  /** From one IPv4 address or one IPv6 /64, which is what a household or a host gets. */
+  /** Connections from one IPv4 address or one IPv6 /64, which is what a household or a host gets. */
   readonly perAddressMax: number;
 }
 

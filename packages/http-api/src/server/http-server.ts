@@ -174,7 +174,7 @@ function lingerAfterAnswer(req: IncomingMessage, bounds: LingerBounds): void {
 }
 
 /**
- * For a connection whose writing side has ended: discards what still arrives until the client closes it, or until the first
+ * Discards what still arrives on a connection whose writing side has ended, until the client closes it, or until the first
  * limit. It stays counted meanwhile.
  */
 function linger(socket: Socket, { ms, bytes }: LingerBounds): void {

@@ -18,7 +18,7 @@ export interface ServeOptions {
   host?: string;
   /** 0 for any free port. */
   port: number;
-  /** With a certificate the app speaks TLS. Default: plain HTTP. */
+  /** A certificate makes the app speak TLS. Default: plain HTTP. */
   tls?: TlsOptions | undefined;
   /** Separate port for `/metrics`, `/healthz`, `/readyz`; 0 for any free port. Default: none. */
   metricsPort?: number | undefined;
@@ -104,7 +104,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
 }
 
-/** For people and probes, who read no error of an API. */
+/** An answer for people and probes, who read no error of an API. */
 const inWords =
   (log: Log): ErrorRequestHandler =>
   (error, _req, res, _next) => {

@@ -21,7 +21,7 @@ interface Watched {
 const HANDSHAKE_MS = 10_000;
 
 /**
- * As `buildHttpServer`, over TLS 1.2 or newer. Uses a renewed certificate for all later connections.
+ * Builds a server as `buildHttpServer` does, over TLS 1.2 or newer. Uses a renewed certificate for all later connections.
  *
  * @throws Error that names the file when the certificate is unusable
  */

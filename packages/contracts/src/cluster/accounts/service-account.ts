@@ -114,7 +114,7 @@ export interface ServiceAccountSpecInput {
   readonly role: Role;
   readonly narrowing?: Partial<AccountNarrowing>;
 }
-/** Of an account that is limited by its role only. */
+/** The narrowing of an account that is limited by its role only. */
 export const noNarrowing: AccountNarrowing = { clusters: ['*'], actions: accountActions };
 export type ServiceAccountBody = FromSchema<typeof serviceAccountSchema>;
 export type AccountTokenListBody = FromSchema<typeof accountTokenListSchema>;

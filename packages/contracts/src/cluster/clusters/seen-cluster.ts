@@ -62,7 +62,7 @@ const seenPoolSchema = exactly({
   },
 });
 
-/** As in answers: what a pass recorded, with the node counts of the pools. */
+/** What a pass recorded, as answers show it, with the node counts of the pools. */
 export const seenOfCluster = {
   ...observed,
   nodePools: {

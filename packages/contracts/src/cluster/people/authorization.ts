@@ -13,7 +13,7 @@ export const codeChallengePattern = '^[A-Za-z0-9_-]{43}$';
 /** A port of the machine on which the browser runs, by address: a name could resolve to another machine. */
 export const redirectUriPattern = '^http://(127\\.0\\.0\\.1|\\[::1\\]):[1-9][0-9]{0,4}/[A-Za-z0-9._~/-]*$';
 export const statePattern = '^[A-Za-z0-9._~-]+$';
-/** Of a host name, which is shown to a person and is not proven. */
+/** Characters of a host name, which is shown to a person and is not proven. */
 export const devicePattern = '^[A-Za-z0-9][A-Za-z0-9._-]*$';
 
 export const authorizationParameters = [

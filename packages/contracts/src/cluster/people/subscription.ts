@@ -48,7 +48,7 @@ const moment = {
   pattern: textRules.time.pattern,
 } as const;
 
-/** Like `exactly`, but accepts unlisted members. */
+/** An object as by `exactly` that may have further members. */
 function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {
   return { type: 'object', required: Object.keys(properties) as (keyof P & string)[], properties } as const;
 }

@@ -21,7 +21,7 @@ const shownInvitation = {
 
 export const invitationSchema = exactly(shownInvitation);
 
-/** For administrators who manage invitations. */
+/** An invitation as administrators see it. */
 export const sentInvitationSchema = exactly({
   ...shownInvitation,
   created_at: time,
@@ -35,7 +35,7 @@ export const sentInvitationSchema = exactly({
   },
 });
 
-/** For the invited person. */
+/** An invitation as the invited person sees it. */
 export const receivedInvitationSchema = exactly({
   ...shownInvitation,
   team_slug: filled,

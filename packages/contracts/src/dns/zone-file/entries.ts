@@ -1,13 +1,13 @@
 /** A token of a master file (RFC 1035 section 5.1). */
 export interface Token {
-  /** Without the quotes around it. Escapes are kept. */
+  /** The text without the quotes around it. Escapes stay. */
   readonly text: string;
   readonly isQuoted: boolean;
 }
 
 /** A logical line. */
 export interface Entry {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   readonly isIndented: boolean;
   /** Empty for a line that has only a comment. Of a line that cannot be read: those before what is wrong. */

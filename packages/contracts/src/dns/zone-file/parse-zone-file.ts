@@ -19,14 +19,14 @@ export interface ZoneFileRecord {
   readonly value: string;
   /** The text after `;` on the lines of the record, without the tags of a provider. */
   readonly comment: string | null;
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
 }
 
 export interface ZoneFileRrset {
   /** Relative to the zone, in lower case; `@` for the zone itself. Not checked further. */
   readonly name: string;
-  /** In upper case. Types that the API does not write are listed too. */
+  /** The type in upper case. Types that the API does not write are listed too. */
   readonly type: string;
   /** Seconds; null for the default of the zone. */
   readonly ttl: number | null;
@@ -34,13 +34,13 @@ export interface ZoneFileRrset {
 }
 
 export interface ZoneFileProblem {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   readonly message: string;
 }
 
 export interface ParsedZoneFile {
-  /** In the order of the file. */
+  /** Record sets in the order of the file. */
   readonly rrsets: readonly ZoneFileRrset[];
   /** Lines that are in no record set. */
   readonly problems: readonly ZoneFileProblem[];
@@ -55,7 +55,7 @@ export interface ParsedZoneFile {
 }
 
 export interface ZoneFileContext {
-  /** Without a final dot. */
+  /** The name without a final dot. */
   readonly zoneName: string;
   /** TTL that records without their own have, in seconds. */
   readonly zoneTtl: number;

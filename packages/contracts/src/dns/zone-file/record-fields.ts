@@ -13,7 +13,7 @@ const types = new Set(
 const otherClasses = new Set(['CH', 'HS', 'CS', 'ANY']);
 
 export interface RecordFields {
-  /** In upper case. */
+  /** The type in upper case. */
   readonly type: string;
   /** Seconds; null when the line has none. */
   readonly ttl: number | null;
@@ -66,7 +66,7 @@ function txtValue(data: readonly Token[]): Pick<RecordFields, 'value' | 'note'> 
   };
 }
 
-/** Where the value of a type has a name. */
+/** Positions of names in the values of a type. */
 const hostPositions: Readonly<Record<string, number>> = { CNAME: 0, DNAME: 0, NS: 0, PTR: 0, MX: 1, SRV: 3 };
 
 /** The API reads relative names as relative to the zone, so they change where the file has another origin. */
