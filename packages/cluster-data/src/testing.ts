@@ -1,5 +1,5 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
-import type { KnownPrices } from './cost/prices.js';
+import type { KnownPrices } from './cost.js';
 
 /* Examples for tests. */
 

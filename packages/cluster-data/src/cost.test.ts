@@ -1,8 +1,8 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { aClusterSpec, aPool, aPriceList } from '../testing.js';
 import { costDifferenceOf, costOf } from './cost.js';
+import { aClusterSpec, aPool, aPriceList } from './testing.js';
 
 const prices = aPriceList();
 const ofPools = (...pools: Partial<NodePoolSpec>[]): ClusterSpec =>
