@@ -1,61 +1,33 @@
-import { connectBuckets, connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
+import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits, retentionLimits } from '@corral/contracts';
-import { connectPool, connectPrisma, registerProcess } from '@corral/database';
+import { connectPrisma } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-data';
 import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
-import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
-import {
-  type Config,
-  createHealth,
-  createLog,
-  createMetrics,
-  onShutdown,
-  poolMetrics,
-  readConfig,
-  startOrExit,
-  startTracing,
-  tracingOptionsOf,
-} from '@corral/service';
+import { startService } from '@corral/http-api';
+import { type Config, readConfig } from '@corral/service';
 import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
 import type { DemoConfig } from './handlers.js';
 import { dnsErrors } from './http/error-shape.js';
 
-const SERVICE = 'dns-gateway';
 /** How long an undelivered answer is kept for the client's retry, in milliseconds. */
 const REPLAY_MS = retentionLimits.replaySeconds * 1_000;
 /** Time that a write needs besides the upstream call before its lease may end, in milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
 
-await startOrExit(SERVICE, async () => {
-  const config = readConfig(dnsGatewayConfig, process.env);
-  const log = createLog({ level: config.LOG_LEVEL, service: SERVICE });
-  const tracing = await startTracing({
-    service: SERVICE,
-    ...tracingOptionsOf(config),
-    onError: (message) => log.warn('traces not sent', { reason: message }),
-  });
-  const metrics = createMetrics({ service: SERVICE });
-  const report = (what: string) => (error: Error) => log.warn(what, { error });
+const service = {
+  name: 'dns-gateway',
+  readConfig: (env: NodeJS.ProcessEnv) => readConfig(dnsGatewayConfig, env),
+  second: 'writes',
+  closeMarginMs: LEASE_MARGIN_MS,
+};
 
-  const connect = (applicationName: string, connectionsMax: number) =>
-    connectPool({
-      connectionsMax,
-      databaseUrl: config.DATABASE_URL,
-      applicationName,
-      onIdleError: report('database connection lost'),
-    });
-  // Separate pools, so that a flood of writes leaves connections for reads.
-  const forWrites = Math.floor(config.DATABASE_CONNECTIONS / 2);
-  const forReads = config.DATABASE_CONNECTIONS - forWrites;
-  const pool = connect(SERVICE, forReads);
-  const writePool = connect(`${SERVICE} writes`, forWrites);
-  poolMetrics(metrics, { reads: pool, writes: writePool });
+await startService(service, (config, { log, metrics, report, pool, secondPool, connections, readiness, buckets }) => {
   const verifier = dnsTokenVerifier({
     pool,
     databaseUrl: config.DATABASE_URL,
-    applicationName: `${SERVICE} tokens`,
+    applicationName: `${service.name} tokens`,
     onListenError: report('token notifications interrupted'),
   });
   const budgetStore = connectBudgetStore({
@@ -78,7 +50,7 @@ await startOrExit(SERVICE, async () => {
     recordsPerDemo: dnsLimits.recordsPerDemo,
     recordsPerRrset: dnsLimits.recordsPerRrset,
   };
-  const writePrisma = connectPrisma(writePool);
+  const writePrisma = connectPrisma(secondPool);
   const ledger = writeLedger(writePrisma, {
     quota,
     leaseMs: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS,
@@ -88,96 +60,65 @@ await startOrExit(SERVICE, async () => {
   const lastUsed = lastUsedRecorder(pool, report('last use of tokens not recorded'));
   const requests = requestCounter(pool, report('requests of teams not counted'));
   const demos = demoConfig(config);
-  // A separate connection, so that waiting requests do not make the process look unhealthy.
-  const readiness = connectPool({
-    databaseUrl: config.DATABASE_URL,
-    applicationName: `${SERVICE} readiness`,
-    connectionsMax: 1,
-    onIdleError: report('database connection of the readiness check lost'),
-  });
-  const processes = await registerProcess({
-    pool: readiness,
-    service: SERVICE,
-    onError: report('number of gateways not renewed'),
-  });
-  const buckets = connectBuckets({
-    redisUrl: config.REDIS_URL,
-    processes: processes.count,
-    onError: report('request limits are granted by parts'),
-  });
   const zones = mirrorStore(readiness);
-  const health = createHealth({
+  return {
     checks: {
-      database: () => readiness.query('SELECT 1'),
       zone: async () => {
         for (const name of [config.DNS_ZONE_NAME, ...(demos === null ? [] : [demos.zoneName])]) {
           if ((await zones.findZone(name)) === null) throw new Error(`the zone ${name} was not synced yet`);
         }
       },
     },
-    log,
-  });
-  const app = buildApp({
-    config: {
-      zoneName: config.DNS_ZONE_NAME,
-      demos,
-      quota,
-      publicUrl: config.PUBLIC_URL ?? null,
-      trustProxy: config.TRUST_PROXY,
-      consoleOrigins: config.CONSOLE_ORIGINS,
-      limits: {
-        perAddressPerMinute: config.LIMIT_PER_ADDRESS,
-        actionReadsPerTokenPerMinute: dnsLimits.actionReadsPerTokenPerMinute,
-        perTokenPerMinute: config.LIMIT_PER_TOKEN,
-        perTeamPerMinute: config.LIMIT_PER_TEAM,
-      },
-      requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
-      readConnections: forReads,
-      writeWaitMs: config.WRITE_WAIT_MS,
-      readWaitMs: config.READ_WAIT_MS,
-      settleAfterMs: config.SETTLE_AFTER_MS,
-      settleWithinMs: config.SETTLE_WITHIN_MS,
-      settleGraceMs: config.DNS_SETTLE_GRACE_MS,
-      actionPollMs: config.ACTION_POLL_MS,
-      actionHoldMs: config.ACTION_HOLD_MS,
-      actionRunningMsMax: config.ACTION_TIMEOUT_MS,
-    },
-    pool,
-    prisma: connectPrisma(pool),
-    writePrisma,
-    ledger,
-    upstream,
-    verifier,
-    lastUsed,
-    requests,
-    answered,
-    buckets,
-    health,
-    metrics,
-    log,
-  });
-
-  const server = await serve({
-    app,
-    health,
-    metrics,
-    log,
-    ...serverOptionsOf(config),
-    onClientError: clientErrorRenderer(dnsErrors),
-  });
-  onShutdown({ log, graceMs: config.DRAIN_DELAY_MS + config.SHUTDOWN_GRACE_MS + LEASE_MARGIN_MS }, [
-    { name: 'server', close: server.close },
-    { name: 'deliveries', close: answered.close },
-    { name: 'last use', close: lastUsed.close },
-    { name: 'request counts', close: requests.close },
-    { name: 'request limits', close: buckets.close },
-    { name: 'token notifications', close: verifier.close },
-    { name: 'upstream', close: upstream.close },
-    { name: 'upstream budget', close: budgetStore.close },
-    { name: 'process register', close: processes.close },
-    { name: 'database', close: () => Promise.all([pool.end(), writePool.end(), readiness.end()]) },
-    { name: 'traces', close: tracing.close },
-  ]);
+    buildApp: (health) =>
+      buildApp({
+        config: {
+          zoneName: config.DNS_ZONE_NAME,
+          demos,
+          quota,
+          publicUrl: config.PUBLIC_URL ?? null,
+          trustProxy: config.TRUST_PROXY,
+          consoleOrigins: config.CONSOLE_ORIGINS,
+          limits: {
+            perAddressPerMinute: config.LIMIT_PER_ADDRESS,
+            actionReadsPerTokenPerMinute: dnsLimits.actionReadsPerTokenPerMinute,
+            perTokenPerMinute: config.LIMIT_PER_TOKEN,
+            perTeamPerMinute: config.LIMIT_PER_TEAM,
+          },
+          requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+          readConnections: connections.reads,
+          writeWaitMs: config.WRITE_WAIT_MS,
+          readWaitMs: config.READ_WAIT_MS,
+          settleAfterMs: config.SETTLE_AFTER_MS,
+          settleWithinMs: config.SETTLE_WITHIN_MS,
+          settleGraceMs: config.DNS_SETTLE_GRACE_MS,
+          actionPollMs: config.ACTION_POLL_MS,
+          actionHoldMs: config.ACTION_HOLD_MS,
+          actionRunningMsMax: config.ACTION_TIMEOUT_MS,
+        },
+        pool,
+        prisma: connectPrisma(pool),
+        writePrisma,
+        ledger,
+        upstream,
+        verifier,
+        lastUsed,
+        requests,
+        answered,
+        buckets,
+        health,
+        metrics,
+        log,
+      }),
+    errors: dnsErrors,
+    closing: [
+      { name: 'deliveries', close: answered.close },
+      { name: 'last use', close: lastUsed.close },
+      { name: 'request counts', close: requests.close },
+      { name: 'token notifications', close: verifier.close },
+      { name: 'upstream', close: upstream.close },
+      { name: 'upstream budget', close: budgetStore.close },
+    ],
+  };
 });
 
 /** Null when demos are switched off. */

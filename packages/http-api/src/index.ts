@@ -44,6 +44,13 @@ export {
   tlsOptions,
   tlsVariables,
 } from './server/server-variables.js';
+export {
+  type ServiceBase,
+  type ServiceConfig,
+  type ServiceOptions,
+  type ServiceParts,
+  startService,
+} from './server/start-service.js';
 export type { TlsFiles } from './server/tls-certificate.js';
 export type { TlsOptions } from './server/tls-server.js';
 export { allowOrigins, type CrossOriginOptions, type ServiceAppOptions, serviceApp } from './service-app.js';

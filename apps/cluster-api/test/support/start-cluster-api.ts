@@ -21,13 +21,13 @@ import { createTestDatabase, patientPool } from '@corral/testing';
 import type { Express } from 'express';
 import { type ChangeLimits, changeDefaults, eventDefaults, operationWaitLimits } from '../../src/app-config.js';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
-import { connectDatabase, type ServiceDatabase } from '../../src/connect-database.js';
 import { recordRefusals } from '../../src/tokens/exchange-store.js';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys } from '../../src/tokens/issuer-keys.js';
 import { refusalLog } from '../../src/tokens/refusal-log.js';
 import { quotas } from './a-cluster.js';
 import { type ApiClient, checkedClient, type TestUser } from './checked-client.js';
+import { connectDatabase, type ServiceDatabase } from './connect-database.js';
 import { fakeGarden } from './fake-garden.js';
 
 export const PUBLIC_URL = 'http://corral.test';
