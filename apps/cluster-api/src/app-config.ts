@@ -1,7 +1,7 @@
 import { clusterLimits } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type { TrustProxy } from '@corral/service';
-import type { ClusterQuotas } from './clusters/spec/quotas.js';
+import type { ClusterQuotas } from './clusters/rules/quotas.js';
 
 /** How many changes may wait for their turn and for how long. */
 export interface ChangeLimits {

@@ -21,28 +21,36 @@ import { apiAudit } from './audit/api-entries.js';
 import { dnsAudit } from './audit/dns-entries.js';
 import { auditLog } from './audit/log.js';
 import { auditRoutes } from './audit/routes.js';
-import { buildClusterHandlers } from './clusters/handlers.js';
-import { buildConnectionHandlers, type ConnectionHandlerDeps } from './connections/handlers.js';
+import { billingRoutes } from './billing/routes.js';
+import { catalogueRoutes } from './catalogue/routes.js';
+import { clusterRoutes as clusterHandlers } from './clusters/routes.js';
+import { connectionRoutes } from './connections/routes.js';
 import { consoleRouter } from './console/routes.js';
 import { buildDnsHandlers } from './dns/handlers.js';
 import { buildEventHandlers } from './events/handlers.js';
-import { admit, callerLoader, presumedOwnerOf, refuseCrossSite, requestOwnerOf } from './http/caller.js';
-import { problemShape } from './http/error-shape.js';
+import {
+  admit,
+  callerLoader,
+  isRefusedWhileHeld,
+  presumedOwnerOf,
+  refuseCrossSite,
+  refuseWhileHeld,
+  requestOwnerOf,
+} from './http/caller.js';
+import { oauthErrors, problemShape } from './http/error-shape.js';
 import { refuseIdempotencyKey } from './http/headers.js';
-import { oauthErrors } from './http/oauth-errors.js';
 import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
-import { isRefusedWhileHeld, refuseWhileHeld } from './http/refuse-while-held.js';
-import { buildOperationHandlers } from './operations/handlers.js';
+import { kubeconfigRoutes } from './kubeconfigs/routes.js';
+import { nodePoolRoutes } from './node-pools/routes.js';
+import { operationRoutes } from './operations/routes.js';
 import { buildSignInHandlers } from './people/handlers.js';
 import { Problem } from './problem.js';
-import { isOtherProject } from './servers/cloud-project.js';
-import { buildServerHandlers } from './servers/handlers.js';
+import { serverRoutes } from './servers/routes.js';
 import { type AppDeps, buildServices, type Services } from './services.js';
 import { buildTeamHandlers } from './teams/handlers.js';
 import { buildTokenHandlers } from './tokens/handlers.js';
 import { usageRoutes } from './usage/routes.js';
-import { usageStore } from './usage/store.js';
 
 export type { AppConfig } from './app-config.js';
 export type { AppDeps } from './services.js';
@@ -119,26 +127,23 @@ const before =
   ];
 
 function buildHandlers(services: Services): Readonly<Record<ClusterOperationId, RequestHandler>> {
-  const { prisma, now, limits, secrets } = services;
-  // A token whose key is no longer in the ring counts as absent. The team replaces it with a new token.
-  const open: ConnectionHandlerDeps['open'] = (sealed, id) => secrets.openOrNull(sealed, id);
+  const { prisma, limits } = services;
   return {
     ...buildSignInHandlers(services),
-    ...buildConnectionHandlers({
-      ...services,
-      open,
-      seal: (token, id) => secrets.seal(token, id),
-      isOtherProject: (token, resources) => isOtherProject(services, token, resources),
-    }),
-    ...buildServerHandlers({ ...services, open }),
-    ...buildClusterHandlers(services),
+    ...clusterHandlers(services),
+    ...nodePoolRoutes(services),
+    ...operationRoutes(services),
+    ...kubeconfigRoutes(services),
+    ...connectionRoutes(services),
+    ...serverRoutes(services),
+    ...catalogueRoutes(services),
+    ...usageRoutes(services),
+    ...billingRoutes(services),
     ...buildDnsHandlers(services),
     ...auditRoutes({ log: auditLog({ api: apiAudit(prisma), dns: dnsAudit(prisma) }) }),
-    ...usageRoutes({ store: usageStore(prisma), now }),
     ...buildTeamHandlers(services),
     ...buildAccountHandlers(services),
     ...buildTokenHandlers({ ...services, forgiveSender: limits.forgiveTokenRequest }),
     ...buildEventHandlers(services),
-    ...buildOperationHandlers(services),
   };
 }

@@ -4,18 +4,16 @@ import type { RequestHandler } from 'express';
 import { bodyOf } from '../http/body.js';
 import { requestContextOf } from '../http/caller.js';
 import { notFound, Problem } from '../problem.js';
-import type { BillingService } from './billing.js';
+import type { Services } from '../services.js';
 import { isSignedBody } from './signature.js';
+import { takeBillingEvent } from './take-event.js';
 
-export interface BillingRoutesDeps {
-  readonly billing: BillingService;
-  /** Empty without a billing system. The path is then not found. */
-  readonly secrets: readonly string[];
-}
-
-export function billingRoutes({ billing, secrets }: BillingRoutesDeps) {
+/** The handler for events of the billing system. */
+export function billingRoutes(services: Services) {
+  const { billingSecrets: secrets } = services.config;
   return {
     async takeBillingEvent(req, res) {
+      // Without a billing system there is no such path.
       if (secrets.length === 0) throw notFound();
       const rules = { secrets, now: new Date(), toleranceSeconds: clusterLimits.billingSignatureSeconds };
       // Must come before the body is parsed.
@@ -25,7 +23,7 @@ export function billingRoutes({ billing, secrets }: BillingRoutesDeps) {
           'The signature is missing or not valid. Sign the exact bytes of the body, together with the current time.',
         );
       }
-      const outcome = await billing.take(parseBillingEvent(bodyOf(req)), requestContextOf(res));
+      const outcome = await takeBillingEvent(services, parseBillingEvent(bodyOf(req)), requestContextOf(res));
       res.json({ outcome });
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -1,7 +1,7 @@
 import { type KnownPrices, priceColumns, pricesOf, prismaSelect, teamColumns } from '@corral/cluster-data';
 import type { TeamId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
-import type { QuotaOverrides } from '../clusters/spec/quotas.js';
+import type { QuotaOverrides } from '../clusters/rules/quotas.js';
 
 /** What the catalogue of one team depends on. */
 export interface TeamBasis {
@@ -14,31 +14,29 @@ export interface TeamBasis {
 }
 
 /** Reads what a team has, its quotas and the prices of one of its connections. */
-export const catalogueStore = (prisma: Prisma) => ({
-  async read(teamId: TeamId, connectionRef: string | null): Promise<TeamBasis> {
-    const team = await prisma.team.findUniqueOrThrow({
-      where: { id: teamId },
-      select: {
-        ...prismaSelect(teamColumns.quotas),
-        _count: { select: { clusters: true, connections: true, adoptedServers: true } },
-      },
-    });
-    const connection =
-      connectionRef === null
-        ? null
-        : await prisma.connection.findUnique({
-            where: { teamId_ref: { teamId, ref: connectionRef } },
-            select: { priceList: { select: prismaSelect(priceColumns) } },
-          });
-    return {
-      quotaOverrides: {
-        clustersPerTeam: team.clustersMax,
-        poolsPerCluster: team.poolsPerClusterMax,
-        nodesPerCluster: team.nodesPerClusterMax,
-      },
-      used: team._count,
-      now: await readClock(prisma),
-      connection: connection && { prices: connection.priceList && pricesOf(connection.priceList) },
-    };
-  },
-});
+export async function readTeamBasis(prisma: Prisma, teamId: TeamId, connectionRef: string | null): Promise<TeamBasis> {
+  const team = await prisma.team.findUniqueOrThrow({
+    where: { id: teamId },
+    select: {
+      ...prismaSelect(teamColumns.quotas),
+      _count: { select: { clusters: true, connections: true, adoptedServers: true } },
+    },
+  });
+  const connection =
+    connectionRef === null
+      ? null
+      : await prisma.connection.findUnique({
+          where: { teamId_ref: { teamId, ref: connectionRef } },
+          select: { priceList: { select: prismaSelect(priceColumns) } },
+        });
+  return {
+    quotaOverrides: {
+      clustersPerTeam: team.clustersMax,
+      poolsPerCluster: team.poolsPerClusterMax,
+      nodesPerCluster: team.nodesPerClusterMax,
+    },
+    used: team._count,
+    now: await readClock(prisma),
+    connection: connection && { prices: connection.priceList && pricesOf(connection.priceList) },
+  };
+}

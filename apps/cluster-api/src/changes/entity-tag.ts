@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { ClusterRecord } from '../clusters/rows.js';
 import { Problem } from '../problem.js';
 
 /** The value of a conditional header: `*` for any tag, or the tags without quotes. */
@@ -18,15 +17,17 @@ export interface Preconditions {
  * must not be refused because the status changed meanwhile.
  */
 
+interface TaggedCluster {
+  readonly id: string;
+  readonly generation: number;
+  readonly revision: number;
+}
+
 /**
  * The entity tag of every answer about a cluster, its managed node pools included, without quotes. It changes with
  * every visible change. With the id in it, a tag never fits a later cluster of the same name.
  */
-export function entityTagOf({
-  id,
-  generation,
-  revision,
-}: Pick<ClusterRecord, 'id' | 'generation' | 'revision'>): string {
+export function entityTagOf({ id, generation, revision }: TaggedCluster): string {
   return `${id}.${generation}.${revision}`;
 }
 
@@ -51,7 +52,7 @@ const digestOf = (value: object): string =>
  * ready nodes, which only the pool's own body shows.
  */
 export function poolTagOf(
-  cluster: Pick<ClusterRecord, 'id' | 'generation' | 'revision' | 'backingReady'>,
+  cluster: TaggedCluster & { readonly backingReady: ReadonlyMap<string, number> },
   pool: { readonly name: string },
 ): string {
   const ready = cluster.backingReady.get(pool.name);
@@ -93,4 +94,17 @@ export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, tag:
       'The resource already exists, which If-None-Match excludes. Omit the header to change it.',
     );
   }
+}
+
+/**
+ * Hashes a specification by content. The order of object members does not matter. The order of node pools does, because
+ * it is part of what the client declared.
+ *
+ * @param spec complete, after defaults
+ * @returns `sha256:` and the hex digest of the canonical JSON (RFC 8785)
+ */
+export function desiredHashOf(spec: object): string {
+  // `canonicalize` returns `undefined` only for values that JSON cannot represent.
+  const canonical = canonicalize(spec) as string;
+  return `sha256:${createHash('sha256').update(canonical).digest('hex')}`;
 }

@@ -2,33 +2,22 @@ import {
   type AuditAction,
   asClusterId,
   type ChangeEffect,
-  type ClusterId,
   type ClusterSpec,
   type FieldChange,
   type NodePoolSpecInput,
-  type OperationId,
-  type ServerId,
 } from '@corral/contracts';
-import type { GardenFeature } from '@corral/garden';
-import type { Catalogue, CatalogueResult } from '../catalogue/cached-catalogue.js';
+import type { CatalogueResult } from '../catalogue/cached-catalogue.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
-import {
-  type Claims,
-  claimsDetail,
-  decideClaims,
-  noClaims,
-  serverIdsOf,
-  useAdoptedServers,
-} from '../node-pools/claim-servers.js';
-import type { PoolPointers } from '../node-pools/pool-spec.js';
+import { type Claims, decideClaims, noClaims, serverIdsOf, useAdoptedServers } from '../node-pools/claim-servers.js';
+import type { PoolPointers } from '../node-pools/rules.js';
 import { asProblem, combined, Problem } from '../problem.js';
-import type { WakeUp } from '../wake-ups.js';
-import type { ClusterStore, ClusterTransaction, ClusterView } from './change-store.js';
-import { type ChangeOutcome, registerOrReplay, retryOnce } from './retry.js';
-import type { ClusterRecord } from './rows.js';
-import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './spec/plan-change.js';
-import { type ClusterQuotas, quotasOf } from './spec/quotas.js';
+import type { Services } from '../services.js';
+import { acceptChange, changeCluster } from './change-store.js';
+import { type ChangeOutcome, registerOrReplay, retryFailed } from './retry.js';
+import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './rules/plan-change.js';
+import { quotasOf } from './rules/quotas.js';
+import { type ClusterRecord, type ClusterView, findConnection, findServers, viewCluster } from './store.js';
 
 /** A request to change the specification of a cluster. */
 export interface SpecChange {
@@ -68,38 +57,24 @@ export type SpecChangeOutcome =
       readonly effects: readonly ChangeEffect[];
     };
 
-export interface ChangeSpecDeps {
-  readonly store: Pick<ClusterStore, 'change' | 'preview'>;
-  readonly catalogue: Catalogue;
-  readonly features: ReadonlySet<GardenFeature>;
-  readonly quotas: ClusterQuotas;
-  /** Whether a team needs an active subscription to start a cluster. */
-  readonly subscriptionRequired: boolean;
-  readonly wake: WakeUp<ClusterId>;
-  readonly wakeServer: WakeUp<ServerId>;
-  readonly newId: () => OperationId;
-}
-
-export type ChangeSpec = (caller: Caller, change: SpecChange) => Promise<SpecChangeOutcome>;
-
 /**
- * Returns the only function that changes specifications. Intent, operation and audit entry are one commit; wake-ups
- * follow it. The catalogue may need an outside call, so it is read before the transaction begins.
+ * The only function that changes specifications. Intent, operation and audit entry are one commit; wake-ups follow it. The
+ * catalogue may need an outside call, so it is read before the transaction begins.
+ *
+ * @throws Problem when the change cannot be accepted
  */
-export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
-  const { store, catalogue, wake, wakeServer } = deps;
-  return async (caller, change) => {
-    const offered = change.needsCatalogue ? await catalogue.get() : null;
-    if (change.purpose === 'dryRun') {
-      return store.preview(caller, change.name, (view) => preview(deps, view, change, offered));
-    }
-    const { outcome, claims } = await store.change(caller, change.name, (tx) =>
-      attempt(deps, tx, caller, change, offered),
-    );
-    if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') wake(outcome.cluster.id);
-    for (const id of serverIdsOf(claims)) wakeServer(id);
-    return outcome;
-  };
+export async function changeSpec(services: Services, caller: Caller, change: SpecChange): Promise<SpecChangeOutcome> {
+  const { prisma, catalogue, wake } = services;
+  const offered = change.needsCatalogue ? await catalogue.get() : null;
+  if (change.purpose === 'dryRun') {
+    return preview(services, await viewCluster(prisma, caller, change.name), change, offered);
+  }
+  const { outcome, claims } = await changeCluster(services, caller, change.name, (locked) =>
+    attempt(services, locked, change, offered),
+  );
+  if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') wake.cluster(outcome.cluster.id);
+  for (const id of serverIdsOf(claims)) wake.server(id);
+  return outcome;
 }
 
 interface Attempted {
@@ -108,8 +83,6 @@ interface Attempted {
   readonly claims: Claims;
 }
 
-const withoutClaims = (outcome: SpecChangeOutcome): Attempted => ({ outcome, claims: noClaims });
-
 interface Decided {
   readonly plan: Exclude<Plan, { kind: 'catalogueNeeded' }>;
   readonly claims: Claims;
@@ -117,7 +90,7 @@ interface Decided {
 
 /** @throws Problem when the change cannot be accepted */
 async function decide(
-  deps: ChangeSpecDeps,
+  services: Services,
   view: ClusterView,
   change: SpecChange,
   offered: CatalogueResult | null,
@@ -125,7 +98,7 @@ async function decide(
   const { current } = view;
   const desired = change.desiredOf(current);
   checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
-  const context = await contextOf(deps, view, change, desired, offered);
+  const context = await contextOf(services, view, change, desired, offered);
   const plan = await planOrRefuse(view, desired, context);
   if (plan.kind === 'catalogueNeeded')
     throw offered?.problem ?? new Error('A change that needs no catalogue needs one');
@@ -133,13 +106,13 @@ async function decide(
 }
 
 async function preview(
-  deps: ChangeSpecDeps,
+  services: Services,
   view: ClusterView,
   change: SpecChange,
   offered: CatalogueResult | null,
 ): Promise<SpecChangeOutcome> {
   const { current, now } = view;
-  const { plan } = await decide(deps, view, change, offered);
+  const { plan } = await decide(services, view, change, offered);
   if (plan.kind === 'unchanged') {
     const cluster = current as ClusterRecord;
     return { kind: 'dryRun', cluster, present: cluster, changes: [], effects: [] };
@@ -149,33 +122,31 @@ async function preview(
 }
 
 async function attempt(
-  deps: ChangeSpecDeps,
-  tx: ClusterTransaction,
-  caller: Caller,
+  services: Services,
+  locked: ClusterView,
   change: SpecChange,
   offered: CatalogueResult | null,
 ): Promise<Attempted> {
-  const operationId = deps.newId();
-  const replayed = await registerOrReplay(tx, change.keyed ?? null, operationId);
-  if (replayed !== null) return withoutClaims(replayed);
-  const { plan, claims } = await decide(deps, tx, change, offered);
+  const operationId = services.newOperationId();
+  const replayed = await registerOrReplay(locked, change.keyed ?? null, operationId);
+  if (replayed !== null) return { outcome: replayed, claims: noClaims };
+  const { plan, claims } = await decide(services, locked, change, offered);
   if (plan.kind === 'unchanged') {
-    return withoutClaims(await retryOnce(tx, tx.current as ClusterRecord, operationId));
+    const outcome = await retryFailed(locked, locked.current as ClusterRecord, operationId);
+    return { outcome, claims: noClaims };
   }
-  refuseDeletion(caller, plan, change.pointers);
-  const { spec, connectionId, priorities, shown, differences: changes, kind, ...rest } = plan;
-  const { prices: _prices, effects: _effects, ...declaration } = rest;
-  const accepted = await tx.accept({
-    ...declaration,
+  refuseDeletion(locked.caller, plan, change.pointers);
+  const { spec, connectionId, priorities, shown, differences: changes } = plan;
+  const accepted = await acceptChange(locked, {
     operationId,
+    declaration: plan,
     effect: { kind: 'declare', spec, priorities, connectionId },
     shown,
     claims,
     action: change.action,
     changes,
-    detail: claimsDetail(claims),
   });
-  return { outcome: { kind, ...accepted, changes }, claims };
+  return { outcome: { kind: 'accepted', ...accepted, changes }, claims };
 }
 
 /**
@@ -194,19 +165,19 @@ function refuseDeletion({ account }: Caller, { effects }: AcceptedPlan, { pools:
 }
 
 /** @throws Problem with every reason for a refusal, a lack of adopted servers included */
-async function planOrRefuse(tx: ClusterView, desired: ClusterSpec, context: ChangeContext): Promise<Plan> {
+async function planOrRefuse(view: ClusterView, desired: ClusterSpec, context: ChangeContext): Promise<Plan> {
   try {
-    return planChange(tx.current, desired, context);
+    return planChange(view.current, desired, context);
   } catch (error) {
     const refusal = asProblem(error);
-    const lack = await lackOfServers(tx, desired, context.pointers, refusal);
+    const lack = await lackOfServers(view, desired, context.pointers, refusal);
     throw combined(refusal, lack === null ? [] : [lack]);
   }
 }
 
 /** Checks the claims of the pools that were not refused already. Without a usable connection there are no servers to claim. */
 async function lackOfServers(
-  tx: ClusterView,
+  view: ClusterView,
   desired: ClusterSpec,
   pointers: PoolPointers,
   { errors = [] }: Problem,
@@ -216,33 +187,34 @@ async function lackOfServers(
   const nodePools = desired.nodePools.map((pool, index) =>
     isRefused(index) ? { ...pool, source: 'managed' as const } : pool,
   );
-  return claimsOf(tx, { ...desired, nodePools }, pointers).then(() => null, asProblem);
+  return claimsOf(view, { ...desired, nodePools }, pointers).then(() => null, asProblem);
 }
 
 /** Locks adopted servers only when the cluster has, or gets, pools on them. Most clusters have none. */
-async function claimsOf({ current, findServers }: ClusterView, desired: ClusterSpec, pointers: PoolPointers) {
+async function claimsOf(view: ClusterView, desired: ClusterSpec, pointers: PoolPointers): Promise<Claims> {
+  const { current } = view;
   const { connectionRef, nodePools } = desired;
   if (!useAdoptedServers([...(current?.spec.nodePools ?? []), ...nodePools])) return noClaims;
-  return decideClaims(current?.id ?? null, nodePools, await findServers(connectionRef), pointers);
+  return decideClaims(current?.id ?? null, nodePools, await findServers(view, connectionRef), pointers);
 }
 
 async function contextOf(
-  { quotas, features, subscriptionRequired }: ChangeSpecDeps,
-  tx: ClusterView,
+  { config }: Services,
+  view: ClusterView,
   { pointers, declaredPools }: SpecChange,
   { connectionRef }: ClusterSpec,
   offered: CatalogueResult | null,
 ): Promise<ChangeContext> {
   return {
-    quotas: quotasOf(tx.quotaOverrides, quotas),
-    clustersOfTeam: tx.clustersOfTeam,
-    lacksSubscription: subscriptionRequired && !tx.hasActiveSubscription,
-    connection: await tx.findConnection(connectionRef),
+    quotas: quotasOf(view.quotaOverrides, config.quotas),
+    clustersOfTeam: view.clustersOfTeam,
+    lacksSubscription: config.subscriptionRequired && !view.hasActiveSubscription,
+    connection: await findConnection(view, connectionRef),
     catalogue: offered?.profile ?? null,
-    features,
+    features: config.gardenFeatures,
     pointers,
     declaredPools,
-    now: tx.now,
+    now: view.now,
   };
 }
 

@@ -1,68 +1,58 @@
 import { randomUUID } from 'node:crypto';
-import { cancelOperations, type KnownPrices, type OperationRecord } from '@corral/cluster-data';
+import { cancelOperations, lockCluster, type OperationRecord } from '@corral/cluster-data';
 import {
   type AuditAction,
   asClusterId,
   type ClusterId,
   type ClusterSpec,
   type ConnectionId,
-  type ConnectionPhase,
   type FieldChange,
   type OperationId,
-  type TeamId,
 } from '@corral/contracts';
-import { type Sql, sql, type Transaction } from '@corral/database';
+import { isUniqueViolation, type Sql, sql } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
-import type { Caller, KeyedRequest } from '../changes/caller.js';
-import { type Claims, claimsDetail, type PoolServer } from '../node-pools/claim-servers.js';
-import { releaseServers } from '../node-pools/server-claims-store.js';
+import type { Caller } from '../changes/caller.js';
+import { type Claims, claimsDetail } from '../node-pools/claim-servers.js';
+import { releaseServers } from '../node-pools/store.js';
 import { beginOperation } from '../operations/store.js';
-import type { AcceptedStatus } from './accepted-status.js';
-import { type ClusterQuery, type ClusterRecord, findCluster } from './rows.js';
-import type { AcceptedDeclaration } from './spec/decide-declaration.js';
-import type { QuotaOverrides } from './spec/quotas.js';
-import { deletionOf } from './spec/spec-difference.js';
+import type { Services } from '../services.js';
+import type { AcceptedStatus } from './rules/accepted-status.js';
+import type { AcceptedDeclaration } from './rules/decide-declaration.js';
+import { deletionOf } from './rules/spec-difference.js';
+import { type ClusterRecord, type ClusterView, findCluster, viewCluster } from './store.js';
 
-/** What decides about a change of a cluster. */
-export interface ClusterView {
-  /** Null when the team has no cluster with that name. */
-  readonly current: ClusterRecord | null;
-  /** The database's clock. */
-  readonly now: Date;
-  readonly quotaOverrides: QuotaOverrides;
-  readonly clustersOfTeam: number;
-  readonly hasActiveSubscription: boolean;
-  findConnection(ref: string): Promise<UsableConnection | null>;
-  /** All servers that the team adopted over the connection. */
-  findServers(connectionRef: string): Promise<PoolServer[]>;
+/** Attempts before a collision of generated names is reported. One collision is already unlikely. */
+const ATTEMPTS_MAX = 3;
+
+/**
+ * Runs `work` in one transaction that locks the team's changes, then the cluster. Changes of one team are serialized,
+ * so quotas and unique names hold. An error rolls everything back. `work` may run again after a collision of
+ * generated names, so it must not make outside calls.
+ */
+export async function changeCluster<T>(
+  { changeTeam }: Services,
+  caller: Caller,
+  name: string,
+  work: (locked: ClusterView) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await changeTeam(caller, async (tx, now) => {
+        await lockCluster(tx, caller.team.id, name);
+        return work({ ...(await viewCluster(tx, caller, name)), now, isLocked: true });
+      });
+    } catch (error) {
+      // The team's lock excludes other changes of its names, so only generated names can collide. A retry generates
+      // new ones.
+      if (attempt === ATTEMPTS_MAX || !isUniqueViolation(error)) throw error;
+    }
+  }
 }
 
-/** What a change of a cluster needs from the store. The team's changes, the cluster and found servers are locked meanwhile. */
-export interface ClusterTransaction extends ClusterView {
-  findOperation(id: OperationId): Promise<OperationRecord | null>;
-  /**
-   * Stores that the request creates the operation with this id.
-   *
-   * @returns null when the request is new, else the operation id of the first request with this key
-   */
-  registerKey(request: KeyedRequest, operationId: OperationId): Promise<OperationId | null>;
-  /** Writes the change, its operation and the audit entry, and ends superseded operations. */
-  accept(accepted: AcceptedChange): Promise<{ cluster: ClusterRecord; operation: OperationRecord }>;
-  /** Deletes a cluster that the garden does not know, and cancels its operations. */
-  removeDraft(claims: Claims): Promise<void>;
-}
-
-/** The fields of a connection that decide about clusters on it. */
-export interface UsableConnection {
-  readonly id: ConnectionId;
-  readonly phase: ConnectionPhase;
-  /** Null until first read. */
-  readonly prices: KnownPrices | null;
-}
-
-export interface AcceptedChange
-  extends Pick<AcceptedDeclaration, 'operation' | 'generation' | 'desiredHash' | 'isDraft'> {
+export interface AcceptedChange {
   readonly operationId: OperationId;
+  /** Its operation, generation and hash. */
+  readonly declaration: Omit<AcceptedDeclaration, 'kind'>;
   readonly effect: Effect;
   /** The status shown until a pass observes the cluster. */
   readonly shown: AcceptedStatus;
@@ -72,8 +62,6 @@ export interface AcceptedChange
   readonly action: AuditAction;
   /** What the change does to the declaration, for the audit log. */
   readonly changes: readonly FieldChange[] | null;
-  /** For the audit log. Contains no secrets. */
-  readonly detail: Readonly<Record<string, string | number>>;
 }
 
 export type Effect =
@@ -88,68 +76,38 @@ export type Effect =
   | { readonly kind: 'retry' }
   | { readonly kind: 'delete' };
 
-export interface ClusterStore {
-  find(teamId: TeamId, name: string): Promise<ClusterRecord | null>;
-  /** In the order of their names, starting after the name `after`. */
-  list(teamId: TeamId, query: ClusterQuery): Promise<ClusterRecord[]>;
-  /**
-   * Runs `work` in one transaction that locks the team's changes, then the cluster. Changes of one team are serialized,
-   * so quotas and unique names hold. An error rolls everything back. `work` may run again after a collision of
-   * generated names, so it must not make outside calls.
-   */
-  change<T>(caller: Caller, name: string, work: (tx: ClusterTransaction) => Promise<T>): Promise<T>;
-  /** Runs `work` on what a change would find. It waits for no change of the team, and none waits for it. */
-  preview<T>(caller: Caller, name: string, work: (view: ClusterView) => Promise<T>): Promise<T>;
-}
-
-/** A locked cluster and the caller who changes it. */
-export interface LockedCluster {
-  readonly caller: Caller;
-  readonly name: string;
-  readonly current: ClusterRecord | null;
-  readonly now: Date;
-}
-
 type Declared = Extract<Effect, { kind: 'declare' }>;
 
-/**
- * Writes an accepted change, its operation and the audit entry, and ends superseded operations.
- */
-export async function acceptChange(
-  tx: Transaction,
-  locked: LockedCluster,
-  accepted: AcceptedChange,
-): ReturnType<ClusterTransaction['accept']> {
-  const { caller, name, current, now } = locked;
-  const teamId = caller.team.id;
-  const { operationId: id, operation: kind, isDraft: isDone, effect, claims, action, changes, detail } = accepted;
+/** A cluster after an accepted change, and the operation that carries it out. */
+export interface Accepted {
+  readonly cluster: ClusterRecord;
+  readonly operation: OperationRecord;
+}
+
+/** Writes an accepted change, its operation and the audit entry, and ends superseded operations. */
+export async function acceptChange(locked: ClusterView, accepted: AcceptedChange): Promise<Accepted> {
+  const { db, caller, name, current, now } = locked;
+  const { operationId: id, declaration, effect, claims, action, changes } = accepted;
   if (current === null && effect.kind !== 'declare') {
     throw new Error(`A cluster that does not exist cannot be changed: ${effect.kind}`);
   }
   const clusterId = current?.id ?? asClusterId(randomUUID());
-  const written = { teamId, clusterId, now };
-  const row = clusterRow(locked, written, accepted);
-  const { generation, desiredHash } = accepted;
+  const row = clusterRow(locked, clusterId, accepted);
   if (effect.kind === 'declare') {
-    await writeDeclaration(tx, row, written, effect, claims);
+    await writeDeclaration(locked, clusterId, row, effect, claims);
   } else {
-    await tx.$executeRaw(row);
-    await releaseServers(tx, written, claims.released);
+    await db.$executeRaw(row);
+    await releaseServers(db, { teamId: caller.team.id, now }, claims.released);
   }
+  const { operation: kind, generation, desiredHash, isDraft: isDone } = declaration;
   const operation = await beginOperation(
-    tx,
+    db,
     caller,
     { id, kind, generation, desiredHash, isDone, now, supersedes: current !== null },
-    { action, target: { kind: 'Cluster', id: clusterId, name }, changes, detail },
+    { action, target: { kind: 'Cluster', id: clusterId, name }, changes, detail: claimsDetail(claims) },
   );
-  const cluster = await findCluster(tx, teamId, name);
+  const cluster = await findCluster(db, caller.team.id, name);
   return { cluster: cluster as ClusterRecord, operation };
-}
-
-interface Written {
-  readonly teamId: TeamId;
-  readonly clusterId: ClusterId;
-  readonly now: Date;
 }
 
 /**
@@ -157,10 +115,11 @@ interface Written {
  * it even when the wake-up is lost.
  */
 function clusterRow(
-  { name, current }: LockedCluster,
-  { teamId, clusterId, now }: Written,
-  { generation, desiredHash, isDraft, effect, shown: { phase, conditions } }: AcceptedChange,
+  { caller: { team }, name, current, now }: ClusterView,
+  clusterId: ClusterId,
+  { declaration, effect, shown: { phase, conditions } }: AcceptedChange,
 ): Sql {
+  const { generation, desiredHash, isDraft } = declaration;
   const dueAt = isDraft ? null : now;
   const { spec = null, connectionId = null } = effect.kind === 'declare' ? effect : {};
   const stored = spec === null ? null : JSON.stringify({ ...spec, nodePools: undefined });
@@ -168,7 +127,7 @@ function clusterRow(
     return sql`
       INSERT INTO cluster (id, team_id, name, connection_id, spec, generation, desired_hash, phase, conditions, due_at,
                            created_at, updated_at)
-      VALUES (${clusterId}::uuid, ${teamId}::uuid, ${name}, ${connectionId}::uuid, ${stored}::jsonb, ${generation}::int,
+      VALUES (${clusterId}::uuid, ${team.id}::uuid, ${name}, ${connectionId}::uuid, ${stored}::jsonb, ${generation}::int,
               ${desiredHash}, ${phase}, ${JSON.stringify(conditions)}::jsonb, ${dueAt}::timestamptz, ${now}::timestamptz,
               ${now}::timestamptz)
       RETURNING id`;
@@ -179,7 +138,7 @@ function clusterRow(
         phase = ${phase}, conditions = ${JSON.stringify(conditions)}::jsonb, due_at = ${dueAt}::timestamptz,
         deletion_requested_at = COALESCE(${effect.kind === 'delete' ? now : null}::timestamptz, deletion_requested_at),
         revision = revision + 1, updated_at = ${now}::timestamptz
-    WHERE id = ${clusterId}::uuid AND team_id = ${teamId}::uuid
+    WHERE id = ${clusterId}::uuid AND team_id = ${team.id}::uuid
     RETURNING id`;
 }
 
@@ -188,18 +147,19 @@ function clusterRow(
  * assigns claimed servers and frees released ones, because only it sees the pools that it inserts.
  */
 async function writeDeclaration(
-  tx: Transaction,
+  { db, caller, now }: ClusterView,
+  clusterId: ClusterId,
   row: Sql,
-  { teamId, clusterId, now }: Written,
   { spec: { nodePools }, priorities }: Declared,
   claims: Claims,
 ): Promise<void> {
+  const teamId = caller.team.id;
   const holders = new Map<string, string | null>([
     ...claims.released.map(({ id }) => [id, null] as const),
     ...claims.claimed.map(({ server, nodePool }) => [server.id, nodePool] as const),
   ]);
   const pools = nodePools.map((pool, position) => ({ ...pool, position, priority: priorities.get(pool.name) ?? 0 }));
-  await tx.$executeRaw`
+  await db.$executeRaw`
     WITH written AS (${row}),
     desired AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(pools)}::jsonb)
@@ -230,20 +190,19 @@ async function writeDeclaration(
 
 /** Deletes a cluster that the garden does not know, and cancels its operations. */
 export async function removeDraft(
-  tx: Transaction,
-  { caller, current, now }: { caller: Caller; current: ClusterRecord; now: Date },
+  { db, caller, now }: ClusterView,
+  draft: ClusterRecord,
   claims: Claims,
 ): Promise<void> {
-  const { id: clusterId, name } = current;
+  const { id: clusterId, name } = draft;
   const teamId = caller.team.id;
-  await cancelOperations(tx, { teamId, targetId: clusterId, now });
-  await releaseServers(tx, { teamId, now }, claims.released);
-  await tx.cluster.delete({ where: { id: clusterId, teamId }, select: { id: true } });
-  const target = { kind: 'Cluster', id: clusterId, name };
-  await recordAudit(tx, caller, {
+  await cancelOperations(db, { teamId, targetId: clusterId, now });
+  await releaseServers(db, { teamId, now }, claims.released);
+  await db.cluster.delete({ where: { id: clusterId, teamId }, select: { id: true } });
+  await recordAudit(db, caller, {
     action: 'cluster.delete',
-    target,
-    changes: deletionOf(current),
+    target: { kind: 'Cluster', id: clusterId, name },
+    changes: deletionOf(draft),
     detail: { draft: true, ...claimsDetail(claims) },
   });
 }

@@ -1,35 +1,55 @@
-import type { OperationRecord } from '@corral/cluster-data';
 import { isManaged, nodeRangeOf } from '@corral/cluster-data';
-import type { ChangeEffect, OperationId } from '@corral/contracts';
+import type { ChangeEffect } from '@corral/contracts';
+import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
-import { type Claims, claimsDetail, noClaims, releaseAll, useAdoptedServers } from '../node-pools/claim-servers.js';
+import { type Claims, noClaims, releaseAll, serverIdsOf, useAdoptedServers } from '../node-pools/claim-servers.js';
 import { notFound } from '../problem.js';
-import { acceptedStatus } from './accepted-status.js';
-import type { ClusterTransaction, ClusterView } from './change-store.js';
-import { effectsOfDeletion } from './effects/effects.js';
-import { type ClusterRecord, presentOperationOf } from './rows.js';
-import { deletionOf } from './spec/spec-difference.js';
+import type { Services } from '../services.js';
+import { type Accepted, acceptChange, changeCluster, removeDraft } from './change-store.js';
+import { acceptedStatus } from './rules/accepted-status.js';
+import { effectsOfDeletion } from './rules/effects.js';
+import { deletionOf } from './rules/spec-difference.js';
+import { type ClusterRecord, type ClusterView, findServers, presentOperationOf, viewCluster } from './store.js';
 
 export type RemovalOutcome =
   /** No pass had begun, so the garden does not know the cluster: its rows are deleted. */
   | { readonly kind: 'removed' }
-  | { readonly kind: 'accepted'; readonly cluster: ClusterRecord; readonly operation: OperationRecord }
+  | ({ readonly kind: 'accepted' } & Accepted)
   | { readonly kind: 'dryRun'; readonly cluster: ClusterRecord; readonly effects: readonly ChangeEffect[] };
 
 /**
- * Deletes a draft immediately, and accepts the deletion of any other cluster.
+ * Deletes a draft immediately, and accepts the deletion of any other cluster. A dry run only returns it.
  *
  * @throws Problem `not_found`, `precondition_failed`
  */
-export async function removeOnce(
-  tx: ClusterTransaction,
-  { preconditions, newId }: { preconditions: Preconditions; newId: () => OperationId },
+export async function deleteCluster(
+  services: Services,
+  caller: Caller,
+  name: string,
+  { preconditions, purpose }: { readonly preconditions: Preconditions; readonly purpose: 'apply' | 'dryRun' },
+): Promise<RemovalOutcome> {
+  if (purpose === 'dryRun') {
+    const cluster = removable(await viewCluster(services.prisma, caller, name), preconditions);
+    return { kind: 'dryRun', cluster, effects: effectsOfDeletion(cluster) };
+  }
+  const { outcome, claims } = await changeCluster(services, caller, name, (locked) =>
+    remove(services, locked, preconditions),
+  );
+  if (outcome.kind === 'accepted') services.wake.cluster(outcome.cluster.id);
+  for (const id of serverIdsOf(claims)) services.wake.server(id);
+  return outcome;
+}
+
+async function remove(
+  { newOperationId }: Services,
+  locked: ClusterView,
+  preconditions: Preconditions,
 ): Promise<{ outcome: RemovalOutcome; claims: Claims }> {
-  const current = removable(tx, preconditions);
+  const current = removable(locked, preconditions);
   const isDeleting = current.deletionRequestedAt !== null;
-  const claims = await releasesOf(tx, current);
+  const claims = await releasesOf(locked, current);
   if (current.startedAt === null) {
-    await tx.removeDraft(claims);
+    await removeDraft(locked, current, claims);
     return { outcome: { kind: 'removed' }, claims };
   }
   const newest = isDeleting ? presentOperationOf(current) : null;
@@ -37,37 +57,32 @@ export async function removeOnce(
   if (newest !== null && newest.state !== 'failed') {
     return { outcome: { kind: 'accepted', cluster: current, operation: newest }, claims: noClaims };
   }
-  const accepted = await tx.accept({
-    operationId: newId(),
-    operation: 'cluster.delete',
-    generation: current.generation + 1,
-    isDraft: false,
-    desiredHash: current.desiredHash,
+  const accepted = await acceptChange(locked, {
+    operationId: newOperationId(),
+    declaration: {
+      operation: 'cluster.delete',
+      generation: current.generation + 1,
+      isDraft: false,
+      desiredHash: current.desiredHash,
+    },
     effect: { kind: 'delete' },
     action: 'cluster.delete',
-    shown: acceptedStatus(current, { kind: 'delete' }, tx.now),
+    shown: acceptedStatus(current, { kind: 'delete' }, locked.now),
     claims,
     changes: deletionOf(current),
-    detail: claimsDetail(claims),
   });
   return { outcome: { kind: 'accepted', ...accepted }, claims };
 }
 
-/** @throws Problem `not_found`, `precondition_failed` */
-export function previewRemoval(view: ClusterView, preconditions: Preconditions): RemovalOutcome {
-  const cluster = removable(view, preconditions);
-  return { kind: 'dryRun', cluster, effects: effectsOfDeletion(cluster) };
-}
-
-function removable({ current }: Pick<ClusterView, 'current'>, preconditions: Preconditions): ClusterRecord {
+function removable({ current }: ClusterView, preconditions: Preconditions): ClusterRecord {
   if (current === null) throw notFound();
   // A repeated DELETE meets the tag that the first one changed (RFC 9110 section 13.1.1 allows success then).
   if (current.deletionRequestedAt === null) checkPreconditions(preconditions, entityTagOf(current));
   return current;
 }
 
-async function releasesOf({ findServers }: ClusterTransaction, { id, spec }: ClusterRecord): Promise<Claims> {
-  return useAdoptedServers(spec.nodePools) ? releaseAll(id, await findServers(spec.connectionRef)) : noClaims;
+async function releasesOf(locked: ClusterView, { id, spec }: ClusterRecord): Promise<Claims> {
+  return useAdoptedServers(spec.nodePools) ? releaseAll(id, await findServers(locked, spec.connectionRef)) : noClaims;
 }
 
 export interface DeletedResource {
@@ -78,8 +93,10 @@ export interface DeletedResource {
   readonly note: string;
 }
 
+type DeletionCluster = Pick<ClusterRecord, 'spec' | 'startedAt'>;
+
 /** Lists what a deletion destroys, as far as the stored cluster tells. Empty for a cluster that was never started. */
-export function deletionPreview({ spec, startedAt }: Pick<ClusterRecord, 'spec' | 'startedAt'>): DeletedResource[] {
+export function deletionPreview({ spec, startedAt }: DeletionCluster): DeletedResource[] {
   if (startedAt === null) return [];
   return [
     ...spec.nodePools.map((pool) => deletedNodesOf(pool, spec.hibernated)),

@@ -1,32 +1,44 @@
-import type { OperationRecord } from '@corral/cluster-data';
 import type { OperationId } from '@corral/contracts';
-import type { KeyedRequest } from '../changes/caller.js';
+import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
+import { registerKey } from '../changes/idempotency-keys.js';
 import { noClaims } from '../node-pools/claim-servers.js';
-import { noPointers } from '../node-pools/pool-spec.js';
+import { noPointers } from '../node-pools/rules.js';
+import { findOperation } from '../operations/store.js';
 import { notFound } from '../problem.js';
-import { acceptedStatus } from './accepted-status.js';
-import type { ClusterTransaction } from './change-store.js';
-import { type ClusterRecord, presentOperationOf } from './rows.js';
-import { type ClusterOperationKind, type DeclarationDecision, refuseWhileDeleting } from './spec/decide-declaration.js';
-import { refuseRejected } from './spec/plan-change.js';
+import type { Services } from '../services.js';
+import { type Accepted, acceptChange, changeCluster } from './change-store.js';
+import { acceptedStatus } from './rules/accepted-status.js';
+import { type ClusterOperationKind, refuseWhileDeleting } from './rules/decide-declaration.js';
+import { refuseRejected } from './rules/plan-change.js';
+import { type ClusterRecord, type ClusterView, findConnection, presentOperationOf } from './store.js';
+
+export type ChangeOutcome =
+  | { readonly kind: 'unchanged'; readonly cluster: ClusterRecord }
+  | ({ readonly kind: 'accepted' } & Accepted);
 
 /**
- * Decides whether to retry the current specification: only after its operation failed.
+ * Accepts the current specification of a cluster again if its operation failed.
  *
- * @throws Problem `cluster_deleting`
+ * @throws Problem `not_found`, `precondition_failed`, `idempotency_key_reused`, `cluster_deleting`, `connection_rejected`
  */
-function decideRetry(current: ClusterRecord): DeclarationDecision {
-  refuseWhileDeleting(current);
-  const newest = presentOperationOf(current);
-  if (newest?.state !== 'failed') return { kind: 'unchanged' };
-  return {
-    kind: 'accepted',
-    operation: newest.kind as ClusterOperationKind,
-    generation: current.generation + 1,
-    desiredHash: current.desiredHash,
-    isDraft: false,
-  };
+export async function retryCluster(
+  services: Services,
+  caller: Caller,
+  name: string,
+  { preconditions, keyed }: { readonly preconditions: Preconditions; readonly keyed: KeyedRequest | null },
+): Promise<ChangeOutcome> {
+  const outcome = await changeCluster(services, caller, name, async (locked) => {
+    const { current } = locked;
+    if (current === null) throw notFound();
+    const operationId = services.newOperationId();
+    const replayed = await registerOrReplay(locked, keyed, operationId);
+    if (replayed !== null) return replayed;
+    checkPreconditions(preconditions, entityTagOf(current));
+    return retryFailed(locked, current, operationId);
+  });
+  if (outcome.kind === 'accepted') services.wake.cluster(outcome.cluster.id);
+  return outcome;
 }
 
 /**
@@ -34,25 +46,33 @@ function decideRetry(current: ClusterRecord): DeclarationDecision {
  *
  * @throws Problem `cluster_deleting`, `connection_rejected`
  */
-export async function retryOnce(
-  tx: ClusterTransaction,
+export async function retryFailed(
+  locked: ClusterView,
   current: ClusterRecord,
   operationId: OperationId,
 ): Promise<ChangeOutcome> {
-  const decision = decideRetry(current);
-  if (decision.kind === 'unchanged') return { kind: 'unchanged', cluster: current };
-  const connection = await tx.findConnection(current.spec.connectionRef);
+  refuseWhileDeleting(current);
+  const newest = presentOperationOf(current);
+  if (newest?.state !== 'failed') return { kind: 'unchanged', cluster: current };
+  const connection = await findConnection(locked, current.spec.connectionRef);
   if (connection !== null) refuseRejected(connection, noPointers);
-  const { kind, ...declaration } = decision;
   const { hibernated } = current.spec;
-  const shown = acceptedStatus(current, { kind: 'declare', hibernated, isDraft: false }, tx.now);
-  const accepted = { ...declaration, operationId, shown, effect: { kind: 'retry' }, claims: noClaims } as const;
-  return { kind, ...(await tx.accept({ ...accepted, action: 'cluster.retry', changes: null, detail: {} })) };
+  const accepted = await acceptChange(locked, {
+    operationId,
+    declaration: {
+      operation: newest.kind as ClusterOperationKind,
+      generation: current.generation + 1,
+      desiredHash: current.desiredHash,
+      isDraft: false,
+    },
+    effect: { kind: 'retry' },
+    shown: acceptedStatus(current, { kind: 'declare', hibernated, isDraft: false }, locked.now),
+    claims: noClaims,
+    action: 'cluster.retry',
+    changes: null,
+  });
+  return { kind: 'accepted', ...accepted };
 }
-
-export type ChangeOutcome =
-  | { readonly kind: 'unchanged'; readonly cluster: ClusterRecord }
-  | { readonly kind: 'accepted'; readonly cluster: ClusterRecord; readonly operation: OperationRecord };
 
 /**
  * Claims a request's idempotency key for the operation that it is about to create.
@@ -61,30 +81,13 @@ export type ChangeOutcome =
  * @throws Problem `idempotency_key_reused`, or `not_found` when the cluster no longer exists
  */
 export async function registerOrReplay(
-  tx: ClusterTransaction,
+  { db, caller, current: cluster }: ClusterView,
   request: KeyedRequest | null,
   operationId: OperationId,
 ): Promise<ChangeOutcome | null> {
-  if (request === null) return null;
-  const firstId = await tx.registerKey(request, operationId);
+  const firstId = await registerKey(db, caller, request, operationId);
   if (firstId === null) return null;
-  const { current } = tx;
-  if (current === null) throw notFound();
-  const operation = await tx.findOperation(firstId);
-  return operation === null
-    ? { kind: 'unchanged', cluster: current }
-    : { kind: 'accepted', cluster: current, operation };
-}
-
-export async function retryOrReplay(
-  tx: ClusterTransaction,
-  options: { preconditions: Preconditions; keyed: KeyedRequest | null; newId: () => OperationId },
-): Promise<ChangeOutcome> {
-  const { current } = tx;
-  if (current === null) throw notFound();
-  const operationId = options.newId();
-  const replayed = await registerOrReplay(tx, options.keyed, operationId);
-  if (replayed !== null) return replayed;
-  checkPreconditions(options.preconditions, entityTagOf(current));
-  return retryOnce(tx, current, operationId);
+  if (cluster === null) throw notFound();
+  const operation = await findOperation(db, caller.team.id, firstId);
+  return operation === null ? { kind: 'unchanged', cluster } : { kind: 'accepted', cluster, operation };
 }

@@ -8,28 +8,24 @@ import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { announceOperation, idempotencyKeyOf, preconditionsOf, sendTagged } from '../http/headers.js';
 import { parsePaging, purposeOf } from '../http/query.js';
-import { operationBody, operationUrl } from '../operations/body.js';
+import { operationBody, operationUrl } from '../operations/view.js';
 import { pageOf } from '../paging.js';
 import { badNameInPath, notFound } from '../problem.js';
-import { clusterBody } from './body.js';
+import type { Services } from '../services.js';
 import type { SpecChangeOutcome } from './change-spec.js';
-import type { ClusterStore } from './change-store.js';
-import type { ClusterService } from './clusters.js';
-import { deletionPreview } from './delete.js';
-import { openOperationOf } from './rows.js';
-import { resetToDefault } from './spec/spec-difference.js';
+import { declareCluster, setHibernated } from './declare.js';
+import { deleteCluster, deletionPreview } from './delete.js';
+import { retryCluster } from './retry.js';
+import { resetToDefault } from './rules/spec-difference.js';
+import { findCluster, listClusters, openOperationOf } from './store.js';
+import { clusterBody } from './view.js';
 
-export interface ClusterRoutesDeps {
-  readonly clusters: ClusterService;
-  readonly store: Pick<ClusterStore, 'find' | 'list'>;
-  /** Base URL of this service, without a trailing slash. */
-  readonly publicUrl: () => string;
-}
-
-export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps) {
+/** The handlers for clusters. */
+export function clusterRoutes(services: Services) {
+  const { prisma, config } = services;
   const sendAccepted = (res: Response, { cluster, operation, changes }: Accepted): void => {
     const { team } = callerOf(res);
-    const context = { team, publicUrl: publicUrl() };
+    const context = { team, publicUrl: config.publicUrl() };
     const resource = clusterBody(cluster, team);
     announceOperation(res, operation, context);
     // The first generation of a cluster is its creation.
@@ -52,7 +48,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     } else {
       const open = openOperationOf(outcome.cluster);
       if (open !== null) {
-        res.set('Operation-Location', operationUrl(open, { team: callerOf(res).team, publicUrl: publicUrl() }));
+        res.set('Operation-Location', operationUrl(open, { team: callerOf(res).team, publicUrl: config.publicUrl() }));
       }
       res.set('ETag', resource.metadata.etag).json(resource);
     }
@@ -64,7 +60,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
       const { team } = caller;
       const { limit, after } = parsePaging(req, 1);
       const query = queryOf(req);
-      const rows = await store.list(team.id, {
+      const rows = await listClusters(prisma, team.id, {
         limit: limit + 1,
         after: after?.[0] ?? null,
         phases: query.getAll('phase') as ClusterPhase[],
@@ -77,7 +73,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
 
     async getCluster(req, res) {
       const { team } = callerOf(res);
-      const cluster = await store.find(team.id, clusterNameOf(req));
+      const cluster = await findCluster(prisma, team.id, clusterNameOf(req));
       if (cluster === null) throw notFound();
       sendTagged(req, res, entityTagOf(cluster), clusterBody(cluster, team));
     },
@@ -88,13 +84,13 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
       if (!isClusterName(name)) throw badNameInPath('cluster', textRules.name);
       checkNamed('name', body.metadata?.name, name);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
-      sendOutcome(res, await clusters.declare(callerOf(res), name, body, options));
+      sendOutcome(res, await declareCluster(services, callerOf(res), name, body, options));
     },
 
     async deleteCluster(req, res) {
       const caller = callerOf(res);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
-      const removed = await clusters.remove(caller, clusterNameOf(req), options);
+      const removed = await deleteCluster(services, caller, clusterNameOf(req), options);
       if (removed.kind === 'removed') res.status(204).end();
       else if (removed.kind === 'accepted') sendAccepted(res, removed);
       else {
@@ -106,15 +102,15 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     },
 
     async hibernateCluster(req, res) {
-      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), true, hibernationOf(req)));
+      sendOutcome(res, await setHibernated(services, callerOf(res), clusterNameOf(req), true, hibernationOf(req)));
     },
 
     async resumeCluster(req, res) {
-      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), false, hibernationOf(req)));
+      sendOutcome(res, await setHibernated(services, callerOf(res), clusterNameOf(req), false, hibernationOf(req)));
     },
 
     async retryCluster(req, res) {
-      sendOutcome(res, await clusters.retry(callerOf(res), clusterNameOf(req), keyedOptionsOf(req)));
+      sendOutcome(res, await retryCluster(services, callerOf(res), clusterNameOf(req), keyedOptionsOf(req)));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

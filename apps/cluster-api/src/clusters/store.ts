@@ -1,102 +1,195 @@
 import {
-  includeCreator,
-  lockCluster,
-  operationOf,
+  type BackedPoolRow,
+  backedPoolsOfCluster,
+  type ClusterDeclaration,
+  clusterColumns,
+  creatorOfOperation,
+  type DeclaredRow,
+  declaredOf,
+  isManaged,
+  isOpen,
+  jsonOf,
+  type KnownPrices,
+  type NodeCounts,
+  type ObservedRow,
+  type OperationJson,
+  type OperationRecord,
+  operationColumns,
+  operationOfJson,
   type PricesRow,
+  poolSpecOf,
+  priceColumns,
   pricesOf,
+  type SeenCluster,
+  type ShownRow,
+  seenOf,
   selectOf,
+  storedSpecOf,
   type TeamQuotasRow,
   teamColumns,
 } from '@corral/cluster-data';
-import { asConnectionId, type ConnectionPhase, coversCluster, type TeamId } from '@corral/contracts';
-import { isUniqueViolation, type Prisma, sqlText, type Transaction } from '@corral/database';
+import {
+  asConnectionId,
+  type ClusterPhase,
+  type ClusterSpec,
+  type ConnectionId,
+  type ConnectionPhase,
+  coversCluster,
+  type TeamId,
+} from '@corral/contracts';
+import { sql, sqlText, type Transaction } from '@corral/database';
 import { type Caller, clustersOf } from '../changes/caller.js';
-import { registerKey } from '../changes/idempotency-keys.js';
-import type { ChangeTeam } from '../changes/team-changes.js';
 import type { PoolServer } from '../node-pools/claim-servers.js';
-import { lockServers, readServers } from '../node-pools/server-claims-store.js';
-import type { ClusterStore, ClusterTransaction, ClusterView, UsableConnection } from './change-store.js';
-import { acceptChange, removeDraft } from './change-store.js';
-import { type ClusterRow, clusterOf, findCluster, listClusters, pricesOfConnection, wholeClusters } from './rows.js';
+import { readServers } from '../node-pools/store.js';
+import type { QuotaOverrides } from './rules/quotas.js';
 
-/** Attempts before a collision of generated names is reported. One collision is already unlikely. */
-const ATTEMPTS_MAX = 3;
-
-/** Clusters with their pools. All writes go through `change`, together with their operation. */
-export const clusterStore = (db: Prisma, changeTeam: ChangeTeam): ClusterStore => ({
-  find: (teamId, name) => findCluster(db, teamId, name),
-
-  list: (teamId, query) => listClusters(db, teamId, query),
-
-  async change(caller, name, work) {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await changeTeam(caller, async (tx, now) => work(await transactionOf(tx, caller, name, now)));
-      } catch (error) {
-        // The team's lock excludes other changes of its names, so only generated names can collide. A retry generates
-        // new ones.
-        if (attempt === ATTEMPTS_MAX || !isUniqueViolation(error)) throw error;
-      }
-    }
-  },
-
-  async preview(caller, name, work) {
-    const teamId = caller.team.id;
-    return work({
-      ...(await readDecisionBasis(db, teamId, name)),
-      findConnection: (ref) => findConnection(db, teamId, ref, 'read'),
-      findServers: async (ref) => seenBy(caller, await readServers(db, teamId, ref)),
-    });
-  },
-});
-
-/** An account that is narrowed to clusters does not learn the names of others. */
-function seenBy(caller: Caller, servers: PoolServer[]): PoolServer[] {
-  const clusters = clustersOf(caller);
-  if (clusters === null) return servers;
-  return servers.map((server) =>
-    server.claimedBy === null || coversCluster({ clusters }, server.claimedBy.cluster)
-      ? server
-      : { ...server, claimedBy: { ...server.claimedBy, isHidden: true } },
-  );
+/** A stored cluster: its desired state and what was last observed. */
+export interface ClusterRecord extends ClusterDeclaration, SeenCluster {
+  /** Complete, with its node pools in order. */
+  readonly spec: ClusterSpec;
+  /** Autoscaler priorities of its node pools, by name. Higher priorities grow first. */
+  readonly priorities: ReadonlyMap<string, number>;
+  /** Number of ready nodes of each pool on adopted servers, by pool name. */
+  readonly backingReady: ReadonlyMap<string, number>;
+  /** The price list as the connection's project sees it. Null until first read. */
+  readonly prices: KnownPrices | null;
+  /** Increases with every change that clients can see. */
+  readonly revision: number;
+  /** Nodes per pool, as last counted. Null when counting was not possible. */
+  readonly nodeCounts: NodeCounts | null;
+  /** The newest operation on the cluster. Null when there was none. */
+  readonly lastOperation: OperationRecord | null;
+  /** When the first pass began. Null while the garden does not know the cluster. */
+  readonly startedAt: Date | null;
+  /** The generation that passes leave alone after a restore, until the team declares again. */
+  readonly keptGeneration: number | null;
+  readonly deletionRequestedAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
 }
 
-async function transactionOf(tx: Transaction, caller: Caller, name: string, now: Date): Promise<ClusterTransaction> {
-  const teamId = caller.team.id;
-  await lockCluster(tx, teamId, name);
-  const { current, ...basis } = await readDecisionBasis(tx, teamId, name);
+/** The newest operation if it has not ended. */
+export function openOperationOf({ lastOperation }: Pick<ClusterRecord, 'lastOperation'>): OperationRecord | null {
+  return lastOperation !== null && isOpen(lastOperation) ? lastOperation : null;
+}
+
+/** The operation of the current generation. */
+export function presentOperationOf(
+  cluster: Pick<ClusterRecord, 'lastOperation' | 'generation'>,
+): OperationRecord | null {
+  return cluster.lastOperation?.generation === cluster.generation ? cluster.lastOperation : null;
+}
+
+/** The price columns of a connection, named as in `PricesRow`. */
+const pricesOfConnection = sqlText(selectOf('price_list', priceColumns));
+
+const { declared, observed, shown } = clusterColumns;
+
+/** Each row is a consistent snapshot of a cluster, with its pools in order and the prices of its connection. */
+export const wholeClusters = sql`
+  SELECT ${sqlText(selectOf('cluster', { ...declared, ...observed, ...shown }))}, ${pricesOfConnection},
+         ${sqlText(backedPoolsOfCluster)} AS pools,
+         (SELECT ${sqlText(jsonOf('operation', operationColumns, { creator: creatorOfOperation }))}
+          FROM operation WHERE target_id = cluster.id ORDER BY generation DESC, created_at DESC LIMIT 1) AS "lastOperation"
+  FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id`;
+
+export interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRow {
+  readonly lastOperation: OperationJson | null;
+  readonly pools: readonly BackedPoolRow[];
+}
+
+export interface ClusterQuery {
+  readonly limit: number;
+  /** The name after which the page begins. */
+  readonly after: string | null;
+  /** Any of them; none: all. */
+  readonly phases: readonly ClusterPhase[];
+  /** Reference of the connection. */
+  readonly connection: string | null;
+  /** Patterns of the names; null for all clusters. */
+  readonly within: readonly string[] | null;
+}
+
+/** Patterns contain letters, digits, hyphens and `*` only, so nothing needs to be escaped. */
+const likeOf = (pattern: string): string => pattern.replaceAll('*', '%');
+
+/** Lists clusters of a team in the order of their names. */
+export async function listClusters(
+  db: Transaction,
+  teamId: TeamId,
+  { limit, after, phases, connection, within }: ClusterQuery,
+): Promise<ClusterRecord[]> {
+  const filters = [
+    ...(after === null ? [] : [sql`AND cluster.name > ${after}`]),
+    ...(phases.length === 0 ? [] : [sql`AND cluster.phase = ANY (${[...phases]}::text[])`]),
+    ...(connection === null
+      ? []
+      : [
+          sql`AND cluster.connection_id = (
+            SELECT id FROM connection WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${connection})`,
+        ]),
+    ...(within === null ? [] : [sql`AND cluster.name LIKE ANY (${within.map(likeOf)}::text[])`]),
+  ];
+  const all = filters.reduce((left, right) => sql`${left} ${right}`, sql``);
+  const rows = await db.$queryRaw<ClusterRow[]>`
+    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid ${all} ORDER BY cluster.name LIMIT ${limit}`;
+  return rows.map(clusterOf);
+}
+
+export async function findCluster(db: Transaction, teamId: TeamId, name: string): Promise<ClusterRecord | null> {
+  const [row] = await db.$queryRaw<ClusterRow[]>`
+    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}`;
+  return row === undefined ? null : clusterOf(row);
+}
+
+export function clusterOf(row: ClusterRow): ClusterRecord {
+  const pools = row.pools.map((pool) => ({ ...pool, spec: poolSpecOf(pool) }));
   return {
-    ...basis,
-    current,
-    now,
-    findConnection: (ref) => findConnection(tx, teamId, ref, 'lock'),
-    async findOperation(id) {
-      const row = await tx.operation.findUnique({ where: { id, teamId }, include: includeCreator });
-      return row && operationOf(row);
-    },
-    registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),
-    findServers: async (ref) => seenBy(caller, await lockServers(tx, teamId, ref)),
-    accept: (accepted) => acceptChange(tx, { caller, name, current, now }, accepted),
-    async removeDraft(claims) {
-      if (current !== null) await removeDraft(tx, { caller, current, now }, claims);
-    },
+    ...declaredOf(row),
+    ...seenOf(row),
+    spec: { ...storedSpecOf(row), nodePools: pools.map(({ spec }) => spec) },
+    priorities: new Map(pools.map(({ name, autoscalerPriority }) => [name, autoscalerPriority])),
+    backingReady: new Map(
+      pools.flatMap(({ name, spec, backingReady }) => (isManaged(spec) ? [] : [[name, backingReady]])),
+    ),
+    prices: pricesOf(row),
+    revision: row.revision,
+    nodeCounts: row.nodeCounts as NodeCounts | null,
+    lastOperation: row.lastOperation && operationOfJson(row.lastOperation),
+    startedAt: row.startedAt,
+    keptGeneration: row.keptGeneration,
+    deletionRequestedAt: row.deletionRequestedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   };
 }
 
-type DecisionBasis = Pick<
-  ClusterView,
-  'now' | 'current' | 'quotaOverrides' | 'clustersOfTeam' | 'hasActiveSubscription'
->;
+/** What decides about a change of a cluster. */
+export interface ClusterView {
+  readonly db: Transaction;
+  readonly caller: Caller;
+  readonly name: string;
+  /** Null when the team has no cluster with that name. */
+  readonly current: ClusterRecord | null;
+  /** The database's clock. */
+  readonly now: Date;
+  readonly quotaOverrides: QuotaOverrides;
+  readonly clustersOfTeam: number;
+  readonly hasActiveSubscription: boolean;
+  /** Whether the cluster, and what is read for it, stays as it is until the transaction ends. */
+  readonly isLocked: boolean;
+}
 
-type DecisionBasisRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null } & TeamQuotasRow & {
+type ViewRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null } & TeamQuotasRow & {
     readonly now: Date;
     readonly clusters: number;
     readonly subscribed: boolean;
   };
 
-/** Reads what every change of a cluster needs, in one statement. */
-async function readDecisionBasis(tx: Transaction, teamId: TeamId, name: string): Promise<DecisionBasis> {
-  const [row] = await tx.$queryRaw<DecisionBasisRow[]>`
+/** Reads what a change would find, in one statement. It waits for no change of the team, and none waits for it. */
+export async function viewCluster(db: Transaction, caller: Caller, name: string): Promise<ClusterView> {
+  const teamId = caller.team.id;
+  const [row] = await db.$queryRaw<ViewRow[]>`
     SELECT ${sqlText(selectOf('team', teamColumns.quotas))}, clock_timestamp() AS now,
            (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
            EXISTS (SELECT FROM subscription WHERE team_id = team.id AND is_active) AS subscribed,
@@ -106,8 +199,11 @@ async function readDecisionBasis(tx: Transaction, teamId: TeamId, name: string):
     WHERE team.id = ${teamId}::uuid`;
   if (row === undefined) throw new Error('The team is gone');
   return {
-    now: row.now,
+    db,
+    caller,
+    name,
     current: row.id === null ? null : clusterOf(row as ClusterRow),
+    now: row.now,
     quotaOverrides: {
       clustersPerTeam: row.clustersMax,
       poolsPerCluster: row.poolsPerClusterMax,
@@ -115,20 +211,39 @@ async function readDecisionBasis(tx: Transaction, teamId: TeamId, name: string):
     },
     clustersOfTeam: row.clusters,
     hasActiveSubscription: row.subscribed,
+    isLocked: false,
   };
 }
 
-/** @param how `lock`: until the cluster is written. Waits for a concurrent deletion and then finds nothing */
-async function findConnection(
-  tx: Transaction,
-  teamId: TeamId,
+/** The fields of a connection that decide about clusters on it. */
+export interface UsableConnection {
+  readonly id: ConnectionId;
+  readonly phase: ConnectionPhase;
+  /** Null until first read. */
+  readonly prices: KnownPrices | null;
+}
+
+/** A locked one stays until the cluster is written. That waits for a concurrent deletion, and then finds nothing. */
+export async function findConnection(
+  { db, caller: { team }, isLocked }: ClusterView,
   ref: string,
-  how: 'lock' | 'read',
 ): Promise<UsableConnection | null> {
-  const [row] = await tx.$queryRaw<(PricesRow & { id: string; phase: ConnectionPhase })[]>`
+  const [row] = await db.$queryRaw<(PricesRow & { id: string; phase: ConnectionPhase })[]>`
     SELECT connection.id, connection.phase::text AS phase, ${pricesOfConnection}
     FROM connection LEFT JOIN price_list ON price_list.connection_id = connection.id
-    WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${ref}
-    ${sqlText(how === 'lock' ? 'FOR KEY SHARE OF connection' : '')}`;
+    WHERE connection.team_id = ${team.id}::uuid AND connection.ref = ${ref}
+    ${sqlText(isLocked ? 'FOR KEY SHARE OF connection' : '')}`;
   return row === undefined ? null : { id: asConnectionId(row.id), phase: row.phase, prices: pricesOf(row) };
+}
+
+/** All servers that the team adopted over a connection. An account that is narrowed to clusters does not learn the names of others. */
+export async function findServers({ db, caller, isLocked }: ClusterView, connectionRef: string): Promise<PoolServer[]> {
+  const servers = await readServers(db, caller.team.id, connectionRef, isLocked);
+  const clusters = clustersOf(caller);
+  if (clusters === null) return servers;
+  return servers.map((server) =>
+    server.claimedBy === null || coversCluster({ clusters }, server.claimedBy.cluster)
+      ? server
+      : { ...server, claimedBy: { ...server.claimedBy, isHidden: true } },
+  );
 }

@@ -11,21 +11,18 @@ import type { Request, RequestHandler, Response } from 'express';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { announceOperation, idempotencyKeyOf, preconditionsOf, sendTagged } from '../http/headers.js';
-import { operationBody, operationUrl } from '../operations/body.js';
+import { operationBody, operationUrl } from '../operations/view.js';
 import { badNameInPath, notFound } from '../problem.js';
-import type { ConnectionRecord } from './body.js';
-import { connectionBody, connectionTagOf } from './body.js';
-import type { ConnectionService } from './connections.js';
-import type { ConnectionStore } from './transaction.js';
+import type { Services } from '../services.js';
+import { createConnection, declareConnection } from './declare.js';
+import { deleteConnection } from './delete.js';
+import { findConnection, listConnections } from './store.js';
+import { verifyConnection } from './verify.js';
+import { type ConnectionRecord, connectionBody, connectionTagOf } from './view.js';
 
-export interface ConnectionRoutesDeps {
-  readonly connections: ConnectionService;
-  readonly store: Pick<ConnectionStore, 'list' | 'find'>;
-  /** Base URL of this service, without a trailing slash. */
-  readonly publicUrl: () => string;
-}
-
-export function connectionRoutes({ connections, store, publicUrl }: ConnectionRoutesDeps) {
+/** The handlers for connections to cloud projects. */
+export function connectionRoutes(services: Services) {
+  const { prisma, config } = services;
   const send = (res: Response, connection: ConnectionRecord): void => {
     const body = connectionBody(callerOf(res), connection);
     res.set('ETag', body.metadata.etag).json(body);
@@ -39,14 +36,14 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
     async listConnections(req, res) {
       const caller = callerOf(res);
       const phase = queryOf(req).get('phase') as ConnectionPhase | null;
-      const items = await store.list(caller, phase);
+      const items = await listConnections(prisma, caller, phase);
       res.json([{ items: items.map((connection) => connectionBody(caller, connection)) }]);
     },
 
     async getConnection(req, res) {
       const caller = callerOf(res);
       const ref = refOf(req);
-      const connection = isConnectionRef(ref) ? await store.find(caller, ref) : null;
+      const connection = isConnectionRef(ref) ? await findConnection(prisma, caller, ref) : null;
       if (connection === null) throw notFound();
       sendTagged(req, res, connectionTagOf(connection), connectionBody(caller, connection));
     },
@@ -54,7 +51,7 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
     async createConnection(req, res) {
       const caller = callerOf(res);
       const { spec } = parseConnectionPost(bodyOf(req));
-      const connection = await connections.create(caller, spec, idempotencyKeyOf(req));
+      const connection = await createConnection(services, caller, spec, idempotencyKeyOf(req));
       sendCreated(res, connection);
     },
 
@@ -64,7 +61,7 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const { spec, metadata } = parseConnectionPut(bodyOf(req));
       if (!isConnectionRef(ref)) throw badNameInPath('connection', textRules.ref);
       checkNamed('ref', metadata?.ref, ref);
-      const { connection, isNew } = await connections.declare(caller, ref, spec, preconditionsOf(req));
+      const { connection, isNew } = await declareConnection(services, caller, ref, spec, preconditionsOf(req));
       if (isNew) sendCreated(res, connection);
       else send(res, connection);
     },
@@ -73,8 +70,8 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const caller = callerOf(res);
       const ref = refOf(req);
       if (!isConnectionRef(ref)) throw notFound();
-      const { kind, connection, operation } = await connections.verify(caller, ref, idempotencyKeyOf(req));
-      const context = { team: caller.team, publicUrl: publicUrl() };
+      const { kind, connection, operation } = await verifyConnection(services, caller, ref, idempotencyKeyOf(req));
+      const context = { team: caller.team, publicUrl: config.publicUrl() };
       if (operation !== null) res.set('Operation-Location', operationUrl(operation, context));
       if (kind === 'under way') return send(res, connection);
       const resource = connectionBody(caller, connection);
@@ -87,7 +84,7 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const caller = callerOf(res);
       const ref = refOf(req);
       if (!isConnectionRef(ref)) throw notFound();
-      await connections.remove(caller, ref, preconditionsOf(req));
+      await deleteConnection(services, caller, ref, preconditionsOf(req));
       res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

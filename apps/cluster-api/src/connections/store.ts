@@ -6,22 +6,30 @@ import {
   includeCreator,
   lockClustersOfRef,
   lockConnection,
+  type OperationRecord,
   operationOf,
   prismaSelect,
+  type SealedToken,
   sealedTokenOf,
   tokenColumnsOf,
 } from '@corral/cluster-data';
-import { asClusterId, asServerId, type ConnectionId, openOperationStates } from '@corral/contracts';
-import { noJson, type Prisma } from '@corral/database';
-import { recordAudit } from '../audit/record-audit.js';
+import {
+  asClusterId,
+  asServerId,
+  type ClusterId,
+  type ConnectionId,
+  type ConnectionPhase,
+  type OperationId,
+  openOperationStates,
+  type ServerId,
+} from '@corral/contracts';
+import { noJson, type Prisma, type Transaction } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import { desiredHashOf } from '../changes/desired-hash.js';
-import { registerKey } from '../changes/idempotency-keys.js';
-import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
+import { desiredHashOf } from '../changes/entity-tag.js';
 import { beginOperation } from '../operations/store.js';
-import type { ConnectionRecord } from './body.js';
-import type { TokenStatus } from './decide-connection.js';
-import type { ConnectionStore, ConnectionTransaction } from './transaction.js';
+import type { ProjectResources } from '../servers/cloud-project.js';
+import type { TokenStatus } from './rules.js';
+import type { ConnectionRecord } from './view.js';
 
 export const shownOfConnection = {
   ...prismaSelect(connectionColumns.shown),
@@ -32,171 +40,228 @@ const sealedToo = { ...shownOfConnection, ...prismaSelect(connectionColumns.toke
 /** Delay in ms before credentials are removed. A pass that lost its lease may still be writing them until then. */
 const CLEAN_UP_AFTER_MS = 60_000;
 
-/** Connections of a team. Tokens are only handled encrypted. */
-export const connectionStore = (prisma: Prisma, changeTeam: ChangeTeam): ConnectionStore => ({
-  async list({ team }, phase) {
-    const where = { teamId: team.id, ...(phase === null ? {} : { phase }) };
-    return (await prisma.connection.findMany({ where, orderBy: { ref: 'asc' }, select: shownOfConnection })).map(
-      connectionRecordOf,
-    );
-  },
+/* Connections of a team. Tokens are only handled encrypted. */
 
-  async find({ team }, ref) {
-    const row = await prisma.connection.findUnique({
-      where: { teamId_ref: { teamId: team.id, ref } },
-      select: shownOfConnection,
-    });
-    return row && connectionRecordOf(row);
-  },
+export async function listConnections(
+  prisma: Prisma,
+  { team }: Caller,
+  phase: ConnectionPhase | null,
+): Promise<ConnectionRecord[]> {
+  const where = { teamId: team.id, ...(phase === null ? {} : { phase }) };
+  const rows = await prisma.connection.findMany({ where, orderBy: { ref: 'asc' }, select: shownOfConnection });
+  return rows.map(connectionRecordOf);
+}
 
-  async resourcesInProject({ team }, ref) {
-    // Servers of other kinds are not in the cloud project.
-    const where = { teamId: team.id, connection: { ref }, serverKind: 'cloud', phase: { not: 'Missing' } };
-    const rows = await prisma.adoptedServer.findMany({
-      where,
-      orderBy: { serverId: 'asc' },
-      select: { serverId: true },
-    });
-    // Awake clusters that were reconciled before have nodes, even when they are degraded.
-    const clusters = await prisma.cluster.findMany({
-      where: {
-        teamId: team.id,
-        connection: { ref },
-        observedGeneration: { gt: 0 },
-        spec: { path: ['hibernated'], equals: false },
-        phase: { in: ['Ready', 'Degraded', 'Updating'] },
-      },
-      orderBy: { id: 'asc' },
-      select: { shootName: true, team: { select: { projectName: true } } },
-    });
-    return {
-      serverIds: rows.map(({ serverId }) => Number(serverId)),
-      clusters: clusters.map((cluster) => `shoot--${cluster.team.projectName}--${cluster.shootName}`),
-    };
-  },
+export async function findConnection(prisma: Prisma, { team }: Caller, ref: string): Promise<ConnectionRecord | null> {
+  const where = { teamId_ref: { teamId: team.id, ref } };
+  const row = await prisma.connection.findUnique({ where, select: shownOfConnection });
+  return row && connectionRecordOf(row);
+}
 
-  change: (caller, work) => changeTeam(caller, (tx, now) => work(transactionOf(tx, caller, now))),
-});
-
-function transactionOf(tx: Transaction, caller: Caller, now: Date): ConnectionTransaction {
-  const teamId = caller.team.id;
+/** The servers and clusters that the connection is known to have in its cloud project. */
+export async function resourcesInProject(prisma: Prisma, { team }: Caller, ref: string): Promise<ProjectResources> {
+  // Servers of other kinds are not in the cloud project.
+  const where = { teamId: team.id, connection: { ref }, serverKind: 'cloud', phase: { not: 'Missing' } };
+  const rows = await prisma.adoptedServer.findMany({
+    where,
+    orderBy: { serverId: 'asc' },
+    select: { serverId: true },
+  });
+  // Awake clusters that were reconciled before have nodes, even when they are degraded.
+  const clusters = await prisma.cluster.findMany({
+    where: {
+      teamId: team.id,
+      connection: { ref },
+      observedGeneration: { gt: 0 },
+      spec: { path: ['hibernated'], equals: false },
+      phase: { in: ['Ready', 'Degraded', 'Updating'] },
+    },
+    orderBy: { id: 'asc' },
+    select: { shootName: true, team: { select: { projectName: true } } },
+  });
   return {
-    async find(ref) {
-      // A change also writes to the clusters and prices of the connection, so these are locked too.
-      await lockClustersOfRef(tx, teamId, ref);
-      await lockConnection(tx, teamId, ref);
-      const row = await tx.connection.findUnique({ where: { teamId_ref: { teamId, ref } }, select: sealedToo });
-      return row && { ...connectionRecordOf(row), sealed: sealedTokenOf(row) };
-    },
-    async findById(id) {
-      const row = await tx.connection.findUnique({ where: { teamId, id }, select: shownOfConnection });
-      return row && connectionRecordOf(row);
-    },
-    count: () => tx.connection.count({ where: { teamId } }),
-    async insert({ id, ref, name, provider, providerConfig, sealed, tokenStatus }) {
-      const row = await tx.connection.create({
-        data: {
-          id,
-          teamId,
-          ref,
-          name,
-          provider,
-          createdAt: now,
-          updatedAt: now,
-          providerConfig: providerConfig as object,
-          ...tokenColumnsOf(sealed),
-          ...tokenStatusColumns(tokenStatus, now),
-        },
-        select: shownOfConnection,
-      });
-      return connectionRecordOf(row);
-    },
-    async replace(id, { name, providerConfig, sealed, tokenStatus }) {
-      const row = await tx.connection.update({
-        where: { teamId, id },
-        data: {
-          name,
-          providerConfig: providerConfig as object,
-          updatedAt: now,
-          generation: { increment: 1 },
-          ...(sealed && { ...tokenColumnsOf(sealed), tokenVersion: { increment: 1 }, verifiedAt: null }),
-          ...(tokenStatus && tokenStatusColumns(tokenStatus, now)),
-        },
-        select: shownOfConnection,
-      });
-      if (sealed !== null || tokenStatus !== null) await duePrices(tx, id, now);
-      if (tokenStatus !== null) await dueAwaitedVerification(tx, id, now);
-      return connectionRecordOf(row);
-    },
-    async restate(id, tokenStatus) {
-      const { phase } = await tx.connection.findUniqueOrThrow({ where: { teamId, id }, select: { phase: true } });
-      if (phase !== tokenStatus.phase) await duePrices(tx, id, now);
-      const row = await tx.connection.update({
-        where: { teamId, id },
-        data: { ...tokenStatusColumns(tokenStatus, now), ...(phase === tokenStatus.phase ? {} : { updatedAt: now }) },
-        select: shownOfConnection,
-      });
-      await dueAwaitedVerification(tx, id, now);
-      return connectionRecordOf(row);
-    },
-    async remove(id) {
-      const { gardenName: name } = await tx.connection.delete({ where: { teamId, id }, select: { gardenName: true } });
-      await cancelOperations(tx, { teamId, targetId: id, now });
-      const { projectNamespace: namespace } = await tx.team.findUniqueOrThrow({
-        where: { id: teamId },
-        select: { projectNamespace: true },
-      });
-      // Without a namespace nothing was ever written to the garden. With one, credentials may exist even when the row
-      // does not say so, because an answer may have been lost.
-      if (namespace === null) return;
-      const dueAt = new Date(now.getTime() + CLEAN_UP_AFTER_MS);
-      await tx.gardenCleanup.create({ data: { teamId, namespace, name, dueAt, createdAt: now } });
-    },
-    async usersOf(connectionId) {
-      const where = { teamId, connectionId };
-      const clusters = await tx.cluster.findMany({ where, orderBy: { name: 'asc' }, select: { name: true } });
-      const servers = await tx.adoptedServer.findMany({
-        where,
-        orderBy: { serverId: 'asc' },
-        select: { serverId: true },
-      });
-      return { clusters: clusters.map(({ name }) => name), servers: servers.map(({ serverId }) => String(serverId)) };
-    },
-    async makeUsersDue(connectionId) {
-      // Skips drafts: they have nothing on the garden that uses the token.
-      const where = { teamId, connectionId, startedAt: { not: null } };
-      const rows = await tx.cluster.updateManyAndReturn({ where, data: { dueAt: now }, select: { id: true } });
-      return rows.map(({ id }) => asClusterId(id));
-    },
-    async makeServersDue(connectionId) {
-      const where = { teamId, connectionId, dueAt: { not: null } };
-      const rows = await tx.adoptedServer.updateManyAndReturn({ where, data: { dueAt: now }, select: { id: true } });
-      return rows.map(({ id }) => asServerId(id));
-    },
-    async findVerification(targetId) {
-      const where = { teamId, targetId, state: { in: [...openOperationStates] } };
-      const row = await tx.operation.findFirst({ where, include: includeCreator });
-      return row && operationOf(row);
-    },
-    async findOperation(id) {
-      const row = await tx.operation.findUnique({ where: { teamId, id }, include: includeCreator });
-      return row && operationOf(row);
-    },
-    async beginVerification({ id, ref, generation, name, provider, providerConfig }, operationId) {
-      await tx.connection.update({ where: { teamId, id }, data: { verifyAt: now }, select: { id: true } });
-      const desiredHash = desiredHashOf({ name, provider, providerConfig });
-      return beginOperation(
-        tx,
-        caller,
-        { id: operationId, kind: 'connection.verify', generation, desiredHash, isDone: false, now },
-        { action: 'connection.verify', target: { kind: 'Connection', id, name: ref } },
-      );
-    },
-    registerKey: (request, resourceId) => registerKey(tx, caller, request, resourceId),
-    async audit(action, { id, ref }, what = {}) {
-      await recordAudit(tx, caller, { action, target: { kind: 'Connection', id, name: ref }, ...what });
-    },
+    serverIds: rows.map(({ serverId }) => Number(serverId)),
+    clusters: clusters.map((cluster) => `shoot--${cluster.team.projectName}--${cluster.shootName}`),
   };
+}
+
+/** A change of a team's connections. The team's changes are locked, so what is read here cannot change meanwhile. */
+export interface ConnectionChange {
+  readonly tx: Transaction;
+  readonly caller: Caller;
+  readonly now: Date;
+}
+
+export type StoredConnection = ConnectionRecord & { readonly sealed: SealedToken };
+
+/** Locks the connection, with its clusters and prices: a change also writes to these. */
+export async function lockConnectionOf(
+  { tx, caller }: ConnectionChange,
+  ref: string,
+): Promise<StoredConnection | null> {
+  const teamId = caller.team.id;
+  await lockClustersOfRef(tx, teamId, ref);
+  await lockConnection(tx, teamId, ref);
+  const row = await tx.connection.findUnique({ where: { teamId_ref: { teamId, ref } }, select: sealedToo });
+  return row && { ...connectionRecordOf(row), sealed: sealedTokenOf(row) };
+}
+
+export async function findById({ tx, caller }: ConnectionChange, id: ConnectionId): Promise<ConnectionRecord | null> {
+  const row = await tx.connection.findUnique({ where: { teamId: caller.team.id, id }, select: shownOfConnection });
+  return row && connectionRecordOf(row);
+}
+
+export const countConnections = ({ tx, caller }: ConnectionChange): Promise<number> =>
+  tx.connection.count({ where: { teamId: caller.team.id } });
+
+interface NewConnection {
+  readonly id: ConnectionId;
+  readonly ref: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly providerConfig: Readonly<Record<string, unknown>>;
+  readonly sealed: SealedToken;
+  readonly tokenStatus: TokenStatus;
+}
+
+export async function insertConnection(
+  { tx, caller, now }: ConnectionChange,
+  { sealed, tokenStatus, providerConfig, ...named }: NewConnection,
+): Promise<ConnectionRecord> {
+  const row = await tx.connection.create({
+    data: {
+      ...named,
+      teamId: caller.team.id,
+      createdAt: now,
+      updatedAt: now,
+      providerConfig: providerConfig as object,
+      ...tokenColumnsOf(sealed),
+      ...tokenStatusColumns(tokenStatus, now),
+    },
+    select: shownOfConnection,
+  });
+  return connectionRecordOf(row);
+}
+
+interface ConnectionReplacement {
+  readonly name: string;
+  readonly providerConfig: Readonly<Record<string, unknown>>;
+  /** Null keeps the stored token. */
+  readonly sealed: SealedToken | null;
+  /** Null when the provider was not asked. */
+  readonly tokenStatus: TokenStatus | null;
+}
+
+export async function replaceConnection(
+  { tx, caller, now }: ConnectionChange,
+  id: ConnectionId,
+  { name, providerConfig, sealed, tokenStatus }: ConnectionReplacement,
+): Promise<ConnectionRecord> {
+  const row = await tx.connection.update({
+    where: { teamId: caller.team.id, id },
+    data: {
+      name,
+      providerConfig: providerConfig as object,
+      updatedAt: now,
+      generation: { increment: 1 },
+      ...(sealed && { ...tokenColumnsOf(sealed), tokenVersion: { increment: 1 }, verifiedAt: null }),
+      ...(tokenStatus && tokenStatusColumns(tokenStatus, now)),
+    },
+    select: shownOfConnection,
+  });
+  if (sealed !== null || tokenStatus !== null) await duePrices(tx, id, now);
+  if (tokenStatus !== null) await dueAwaitedVerification(tx, id, now);
+  return connectionRecordOf(row);
+}
+
+/** Stores what the provider said about the stored token. */
+export async function restateConnection(
+  { tx, caller, now }: ConnectionChange,
+  { id, phase }: ConnectionRecord,
+  tokenStatus: TokenStatus,
+): Promise<ConnectionRecord> {
+  const isOtherPhase = phase !== tokenStatus.phase;
+  if (isOtherPhase) await duePrices(tx, id, now);
+  const row = await tx.connection.update({
+    where: { teamId: caller.team.id, id },
+    data: { ...tokenStatusColumns(tokenStatus, now), ...(isOtherPhase ? { updatedAt: now } : {}) },
+    select: shownOfConnection,
+  });
+  await dueAwaitedVerification(tx, id, now);
+  return connectionRecordOf(row);
+}
+
+/** Deletes the connection and records what must be cleaned up on the garden. */
+export async function deleteConnectionRow({ tx, caller, now }: ConnectionChange, id: ConnectionId): Promise<void> {
+  const teamId = caller.team.id;
+  const { gardenName: name } = await tx.connection.delete({ where: { teamId, id }, select: { gardenName: true } });
+  await cancelOperations(tx, { teamId, targetId: id, now });
+  const { projectNamespace: namespace } = await tx.team.findUniqueOrThrow({
+    where: { id: teamId },
+    select: { projectNamespace: true },
+  });
+  // Without a namespace nothing was ever written to the garden. With one, credentials may exist even when the row
+  // does not say so, because an answer may have been lost.
+  if (namespace === null) return;
+  const dueAt = new Date(now.getTime() + CLEAN_UP_AFTER_MS);
+  await tx.gardenCleanup.create({ data: { teamId, namespace, name, dueAt, createdAt: now } });
+}
+
+/** Names of the clusters and numbers of the servers that use the connection. */
+export async function usersOf(
+  { tx, caller }: ConnectionChange,
+  connectionId: ConnectionId,
+): Promise<{ clusters: string[]; servers: number[] }> {
+  const where = { teamId: caller.team.id, connectionId };
+  const clusters = await tx.cluster.findMany({ where, orderBy: { name: 'asc' }, select: { name: true } });
+  const servers = await tx.adoptedServer.findMany({
+    where,
+    orderBy: { serverId: 'asc' },
+    select: { serverId: true },
+  });
+  return { clusters: clusters.map(({ name }) => name), servers: servers.map(({ serverId }) => Number(serverId)) };
+}
+
+/** Marks started clusters, and servers that have a due time already, as due: drafts have nothing on the garden that uses the token. */
+export async function makeUsersDue(
+  { tx, caller, now }: ConnectionChange,
+  connectionId: ConnectionId,
+): Promise<{ clusters: ClusterId[]; servers: ServerId[] }> {
+  const of = { teamId: caller.team.id, connectionId };
+  const change = { data: { dueAt: now }, select: { id: true } } as const;
+  const clusters = await tx.cluster.updateManyAndReturn({ where: { ...of, startedAt: { not: null } }, ...change });
+  const servers = await tx.adoptedServer.updateManyAndReturn({ where: { ...of, dueAt: { not: null } }, ...change });
+  return { clusters: clusters.map(({ id }) => asClusterId(id)), servers: servers.map(({ id }) => asServerId(id)) };
+}
+
+/** The open operation that verifies the connection, if any. */
+export async function findVerification(
+  { tx, caller }: ConnectionChange,
+  targetId: ConnectionId,
+): Promise<OperationRecord | null> {
+  const where = { teamId: caller.team.id, targetId, state: { in: [...openOperationStates] } };
+  const row = await tx.operation.findFirst({ where, include: includeCreator });
+  return row && operationOf(row);
+}
+
+/** Marks the verification as due and writes its operation and audit entry. */
+export async function beginVerification(
+  { tx, caller, now }: ConnectionChange,
+  { id, ref, generation, name, provider, providerConfig }: ConnectionRecord,
+  operationId: OperationId,
+): Promise<OperationRecord> {
+  await tx.connection.update({
+    where: { teamId: caller.team.id, id },
+    data: { verifyAt: now },
+    select: { id: true },
+  });
+  const desiredHash = desiredHashOf({ name, provider, providerConfig });
+  return beginOperation(
+    tx,
+    caller,
+    { id: operationId, kind: 'connection.verify', generation, desiredHash, isDone: false, now },
+    { action: 'connection.verify', target: { kind: 'Connection', id, name: ref } },
+  );
 }
 
 /** Prices are read again, because a new token may belong to a project with another currency, or reads may work now. */

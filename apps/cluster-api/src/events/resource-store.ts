@@ -2,13 +2,13 @@ import { type DnsTokenRecord, dnsTokenRecordOf, shownOfDnsToken } from '@corral/
 import { includeCreator, type OperationRecord, operationOf } from '@corral/cluster-data';
 import type { TeamId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
-import type { ClusterRecord } from '../clusters/rows.js';
-import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/rows.js';
-import type { ConnectionRecord } from '../connections/body.js';
+import type { ClusterRecord } from '../clusters/store.js';
+import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/store.js';
 import { connectionRecordOf, shownOfConnection } from '../connections/store.js';
-import { type NodePoolRecord, poolRecordOf } from '../node-pools/body.js';
-import type { AdoptedServerRecord } from '../servers/body.js';
+import type { ConnectionRecord } from '../connections/view.js';
+import { type NodePoolRecord, poolRecordOf } from '../node-pools/view.js';
 import { serverRecordOf, shownOfServer } from '../servers/store.js';
+import type { AdoptedServerRecord } from '../servers/view.js';
 import type { MemberRecord } from '../teams/record.js';
 import { memberOf, shownOfMember } from '../teams/rows.js';
 

@@ -18,6 +18,7 @@ import {
   refusalOfAccount,
   roleCovers,
 } from '@corral/contracts';
+import { isHeld, type Prisma } from '@corral/database';
 import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
@@ -183,3 +184,26 @@ export function requestOwnerOf(req: Request, res: Response): string | null {
 /** What may be the slug or number of a team at the start of a path. Bounded, because it is remembered. */
 const teamIn = ({ path }: Request): string | null =>
   /^\/(?:api\/v1\/teams|a|teams\/api\/teams)\/([a-z0-9-]{1,63})(?:\/|$)/.exec(path)?.[1] ?? null;
+
+const HELD_RETRY_SECONDS = 60;
+
+/** Whether a route changes what teams own. During a hold people can sign in and out, and read record sets in the console. */
+export const isRefusedWhileHeld = ({ method, path }: ClusterRoute): boolean =>
+  method !== 'get' && !path.startsWith('/auth/') && !path.endsWith('/dns-session/');
+
+/**
+ * Refuses changes during a hold. They are not queued: a declaration that was accepted before the operators know what the
+ * garden has would be compared with the state of an old backup.
+ */
+export const refuseWhileHeld =
+  (prisma: Prisma): RequestHandler =>
+  async (req, res, next) => {
+    if (purposeOf(req) === 'dryRun') return next();
+    const known = (sessionOf(res) ?? accountOf(res))?.isHeld;
+    if (!(known ?? (await isHeld(prisma)))) return next();
+    throw new Problem(
+      'service_unavailable',
+      'The operators have stopped changes for now. Nothing was changed. Try again later.',
+      { retryAfterSeconds: HELD_RETRY_SECONDS },
+    );
+  };

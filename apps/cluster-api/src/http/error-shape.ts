@@ -1,6 +1,7 @@
-import { InvalidBody, type ProblemBody, type ProblemCode, problemCodes } from '@corral/contracts';
+import { InvalidBody, type ProblemBody, type ProblemCode, problemCodes, type TokenError } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
-import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
+import { type ErrorShape, RequestFault, type RequestFaultKind } from '@corral/http-api';
+import type { ErrorRequestHandler } from 'express';
 import { notFound, Problem, problemOfBody } from '../problem.js';
 
 const DATABASE_RETRY_SECONDS = 5;
@@ -90,3 +91,23 @@ const oauthTextOf = (text: string): string =>
     .replaceAll('’', "'")
     .replaceAll(/["\\]/g, "'")
     .replaceAll(/[^\x20-\x7e]/g, '?');
+
+/** Codes for OAuth clients, by code of the problem. All others mean that the request is not valid. */
+const errorOfCode: Readonly<Partial<Record<ProblemCode, TokenError>>> = {
+  invalid_grant: 'invalid_grant',
+  rate_limit_exceeded: 'temporarily_unavailable',
+  service_unavailable: 'temporarily_unavailable',
+  request_timeout: 'temporarily_unavailable',
+};
+
+/**
+ * Adds what OAuth clients read, `error` and `error_description`, to every refusal of the token endpoint. Otherwise it is a
+ * problem document like every other one.
+ */
+export const oauthErrors =
+  ({ ofThrown }: ErrorShape<Problem>): ErrorRequestHandler =>
+  (thrown, _req, _res, next) => {
+    const problem = thrown instanceof RequestFault ? ofFault(thrown) : ofThrown(thrown);
+    if (problem === null) return next(thrown);
+    next(problem.withTokenError(problem.tokenError ?? errorOfCode[problem.code] ?? 'invalid_request'));
+  };

@@ -5,7 +5,7 @@ import { bytesOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { KeyedRequest } from '../changes/caller.js';
 import { type EntityTags, includesTag, type Preconditions, quoted } from '../changes/entity-tag.js';
-import { type OperationContext, operationUrl } from '../operations/body.js';
+import { type OperationContext, operationUrl } from '../operations/view.js';
 import { invalidField } from '../problem.js';
 
 const wellFormed = new RegExp(`^[\\x21-\\x7e]{1,${clusterLimits.idempotencyKeyCharacters}}$`);

@@ -11,9 +11,13 @@ import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { preconditionsOf } from '../http/headers.js';
-import type { KubeconfigService } from './kubeconfigs.js';
+import { notFound } from '../problem.js';
+import type { Services } from '../services.js';
+import { issueKubeconfig } from './issue.js';
+import { listKubeconfigIssues } from './store.js';
 
-export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
+/** The handlers for kubeconfigs. */
+export function kubeconfigRoutes(services: Services) {
   const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
   const ofOthers = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfig requests');
   // Apart, so that others never keep the administrators of their team from a cluster.
@@ -24,13 +28,15 @@ export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: Kubeco
       const request = parseKubeconfigRequest(bodyOf(req, { absent: {} }));
       const issuing = caller.role === 'admin' ? ofAdministrators : ofOthers;
       const { kubeconfig, expiresAt } = await issuing(caller.team.id, () =>
-        kubeconfigs.issue(caller, clusterNameOf(req), request, preconditionsOf(req)),
+        issueKubeconfig(services, caller, clusterNameOf(req), request, preconditionsOf(req)),
       );
       res.set('Cache-Control', 'no-store');
       res.json({ kubeconfig, expiresAt: expiresAt.toISOString(), scope: `cluster-${request.scope}` });
     },
     async listKubeconfigIssues(req, res) {
-      const issues = await kubeconfigs.listIssues(callerOf(res), clusterNameOf(req));
+      const most = clusterLimits.kubeconfigIssuesShown;
+      const issues = await listKubeconfigIssues(services.prisma, callerOf(res), clusterNameOf(req), most);
+      if (issues === null) throw notFound();
       res.json({
         items: issues.map(({ issuedTo: user, createdAt, expiresAt, ...issue }) => ({
           issuedTo: user && personOf(user),

@@ -1,18 +1,19 @@
-import { includeCreator } from '@corral/cluster-data';
+import { type CreatorRow, includeCreator } from '@corral/cluster-data';
 import type { KubeconfigScope } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
-import { recordAudit } from '../audit/record-audit.js';
+import type { Prisma, Transaction } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import type { ClusterRecord } from '../clusters/rows.js';
-import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/rows.js';
-import type { IssueOutcome } from './issued-credentials.js';
-import type { KubeconfigStore, KubeconfigTransaction, ShootAddress } from './kubeconfigs.js';
+import { type ClusterRecord, type ClusterRow, clusterOf, wholeClusters } from '../clusters/store.js';
+
+/** Identifies a Shoot on the garden. */
+export interface ShootAddress {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** Finds a cluster of the team and the address of its Shoot. Each is null when it does not exist. */
 export async function findOnGarden(
   tx: Transaction,
-  { team }: Pick<Caller, 'team'>,
+  { team }: Caller,
   name: string,
 ): Promise<{ readonly cluster: ClusterRecord | null; readonly shoot: ShootAddress | null }> {
   const [row] = await tx.$queryRaw<(ClusterRow & { readonly namespace: string | null })[]>`
@@ -24,19 +25,22 @@ export async function findOnGarden(
   return { cluster: clusterOf(row), shoot: namespace === null ? null : { namespace, name: shootName } };
 }
 
-interface IssuesOf {
-  readonly action: string;
+/** Issued credentials are recorded only in the audit log. */
+export interface IssuesOf {
+  readonly action: 'kubeconfig.issue' | 'server.join_command';
   /** Of a kubeconfig. */
   readonly scope?: KubeconfigScope;
-  readonly targetId: string | null;
+  readonly targetId: string;
   readonly since: Date;
   readonly limit: number;
 }
 
+export type IssueOutcome = { readonly issued: true; readonly expiresAt: Date } | { readonly issued: false };
+
 /** When credentials were issued to the caller or may have been issued, newest first. */
 export async function issuedSince(
   tx: Transaction,
-  { team, userId, account }: Pick<Caller, 'team' | 'userId' | 'account'>,
+  { team, userId, account }: Caller,
   { action, scope, targetId, since, limit }: IssuesOf,
 ): Promise<Date[]> {
   const issued = await tx.$queryRaw<{ created_at: Date }[]>`
@@ -52,7 +56,7 @@ export async function issuedSince(
 /** Adds the outcome of an issue to its audit entry. */
 export async function recordIssueOutcome(
   prisma: Prisma,
-  { team }: Pick<Caller, 'team'>,
+  { team }: Caller,
   entryId: bigint,
   outcome: IssueOutcome,
 ): Promise<void> {
@@ -62,31 +66,38 @@ export async function recordIssueOutcome(
     WHERE team_id = ${team.id}::uuid AND id = ${entryId}`;
 }
 
-const action = 'kubeconfig.issue';
+/** A credential that was requested, and to whom it was issued. */
+export interface KubeconfigIssue {
+  /** Null for a person whose account is deleted. */
+  readonly issuedTo: CreatorRow | null;
+  readonly createdAt: Date;
+  readonly ttlSeconds: number;
+  /** Null unless the outcome is `completed`. */
+  readonly expiresAt: Date | null;
+  readonly outcome: 'completed' | 'refused' | 'pending';
+}
 
-/** Issued kubeconfigs. They are recorded only in the audit log. */
-export const kubeconfigStore = (prisma: Prisma, change: ChangeTeam): KubeconfigStore => ({
-  async listIssues({ id: teamId }, name, limit) {
-    const cluster = await prisma.cluster.findUnique({ where: { teamId_name: { teamId, name } }, select: { id: true } });
-    if (cluster === null) return null;
-    const rows = await prisma.auditEntry.findMany({
-      where: { teamId, targetId: cluster.id, action },
-      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      take: limit,
-      select: { createdAt: true, detail: true, user: includeCreator.creator },
-    });
-    return rows.map(({ createdAt, detail, user }) => ({
-      issuedTo: user,
-      createdAt,
-      ...issueOf(detail as unknown as IssueDetail),
-    }));
-  },
-
-  withCluster: (caller, name, work) =>
-    change(caller, async (tx, now) => work(await transactionOf(tx, caller, { name, now }))),
-
-  recordOutcome: (caller, id, outcome) => recordIssueOutcome(prisma, caller, id, outcome),
-});
+/** The newest issues of kubeconfigs of the cluster, newest first; null without such a cluster. */
+export async function listKubeconfigIssues(
+  prisma: Prisma,
+  { team: { id: teamId } }: Caller,
+  name: string,
+  limit: number,
+): Promise<KubeconfigIssue[] | null> {
+  const cluster = await prisma.cluster.findUnique({ where: { teamId_name: { teamId, name } }, select: { id: true } });
+  if (cluster === null) return null;
+  const rows = await prisma.auditEntry.findMany({
+    where: { teamId, targetId: cluster.id, action: 'kubeconfig.issue' },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: limit,
+    select: { createdAt: true, detail: true, user: includeCreator.creator },
+  });
+  return rows.map(({ createdAt, detail, user }) => ({
+    issuedTo: user,
+    createdAt,
+    ...issueOf(detail as unknown as IssueDetail),
+  }));
+}
 
 interface IssueDetail {
   readonly ttlSeconds: number;
@@ -97,26 +108,4 @@ interface IssueDetail {
 function issueOf({ ttlSeconds, issued, expiresAt }: IssueDetail) {
   const outcome = issued === undefined ? 'pending' : issued ? 'completed' : 'refused';
   return { ttlSeconds, outcome, expiresAt: expiresAt === undefined ? null : new Date(expiresAt) } as const;
-}
-
-async function transactionOf(
-  tx: Transaction,
-  caller: Caller,
-  { name, now }: { name: string; now: Date },
-): Promise<KubeconfigTransaction> {
-  const { cluster, shoot } = await findOnGarden(tx, caller, name);
-  return {
-    cluster,
-    shoot,
-    issuesOf: (scope) => ({
-      now,
-      listIssued: (since, limit) =>
-        issuedSince(tx, caller, { action, scope, targetId: cluster?.id ?? null, since, limit }),
-    }),
-    recordIssue({ ttlSeconds, scope }) {
-      if (cluster === null) throw new Error('A kubeconfig cannot be issued for a cluster that does not exist');
-      const target = { kind: 'Cluster', id: cluster.id, name: cluster.name };
-      return recordAudit(tx, caller, { action, target, detail: { ttlSeconds, scope } });
-    },
-  };
 }

@@ -9,7 +9,7 @@ import {
   serverKindOf,
 } from '@corral/contracts';
 import { checkAll, invalidField, Problem } from '../problem.js';
-import type { PoolPointers } from './pool-spec.js';
+import type { PoolPointers } from './rules.js';
 
 /** The fields of an adopted server that decide whether a node pool may claim it. */
 export interface PoolServer {

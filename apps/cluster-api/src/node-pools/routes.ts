@@ -11,31 +11,26 @@ import {
 import type { Request, RequestHandler, Response } from 'express';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
 import type { SpecChangeOutcome } from '../clusters/change-spec.js';
-import type { ClusterStore } from '../clusters/change-store.js';
 import { clusterNameOf } from '../clusters/routes.js';
-import { type ClusterRecord, openOperationOf } from '../clusters/rows.js';
-import { poolDifferencesOf, resetToDefault } from '../clusters/spec/spec-difference.js';
+import { poolDifferencesOf, resetToDefault } from '../clusters/rules/spec-difference.js';
+import { type ClusterRecord, findCluster, openOperationOf } from '../clusters/store.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { preconditionsOf } from '../http/headers.js';
 import { parsePaging, purposeOf } from '../http/query.js';
-import { operationUrl } from '../operations/body.js';
+import { operationUrl } from '../operations/view.js';
 import { pageOf } from '../paging.js';
 import { badNameInPath, notFound } from '../problem.js';
-import { nodePoolBody, nodePoolOf } from './body.js';
-import type { NodePoolService } from './node-pools.js';
-import { findPool } from './pool-spec.js';
+import type { Services } from '../services.js';
+import { declarePool, removePool } from './change-pool.js';
+import { findPool } from './rules.js';
+import { nodePoolBody, nodePoolOf } from './view.js';
 
-export interface NodePoolRoutesDeps {
-  readonly nodePools: NodePoolService;
-  readonly store: Pick<ClusterStore, 'find'>;
-  /** Base URL of this service, without a trailing slash. */
-  readonly publicUrl: () => string;
-}
-
-export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDeps) {
+/** The handlers for node pools. */
+export function nodePoolRoutes(services: Services) {
+  const { prisma, config } = services;
   const clusterOf = async (req: Request, res: Response): Promise<ClusterRecord> => {
-    const cluster = await store.find(callerOf(res).team.id, clusterNameOf(req, 'cluster'));
+    const cluster = await findCluster(prisma, callerOf(res).team.id, clusterNameOf(req, 'cluster'));
     if (cluster === null) throw notFound();
     return cluster;
   };
@@ -43,7 +38,7 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
     res.set('ETag', quoted(poolTagOf(outcome.cluster, pool)));
     const operation = outcome.kind === 'accepted' ? outcome.operation : openOperationOf(outcome.cluster);
     if (operation === null) return;
-    const context = { team: callerOf(res).team, publicUrl: publicUrl() };
+    const context = { team: callerOf(res).team, publicUrl: config.publicUrl() };
     res.set('Operation-Location', operationUrl(operation, context));
   };
 
@@ -72,7 +67,7 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
       const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
       if (!isPoolName(name.pool)) throw badNameInPath('node pool', textRules.poolName);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
-      const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
+      const { outcome, pool, before } = await declarePool(services, callerOf(res), name, spec, options);
       if (outcome.kind === 'dryRun') {
         const resource = nodePoolBody(nodePoolOf(outcome.cluster, pool));
         res.json(dryRunBody(outcome, resource, poolDifferencesOf(before, pool, spec)));
@@ -88,7 +83,7 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
     async deleteNodePool(req, res) {
       const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
-      const outcome = await nodePools.remove(callerOf(res), name, options);
+      const outcome = await removePool(services, callerOf(res), name, options);
       if (outcome.kind === 'dryRun') {
         const present = outcome.present as ClusterRecord; // it has the pool
         const removed = findPool(present, name.pool) as NodePoolSpec;

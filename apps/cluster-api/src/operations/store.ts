@@ -34,44 +34,42 @@ interface OperationQuery {
   readonly clusters: readonly string[] | null;
 }
 
-export type OperationStore = ReturnType<typeof operationStore>;
+/* Operations of a team. They are kept after their targets are deleted. */
 
-/** Operations of a team. They are kept after their targets are deleted. */
-export const operationStore = (prisma: Prisma) => ({
-  async find(teamId: TeamId, id: string): Promise<OperationRecord | null> {
-    const row = await prisma.operation.findUnique({ where: { id, teamId }, include: includeCreator });
-    return row === null ? null : operationOf(row);
-  },
+export async function findOperation(db: Transaction, teamId: TeamId, id: string): Promise<OperationRecord | null> {
+  const row = await db.operation.findUnique({ where: { id, teamId }, include: includeCreator });
+  return row && operationOf(row);
+}
 
-  /** Which of these are not open any more, those that are gone included. */
-  async findEnded(operations: readonly WaitedOperation[]): Promise<OperationId[]> {
-    const rows = await prisma.operation.findMany({
-      where: { id: { in: operations.map(({ id }) => id) }, state: { in: [...openOperationStates] } },
-      select: { id: true, teamId: true },
-    });
-    const open = new Set(rows.map(({ id, teamId }) => `${teamId} ${id}`));
-    return operations.filter(({ id, teamId }) => !open.has(`${teamId} ${id}`)).map(({ id }) => id);
-  },
+/** Which of these are not open any more, those that are gone included. */
+export async function findEnded(db: Prisma, operations: readonly WaitedOperation[]): Promise<OperationId[]> {
+  const rows = await db.operation.findMany({
+    where: { id: { in: operations.map(({ id }) => id) }, state: { in: [...openOperationStates] } },
+    select: { id: true, teamId: true },
+  });
+  const open = new Set(rows.map(({ id, teamId }) => `${teamId} ${id}`));
+  return operations.filter(({ id, teamId }) => !open.has(`${teamId} ${id}`)).map(({ id }) => id);
+}
 
-  /** Newest first. */
-  async list(
-    teamId: TeamId,
-    { limit, after, target, states, kinds, clusters }: OperationQuery,
-  ): Promise<OperationRecord[]> {
-    const rows = await prisma.operation.findMany({
-      where: {
-        teamId,
-        ...(states.length === 0 ? {} : { state: { in: [...states] } }),
-        ...(kinds.length === 0 ? {} : { kind: { in: [...kinds] } }),
-        AND: [targetIs(target), targetWithin(clusters), ...(after === null ? [] : [isBehind(after)])],
-      },
-      orderBy: newestFirst,
-      take: limit,
-      include: includeCreator,
-    });
-    return rows.map(operationOf);
-  },
-});
+/** Newest first. */
+export async function listOperations(
+  db: Prisma,
+  teamId: TeamId,
+  { limit, after, target, states, kinds, clusters }: OperationQuery,
+): Promise<OperationRecord[]> {
+  const rows = await db.operation.findMany({
+    where: {
+      teamId,
+      ...(states.length === 0 ? {} : { state: { in: [...states] } }),
+      ...(kinds.length === 0 ? {} : { kind: { in: [...kinds] } }),
+      AND: [targetIs(target), targetWithin(clusters), ...(after === null ? [] : [isBehind(after)])],
+    },
+    orderBy: newestFirst,
+    take: limit,
+    include: includeCreator,
+  });
+  return rows.map(operationOf);
+}
 
 function targetIs(target: string | null) {
   if (target === null) return {};

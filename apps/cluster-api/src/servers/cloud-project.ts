@@ -1,14 +1,11 @@
-import { serverLabels, type TokenVerdict } from '@corral/contracts';
-import type { ProjectOutcome, Projects, ServerReading } from '@corral/hcloud';
+import type { RequestScope } from '@corral/admission';
+import { serverLabels } from '@corral/contracts';
+import type { ProjectOutcome, ServerReading } from '@corral/hcloud';
 import { Problem } from '../problem.js';
+import type { Services } from '../services.js';
 
-export interface ProjectDeps {
-  readonly projects: Pick<Projects, 'within'>;
-  readonly verify: (token: string) => Promise<TokenVerdict>;
-}
-
-const readServerWith = ({ projects }: Pick<ProjectDeps, 'projects'>, token: string, id: number) =>
-  projects.within(token, (project) => project.readServer(id));
+const readServerWith = ({ upstreams }: Services, scope: RequestScope, token: string, id: number) =>
+  upstreams.inProject(scope, token, (project) => project.readServer(id));
 
 /**
  * Reads a server in the cloud project of a token.
@@ -17,12 +14,13 @@ const readServerWith = ({ projects }: Pick<ProjectDeps, 'projects'>, token: stri
  * @throws Problem `connection_rejected`, `upstream_unavailable`, or the one for an absent server
  */
 export async function serverInProject(
-  deps: ProjectDeps,
+  services: Services,
+  scope: RequestScope,
   token: string,
   id: number,
   absent: () => Problem,
 ): Promise<ServerReading> {
-  const outcome = await readServerWith(deps, token, id);
+  const outcome = await readServerWith(services, scope, token, id);
   switch (outcome.kind) {
     case 'ok':
       return outcome.value;
@@ -30,7 +28,7 @@ export async function serverInProject(
       throw absent();
     case 'credentials_refused':
       // A single refusal may be an outage.
-      if ((await deps.verify(token)) === 'rejected') throw connectionRejected();
+      if ((await services.upstreams.verifyToken(scope, token)) === 'rejected') throw connectionRejected();
       throw unavailable(outcome);
     default:
       throw unavailable(outcome);
@@ -65,21 +63,23 @@ export interface ProjectResources {
  * project.
  */
 export async function isOtherProject(
-  deps: Pick<ProjectDeps, 'projects'>,
+  services: Services,
+  scope: RequestScope,
   token: string,
   { serverIds, clusters }: ProjectResources,
 ): Promise<boolean> {
-  return (await hasNoNode(deps, token, clusters)) || (await hasNoServer(deps, token, serverIds));
+  return (await hasNoNode(services, scope, token, clusters)) || (await hasNoServer(services, scope, token, serverIds));
 }
 
 async function hasNoNode(
-  { projects }: Pick<ProjectDeps, 'projects'>,
+  { upstreams }: Services,
+  scope: RequestScope,
   token: string,
   clusters: readonly string[],
 ): Promise<boolean> {
   if (clusters.length === 0) return false;
   for (let time = 1; time <= 2; time += 1) {
-    const outcome = await projects.within(token, (project) =>
+    const outcome = await upstreams.inProject(scope, token, (project) =>
       project.hasServerWith(serverLabels.clusterNode, clusters),
     );
     if (outcome.kind !== 'ok' || outcome.value) return false;
@@ -88,13 +88,14 @@ async function hasNoNode(
 }
 
 async function hasNoServer(
-  deps: Pick<ProjectDeps, 'projects'>,
+  services: Services,
+  scope: RequestScope,
   token: string,
   serverIds: readonly number[],
 ): Promise<boolean> {
   if (serverIds.length === 0) return false;
   for (const id of [...serverIds, ...serverIds]) {
-    if ((await readServerWith(deps, token, id)).kind !== 'absent') return false;
+    if ((await readServerWith(services, scope, token, id)).kind !== 'absent') return false;
   }
   return true;
 }

@@ -6,39 +6,37 @@ import {
   type ServerKind,
   type ServerPhase,
 } from '@corral/contracts';
-import { type Prisma, readClock } from '@corral/database';
-import { recordAudit } from '../audit/record-audit.js';
+import { type Prisma, readClock, type Transaction } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { findOnGarden, issuedSince, recordIssueOutcome } from '../kubeconfigs/store.js';
-import type { JoinCommandStore, JoinCommandTransaction } from './join-commands.js';
-import type { JoiningServer } from './joining-machine.js';
+import { findOnGarden } from '../kubeconfigs/store.js';
+import type { JoiningMachine, JoiningServer } from './rules.js';
 
-const action = 'server.join_command';
+/**
+ * Restarts the wait for the machine and marks it as due.
+ *
+ * @returns false when the machine should no longer join this pool under this node name
+ */
+export async function expectMachine(
+  prisma: Prisma,
+  { team }: Caller,
+  { id, nodePoolId, clusterId, nodeName }: JoiningMachine,
+): Promise<boolean> {
+  // The new generation invalidates a pass that has just deleted the tokens. It reads again and finds the new one.
+  const where = { teamId: team.id, id, phase: 'Joining', nodePoolId, memberOfId: clusterId, nodeName };
+  const now = await readClock(prisma);
+  const { count } = await prisma.adoptedServer.updateMany({
+    where: { ...where, deregisterRequestedAt: null },
+    data: { generation: { increment: 1 }, begunAt: now, updatedAt: now, dueAt: now },
+  });
+  return count === 1;
+}
 
-/** Issued join commands. They are recorded only in the audit log. */
-export const joinCommandStore = (prisma: Prisma, change: ChangeTeam): JoinCommandStore => ({
-  withServer: (caller, of, work) =>
-    change(caller, async (tx, now) => work(transactionOf(tx, caller, now, await findServer(tx, caller, of)))),
-
-  async expect({ team }, { id, nodePoolId, clusterId, nodeName }) {
-    // The new generation invalidates a pass that has just deleted the tokens. It reads again and finds the new one.
-    const where = { teamId: team.id, id, phase: 'Joining', nodePoolId, memberOfId: clusterId, nodeName };
-    const now = await readClock(prisma);
-    const { count } = await prisma.adoptedServer.updateMany({
-      where: { ...where, deregisterRequestedAt: null },
-      data: { generation: { increment: 1 }, begunAt: now, updatedAt: now, dueAt: now },
-    });
-    return count === 1;
-  },
-
-  recordOutcome: (caller, id, outcome) => recordIssueOutcome(prisma, caller, id, outcome),
-});
-
-async function findServer(
+/** Finds an adopted server with the pool that claims it, its cluster and the address of the Shoot. */
+export async function findJoiningServer(
   tx: Transaction,
   caller: Caller,
-  { ref, serverId }: { readonly ref: string; readonly serverId: number },
+  ref: string,
+  serverId: number,
 ): Promise<JoiningServer | null> {
   const where = { teamId: caller.team.id, connection: { ref }, serverId };
   const row = await tx.adoptedServer.findFirst({
@@ -61,22 +59,5 @@ async function findServer(
     architecture: row.architecture as ServerArchitecture,
     phase: row.phase as ServerPhase,
     claim: nodePool && (await claimOf(nodePool)),
-  };
-}
-
-function transactionOf(
-  tx: Transaction,
-  caller: Caller,
-  now: Date,
-  server: JoiningServer | null,
-): JoinCommandTransaction {
-  return {
-    server,
-    now,
-    listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: server?.id ?? null, since, limit }),
-    recordIssue({ id, nodeName, cluster }) {
-      const target = { kind: 'AdoptedServer', id, name: String(server?.serverId) };
-      return recordAudit(tx, caller, { action, target, detail: { cluster, nodeName } });
-    },
   };
 }

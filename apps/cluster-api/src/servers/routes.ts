@@ -13,46 +13,42 @@ import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { announceOperation, idempotencyKeyOf } from '../http/headers.js';
-import { operationUrl } from '../operations/body.js';
+import { operationUrl } from '../operations/view.js';
 import { notFound } from '../problem.js';
-import type { AdoptedServerService } from './adopted-servers.js';
-import { adoptedServerBody } from './body.js';
-import type { JoinCommandService } from './join-commands.js';
-import type { AdoptedServerStore } from './transaction.js';
+import type { Services } from '../services.js';
+import { adoptServer, lookUpServer } from './adopt.js';
+import { deregisterServer } from './deregister.js';
+import { issueJoinCommand } from './join-command.js';
+import { findServer, findServerConnection, listServers } from './store.js';
+import { adoptedServerBody } from './view.js';
 
-export interface AdoptedServerRoutesDeps {
-  readonly servers: AdoptedServerService;
-  readonly joinCommands: JoinCommandService;
-  readonly store: Pick<AdoptedServerStore, 'findConnection' | 'list' | 'find'>;
-  /** Base URL of this service, without a trailing slash. */
-  readonly publicUrl: () => string;
-}
-
-export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }: AdoptedServerRoutesDeps) {
+/** The handlers for servers that teams adopt over their connections. */
+export function serverRoutes(services: Services) {
+  const { prisma, config } = services;
   const { joinCommandsPerTeamAtOnce: perTeam, joinCommandsPerProcessAtOnce: perProcess } = clusterLimits;
   const issuing = teamConcurrencyLimit({ perTeam, perProcess }, 'Join commands being issued');
   const tellOperation = (res: Response, id: OperationId): void => {
-    res.set('Operation-Location', operationUrl({ id }, { team: callerOf(res).team, publicUrl: publicUrl() }));
+    res.set('Operation-Location', operationUrl({ id }, { team: callerOf(res).team, publicUrl: config.publicUrl() }));
   };
   return {
     /** The documented shape is an array with one page, which contains all items. */
     async listAdoptedServers(req, res) {
       const caller = callerOf(res);
       const ref = refOf(req);
-      if ((await store.findConnection(caller, ref)) === null) throw notFound();
-      const items = await store.list(caller, ref);
+      if ((await findServerConnection(prisma, caller, ref)) === null) throw notFound();
+      const items = await listServers(prisma, caller, ref);
       res.json([{ items: items.map((server) => adoptedServerBody(caller, server)) }]);
     },
 
     async getAdoptedServer(req, res) {
       const caller = callerOf(res);
-      const server = await store.find(caller, refOf(req), serverIdOf(req));
+      const server = await findServer(prisma, caller, refOf(req), serverIdOf(req));
       if (server === null) throw notFound();
       res.json(adoptedServerBody(caller, server));
     },
 
     async getProjectServer(req, res) {
-      const { found, obstacle } = await servers.lookUp(callerOf(res), refOf(req), serverIdOf(req));
+      const { found, obstacle } = await lookUpServer(services, callerOf(res), refOf(req), serverIdOf(req));
       const { id: serverID, name, serverType, location, architecture, status: state } = found;
       res.json({
         serverID,
@@ -69,8 +65,8 @@ export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }:
     async adoptServer(req, res) {
       const caller = callerOf(res);
       const wish = parseAdoptedServerPost(bodyOf(req));
-      const { server, operationId } = await servers.adopt(caller, refOf(req), wish, idempotencyKeyOf(req));
-      const context = { team: caller.team, publicUrl: publicUrl() };
+      const { server, operationId } = await adoptServer(services, caller, refOf(req), wish, idempotencyKeyOf(req));
+      const context = { team: caller.team, publicUrl: config.publicUrl() };
       announceOperation(res, { id: operationId, kind: 'server.adopt', state: 'queued', waiting: null }, context);
       const { connectionRef, spec } = server;
       res.location(`/api/v1/teams/${caller.team.slug}/connections/${connectionRef}/adopted-servers/${spec.serverID}/`);
@@ -78,15 +74,14 @@ export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }:
     },
 
     async deregisterServer(req, res) {
-      const { operationId } = await servers.deregister(callerOf(res), refOf(req), serverIdOf(req));
-      tellOperation(res, operationId);
+      tellOperation(res, await deregisterServer(services, callerOf(res), refOf(req), serverIdOf(req)));
       res.status(204).end();
     },
 
     async issueJoinCommand(req, res) {
       const caller = callerOf(res);
       const { expiresAt, ...issued } = await issuing(caller.team.id, () =>
-        joinCommands.issue(caller, refOf(req), serverIdOf(req)),
+        issueJoinCommand(services, caller, refOf(req), serverIdOf(req)),
       );
       res.set('Cache-Control', 'no-store');
       res.json({ ...issued, expiresAt: expiresAt.toISOString() } satisfies JoinCommand);

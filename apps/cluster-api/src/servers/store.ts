@@ -2,6 +2,7 @@ import {
   keepConnection,
   lockServer,
   prismaSelect,
+  type SealedToken,
   type ServerShownRow,
   type ServerSpecRow,
   type ServerStateRow,
@@ -10,16 +11,23 @@ import {
   serverSpecOf,
   serverStateOf,
 } from '@corral/cluster-data';
-import { asConnectionId, asOperationId, type ConnectionId, type OperationId } from '@corral/contracts';
-import { isUniqueViolation, type Prisma } from '@corral/database';
-import type { Caller } from '../changes/caller.js';
-import { desiredHashOf } from '../changes/desired-hash.js';
-import { findKey, registerKey } from '../changes/idempotency-keys.js';
-import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
+import {
+  type AdoptedServerSpec,
+  asConnectionId,
+  asOperationId,
+  type ConnectionId,
+  type ConnectionPhase,
+  type OperationId,
+  type ServerId,
+} from '@corral/contracts';
+import { isUniqueViolation, type Prisma, type Transaction } from '@corral/database';
+import type { Caller, KeyedRequest } from '../changes/caller.js';
+import { desiredHashOf } from '../changes/entity-tag.js';
+import { findKey } from '../changes/idempotency-keys.js';
 import { beginOperation } from '../operations/store.js';
 import { notFound } from '../problem.js';
-import { type AdoptedServerRecord, serverNameOf } from './body.js';
-import { type AdoptedServerStore, ServerTaken, type ServerTransaction } from './transaction.js';
+import type { Services } from '../services.js';
+import { type AdoptedServerRecord, serverNameOf } from './view.js';
 
 export const shownOfServer = {
   ...prismaSelect({ ...serverColumns.spec, ...serverColumns.state, ...serverColumns.shown }),
@@ -27,141 +35,215 @@ export const shownOfServer = {
   nodePool: { select: { name: true, cluster: { select: { name: true } } } },
 } as const;
 
-/** Adopted servers of a team. Every change is written together with its operation and audit entry. */
-export const adoptedServerStore = (prisma: Prisma, changeTeam: ChangeTeam): AdoptedServerStore => ({
-  async findConnection({ team }, ref) {
-    const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } } });
-    if (row === null) return null;
-    return { id: asConnectionId(row.id), ref, phase: row.phase, sealed: sealedTokenOf(row) };
-  },
+/* Adopted servers of a team. Every change is written together with its operation and audit entry. */
 
-  async list({ team }, ref) {
-    const where = { teamId: team.id, connection: { ref } };
-    const rows = await prisma.adoptedServer.findMany({ where, orderBy: { serverId: 'asc' }, select: shownOfServer });
-    return rows.map(serverRecordOf);
-  },
-
-  async find({ team }, ref, serverId) {
-    const where = { teamId: team.id, connection: { ref }, serverId };
-    const row = await prisma.adoptedServer.findFirst({ where, select: shownOfServer });
-    return row && serverRecordOf(row);
-  },
-
-  async findReplay(caller, request) {
-    const firstId = await findKey(prisma, caller, request);
-    if (firstId === null) return null;
-    const operationId = asOperationId(firstId);
-    const teamId = caller.team.id;
-    const operation = await prisma.operation.findUnique({ where: { id: operationId, teamId } });
-    if (operation === null) return null;
-    const where = { id: operation.targetId, teamId };
-    const row = await prisma.adoptedServer.findUnique({ where, select: shownOfServer });
-    return row && { server: serverRecordOf(row), operationId };
-  },
-
-  async change(caller, connectionId, work) {
-    try {
-      return await changeTeam(caller, async (tx, now) => {
-        const teamId = caller.team.id;
-        const { adoptedServersMax: quota } = await tx.team.findUniqueOrThrow({ where: { id: teamId } });
-        await keepConnection(tx, teamId, connectionId);
-        const connection = await tx.connection.findUnique({ where: { id: connectionId, teamId } });
-        if (connection === null) throw notFound();
-        return work(transactionOf(tx, caller, { connectionId, now, quota }));
-      });
-    } catch (error) {
-      // The team's changes are locked, so only another team can have taken the id.
-      throw isUniqueViolation(error) ? new ServerTaken() : error;
-    }
-  },
-});
-
-interface Surroundings {
-  readonly connectionId: ConnectionId;
-  readonly now: Date;
-  readonly quota: number | null;
+export interface ServerConnection {
+  readonly id: ConnectionId;
+  readonly ref: string;
+  readonly phase: ConnectionPhase;
+  readonly sealed: SealedToken;
 }
 
-function transactionOf(tx: Transaction, caller: Caller, { connectionId, now, quota }: Surroundings): ServerTransaction {
+/** @returns null when the team has no such connection */
+export async function findServerConnection(
+  prisma: Prisma,
+  { team }: Caller,
+  ref: string,
+): Promise<ServerConnection | null> {
+  const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } } });
+  return row && { id: asConnectionId(row.id), ref, phase: row.phase, sealed: sealedTokenOf(row) };
+}
+
+export async function listServers(prisma: Prisma, { team }: Caller, ref: string): Promise<AdoptedServerRecord[]> {
+  const where = { teamId: team.id, connection: { ref } };
+  const rows = await prisma.adoptedServer.findMany({ where, orderBy: { serverId: 'asc' }, select: shownOfServer });
+  return rows.map(serverRecordOf);
+}
+
+export async function findServer(
+  prisma: Prisma,
+  { team }: Caller,
+  ref: string,
+  serverId: number,
+): Promise<AdoptedServerRecord | null> {
+  const where = { teamId: team.id, connection: { ref }, serverId };
+  const row = await prisma.adoptedServer.findFirst({ where, select: shownOfServer });
+  return row && serverRecordOf(row);
+}
+
+/** A server and the operation that a request created or found for it. */
+export interface ServerOutcome {
+  readonly server: AdoptedServerRecord;
+  readonly operationId: OperationId;
+}
+
+/**
+ * Finds the outcome of the first request with this key. Null for a new request or when the server no longer exists.
+ *
+ * @throws Problem `idempotency_key_reused`
+ */
+export async function findReplay(prisma: Prisma, caller: Caller, request: KeyedRequest): Promise<ServerOutcome | null> {
+  const firstId = await findKey(prisma, caller, request);
+  if (firstId === null) return null;
+  const operationId = asOperationId(firstId);
   const teamId = caller.team.id;
-  const acknowledged = { acknowledgedBy: caller.userId, acknowledgedAt: now, begunAt: now, updatedAt: now, dueAt: now };
-  return {
-    quota,
-    async find(serverId) {
-      await lockServer(tx, teamId, serverId);
-      const row = await tx.adoptedServer.findFirst({
-        where: { teamId, connectionId, serverId },
-        select: shownOfServer,
-      });
-      return row && serverRecordOf(row);
+  const operation = await prisma.operation.findUnique({ where: { id: operationId, teamId } });
+  if (operation === null) return null;
+  const where = { id: operation.targetId, teamId };
+  const row = await prisma.adoptedServer.findUnique({ where, select: shownOfServer });
+  return row && { server: serverRecordOf(row), operationId };
+}
+
+/** The server id is unique across all teams, and another team has adopted the server. */
+export class ServerTaken extends Error {
+  override readonly name = 'ServerTaken';
+}
+
+/** A change of the servers of one connection. The team's changes are locked meanwhile. */
+export interface ServerChange {
+  readonly tx: Transaction;
+  readonly caller: Caller;
+  readonly connectionId: ConnectionId;
+  readonly now: Date;
+}
+
+/**
+ * Runs a change of the servers of a connection in one transaction.
+ *
+ * @throws Problem `not_found` when the connection no longer exists
+ * @throws ServerTaken when another team has adopted the server
+ */
+export async function changeServers<T>(
+  { changeTeam }: Services,
+  caller: Caller,
+  connectionId: ConnectionId,
+  work: (change: ServerChange) => Promise<T>,
+): Promise<T> {
+  try {
+    return await changeTeam(caller, async (tx, now) => {
+      const teamId = caller.team.id;
+      await keepConnection(tx, teamId, connectionId);
+      const connection = await tx.connection.findUnique({ where: { id: connectionId, teamId } });
+      if (connection === null) throw notFound();
+      return work({ tx, caller, connectionId, now });
+    });
+  } catch (error) {
+    // The team's changes are locked, so only another team can have taken the id.
+    throw isUniqueViolation(error) ? new ServerTaken() : error;
+  }
+}
+
+/** Finds a server and locks it. */
+export async function lockServerOf(
+  { tx, caller, connectionId }: ServerChange,
+  serverId: number,
+): Promise<AdoptedServerRecord | null> {
+  const teamId = caller.team.id;
+  await lockServer(tx, teamId, serverId);
+  const row = await tx.adoptedServer.findFirst({ where: { teamId, connectionId, serverId }, select: shownOfServer });
+  return row && serverRecordOf(row);
+}
+
+/** The number of the team's servers over all connections, and the team's own quota if it has one. */
+export async function countServers({
+  tx,
+  caller: { team },
+}: ServerChange): Promise<{ readonly count: number; readonly override: number | null }> {
+  const { adoptedServersMax: override } = await tx.team.findUniqueOrThrow({ where: { id: team.id } });
+  return { count: await tx.adoptedServer.count({ where: { teamId: team.id } }), override };
+}
+
+const acknowledged = ({ caller, now }: ServerChange) => ({
+  acknowledgedBy: caller.userId,
+  acknowledgedAt: now,
+  begunAt: now,
+  updatedAt: now,
+  dueAt: now,
+});
+
+export async function insertServer(
+  change: ServerChange,
+  { serverID: serverId, ...spec }: AdoptedServerSpec,
+  name: string,
+  operationId: OperationId,
+): Promise<AdoptedServerRecord> {
+  const { tx, caller, connectionId, now } = change;
+  const ids = { teamId: caller.team.id, connectionId, serverId, operationId };
+  const data = { ...ids, ...spec, name, createdAt: now, ...acknowledged(change) };
+  const server = serverRecordOf(await tx.adoptedServer.create({ data, select: shownOfServer }));
+  await begin(change, { server, operationId, kind: 'server.adopt' });
+  return server;
+}
+
+/** Adopts a failed server that was acknowledged again. */
+export async function restartServer(
+  change: ServerChange,
+  id: ServerId,
+  { serverID: _known, ...spec }: AdoptedServerSpec,
+  operationId: OperationId,
+): Promise<AdoptedServerRecord> {
+  const { tx, caller } = change;
+  const row = await tx.adoptedServer.update({
+    where: { id, teamId: caller.team.id },
+    data: {
+      ...spec,
+      ...acknowledged(change),
+      operationId,
+      phase: 'Adopting',
+      message: '',
+      failures: 0,
+      generation: { increment: 1 },
+      image: null,
+      rebuildAskedAt: null,
+      rebuildActionId: null,
+      // Keeps cluster and node name: the reconciler must still remove the Node.
+      purpose: 'adopt',
+      nodeReady: false,
+      // The team permits a rebuild, whatever happened before.
+      unreadHoldId: null,
     },
-    count: () => tx.adoptedServer.count({ where: { teamId } }),
-    registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),
-    async insert({ serverID: serverId, ...spec }, name, operationId) {
-      const data = { teamId, connectionId, serverId, ...spec, name, operationId, createdAt: now, ...acknowledged };
-      const server = serverRecordOf(await tx.adoptedServer.create({ data, select: shownOfServer }));
-      await begin(tx, caller, { server, operationId, kind: 'server.adopt', now });
-      return server;
+    select: shownOfServer,
+  });
+  const server = serverRecordOf(row);
+  await begin(change, { server, operationId, kind: 'server.adopt' });
+  return server;
+}
+
+/** Ends open operations of the server and writes the request to detach it. */
+export async function detachServer(
+  change: ServerChange,
+  id: ServerId,
+  operationId: OperationId,
+): Promise<AdoptedServerRecord> {
+  const { tx, caller, now } = change;
+  const row = await tx.adoptedServer.update({
+    where: { id, teamId: caller.team.id },
+    data: {
+      phase: 'Deregistering',
+      message: '',
+      operationId,
+      failures: 0,
+      deregisterRequestedAt: now,
+      updatedAt: now,
+      dueAt: now,
     },
-    async restart({ id }, { serverID: _known, ...spec }, operationId) {
-      const row = await tx.adoptedServer.update({
-        where: { id, teamId },
-        data: {
-          ...spec,
-          ...acknowledged,
-          operationId,
-          phase: 'Adopting',
-          message: '',
-          failures: 0,
-          generation: { increment: 1 },
-          image: null,
-          rebuildAskedAt: null,
-          rebuildActionId: null,
-          // Keeps cluster and node name: the reconciler must still remove the Node.
-          purpose: 'adopt',
-          nodeReady: false,
-          // The team permits a rebuild, whatever happened before.
-          unreadHoldId: null,
-        },
-        select: shownOfServer,
-      });
-      const server = serverRecordOf(row);
-      await begin(tx, caller, { server, operationId, kind: 'server.adopt', now });
-      return server;
-    },
-    async deregister({ id }, operationId) {
-      const row = await tx.adoptedServer.update({
-        where: { id, teamId },
-        data: {
-          phase: 'Deregistering',
-          message: '',
-          operationId,
-          failures: 0,
-          deregisterRequestedAt: now,
-          updatedAt: now,
-          dueAt: now,
-        },
-        select: shownOfServer,
-      });
-      const server = serverRecordOf(row);
-      await begin(tx, caller, { server, operationId, kind: 'server.deregister', now, supersedes: true });
-      return server;
-    },
-  };
+    select: shownOfServer,
+  });
+  const server = serverRecordOf(row);
+  await begin(change, { server, operationId, kind: 'server.deregister', supersedes: true });
+  return server;
 }
 
 interface Begun {
   readonly server: AdoptedServerRecord;
   readonly operationId: OperationId;
   readonly kind: 'server.adopt' | 'server.deregister';
-  readonly now: Date;
   readonly supersedes?: boolean;
 }
 
 async function begin(
-  tx: Transaction,
-  caller: Caller,
-  { server, operationId, kind, now, supersedes = false }: Begun,
+  { tx, caller, now }: ServerChange,
+  { server, operationId, kind, supersedes = false }: Begun,
 ): Promise<void> {
   const { id: targetId, generation, spec, connectionRef } = server;
   await beginOperation(

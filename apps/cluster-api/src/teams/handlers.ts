@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Prisma } from '@corral/database';
 import type { Queue } from '@corral/queue';
-import { billingService } from '../billing/billing.js';
-import { billingRoutes } from '../billing/routes.js';
-import { subscriptionStore } from '../billing/store.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { invitationRoutes } from '../people/invitation-routes.js';
 import { invitationService } from '../people/invitations.js';
@@ -17,8 +14,6 @@ export interface TeamConfig {
   readonly publicUrl: () => string;
   /** Base URL of the console, without a trailing slash. Null without a console. */
   readonly consoleUrl: () => string | null;
-  /** Secrets that the billing system may sign with. Empty without a billing system. */
-  readonly billingSecrets: readonly string[];
 }
 
 export interface TeamHandlerDeps {
@@ -28,15 +23,14 @@ export interface TeamHandlerDeps {
   readonly queue: Pick<Queue, 'nudge'>;
 }
 
-/** Builds the handlers for teams, members, invitations and subscriptions. */
+/** Builds the handlers for teams, members and invitations. */
 export function buildTeamHandlers({ config, prisma, changeTeam, queue }: TeamHandlerDeps) {
-  const { consoleUrl, publicUrl, billingSecrets: secrets } = config;
+  const { consoleUrl, publicUrl } = config;
   const urlOf = dashboardUrlOf({ consoleUrl, publicUrl });
   const store = teamStore(prisma, changeTeam);
   const wakeMail = () => queue.nudge('send-mails', {}, { jobId: 'send-mails' });
   return {
     ...teamRoutes({ teams: teamService({ store, urlOf }), store, urlOf }),
     ...invitationRoutes({ invitations: invitationService({ store, wakeMail, newId: randomUUID }), store }),
-    ...billingRoutes({ billing: billingService({ store: subscriptionStore(prisma, changeTeam) }), secrets }),
   };
 }

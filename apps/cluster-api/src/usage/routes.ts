@@ -3,22 +3,18 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
 import { callerOf } from '../http/caller.js';
 import { invalidField } from '../problem.js';
+import type { Services } from '../services.js';
 import { isWrongRange, type UsageRange, usageRangeOf } from './range.js';
 import { usageSeries } from './series.js';
-import type { UsageStore } from './store.js';
+import { listHours } from './store.js';
 
-export interface UsageRoutesDeps {
-  readonly store: UsageStore;
-  /** Unix time in ms. */
-  readonly now: () => number;
-}
-
-export function usageRoutes({ store, now }: UsageRoutesDeps) {
+/** The handler for usage. */
+export function usageRoutes({ prisma, now }: Services) {
   return {
     async getUsage(req, res) {
       const time = now();
       const range = rangeOf(req, time);
-      const hours = await store.list(callerOf(res).team.id, range, time);
+      const hours = await listHours(prisma, callerOf(res).team.id, range, time);
       res.json(usageSeries(hours, range, time) satisfies UsageBody);
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -5,16 +5,17 @@ import type { HourRecord } from './series.js';
 
 const KEPT_MS = (retentionLimits.usageDays + 1) * 24 * HOUR_MS;
 
-/** The recorded hours of teams. */
-export const usageStore = (prisma: Prisma) => ({
-  /** Hours of a range, oldest first. Never more than are kept, however long the range is. @param now Unix time in ms */
-  list: (teamId: TeamId, { from, to }: UsageRange, now: number): Promise<HourRecord[]> =>
-    prisma.usageHour.findMany({
-      where: {
-        teamId,
-        hour: { gte: new Date(Math.max(from, now - KEPT_MS)), lt: new Date(Math.max(to, now - KEPT_MS)) },
-      },
-      orderBy: { hour: 'asc' },
-    }),
-});
-export type UsageStore = ReturnType<typeof usageStore>;
+/** The recorded hours of a range, oldest first. Never more than are kept, however long the range is. @param now Unix time in ms */
+export const listHours = (
+  prisma: Prisma,
+  teamId: TeamId,
+  { from, to }: UsageRange,
+  now: number,
+): Promise<HourRecord[]> =>
+  prisma.usageHour.findMany({
+    where: {
+      teamId,
+      hour: { gte: new Date(Math.max(from, now - KEPT_MS)), lt: new Date(Math.max(to, now - KEPT_MS)) },
+    },
+    orderBy: { hour: 'asc' },
+  });

@@ -4,7 +4,7 @@ import type { Served } from '@corral/http-api';
 import { type DatabaseDoor, databaseDoor, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Response as Answer } from 'supertest';
-import { isRefusedWhileHeld } from '../../src/http/refuse-while-held.js';
+import { isRefusedWhileHeld } from '../../src/http/caller.js';
 import { aClusterSpec } from '../support/a-cluster.js';
 import type { TestUser } from '../support/checked-client.js';
 import { addConnection, type ClusterTest, startWithConnection } from '../support/clusters.js';

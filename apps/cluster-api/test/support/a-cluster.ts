@@ -1,11 +1,11 @@
 import { aClusterSpec, aPool } from '@corral/cluster-data/testing';
 import { asClusterId, asConnectionId, clusterLimits } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
-import { desiredHashOf } from '../../src/changes/desired-hash.js';
-import type { ClusterRecord } from '../../src/clusters/rows.js';
-import type { ChangeContext } from '../../src/clusters/spec/plan-change.js';
-import type { ClusterQuotas } from '../../src/clusters/spec/quotas.js';
-import { pointersInCluster } from '../../src/node-pools/pool-spec.js';
+import { desiredHashOf } from '../../src/changes/entity-tag.js';
+import type { ChangeContext } from '../../src/clusters/rules/plan-change.js';
+import type { ClusterQuotas } from '../../src/clusters/rules/quotas.js';
+import type { ClusterRecord } from '../../src/clusters/store.js';
+import { pointersInCluster } from '../../src/node-pools/rules.js';
 
 export { aClusterSpec, aPool };
 

@@ -1,0 +1,35 @@
+import { recordAudit } from '../audit/record-audit.js';
+import type { Caller } from '../changes/caller.js';
+import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
+import { notFound, Problem } from '../problem.js';
+import type { Services } from '../services.js';
+import { deleteConnectionRow, lockConnectionOf, usersOf } from './store.js';
+import { connectionTagOf } from './view.js';
+
+/**
+ * Deletes a connection and its token. The reconciler then removes the credentials from the garden.
+ *
+ * @throws Problem `not_found`, `precondition_failed`, `connection_in_use`
+ */
+export async function deleteConnection(
+  { changeTeam }: Services,
+  caller: Caller,
+  ref: string,
+  preconditions: Preconditions,
+): Promise<void> {
+  await changeTeam(caller, async (tx, now) => {
+    const change = { tx, caller, now };
+    const connection = await lockConnectionOf(change, ref);
+    if (connection === null) throw notFound();
+    checkPreconditions(preconditions, connectionTagOf(connection));
+    const { clusters, servers } = await usersOf(change, connection.id);
+    const users = [...clusters.map((name) => `cluster ${name}`), ...servers.map((number) => `server ${number}`)];
+    if (users.length > 0) {
+      const detail = `The connection is used by ${users.join(', ')}. Delete or deregister them first.`;
+      throw new Problem('connection_in_use', detail);
+    }
+    await deleteConnectionRow(change, connection.id);
+    const target = { kind: 'Connection', id: connection.id, name: ref };
+    await recordAudit(tx, caller, { action: 'connection.delete', target });
+  });
+}

@@ -1,0 +1,106 @@
+import type { ConnectionPhase } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { Problem } from '../problem.js';
+import { checkConnectionSpec, type DeclaredConnection, isUnchanged, tokenStatusOf } from './rules.js';
+
+const current: DeclaredConnection = {
+  name: 'Production',
+  provider: 'hcloud',
+  providerConfig: { a: 1, b: { c: [2] } },
+  phase: 'Ready',
+};
+const spec = (more: object = {}) => ({ provider: 'hcloud' as const, providerConfig: {}, ...more });
+
+function codeOf(check: () => void): string {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof Problem) return `${error.code} ${error.errors?.[0]?.pointer}`;
+    throw error;
+  }
+  return 'fits';
+}
+
+describe('the specification of a connection', () => {
+  it.each([
+    ['a new connection with a token', null, spec({ token: 't' }), 'fits'],
+    ['a new connection without a token', null, spec(), 'validation_failed /spec/token'],
+    ['an existing connection, without a token', current, spec(), 'fits'],
+    [
+      'an existing connection, with another provider',
+      { ...current, provider: 'other' },
+      spec(),
+      'immutable_field /spec/provider',
+    ],
+  ])('is checked for %s', (_what, present, wanted, outcome) => {
+    expect(codeOf(() => checkConnectionSpec(present, wanted))).toBe(outcome);
+  });
+});
+
+describe('a replacement', () => {
+  it.each([
+    ['with equal values is unchanged', { name: 'Production', providerConfig: { a: 1, b: { c: [2] } } }, true],
+    [
+      'with another order of members is unchanged',
+      { name: 'Production', providerConfig: { b: { c: [2] }, a: 1 } },
+      true,
+    ],
+    ['with another name is a change', { name: 'production', providerConfig: { a: 1, b: { c: [2] } } }, false],
+    ['with another setting is a change', { name: 'Production', providerConfig: { a: 1, b: { c: [3] } } }, false],
+    ['without one of the settings is a change', { name: 'Production', providerConfig: { a: 1 } }, false],
+    [
+      'with a string instead of a number is a change',
+      { name: 'Production', providerConfig: { a: '1', b: { c: [2] } } },
+      false,
+    ],
+  ])('%s', (_what, replacement, unchanged) => {
+    expect(isUnchanged(current, replacement)).toBe(unchanged);
+  });
+});
+
+describe('the status of a token', () => {
+  it.each([
+    ['accepted', 'valid', null, 'Ready'],
+    ['accepted after a rejection', 'valid', 'Rejected', 'Ready'],
+    ['rejected', 'rejected', null, 'Rejected'],
+    ['rejected after it was accepted', 'rejected', 'Ready', 'Rejected'],
+    ['new, with an inconclusive answer', 'unknown', null, 'Unverified'],
+    ['accepted before, now with an inconclusive answer', 'unknown', 'Ready', 'Ready'],
+    ['rejected before, now with an inconclusive answer', 'unknown', 'Rejected', 'Rejected'],
+    ['read-only', 'read-only', null, 'Rejected'],
+    ['read-only after it was accepted', 'read-only', 'Ready', 'Rejected'],
+  ] as const)('%s', (_what, verdict, known, phase) => {
+    expect(tokenStatusOf(verdict, known && tokenStatus(known), 0).phase).toBe(phase);
+  });
+
+  it('is verified again after 10 s without an answer and after about a day with one', () => {
+    expect(tokenStatusOf('unknown', tokenStatus('Ready'), 0.5).againMs).toBe(10_000);
+    expect([0, 0.5, 1].map((random) => tokenStatusOf('valid', null, random).againMs)).toEqual([
+      77_760_000, 86_400_000, 95_040_000,
+    ]);
+  });
+
+  it('has a message that says what to do unless the token is valid', () => {
+    expect(tokenStatusOf('valid', null, 0).message).toBe('');
+    expect(tokenStatusOf('rejected', null, 0).message).toMatch(/Replace it with a valid token/);
+    expect(tokenStatusOf('read-only', null, 0).message).toMatch(/is read-only/);
+    expect(tokenStatusOf('unknown', null, 0).message).toMatch(/The service retries/);
+  });
+
+  it('shows whether the project is reachable and read-only', () => {
+    expect(tokenStatusOf('valid', null, 0).project).toEqual({ reachable: true, readOnly: false });
+    expect(tokenStatusOf('read-only', null, 0).project).toEqual({ reachable: true, readOnly: true });
+    expect(tokenStatusOf('rejected', null, 0).project).toEqual({ reachable: false, readOnly: null });
+    expect(tokenStatusOf('unknown', null, 0).project).toBeNull();
+  });
+
+  it('is kept after an inconclusive answer but not marked as verified', () => {
+    const { againMs: _, ...before } = tokenStatusOf('read-only', null, 0);
+
+    expect(tokenStatusOf('unknown', before, 0)).toEqual({ ...before, againMs: 10_000 });
+    expect(tokenStatusOf('unknown', tokenStatus('Ready'), 0).isVerified).toBe(false);
+    expect(tokenStatusOf('valid', tokenStatus('Ready'), 0).isVerified).toBe(true);
+  });
+});
+
+const tokenStatus = (phase: ConnectionPhase) => ({ phase, message: '', project: null });

@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type ConnectionSpecInput,
+  connectionMessages,
+  connectionStandings,
+  type TokenVerdict,
+} from '@corral/contracts';
+import { invalidField } from '../problem.js';
+import type { ConnectionRecord } from './view.js';
+
+/** The stored fields that decide about a change of the connection. */
+export type DeclaredConnection = Pick<ConnectionRecord, 'name' | 'provider' | 'providerConfig' | 'phase'>;
+
+/** What is known about a token, in the form that the connection's status shows. */
+export interface TokenStatus extends Pick<ConnectionRecord, 'phase' | 'message' | 'project'> {
+  /** Whether the provider has just accepted the token. */
+  readonly isVerified: boolean;
+  /** Time until the next verification, in ms. */
+  readonly againMs: number;
+}
+
+const RETRY_MS = 10_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Checks a specification against the stored connection.
+ *
+ * @param current the stored connection, or null when the team has none with that ref
+ * @throws Problem `validation_failed`, `immutable_field`
+ */
+export function checkConnectionSpec(current: DeclaredConnection | null, spec: ConnectionSpecInput): void {
+  if (current === null && spec.token === undefined) {
+    throw invalidField('validation_failed', '/spec/token', 'is required for a new connection');
+  }
+  if (current !== null && current.provider !== spec.provider) {
+    throw invalidField(
+      'immutable_field',
+      '/spec/provider',
+      `is ${current.provider} and cannot change. Create a new connection`,
+    );
+  }
+}
+
+/** Whether a replacement changes neither name nor provider settings. Does not consider the token. */
+export function isUnchanged(
+  current: DeclaredConnection,
+  { name, providerConfig }: Pick<ConnectionRecord, 'name' | 'providerConfig'>,
+): boolean {
+  return current.name === name && isDeepStrictEqual(current.providerConfig, providerConfig);
+}
+
+/**
+ * Decides the status of a token after a verification. An inconclusive answer keeps the known status.
+ *
+ * @param known the status of this token so far, or null for a new token
+ * @param random from 0 to 1, spreads the next verifications of connections that were created together
+ */
+export function tokenStatusOf(
+  verdict: TokenVerdict,
+  known: Pick<ConnectionRecord, 'phase' | 'message' | 'project'> | null,
+  random: number,
+): TokenStatus {
+  if (verdict === 'unknown') {
+    const { phase, message, project } = known ?? unverified;
+    return { phase, message, project, isVerified: false, againMs: RETRY_MS };
+  }
+  const againMs = Math.round(DAY_MS * (0.9 + 0.2 * random));
+  return { ...connectionStandings[verdict], isVerified: verdict === 'valid', againMs };
+}
+
+const unverified = { phase: 'Unverified', message: connectionMessages.Unverified, project: null } as const;

@@ -1,0 +1,78 @@
+import type { NodePoolSpec, NodePoolSpecInput } from '@corral/contracts';
+import type { Caller } from '../changes/caller.js';
+import { type Preconditions, poolTagOf } from '../changes/entity-tag.js';
+import { changeSpec, type SpecChangeOutcome } from '../clusters/change-spec.js';
+import { completePool } from '../clusters/rules/complete-spec.js';
+import { refuseWhileDeleting } from '../clusters/rules/decide-declaration.js';
+import { invalidField, notFound } from '../problem.js';
+import type { Services } from '../services.js';
+import { findPool, noPointers, pointersInPool, withoutPool, withPool } from './rules.js';
+
+/* The changes of single node pools. A pool is part of its cluster's specification, so each changes the cluster. */
+
+/** The names of a cluster and one of its pools. */
+export interface PoolName {
+  readonly cluster: string;
+  readonly pool: string;
+}
+
+export interface PoolDeclared {
+  readonly outcome: SpecChangeOutcome;
+  /** After the change, or as a dry run would leave it. */
+  readonly pool: NodePoolSpec;
+  /** Before the change. Null for a new pool. */
+  readonly before: NodePoolSpec | null;
+}
+
+interface Options {
+  readonly preconditions: Preconditions;
+  readonly purpose: 'apply' | 'dryRun';
+}
+
+/** Adds the pool or changes it to this specification. */
+export async function declarePool(
+  services: Services,
+  caller: Caller,
+  { cluster, pool: name }: PoolName,
+  declared: NodePoolSpecInput,
+  options: Options,
+): Promise<PoolDeclared> {
+  if (declared.name !== name) throw invalidField('validation_failed', '/spec/name', `must match the path, ${name}`);
+  let before: NodePoolSpec | null = null;
+  const outcome = await changeSpec(services, caller, {
+    ...options,
+    name: cluster,
+    pointers: pointersInPool,
+    declaredPools: [declared],
+    action: 'node-pool.declare',
+    needsCatalogue: true,
+    tagOf: (current) => poolTagOf(current, { name }),
+    desiredOf: (current) => {
+      if (current === null) throw notFound();
+      before = findPool(current, name);
+      return withPool(current.spec, completePool(declared, before, pointersInPool.pool(0)));
+    },
+  });
+  return { outcome, pool: findPool(outcome.cluster, name) as NodePoolSpec, before };
+}
+
+export function removePool(
+  services: Services,
+  caller: Caller,
+  { cluster, pool }: PoolName,
+  options: Options,
+): Promise<SpecChangeOutcome> {
+  return changeSpec(services, caller, {
+    ...options,
+    name: cluster,
+    pointers: noPointers,
+    action: 'node-pool.delete',
+    needsCatalogue: false,
+    tagOf: (current) => poolTagOf(current, { name: pool }),
+    desiredOf: (current) => {
+      if (current === null || findPool(current, pool) === null) throw notFound();
+      refuseWhileDeleting(current);
+      return withoutPool(current.spec, pool);
+    },
+  });
+}

@@ -1,0 +1,32 @@
+import type { OperationId } from '@corral/contracts';
+import type { Caller } from '../changes/caller.js';
+import { notFound } from '../problem.js';
+import type { Services } from '../services.js';
+import { underWay } from './adopt.js';
+import { checkIsDetachable } from './rules.js';
+import { changeServers, detachServer, findServerConnection, lockServerOf } from './store.js';
+
+/**
+ * Accepts the detachment of a server. The server itself is not changed.
+ *
+ * @throws Problem `not_found`, `server_claimed`
+ */
+export async function deregisterServer(
+  services: Services,
+  caller: Caller,
+  ref: string,
+  serverId: number,
+): Promise<OperationId> {
+  const connection = await findServerConnection(services.prisma, caller, ref);
+  if (connection === null) throw notFound();
+  const { server, operationId } = await changeServers(services, caller, connection.id, async (change) => {
+    const present = await lockServerOf(change, serverId);
+    if (present === null) throw notFound();
+    if (present.deregisterRequestedAt !== null) return underWay(present);
+    checkIsDetachable(present, connection);
+    const operationId = services.newOperationId();
+    return { server: await detachServer(change, present.id, operationId), operationId };
+  });
+  services.wake.server(server.id);
+  return operationId;
+}
