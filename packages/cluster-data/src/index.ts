@@ -4,7 +4,5 @@ export { type Columns, jsonOf, prismaSelect, selectOf } from './columns.js';
 export * from './connections.js';
 export * from './cost.js';
 export * from './locks.js';
-export * from './operation-ends.js';
 export * from './operations.js';
 export * from './teams.js';
-export { requestVerification } from './verification.js';

@@ -1,12 +1,16 @@
 import {
   asOperationId,
   type OperationError,
+  type OperationErrorCode,
   type OperationId,
   type OperationKind,
   type OperationState,
   type OperationWaiting,
   openOperationStates,
+  operationErrorCodes,
+  type TeamId,
 } from '@corral/contracts';
+import type { Transaction } from '@corral/database';
 import type { Columns } from './columns.js';
 
 /** The person who requested an operation, as stored. */
@@ -116,3 +120,102 @@ export function isOpen({ state }: Pick<OperationRecord, 'state'>): boolean {
 /** The same in SQL. @param table the table's name or its alias */
 export const isOpenIn = (table: string): string =>
   `${table}.state IN (${openOperationStates.map((state) => `'${state}'`).join(', ')})`;
+
+/* How operations go on and end: all values that an end writes are here. */
+
+/** The effect of a pass on an operation. */
+export type OperationVerdict<Code extends OperationErrorCode> =
+  /** There is no operation, or it does not change. */
+  | { readonly to: 'stay' }
+  | { readonly to: 'running'; readonly progress: number }
+  | { readonly to: 'succeeded' }
+  | { readonly to: 'failed'; readonly code: Code; readonly message: string };
+
+/** Only `succeeded` has 100. */
+const PROGRESS_MAX_RUNNING = 99;
+
+/** As columns: state, progress, error, and whether the state is final. */
+export function operationValues(verdict: OperationVerdict<OperationErrorCode>): [string, number, string, boolean] {
+  switch (verdict.to) {
+    case 'stay':
+      return ['running', 0, '{}', false];
+    case 'running':
+      return ['running', Math.min(PROGRESS_MAX_RUNNING, Math.max(0, Math.round(verdict.progress))), '{}', false];
+    case 'succeeded':
+      return ['succeeded', 100, '{}', true];
+    case 'failed': {
+      const { code, message } = verdict;
+      const { retryable, hint } = operationErrorCodes[code];
+      return ['failed', 0, JSON.stringify({ code, message, retryable, hint }), true];
+    }
+  }
+}
+
+/** Parameters of a statement, such as `$14`. The first four are `operationValues`. */
+export interface VerdictParameters {
+  readonly state: string;
+  readonly progress: string;
+  readonly error: string;
+  readonly isFinal: string;
+  /** Whether state and progress change. Default: true. */
+  readonly changes?: string;
+  /** SQL expression: why the operation is blocked, or null. */
+  readonly waiting: string;
+}
+
+/** Assignments of an `UPDATE operation` that writes a verdict. Progress never decreases. */
+export function verdictAssignments({
+  state,
+  progress,
+  error,
+  isFinal,
+  changes = 'true',
+  waiting,
+}: VerdictParameters): string {
+  return `
+    state = CASE WHEN ${changes} THEN ${state}::operation_state ELSE state END,
+    progress = CASE WHEN ${changes} THEN greatest(progress, ${progress}) ELSE progress END,
+    error = ${error}::jsonb, waiting = ${waiting}, updated_at = clock_timestamp(),
+    finished_at = CASE WHEN ${isFinal} THEN clock_timestamp() END`;
+}
+
+/**
+ * SQL condition for operations that the verdict changes: open ones, and a failed one whose work is done after all. `waiting` is a
+ * parameter.
+ */
+export function isNewsAbout({
+  state,
+  progress,
+  isFinal,
+  changes,
+  waiting,
+}: Required<Pick<VerdictParameters, 'state' | 'progress' | 'isFinal' | 'changes' | 'waiting'>>): string {
+  return `(operation.state = 'failed' AND ${state}::operation_state = 'succeeded' OR ${isOpenIn('operation')}
+    AND (${isFinal} OR operation.waiting IS DISTINCT FROM ${waiting}
+         OR ${changes} AND (operation.state <> ${state}::operation_state OR operation.progress < ${progress})))`;
+}
+
+/**
+ * A statement for a CTE that completes operations because their target is gone: the open ones, and its deletion if that had failed.
+ *
+ * @param gone a CTE that deletes the targets and returns their `id`, `team_id` and `generation`
+ * @param deletion the kind of operation that deletes a target
+ */
+export const succeedOperationsOf = (gone: string, deletion: OperationKind): string => `
+  UPDATE operation
+  SET state = 'succeeded', progress = 100, error = '{}', waiting = NULL, updated_at = clock_timestamp(), finished_at = clock_timestamp()
+  FROM ${gone}
+  WHERE operation.target_id = ${gone}.id AND operation.team_id = ${gone}.team_id
+    AND (${isOpenIn('operation')}
+         OR operation.state = 'failed' AND operation.kind = '${deletion}' AND operation.generation = ${gone}.generation)`;
+
+/** Cancels the open operations of a target that is deleted. @param now the database's clock */
+export async function cancelOperations(
+  tx: Transaction,
+  { teamId, targetId, now }: { readonly teamId: TeamId; readonly targetId: string; readonly now: Date },
+): Promise<void> {
+  await tx.operation.updateMany({
+    where: { teamId, targetId, state: { in: [...openOperationStates] } },
+    data: { state: 'cancelled', updatedAt: now, finishedAt: now },
+  });
+}

@@ -12,7 +12,7 @@ import {
   serverColumns,
   teamColumns,
 } from '../src/index.js';
-import { operationValues } from '../src/operation-ends.js';
+import { operationValues } from '../src/operations.js';
 
 const some = { teamId: 'team_id', state: 'state::text' };
 

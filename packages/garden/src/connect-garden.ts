@@ -5,15 +5,14 @@ import type { GardenClient, GardenOptions } from './client.js';
 import { openCredentials } from './credentials/credentials.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
 import { listNodes, nodeListBytesMax, shootNodes } from './nodes/shoot-nodes.js';
-import { ensureProject } from './projects.js';
-import { applyCredentials, deleteCredentials } from './provider-credentials.js';
-import { defaultFieldManager } from './shoots/field-managers.js';
-import { listShoots } from './shoots/list-shoots.js';
+import { applyCredentials, deleteCredentials, ensureProject } from './projects.js';
+import { defaultFieldManager } from './shoots/shoot.js';
 import {
   annotateShoot,
   applyShoot,
   deleteShoot,
   issueKubeconfig,
+  listShoots,
   readAuthority,
   readShoot,
   readTimedShoot,

@@ -9,8 +9,8 @@ export {
   isGardenError,
 } from './calls/garden-error.js';
 export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './catalogue/cloud-profile.js';
+export { isUsable, newestPatch, usableVersions } from './catalogue/cloud-profile.js';
 export { type GardenFeature, gardenFeatures, gardenFeaturesVariable } from './catalogue/garden-features.js';
-export { isUsable, newestPatch, usableVersions } from './catalogue/kubernetes-version.js';
 export type {
   AdminKubeconfig,
   AppliedShoot,
@@ -27,7 +27,7 @@ export type {
   WatchState,
 } from './client.js';
 export { connectGarden, gardenCallMetrics } from './connect-garden.js';
-export { nameContexts } from './credentials/name-contexts.js';
+export { nameContexts } from './credentials/kubeconfig.js';
 export type { JoinData, JoinRequest, NodePatch, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';
 export { renderJoinCommand, renderJoinUserData } from './nodes/render-join-command.js';
@@ -39,12 +39,10 @@ export {
   fieldPathParts,
   isAppliedBy,
   isRemovable,
-  otherManagersOf,
-} from './shoots/field-managers.js';
-export {
   type LastError,
   type LastOperation,
   type ObjectMeta,
+  otherManagersOf,
   parseShoot,
   type Shoot,
   type ShootCondition,

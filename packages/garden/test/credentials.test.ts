@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { parse } from 'yaml';
-import { nameContexts } from '../src/credentials/name-contexts.js';
+import { nameContexts } from '../src/credentials/kubeconfig.js';
 import { connectGarden } from '../src/index.js';
 import { type Authority, anAuthority, base64, type Issued } from './a-certificate.js';
 import {

@@ -6,7 +6,7 @@ import { conflictsOf, fieldsOf, isRefusedPatch, type Status, sentencesOf } from 
 /** Whether the call could have changed something. */
 export type Access = 'read' | 'write';
 
-export interface Verdict {
+interface Verdict {
   kind: GardenErrorKind;
   details: GardenErrorDetails;
 }

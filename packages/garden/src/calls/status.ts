@@ -17,7 +17,7 @@ export interface Status {
   continueToken: string | null;
 }
 
-export interface StatusCause {
+interface StatusCause {
   reason: string;
   field: string;
   message: string;

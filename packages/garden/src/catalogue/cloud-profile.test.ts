@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseCloudProfile } from './cloud-profile.js';
-import { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
+import { isUsable, newestPatch, parseCloudProfile, usableVersions } from './cloud-profile.js';
 
 const now = new Date('2026-08-01T00:00:00Z');
 const aProfile = (spec: object) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf, isObject, type JsonObject } from '@corral/service';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { objectIn, objectsIn, textIn } from '../calls/json.js';
 
 export interface KubeconfigSource {
@@ -43,7 +43,7 @@ export function readKubeconfig({ path, text }: KubeconfigSource): string | null 
  * @see https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 export function loadKubeconfig({ path }: KubeconfigSource, text: string | null): Kubeconfig {
-  const { cluster, user } = text === null ? ofServiceAccount() : currentContext(parsed(text));
+  const { cluster, user } = text === null ? ofServiceAccount() : currentContext(text);
   const server = textIn(cluster, 'server') ?? '';
   if (!URL.canParse(server)) throw new Error(unusable);
   const proxyUrl = textIn(cluster, 'proxy-url');
@@ -75,17 +75,10 @@ function ofServiceAccount(): Pick<Kubeconfig, 'cluster' | 'user'> {
   };
 }
 
-function parsed(text: string): JsonObject {
-  try {
-    const config: unknown = parse(text);
-    if (isObject(config)) return config;
-  } catch {
-    // YAML errors quote the lines around them.
-  }
-  throw new Error('The kubeconfig of the garden is no valid kubeconfig.');
-}
-
-function currentContext(config: JsonObject): Pick<Kubeconfig, 'cluster' | 'user'> {
+/** @throws Error which quotes nothing */
+function currentContext(text: string): { readonly cluster: JsonObject; readonly user: JsonObject } {
+  const config = parsed(text);
+  if (config === null) throw new Error('The kubeconfig of the garden is no valid kubeconfig.');
   const named = (list: string, name: unknown) => objectsIn(config, list).find((each) => each.name === name);
   const context = objectIn(named('contexts', config['current-context']), 'context');
   const [cluster, user] = [named('clusters', context.cluster), named('users', context.user)];
@@ -100,4 +93,36 @@ function checkProtocol({ protocol, hostname }: URL, skipsVerification: boolean):
   const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
   if (isLoopback || skipsVerification) return;
   throw new Error('The kubeconfig of the garden names http, where its token would travel in the open. Use https.');
+}
+
+/**
+ * Names the contexts of an issued kubeconfig, to keep them apart when kubeconfigs of many clusters are merged. The
+ * current context gets the name, others the name and a number from 2 on, such as `acme/web:2`: no name of a cluster has
+ * a colon.
+ *
+ * @returns any other text unchanged
+ */
+export function nameContexts(kubeconfig: string, name: string): string {
+  const config = parsed(kubeconfig);
+  if (config === null || !Array.isArray(config.contexts)) return kubeconfig;
+  let others = 1;
+  const contexts = config.contexts.filter(isObject).map((context) => {
+    if (context.name === config['current-context']) return { ...context, name };
+    others += 1;
+    return { ...context, name: `${name}:${others}` };
+  });
+  const isCurrentKnown = contexts.some((context) => objectIn({ context }, 'context').name === name);
+  const renamed = { ...config, contexts, ...(isCurrentKnown ? { 'current-context': name } : {}) };
+  // No line wrapping: people copy certificates as one line.
+  return stringify(renamed, { lineWidth: 0 });
+}
+
+function parsed(text: string): JsonObject | null {
+  try {
+    const value: unknown = parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    // YAML errors quote the lines around them, which may be secret.
+    return null;
+  }
 }

@@ -1,23 +1,16 @@
-import type { JsonObject } from '@corral/service';
+import { randomInt } from 'node:crypto';
+import { isObject, type JsonObject } from '@corral/service';
+import { parse } from 'yaml';
 import type { CallDeps } from '../calls/call.js';
 import { GardenError } from '../calls/garden-error.js';
-import { objectIn, textIn } from '../calls/json.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';
 import { type Named, secretPath, secretsPath } from '../calls/paths.js';
 import { confidential, createCall, deleteCall, getCall, ofShoot } from '../calls/requests.js';
 import { orAbsent, readShoot } from '../shoots/shoot-calls.js';
-import { newBootstrapToken, nodeLabel, renderBootstrapToken } from './bootstrap-token.js';
 import type { JoinData, JoinRequest } from './client.js';
 import { flawOf } from './join-rules.js';
 import { listAll } from './list-all.js';
 import type { ShootAccesses } from './shoot-access.js';
-import {
-  type ConfigSecret,
-  chooseConfigSecret,
-  configSecretSelector,
-  parseConfigSecret,
-  poolsOf,
-  readWorkerConfig,
-} from './worker-config.js';
 
 const resource = 'secrets';
 const namespace = 'kube-system';
@@ -110,5 +103,133 @@ export async function endJoin(
   for (const name of names) {
     const call = ofShoot(confidential(deleteCall(resource, secretPath({ namespace, name }))));
     await orAbsent(accesses.perform(shoot, call, signal));
+  }
+}
+
+interface BootstrapToken {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Label with the node that a token was made for. Used to delete the token after the node has joined. */
+const nodeLabel = 'corral.dev/joins-as';
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Format: kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens. */
+export function newBootstrapToken(): BootstrapToken {
+  return { id: randomText(6), secret: randomText(16) };
+}
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+}
+
+/**
+ * Renders the Secret that makes a token valid, with the fields of Gardener's own machine tokens
+ * (gardener/machine-controller-manager: pkg/util/provider/machinecontroller/machine_bootstrap_token.go). It needs no
+ * extra groups: `system:bootstrappers` has all rights that nodes need. Gardener's tokens may also sign, which a server
+ * that already has the certificate authority does not need. The cluster removes the Secret after its expiry.
+ */
+export function renderBootstrapToken({ id, secret }: BootstrapToken, nodeName: string, expiresAt: Date): JsonObject {
+  const fields = {
+    description: `For the server ${nodeName} to join as a node.`,
+    'token-id': id,
+    'token-secret': secret,
+    expiration: `${expiresAt.toISOString().slice(0, 19)}Z`,
+    'usage-bootstrap-authentication': 'true',
+  };
+  const data = Object.entries(fields).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: 'kube-system', name: `bootstrap-token-${id}`, labels: { [nodeLabel]: nodeName } },
+    type: 'bootstrap.kubernetes.io/token',
+    data: Object.fromEntries(data),
+  };
+}
+
+/** The Secret with the operating system config of a worker pool, from a Shoot. */
+interface ConfigSecret {
+  readonly name: string;
+  readonly pool: string;
+  readonly createdAt: string;
+  readonly kubernetesVersion: string | null;
+  /** an OperatingSystemConfig: YAML, base64-encoded */
+  readonly config: string;
+}
+
+/** The node agent settings of a worker pool's config. */
+interface WorkerConfig {
+  readonly nodeAgentImage: string;
+  /** null when it does not say */
+  readonly kubernetesVersion: string | null;
+}
+
+/** gardener: pkg/component/extensions/operatingsystemconfig/original/components/nodeagent/secrets.go. */
+const configSecretSelector = 'gardener.cloud/role=operating-system-config';
+
+function parseConfigSecret(secret: JsonObject): ConfigSecret | null {
+  const metadata = objectIn(secret, 'metadata');
+  const labels = textMapIn(metadata, 'labels');
+  const name = textIn(metadata, 'name');
+  const pool = labels['worker.gardener.cloud/pool'];
+  const config = textIn(objectIn(secret, 'data'), 'osc.yaml');
+  if (name === null || pool === undefined || config === null) return null;
+  return {
+    name,
+    pool,
+    createdAt: textIn(metadata, 'creationTimestamp') ?? '',
+    kubernetesVersion: labels['worker.gardener.cloud/kubernetes-version'] ?? null,
+    config,
+  };
+}
+
+/** Names the worker pools of an architecture, in the Shoot's order. Gardener's default is amd64. */
+function poolsOf(shootSpec: JsonObject, architecture: string): string[] {
+  return objectsIn(objectIn(shootSpec, 'provider'), 'workers')
+    .filter((worker) => (textIn(objectIn(worker, 'machine'), 'architecture') ?? 'amd64') === architecture)
+    .map((worker) => textIn(worker, 'name'))
+    .filter((name) => name !== null);
+}
+
+/** Chooses the Secret of the first pool that has one. During a rolling update a pool has two: the newer one is chosen. */
+function chooseConfigSecret(secrets: readonly ConfigSecret[], pools: readonly string[]): ConfigSecret | undefined {
+  const newestFirst = secrets.toSorted((a, b) => compare(b.createdAt, a.createdAt) || compare(a.name, b.name));
+  return pools.map((pool) => newestFirst.find((secret) => secret.pool === pool)).find((secret) => secret !== undefined);
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+const nodeAgentPath = '/opt/bin/gardener-node-agent';
+// The name contains the agent's version.
+const nodeAgentConfigPath = /^\/var\/lib\/gardener-node-agent\/config[\w.+-]*\.yaml$/;
+
+/** @returns null when the config cannot be read, or has no node agent */
+function readWorkerConfig({ config, kubernetesVersion }: ConfigSecret): WorkerConfig | null {
+  const files = objectsIn(objectIn(parseYaml(Buffer.from(config, 'base64').toString()), 'spec'), 'files');
+  const agent = files.find(({ path }) => path === nodeAgentPath);
+  const nodeAgentImage = textIn(objectIn(objectIn(agent, 'content'), 'imageRef'), 'image');
+  if (nodeAgentImage === null) return null;
+  return { nodeAgentImage, kubernetesVersion: kubernetesVersion ?? versionOfAgentConfig(files) };
+}
+
+/** The Kubernetes version in the agent's configuration of this pool. */
+function versionOfAgentConfig(files: readonly JsonObject[]): string | null {
+  const file = files.find(({ path }) => typeof path === 'string' && nodeAgentConfigPath.test(path));
+  const inline = objectIn(objectIn(file, 'content'), 'inline');
+  const data = textIn(inline, 'data') ?? '';
+  const text = inline.encoding === 'b64' ? Buffer.from(data, 'base64').toString() : data;
+  const controllers = objectIn(parseYaml(text), 'controllers');
+  return textIn(objectIn(controllers, 'operatingSystemConfig'), 'kubernetesVersion');
+}
+
+function parseYaml(text: string): JsonObject | null {
+  try {
+    // Go writes no aliases. Without this limit, a small text could expand to a huge one.
+    const value: unknown = parse(text, { maxAliasCount: 0, logLevel: 'error' });
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
   }
 }

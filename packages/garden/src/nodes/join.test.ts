@@ -15,9 +15,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { newBootstrapToken, renderBootstrapToken } from './bootstrap-token.js';
 import type { JoinData } from './client.js';
 import { initScript } from './init-script.js';
+import { newBootstrapToken, renderBootstrapToken } from './join-data.js';
 import { renderJoinCommand, renderJoinUserData } from './render-join-command.js';
 
 describe('bootstrap tokens', () => {

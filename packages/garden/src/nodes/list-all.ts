@@ -4,7 +4,7 @@ import { type Named, query } from '../calls/paths.js';
 import { listCall, ofShoot, readList } from '../calls/requests.js';
 import type { ShootAccesses } from './shoot-access.js';
 
-export interface ListedResource {
+interface ListedResource {
   readonly resource: string;
   readonly path: string;
   readonly query: Record<string, string>;

@@ -1,5 +1,5 @@
 import type { JoinData } from './client.js';
-import { joinFiles, joinUnit, yaml } from './join-files.js';
+import { joinFiles, joinUnit, yaml } from './init-script.js';
 
 /** The client certificate of the kubelet: exists on a machine that has been a node. */
 const kubeletCertificatePath = '/var/lib/kubelet/pki/kubelet-client-current.pem';

@@ -2,9 +2,18 @@ import { type Answer, type Call, type CallDeps, perform } from '../calls/call.js
 import { unusableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';
 import { objectIn, objectsIn, textIn } from '../calls/json.js';
-import { configMapPath, type Named, secretPath, shootPath } from '../calls/paths.js';
-import { applyCall, confidential, createCall, deleteCall, getCall, mergePatchCall } from '../calls/requests.js';
-import type { AppliedShoot, ShootIdentity, ShootManifest, TimedShoot } from '../client.js';
+import { configMapPath, type Named, query, secretPath, shootPath, shootsPath } from '../calls/paths.js';
+import {
+  applyCall,
+  confidential,
+  createCall,
+  deleteCall,
+  getCall,
+  listCall,
+  mergePatchCall,
+  readList,
+} from '../calls/requests.js';
+import type { AppliedShoot, ShootIdentity, ShootManifest, ShootPage, TimedShoot } from '../client.js';
 import { areCertificates } from '../credentials/certificates.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
@@ -148,4 +157,30 @@ export async function readAuthority(deps: CallDeps, shoot: Named, signal?: Abort
 
 function authorityOf(text: string | null): string | null {
   return text !== null && areCertificates(text, charactersMax) ? text : null;
+}
+
+/** Which page of which Shoots. */
+export interface PageRequest {
+  readonly labelSelector: string;
+  readonly limit?: number | undefined;
+  readonly continue?: string | null;
+}
+
+/** Reads a page, and keeps of each Shoot only the fields in use. */
+export async function listShoots(
+  deps: CallDeps,
+  { labelSelector, limit = 500, continue: token = null }: PageRequest,
+  signal?: AbortSignal,
+): Promise<ShootPage> {
+  const call = listCall('shoots', `${shootsPath}${query({ labelSelector, limit, continue: token })}`);
+  const { body } = await perform(deps, call, signal);
+  const { items, resourceVersion, next } = readList(call, body);
+  if (resourceVersion === null) throw unusableError(call, 'the answer is no list');
+  const shoots = items.map((item) => {
+    const shoot = parseShoot(item);
+    // Skipping it would make callers treat the Shoot as deleted.
+    if (shoot === null) throw unusableError(call, 'an element is no object with metadata');
+    return shoot;
+  });
+  return { shoots, resourceVersion, continue: next };
 }

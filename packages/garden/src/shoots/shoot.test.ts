@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type FieldManager, isAppliedBy, otherManagersOf, parseManagers } from './field-managers.js';
-import { createLineCutter } from './lines.js';
-import { parseShoot } from './shoot.js';
+import { type FieldManager, isAppliedBy, otherManagersOf, parseManagers, parseShoot } from './shoot.js';
+import { createLineCutter } from './watch-stream.js';
 
 describe('parsing', () => {
   const metadata = { name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1' };

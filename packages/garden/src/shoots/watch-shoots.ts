@@ -3,7 +3,7 @@ import type { CallDeps } from '../calls/call.js';
 import { unreachableError } from '../calls/call-errors.js';
 import { isGardenError } from '../calls/garden-error.js';
 import type { ShootPage, ShootWatch, WatchState } from '../client.js';
-import { listShoots, type PageRequest } from './list-shoots.js';
+import { listShoots, type PageRequest } from './shoot-calls.js';
 import { streamShoots, type WatchItem } from './watch-stream.js';
 
 /** Short, because all waiting clusters learn from the watch that the garden is back. */

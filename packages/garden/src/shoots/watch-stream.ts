@@ -5,7 +5,6 @@ import { failureError, unreachableError, unusableError } from '../calls/call-err
 import { objectIn, textIn, wholeIn } from '../calls/json.js';
 import { query, shootsPath } from '../calls/paths.js';
 import { getCall } from '../calls/requests.js';
-import { createLineCutter } from './lines.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
 /** An item of a watch. The next watch continues from the newest version. */
@@ -13,7 +12,7 @@ export type WatchItem =
   | { type: 'changed' | 'gone'; resourceVersion: string; shoot: Shoot }
   | { type: 'bookmark'; resourceVersion: string };
 
-export interface WatchRequest {
+interface WatchRequest {
   labelSelector: string;
   resourceVersion: string;
   /** the garden ends the watch after this time */
@@ -143,4 +142,40 @@ function shootItem(call: Call, type: 'changed' | 'gone', object: JsonObject): Wa
   const shoot = parseShoot(object);
   if (shoot === null) throw unusableError(call, 'an event without metadata');
   return { type, shoot, resourceVersion: shoot.metadata.resourceVersion };
+}
+
+const newline = 0x0a;
+
+/** Cuts a stream of bytes into lines. */
+interface LineCutter {
+  /**
+   * @returns the lines that this chunk completed, without their ends and without empty ones
+   * @throws RangeError when a line grows beyond the bound
+   */
+  cut(chunk: Buffer): Buffer[];
+}
+
+export function createLineCutter(lineBytesMax: number): LineCutter {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  const keep = (part: Buffer) => {
+    bytes += part.length;
+    if (bytes > lineBytesMax) throw new RangeError(`A line has more than ${lineBytesMax} bytes.`);
+    if (part.length > 0) parts.push(part);
+  };
+  return {
+    cut(chunk) {
+      const lines: Buffer[] = [];
+      let start = 0;
+      for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+        keep(chunk.subarray(start, end));
+        if (bytes > 0) lines.push(Buffer.concat(parts));
+        parts = [];
+        bytes = 0;
+        start = end + 1;
+      }
+      keep(chunk.subarray(start));
+      return lines;
+    },
+  };
 }
