@@ -29,10 +29,7 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
   const program = new Command('corral-admin')
     .description('Administration of a Corral installation.')
     .option('--json', 'print results as JSON')
-    .option(
-      '--as <name>',
-      'name of the operator in the audit log (default: CORRAL_OPERATOR, else the user of the system)',
-    )
+    .option('--as <name>', 'name of the operator in the audit log (default: CORRAL_OPERATOR, else the system user)')
     .helpOption('-h, --help', 'show help')
     .addHelpText(
       'after',

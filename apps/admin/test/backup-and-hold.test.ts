@@ -66,7 +66,7 @@ describe('backup', () => {
     it('does not replace a file', async () => {
       expect(await admin.run('backup', file)).toMatchObject({
         code: 1,
-        err: expect.stringContaining('exists already'),
+        err: expect.stringContaining('already exists'),
       });
     });
   });

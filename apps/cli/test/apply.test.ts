@@ -128,7 +128,7 @@ describe('a change that removes a node pool', () => {
     expect({ code, put }).toEqual({ code: 2, put: [] });
     expect(err).toContain('node pool own removed 1–2 → none nodes. Its adopted servers are drained');
     expect(err).toContain(
-      'This removes or replaces nodes of web (node pool own removed). Nobody can be asked here: add --allow-removals',
+      'This removes or replaces nodes of web (node pool own removed). No terminal to prompt on. Pass --allow-removals',
     );
   });
 
@@ -186,7 +186,7 @@ describe('other changes', () => {
 
     expect({ code, put }).toEqual({ code: 5, put: [] });
     expect(err).toContain(
-      'corral: web: Somebody changed cluster web since the plan: spec.plan is monthly now, and annual is wanted. ' +
+      'corral: web: Cluster web has changed since the plan: spec.plan is monthly now, and annual is wanted. ' +
         'Run the command again for a new plan.',
     );
     expect(err).not.toContain('"2"');

@@ -85,7 +85,7 @@ async function* entriesOf(
   }
 }
 
-/** The API itself holds the answer for a while. */
+/** The API itself delays the answer for a while. */
 async function untilEnded(
   transport: Transport,
   id: number,
@@ -98,7 +98,7 @@ async function untilEnded(
     const { action } = body as { action: DnsAction };
     if (action.status !== 'running') return action;
     if (performance.now() + POLL_MS >= endsAt) {
-      const detail = 'The action has not ended in time. It goes on.';
+      const detail = 'Timed out: the action is still running.';
       throw new CorralError({ status: 0, code: 'timeout', detail, operationId: 'getAction', body: action });
     }
     await transport.pause(POLL_MS, signal);

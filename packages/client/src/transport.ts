@@ -35,7 +35,7 @@ export interface Outgoing {
   readonly isRepeatable: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** How long the API may hold the answer, in ms. */
+  /** How long the API may delay the answer, in ms. */
   readonly holdMs?: number | undefined;
 }
 

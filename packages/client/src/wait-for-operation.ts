@@ -12,7 +12,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Reads the operation; the API may hold its answer for so long. */
+/** Reads the operation; the API may delay its answer for so long. */
 export type ReadOperation = (
   ref: OperationRef,
   holdSeconds: number,
@@ -21,7 +21,7 @@ export type ReadOperation = (
 
 interface ReadAnswer {
   readonly operation: Operation;
-  /** Whether the API has held its answer: then the next read can follow at once. */
+  /** Whether the API has delayed its answer: then the next read can follow at once. */
   readonly wasHeld: boolean;
   readonly retryAfterMs: number | null;
 }
@@ -76,7 +76,7 @@ const late = (body: Operation | null): CorralError =>
   new CorralError({
     status: 0,
     code: 'timeout',
-    detail: 'The operation has not ended in time. It goes on.',
+    detail: 'Timed out: the operation is still running.',
     operationId: 'getOperation',
     body,
   });

@@ -18,7 +18,7 @@ const lock = async (db: Prisma | Queryable, text: string, values: readonly unkno
 };
 
 /**
- * Locks the cluster of that name, if there is one. No stronger, because a pass that holds a server may wait to refer to its
+ * Locks the cluster of that name, if there is one. No stronger, because a pass that has locked a server may wait to refer to its
  * cluster, while a change waits for servers.
  */
 export const lockCluster = (tx: Prisma, teamId: TeamId, name: string): Promise<void> =>

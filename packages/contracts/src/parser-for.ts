@@ -46,7 +46,7 @@ const fullCheckLimits = { entries: 4_000, characters: 65_536 };
 const pointerCharacters = 256;
 
 /**
- * Compiles a schema into a function that returns its argument typed, or throws `InvalidBody`. Unknown fields are kept.
+ * Compiles a schema into a function that returns its argument typed, or throws `InvalidBody`. Unknown fields stay.
  * `T` is the type inferred from the same schema.
  */
 export function parserFor<T>(schema: object): (body: unknown) => T {

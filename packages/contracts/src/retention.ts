@@ -1,12 +1,12 @@
-/** How long data is kept. The days of the audit log are the default of the configuration; the others are fixed. */
+/** How long data is stored. The days of the audit log are the default of the configuration; the others are fixed. */
 export const retentionLimits = {
   /** Both logs, and everything their entries refer to: actions, ended demos and their tokens. */
   auditDays: 400,
   /**
-   * Size of one body in the audit log, in UTF-8 bytes. Longer bodies are truncated, with their length and SHA-256 kept.
+   * Size of one body in the audit log, in UTF-8 bytes. Longer bodies are truncated; their length and SHA-256 stay.
    */
   auditBodyBytes: 16_384,
-  /** How long bodies are kept whole after the write's outcome, so that a repeated request gets the same answer. */
+  /** How long bodies are stored whole after the write's outcome, so that a repeated request gets the same answer. */
   auditBodyWholeSeconds: 600,
   /** How long a client's retry is recognised. */
   replaySeconds: 60,
@@ -32,7 +32,7 @@ export const retentionLimits = {
   requestCountMinutes: 300,
   /** Hourly usage of teams. */
   usageDays: 90,
-  /** How late the requests and writes of an hour are still added up. Their sources are kept for at least a day. */
+  /** How late the requests and writes of an hour are still added up. Their sources are stored for at least a day. */
   usageCatchUpHours: 23,
   /** How long after its end an hour may get further requests and writes, because gateways write their counts late. */
   usageDelaySeconds: 180,

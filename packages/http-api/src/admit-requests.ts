@@ -7,13 +7,13 @@ import { type ApiError, type ErrorShape, RequestFault, sendError } from './error
 import { narrowScopeOf, scopeOf } from './request-scope.js';
 
 export interface AdmitRequestsOptions<E extends ApiError> {
-  /** Most requests that are worked on concurrently. Eight times as many wait for their turn. */
+  /** Most requests that are worked on concurrently. Eight times as many wait. */
   readonly max: number;
   /** Size of the pool that they use, which bounds them too: more would only wait for connections, in no fair order. */
   readonly connections: number;
   /**
    * An unverified hint about the sender of a request, such as the hash of its token; null for none. The owner found by an earlier
-   * request with the same hint is assumed. It is kept in memory, so it must be no secret.
+   * request with the same hint is assumed. It stays in memory, so it must be no secret.
    */
   readonly hintOf: (req: Request) => string | null;
   /** Refusals have this shape. They bypass the error handler, because a refusal must be cheap. */
@@ -23,7 +23,7 @@ export interface AdmitRequestsOptions<E extends ApiError> {
 }
 
 export interface RequestAdmission {
-  /** Lets a request begin at its turn, or refuses it, before any other work is done for it. */
+  /** Lets a request begin when there is a place, or refuses it, before any other work is done for it. */
   readonly check: RequestHandler;
   /**
    * Remembers the owner of a request by its hint, once it is known. Until then requests count for their address, of IPv6 for its /48.
@@ -33,7 +33,7 @@ export interface RequestAdmission {
   countAs(ownerOf: (req: Request, res: Response) => string | null): RequestHandler;
 }
 
-/** Requests that wait for their turn, in multiples of those that are worked on. */
+/** Requests that wait, in multiples of those that are worked on. */
 const WAITING_TIMES = 8;
 /** A longer wait means that the work in front makes no progress. */
 const WAIT_MS = 5_000;
@@ -47,7 +47,7 @@ const LOG_MS = 10_000;
 /** Probes must get an answer, or the platform restarts the process. */
 const isOfHealth = /^\/(healthz|readyz)\/?$/;
 
-/** Bounds the requests that a process works on, with their owners in turns. A request that waits for something else has no place. */
+/** Bounds the requests that a process works on, one of each owner in a round. A request that waits for something else has no place. */
 export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<E>): RequestAdmission {
   const { max, connections, hintOf, errors, log, metrics } = options;
   const concurrency = Math.min(max, connections);
@@ -109,7 +109,7 @@ const untilAnswered = (res: Response): Promise<void> =>
 
 /**
  * Requests that were sent before an earlier one of their connection was answered. Node.js writes their answers in order, so a place that
- * one of them took would be held until its predecessors are answered, however long those wait.
+ * one of them took would be occupied until its predecessors are answered, however long those wait.
  */
 function pipelinedRequests() {
   const counts = new WeakMap<Socket, number>();

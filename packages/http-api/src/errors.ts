@@ -11,7 +11,7 @@ export function sendText(res: Response, status: number, type: string, body: stri
   res.status(status);
   res.setHeader('Content-Type', type);
   res.setHeader('Content-Length', Buffer.byteLength(body));
-  // The text concerns a team or a person and may hold a secret.
+  // The text concerns a team or a person and may contain a secret.
   res.setHeader('Cache-Control', 'no-store');
   res.end(body);
 }
@@ -21,7 +21,7 @@ export function sendJsonText(res: Response, status: number, body: string): void 
   sendText(res, status, 'application/json; charset=utf-8', body);
 }
 
-/** The query of a request. Repeated keys are kept: `type=A&type=TXT` are two types. */
+/** The query of a request. Repeated keys stay: `type=A&type=TXT` are two types. */
 export function queryOf(req: Request): URLSearchParams {
   const queryAt = req.url.indexOf('?');
   return new URLSearchParams(queryAt === -1 ? '' : req.url.slice(queryAt + 1));

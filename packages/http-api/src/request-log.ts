@@ -53,7 +53,7 @@ const PATH_MAX = 512;
 const UNMATCHED = 'unmatched';
 
 /**
- * Writes one log line and one observation at the end of each request. The query is never logged, because it may hold secrets.
+ * Writes one log line and one observation at the end of each request. The query is never logged, because it may contain secrets.
  *
  * The path is `res.locals.path` if a router set it, for paths that are private. A request without a route may have been meant
  * for one of those, so ids are removed from its path.

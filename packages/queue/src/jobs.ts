@@ -2,7 +2,7 @@ import type { ClusterId, ServerId } from '@corral/contracts';
 
 type Nothing = Record<string, never>;
 
-/** The payload of each job. Payloads identify things by id and hold no state; handlers read the current state. */
+/** The payload of each job. Payloads identify things by id and contain no state; handlers read the current state. */
 export interface JobPayloads {
   /** Run one pass for a cluster. */
   'reconcile-cluster': { readonly clusterId: ClusterId };
@@ -42,9 +42,9 @@ export interface JobPayloads {
 export type JobName = keyof JobPayloads;
 
 /**
- * `clusters` and `servers` hold passes, up to one per due row, and stall while the garden or a provider is unavailable. Work on
+ * `clusters` and `servers` contain passes, up to one per due row, and stall while the garden or a provider is unavailable. Work on
  * connections and on the garden that must continue then is in `upkeep`. Processes without a garden serve neither `clusters` nor
- * `upkeep`. `mail` is served only by processes with a mail server. `retention` holds runs over all rows or teams, which need neither
+ * `upkeep`. `mail` is served only by processes with a mail server. `retention` contains runs over all rows or teams, which need neither
  * garden nor upstream.
  */
 export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';

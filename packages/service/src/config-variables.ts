@@ -132,7 +132,7 @@ interface UrlRules {
   protocols?: readonly string[];
 }
 
-/** An absolute URL, kept as text. Never shown in messages, because it may contain a password. */
+/** An absolute URL, as text. Never shown in messages, because it may contain a password. */
 export function url(spec: Optional & UrlRules): OptionalVariable<string>;
 export function url(spec: Required<string> & UrlRules): RequiredVariable<string>;
 export function url(spec: Declared & UrlRules): Variable<string> {

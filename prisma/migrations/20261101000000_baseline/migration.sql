@@ -584,7 +584,7 @@ CREATE TABLE "dns_audit_entry" (
 CREATE INDEX "dns_audit_entry_team_id_id_idx" ON "dns_audit_entry"("team_id", "id" DESC);
 CREATE INDEX "dns_audit_entry_zone_id_name_type_id_idx" ON "dns_audit_entry"("zone_id", "name", "type", "id" DESC);
 CREATE INDEX "dns_audit_entry_demo_id_id_idx" ON "dns_audit_entry"("demo_id", "id" DESC);
--- The rule behind "one write at a time per record set": it holds across replicas and crashes.
+-- The rule behind "one write at a time per record set", across replicas and crashes.
 CREATE UNIQUE INDEX "dns_audit_entry_one_pending_per_rrset" ON "dns_audit_entry"("zone_id", "name", "type") WHERE "state" = 'pending';
 -- Settlement reads the entries that are due, which are few.
 CREATE INDEX "dns_audit_entry_recheck" ON "dns_audit_entry"("recheck_at") WHERE "recheck_at" IS NOT NULL;

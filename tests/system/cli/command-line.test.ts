@@ -356,7 +356,7 @@ describe('record sets', () => {
     for (const prune of [['--prune'], ['--prune=29']]) {
       expect(await dns.run('dns', 'import', file, '--yes', ...prune)).toMatchObject({
         code: 2,
-        err: expect.stringContaining(`${most} Nobody can be asked here: add --prune=30`),
+        err: expect.stringContaining(`${most} No terminal to prompt on. Pass --prune=30`),
       });
     }
     expect(await dns.run('dns', 'import', file, '--dry-run', '--prune')).toMatchObject({

@@ -156,7 +156,7 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     await page.getByRole('button', { name: /^Leave/ }).press('Enter');
     await page.getByLabel('Type globex to confirm').fill('globex');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'You belong to no team' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'You are not in any team' }).waitFor();
     await closePage(page);
   });
 

@@ -199,7 +199,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await page.getByLabel('Also remove 3 sets that the file lacks').press('Space');
     await page.getByText('+1 ~0 −3, 0 refused, 0 the same; then 1 of 200 records').waitFor();
     await page.getByRole('button', { name: 'Apply 4 changes' }).press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Remove most record sets' });
+    const dialog = page.getByRole('dialog', { name: 'Remove most of the record sets' });
     await dialog.getByText('This removes 3 of 3 record sets.').waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Apply' }).press('Enter');

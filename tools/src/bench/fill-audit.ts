@@ -2,7 +2,7 @@ import type { Pool } from '@corral/database';
 import { ZONE } from '../rig/services.js';
 import { type Size, slugOf } from './sizes.js';
 
-/** Entries are as old as this at most. They are kept for longer by default. */
+/** Entries are as old as this at most. They are stored for longer by default. */
 const OLDEST_DAYS = 200;
 
 const teams = `
@@ -33,7 +33,7 @@ const apiEntries = `
          '[{"pointer":"/spec/nodePools/0/maximum","from":3,"to":4}]'::jsonb, at
   FROM ${numbered}, ${moment}`;
 
-/** Half of the entries in each of the two logs, of all teams in turns. Checks no references, and waits for no disk. */
+/** Half of the entries in each of the two logs, of all teams alternately. Checks no references, and waits for no disk. */
 export async function fillAudit(pool: Pool, size: Size): Promise<void> {
   const db = await pool.connect();
   try {

@@ -29,7 +29,7 @@ export interface Installation {
 
 const WALK_MS_MAX = 600_000;
 
-/** Starts two gateways, a cluster API and a reconciler on kept data, which are made first if they are missing or out of date. */
+/** Starts two gateways, a cluster API and a reconciler on stored data, which are made first if they are missing or out of date. */
 export async function startInstallation(size: Size): Promise<Installation> {
   const kept = placesOf(size);
   const key = keyOf(size);

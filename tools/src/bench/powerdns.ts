@@ -19,7 +19,7 @@ const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 const KEY = 'key-of-the-benchmark';
 
 /**
- * Starts PowerDNS on SQLite, with default settings except for addresses. Its zone only holds the sets of a page: its API lists whole
+ * Starts PowerDNS on SQLite, with default settings except for addresses. Its zone only has the sets of a page: its API lists whole
  * zones.
  *
  * @param names the names, below the zone, of record sets with one address each

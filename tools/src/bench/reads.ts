@@ -24,7 +24,7 @@ const PAGE = 25;
 const ROUNDS = 3;
 const TEAM = 0;
 
-/** Measures one gateway without limits, bare Express and PowerDNS in turns, as fast as they can. @param seconds of each turn */
+/** Measures one gateway without limits, bare Express and PowerDNS alternately, as fast as they can. @param seconds of each part */
 export async function compareReads(installation: Installation, seconds: number): Promise<Compared[]> {
   const { rig, start, tokens } = installation;
   const open = ['LIMIT_PER_ADDRESS', 'LIMIT_PER_TOKEN', 'LIMIT_PER_TEAM'].map((name) => [name, UNLIMITED]);
@@ -91,7 +91,7 @@ async function startBareExpress(
   return readsAt(url, paths, {});
 }
 
-/** Reads per second on kept connections. */
+/** Reads per second on connections that stay open. */
 async function kept(reads: Reads, what: 'list' | 'get', seconds: number): Promise<number> {
   const { non2xx, errors, requests, duration } = await autocannon({
     url: reads[what],

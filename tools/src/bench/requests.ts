@@ -12,7 +12,7 @@ export const WRITE = 'write of a record set';
 export const UPSTREAM = 'the same, of the upstream alone';
 const [CHANGES, WRITES] = [10, 1];
 
-/** Turns through teams, sets and clusters in steps without a common divisor, so that neighbours in time are strangers. */
+/** Goes through teams, sets and clusters in steps without a common divisor, so that neighbours in time are strangers. */
 const turn = (number: number, of: number, step = 7): number => (number * step) % of;
 /** Another one each time, so that each write changes something. */
 const address = (): string => `10.${randomBytes(3).join('.')}`;

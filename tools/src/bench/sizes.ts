@@ -1,6 +1,6 @@
 /** What an installation has, before it is measured. */
 export interface Size {
-  /** Names the folder in which it is kept. */
+  /** Names the folder of its data. */
   readonly name: string;
   readonly teams: number;
   readonly setsPerTeam: number;

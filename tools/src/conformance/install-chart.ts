@@ -21,7 +21,7 @@ export interface Step {
 // biome-ignore lint/suspicious/noExplicitAny: objects of many kinds
 type Item = any;
 
-/** Collections that hold what a release makes. */
+/** Collections of what a release makes. */
 const collections = [
   '/api/v1/namespaces/:ns/configmaps',
   '/api/v1/namespaces/:ns/pods',

@@ -26,7 +26,7 @@ export interface Rig {
   stop(): Promise<void>;
 }
 
-/** @param dataDir a folder of Postgres that is kept; without it, an empty one that goes with the rig */
+/** @param dataDir a folder of Postgres that stays; without it, an empty one that goes with the rig */
 export async function startRig({ dataDir }: { dataDir?: string } = {}): Promise<Rig> {
   const folder = mkdtempSync(join(tmpdir(), 'corral-rig-'));
   const postgres = await startPostgres({ persistent: true, ...(dataDir === undefined ? {} : { dataDir }) });

@@ -3,7 +3,7 @@ import { freePort, type RunningProcess } from '@corral/testing';
 import { type Rig, UNLIMITED } from './rig.js';
 
 export const ZONE = 'bench.test';
-/** The secrets of an installation whose data may be kept: they protect nothing but themselves. */
+/** The secrets of an installation whose data may stay: they protect nothing but themselves. */
 export const CLOUD_TOKEN = 'be'.repeat(32);
 const SECRET_KEYS = `bench:${Buffer.alloc(32, 'b').toString('base64')}`;
 

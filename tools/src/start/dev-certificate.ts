@@ -21,7 +21,7 @@ const RENEWED_DAYS_BEFORE = 30;
 
 /**
  * Returns the certificate of the last run, or a new one from a new authority if there is none or it expires soon. The key
- * of the authority is not kept, so no certificates for other names can be issued to those who trust it.
+ * of the authority is not stored, so no certificates for other names can be issued to those who trust it.
  */
 export async function devCertificate(folder: StateFolder, now = Date.now()): Promise<DevCertificate> {
   const place = resolve(folder.path('tls')); // clients get this path, wherever they run

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { DEV_SLUGS } from './dev-file.js';
 import type { StateFolder } from './state-folder.js';
 
-/** Created at the first start and kept, so that secrets that were sealed with a key can be opened again. */
+/** Created at the first start and stored, so that secrets that were sealed with a key can be opened again. */
 export interface DevSecrets {
   /** Keys in the format of the variable SECRET_KEYS. */
   readonly secretKeys: string;

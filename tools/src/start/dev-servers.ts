@@ -16,7 +16,7 @@ const wanted = [
   { name: 'old-worker', serverType: 'cax11', location: 'fsn1', architecture: 'arm' },
 ];
 
-/** Two servers in a project of the local cloud, to try out an adoption. Those of the last run are kept. */
+/** Two servers in a project of the local cloud, to try out an adoption. Those of the last start stay. */
 export async function ensureDevServers({ hcloudUrl, adminUrl, token }: DevServersOptions): Promise<DevServer[]> {
   const present = await readServers(hcloudUrl, token);
   if (present.length > 0) return present;

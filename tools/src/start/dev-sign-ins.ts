@@ -6,7 +6,7 @@ const CONNECTION_REF = 'main';
 export interface DevSignInOptions {
   readonly baseUrl: string;
   readonly teams: readonly DevTeamRows[];
-  /** Sessions of the last run that are still valid are kept. */
+  /** Sessions of the last run that are still valid stay. */
   readonly lastRun: readonly DevTeam[];
   /** Tokens by slug. A team without a token gets no connection. */
   readonly projectTokens: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ const TOKEN_NAME = 'npm start';
 
 /**
  * Creates the two teams for trying things out, each with two people, and a course code. A token of the last run that is
- * still valid is kept.
+ * still valid stays.
  */
 export async function ensureDevTeams({
   databaseUrl,

@@ -18,7 +18,7 @@ const notContained =
 export function backupCommand(withContext: WithContext): Command {
   return new Command('backup')
     .argument('<file>')
-    .description('write all state to a new file, while services run; the secret keys are not in it')
+    .description('write all state to a new file while services run; it does not contain the secret keys')
     .action(
       withContext(async (context, file: string) => {
         await requireAbsent(file);
@@ -37,7 +37,7 @@ export function backupCommand(withContext: WithContext): Command {
 export function restoreCommand(withContext: WithContext): Command {
   return new Command('restore')
     .argument('<file>')
-    .description('load a backup into an empty database, and begin a hold: nothing changes upstream until `resume`')
+    .description('load a backup into an empty database and begin a hold: nothing changes upstream until `resume`')
     .option('--check', 'check the file, and change nothing')
     .action(
       withContext(async (context, file: string, { check }: { check?: boolean }) => {
@@ -110,7 +110,7 @@ function unreadable(error: unknown, file: string): unknown {
 
 async function requireAbsent(file: string): Promise<void> {
   const found = await stat(file).catch(() => null);
-  if (found !== null) throw new OperatorError(`${file} exists already. Choose another name, or remove it.`);
+  if (found !== null) throw new OperatorError(`${file} already exists. Choose another name, or remove it.`);
 }
 
 /** All tables are loaded in one transaction. */

@@ -75,7 +75,7 @@ export function courseCommand(withContext: WithContext): Command {
   command
     .command('end <code>')
     .description('list the live demos of a course code; with --yes, deactivate the code and end them')
-    .option('--yes', 'act, instead of listing what would end')
+    .option('--yes', 'end them instead of listing what would end')
     .action(
       withContext(async ({ prisma, change, print }, code: string, { yes }: EndOptions) => {
         if (yes !== true) {

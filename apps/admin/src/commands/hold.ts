@@ -14,11 +14,15 @@ export function holdCommand(withContext: WithContext): Command {
   command
     .command('begin')
     .description('begin a hold; reads and observation continue')
-    .option('--restored-from <time>', 'the database was restored otherwise, from a backup of this time', timeOption)
+    .option(
+      '--restored-from <time>',
+      'the database was restored by other means, from a backup taken at this time',
+      timeOption,
+    )
     .action(
       withContext(async (context, { restoredFrom }: { restoredFrom?: Date }) => {
         const hold = await context.change(actOn('begin'), async (tx) => {
-          if ((await findHold(tx)) !== null) throw new OperatorError('A hold is in force already. See `hold status`.');
+          if ((await findHold(tx)) !== null) throw new OperatorError('A hold is already in force. See `hold status`.');
           await (restoredFrom === undefined ? beginHold(tx) : beginHoldOfRestored(tx, restoredFrom));
           return getHold(tx);
         });
@@ -47,7 +51,7 @@ export function holdCommand(withContext: WithContext): Command {
     .command('release')
     .argument('<team>')
     .argument('<cluster>')
-    .description('let passes apply the restored declaration of a cluster that was kept as it is')
+    .description('apply the restored declaration of a cluster that was kept as it is')
     .action(
       withContext(async (context, slug: string, name: string) => {
         const team = await context.getTeam(slug);
@@ -77,7 +81,7 @@ export function resumeCommand(withContext: WithContext): Command {
     .description('end the hold whose report you have read; its id is in the report')
     .option(
       '--incomplete',
-      'end it although the report is incomplete; unread clusters stay as they are, unread cloud servers until they can be read',
+      'end it even if the report is incomplete; unread clusters stay as they are, and unread cloud servers until they can be read',
     )
     .action(
       withContext(async (context, id: string, { incomplete }: { incomplete?: boolean }) => {

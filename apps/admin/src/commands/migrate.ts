@@ -7,7 +7,9 @@ const CONNECT_MS = 10_000;
 
 export function migrateCommand(withContext: WithContext): Command {
   return new Command('migrate')
-    .description('apply all pending migrations and the rights of the services; safe to repeat and while services run')
+    .description(
+      'apply all pending migrations and grant the rights of the services; safe to repeat, and while services run',
+    )
     .action(
       withContext(async (context) => {
         const { applied, roles } = await migrateInstallation(context);

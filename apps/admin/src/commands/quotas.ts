@@ -39,7 +39,7 @@ const DEFAULT = 'default';
 export function addQuotaCommands(team: Command, withContext: WithContext): void {
   team
     .command('show <slug>')
-    .description('show the quotas of a team with what it uses, and its limits of requests')
+    .description('show the quotas of a team, what it uses of them, and its request limits')
     .action(
       withContext(async (context, slug: string) => {
         const { id } = await context.getTeam(slug);
@@ -89,7 +89,7 @@ function addSetCommand<Name extends string>(team: Command, withContext: WithCont
   const set = team.command(`${what.command} <slug>`).description(what.description);
   for (const name of numbers.names)
     set.option(`--${texts[name].option} <n>`, texts[name].what, numberOption(what.range(name)));
-  set.option('--dry-run', 'show what it would be, and change nothing').action(
+  set.option('--dry-run', 'show the result, and change nothing').action(
     withContext(async (context, slug: string, { dryRun, ...options }: Wanted<Name>) => {
       const wanted = wantedOf<Name>(options);
       if (Object.keys(wanted).length === 0) {

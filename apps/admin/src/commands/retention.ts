@@ -13,7 +13,7 @@ interface RuleState extends Pick<RetentionRule, 'name' | 'table' | 'days'> {
 }
 
 export function retentionCommand(withContext: WithContext): Command {
-  const command = new Command('retention').description('show and apply how long data is kept');
+  const command = new Command('retention').description('show how long data is stored, and delete what is older');
   command
     .command('show')
     .description('list the rules with the number of rows that are due')
@@ -26,7 +26,7 @@ export function retentionCommand(withContext: WithContext): Command {
   command
     .command('run')
     .description('list what is due; with --yes, delete or shorten it now instead of with the next sweep')
-    .option('--yes', 'act, instead of listing what is due')
+    .option('--yes', 'act instead of listing what is due')
     .action(
       withContext(async (context, { yes }: { yes?: true }) => {
         if (yes !== true) {

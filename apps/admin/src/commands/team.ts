@@ -66,7 +66,7 @@ export function teamCommand(withContext: WithContext): Command {
   command
     .command('end-demos <slug>')
     .description('list the live demos of a team; with --yes, end them')
-    .option('--yes', 'act, instead of listing what would end')
+    .option('--yes', 'end them instead of listing what would end')
     .action(
       withContext(async ({ change, getTeam, prisma, print }, slug: string, { yes }: { yes?: true }) => {
         const team = await getTeam(slug);

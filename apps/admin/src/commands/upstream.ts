@@ -18,10 +18,10 @@ interface ShownBudget extends Pick<KeptReading, 'limit' | 'remaining' | 'resetAt
 }
 
 export function upstreamCommand(withContext: WithContext): Command {
-  const command = new Command('upstream').description('show the budget of calls to the upstream');
+  const command = new Command('upstream').description('show the budget of upstream calls');
   command
     .command('show')
-    .description('show what is left of the budget, who waits for a turn and since when, and how far each team is ahead')
+    .description('show what is left of the budget, who waits for a turn and since when, and how far ahead each team is')
     .action(
       withContext(async (context) => {
         const projects = await readBudgets(context);

@@ -15,7 +15,7 @@ import type { ActOfInstallation } from '../operators/record-acts.js';
 import { renderTable } from '../table.js';
 
 export function userCommand(withContext: WithContext): Command {
-  const command = new Command('user').description('create and end users, and manage their linked identities');
+  const command = new Command('user').description('create and remove users, and manage their linked identities');
   command
     .command('create <email>')
     .description('create a user who signs in with this e-mail address')

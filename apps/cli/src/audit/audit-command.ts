@@ -24,17 +24,19 @@ interface AuditOptions {
 export function auditCommand(withCli: WithCli): Command {
   return new Command('audit')
     .description('what was done in the name of the team over both APIs, newest last (administrators)')
-    .option('--follow', 'go on with new entries as they come, until Ctrl-C')
+    .option('--follow', 'keep showing new entries until Ctrl-C')
     .addOption(
-      new Option('--limit <entries>', 'at most so many of the newest').argParser(wholeNumber(100_000)).default(50),
+      new Option('--limit <entries>', 'how many of the newest entries to show')
+        .argParser(wholeNumber(100_000))
+        .default(50),
     )
-    .addOption(new Option('--kind <kind>', 'only about this kind').choices(auditKinds))
-    .addOption(new Option('--outcome <outcome>', 'only with this outcome').choices(auditOutcomes))
-    .option('--action <action>', 'only this action, such as cluster.delete')
+    .addOption(new Option('--kind <kind>', 'only entries about this kind').choices(auditKinds))
+    .addOption(new Option('--outcome <outcome>', 'only entries with this outcome').choices(auditOutcomes))
+    .option('--action <action>', 'only entries of this action, such as cluster.delete')
     .option('--actor <actor>', 'e-mail address, or user, account, token, service, operator …')
-    .option('--name <name>', 'only about this name')
-    .option('--from <time>', 'at or after this time (RFC 3339)')
-    .option('--to <time>', 'before this time')
+    .option('--name <name>', 'only entries about this name')
+    .option('--from <time>', 'only entries at or after this time (RFC 3339)')
+    .option('--to <time>', 'only entries before this time')
     .action(withCli(showAudit));
 }
 

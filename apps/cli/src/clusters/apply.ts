@@ -83,7 +83,7 @@ async function permit(
   const removed = removedText(planned);
   if (removed === null || allowRemovals) return;
   throw usageError(
-    `${removed} Nobody can be asked here: add --allow-removals if you mean it, or --dry-run to see the plan. Nothing was changed.`,
+    `${removed} No terminal to prompt on. Pass --allow-removals to confirm, or --dry-run to see the plan. Nothing was changed.`,
   );
 }
 

@@ -38,25 +38,25 @@ export function clustersCommand(withCli: WithCli): Command {
     .action(withCli(showCluster));
   command
     .command('apply')
-    .description('create clusters, or change them to what files declare')
+    .description('create clusters, or change them to match files')
     .addOption(filesOption())
     .addOption(waitOption())
     .addOption(timeoutOption())
     .addOption(dryRunOption())
     .addOption(yesOption())
-    .option('--allow-removals', 'without a terminal: permit what removes, replaces or wipes nodes and servers')
+    .option('--allow-removals', 'without a terminal: allow changes that remove, replace or wipe nodes and servers')
     .action(withCli(applyDocuments));
   command
     .command('diff')
-    .description('show what `apply` would do; ends with 1 if there is something, and with 2 after an error')
+    .description('show what `apply` would do; exits with 1 if anything would change, and with 2 after an error')
     .addOption(filesOption())
     .action(withCli(diffDocuments));
   command
     .command('wait <names...>')
-    .description('wait until clusters are as wanted')
+    .description('wait for clusters to converge')
     .option(
       '--for <state>',
-      '`ready`, `hibernated`, `deleted`, `phase=<phase>` or `condition=<type>`; ends early when the operation failed',
+      '`ready`, `hibernated`, `deleted`, `phase=<phase>` or `condition=<type>`; exits early if the operation fails',
       'ready',
     )
     .addOption(timeoutOption())

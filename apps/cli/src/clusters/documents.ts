@@ -146,7 +146,7 @@ const badOf = ({ where }: Pick<Place, 'where'>, problem: string): BadDocument =>
   problem: `${where}: ${problem}.`,
 });
 
-/** Members that mean nothing, but for those that begin with `x-`: they hold what merge keys refer to. */
+/** Members that mean nothing, but for those that begin with `x-`: they contain what merge keys refer to. */
 const strangersIn = (value: object, known: readonly string[], prefix = ''): string[] =>
   Object.keys(value)
     .filter((name) => !known.includes(name) && !(prefix === '' && name.startsWith('x-')))

@@ -81,10 +81,7 @@ function put(
 }
 
 export const changedMeanwhile = (name: string, how = ''): CliError =>
-  new CliError(
-    'conflict',
-    `Somebody changed cluster ${name} since the plan${how}. Run the command again for a new plan.`,
-  );
+  new CliError('conflict', `Cluster ${name} has changed since the plan${how}. Run the command again for a new plan.`);
 
 /** The fields that others changed since the plan, as they are now and as they are wanted. */
 async function differenceSince(api: TeamApi, { document, current, plan }: PlannedChange): Promise<string> {

@@ -15,7 +15,7 @@ export interface TeamApi {
   readonly signal: AbortSignal;
 }
 
-/** Changes wait for their turn for up to 10 s; a service that restarts is away for longer. */
+/** Changes wait for earlier ones of their team for up to 10 s; a service that restarts is away for longer. */
 const CALL_MS = 120_000;
 const RETRIES = 12;
 
@@ -58,8 +58,9 @@ async function onlyTeam(client: CorralClient, signal: AbortSignal): Promise<stri
     },
   );
   const [team, ...others] = teams;
-  if (team === undefined) throw new CliError('refused', 'You do not belong to a team yet. Ask an administrator of it.');
-  if (others.length > 0) throw usageError(`${NO_TEAM} You are in ${teams.join(', ')}.`);
+  if (team === undefined)
+    throw new CliError('refused', 'You do not belong to a team yet. Ask an administrator of a team to invite you.');
+  if (others.length > 0) throw usageError(`${NO_TEAM} You are a member of ${teams.join(', ')}.`);
   return team;
 }
 
@@ -95,7 +96,7 @@ export async function untilEnded(
     if (!isCorralError(error) || error.code !== 'timeout') throw error;
     throw new CliError(
       'timeout',
-      `Operation ${id} has not ended in time. It goes on: \`corral clusters wait\` waits for it.`,
+      `Operation ${id} is still running after the time limit. \`corral clusters wait\` waits for it.`,
     );
   }
 }

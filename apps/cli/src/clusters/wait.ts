@@ -101,7 +101,7 @@ async function untilReached(
       throw new CliError('refused', `${name} is not ${wanted}: ${message} ${hint}`.trimEnd());
     }
     if (performance.now() + POLL_MS >= endsAt) {
-      throw new CliError('timeout', `${name} is not ${wanted} in time. It is ${cluster.status.phase}.`);
+      throw new CliError('timeout', `${name} is not ${wanted} yet: timed out. It is ${cluster.status.phase}.`);
     }
     await io.sleep(POLL_MS, api.signal);
     api.signal.throwIfAborted();

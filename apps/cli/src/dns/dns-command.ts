@@ -14,29 +14,32 @@ export function dnsCommand(withCli: WithCli): Command {
     .action(withCli(listSets));
   command
     .command('set <name> <type> <values...>')
-    .description('make a record set what is given here: create it, or replace its values')
-    .option('--add', 'keep the values that it has')
+    .description('create or replace a record set')
+    .option('--add', 'add these values to the existing ones')
     .option('--ttl <seconds>', 'seconds, or `default` for that of the zone (without it: unchanged)', ttlOption)
-    .option('--comment <text>', 'comment of the values given here')
+    .option('--comment <text>', 'comment on these values')
     .option('--label <pairs...>', 'labels, such as env=prod; they replace all labels (without it: unchanged)')
     .option('--dry-run', 'show what would change, and change nothing')
     .action(withCli(setSet));
   command
     .command('delete <name> <type> [values...]')
-    .description('delete a record set, or only these of its values')
+    .description('delete a record set, or some of its values')
     .option('--dry-run', 'show what would change, and change nothing')
     .option('-y, --yes', 'do not ask')
     .action(withCli(deleteSets));
   command
     .command('import [file]')
     .usage('[options] <file>')
-    .description('make record sets what a zone file says; `-` reads standard input')
-    .option('--prune [count]', 'also delete the sets that the file does not have; `--prune=12`: up to 12, even if most')
-    .option('--partial', 'although some lines or sets cannot be written')
+    .description('create or replace record sets from a zone file; `-` reads standard input')
+    .option(
+      '--prune [count]',
+      'also delete sets that are not in the file; `--prune=12`: up to 12, even if that is most of them',
+    )
+    .option('--partial', 'import the rest if some lines or sets cannot be written')
     .addOption(originOption())
     .addOption(encodingOption())
     .option('--dry-run', 'show what would change, and change nothing')
-    .option('-y, --yes', 'do not ask, except before most sets are deleted')
+    .option('-y, --yes', 'do not ask, except before deleting most sets')
     .action(withCli(importZoneFile));
   command
     .command('export')
@@ -49,14 +52,14 @@ export function dnsCommand(withCli: WithCli): Command {
     .action(withCli(exportSets));
   command
     .command('diff <file>')
-    .description('compare record sets with a zone file; ends with 1 if they differ, and with 2 after an error')
-    .option('--prune', 'count sets that the file does not have as differences')
+    .description('compare record sets with a zone file; exits with 1 if they differ, and with 2 after an error')
+    .option('--prune', 'count sets that are not in the file as differences')
     .addOption(originOption())
     .addOption(encodingOption())
     .action(withCli(diffZoneFile));
   command
     .command('whoami')
-    .description('show whose token this is, what it may write, and what is left of its limits')
+    .description('show whose token this is, what it may write, and how much of its limits is left')
     .action(withCli(whoami));
   return command;
 }
@@ -64,9 +67,9 @@ export function dnsCommand(withCli: WithCli): Command {
 const originOption = () =>
   new Option(
     '--origin <name>',
-    'what names without a final dot are below, such as acme, or `@` for the zone (without it: as the plan says)',
+    'the name that relative names are below, such as acme, or `@` for the zone (default: as the plan says)',
   );
-const encodingOption = () => new Option('--encoding <name>', 'of the file, such as latin1').default('utf-8');
+const encodingOption = () => new Option('--encoding <name>', 'encoding of the file, such as latin1').default('utf-8');
 
 /** @returns null for the default of the zone */
 function ttlOption(text: string): number | null {

@@ -23,7 +23,7 @@ interface KeptCredential {
 const SPARE_MS = 60_000;
 
 /**
- * Prints a credential for kubectl. It is kept until shortly before its end, in a file that only its owner can read: kubectl asks
+ * Prints a credential for kubectl. It is stored until shortly before its end, in a file that only its owner can read: kubectl asks
  * with every command, and the API issues few.
  */
 export async function printCredential(cli: Cli, cluster: string, options: KubeconfigOptions): Promise<void> {

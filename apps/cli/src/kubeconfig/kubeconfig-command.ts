@@ -21,7 +21,7 @@ export function kubeconfigCommand(withCli: WithCli): Command {
   command
     .command('get <cluster>')
     .description('print a kubeconfig, or merge it into the one of kubectl')
-    .option('--exec', 'with this command as a plugin, which renews the credential by itself; there is no secret in it')
+    .option('--exec', 'use this command as a plugin, which renews the credential; the kubeconfig contains no secret')
     .option('--merge', 'merge it into the first file of $KUBECONFIG, else ~/.kube/config, and make it current')
     .option('--keep-context', 'with --merge: do not change the current context')
     .addOption(
@@ -34,7 +34,7 @@ export function kubeconfigCommand(withCli: WithCli): Command {
     .action(withCli(printKubeconfig));
   command
     .command('credential <cluster>')
-    .description('print a credential as kubectl asks a plugin for it (client.authentication.k8s.io/v1)')
+    .description('print a credential, as a plugin of kubectl (client.authentication.k8s.io/v1)')
     .addOption(scopeOption())
     .addOption(ttlOption())
     .action(withCli(printCredential));

@@ -12,7 +12,7 @@ import { type CliIo, isInteractive } from '../io.js';
 export async function confirm(io: CliIo, question: string, yes: boolean): Promise<void> {
   if (yes) return;
   if (!isInteractive(io))
-    throw usageError('Nobody can be asked here. Add --yes, or --dry-run to see what would happen.');
+    throw usageError('No terminal to prompt on. Pass --yes, or --dry-run to see what would happen.');
   const answer = await ask(io, `${question} [y/N] `);
   if (/^y(es)?$/i.test(answer)) return;
   io.err.write('Nothing was changed.\n');
@@ -23,10 +23,10 @@ export async function confirm(io: CliIo, question: string, yes: boolean): Promis
 export async function confirmName(io: CliIo, what: string, name: string, yes: boolean): Promise<void> {
   if (yes) return;
   if (!isInteractive(io))
-    throw usageError('Nobody can be asked here. Add --yes, or --dry-run to see what would happen.');
-  const answer = await ask(io, `${what} Type its name to go on: `);
+    throw usageError('No terminal to prompt on. Pass --yes, or --dry-run to see what would happen.');
+  const answer = await ask(io, `${what} Type its name to continue: `);
   if (answer === name) return;
-  io.err.write('That is another name. Nothing was changed.\n');
+  io.err.write('That is not the name. Nothing was changed.\n');
   throw new CliExit('refused');
 }
 
@@ -39,13 +39,11 @@ export async function confirmName(io: CliIo, what: string, name: string, yes: bo
  */
 export async function confirmCount(io: CliIo, sentence: string, count: number, option: string): Promise<void> {
   if (!isInteractive(io)) {
-    throw usageError(
-      `${sentence} Nobody can be asked here: add ${option} if you mean it, or --dry-run to see the plan.`,
-    );
+    throw usageError(`${sentence} No terminal to prompt on. Pass ${option} to confirm, or --dry-run to see the plan.`);
   }
-  const answer = await ask(io, `${sentence} Type ${count} to go on: `);
+  const answer = await ask(io, `${sentence} Type ${count} to continue: `);
   if (answer === String(count)) return;
-  io.err.write('That is another number. Nothing was changed.\n');
+  io.err.write('That is not the number. Nothing was changed.\n');
   throw new CliExit('refused');
 }
 

@@ -18,7 +18,7 @@ export function endOf(error: unknown, { signal }: Pick<CliIo, 'signal'>): End {
   if (error instanceof CliError) return { reason: error.reason, sentence: line(error.message) };
   if (isCorralError(error)) return { reason: exitReasonOf(error), sentence: line(failureText(error)) };
   const message = error instanceof Error ? error.message : String(error);
-  return { reason: 'unexpected', sentence: line(`This is a mistake in the command: ${message}`) };
+  return { reason: 'unexpected', sentence: line(`This is a bug in corral: ${message}`) };
 }
 
 const line = (sentence: string): string => printable(sentence.replace(/\s+/g, ' '));

@@ -49,7 +49,7 @@ export function contextsCommand(withCli: WithCli): Command {
     );
   command
     .command('delete <name>')
-    .description('forget a context and its tokens, which stay valid: `corral logout` ends a session')
+    .description('delete a context and its tokens; they stay valid: `corral logout` ends a session')
     .action(
       withCli(async (cli, name: string) => {
         await cli.changeConfig((config) => {

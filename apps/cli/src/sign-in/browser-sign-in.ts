@@ -77,8 +77,8 @@ async function teamOf({ options, io, userAgent, note }: Cli, url: string, sessio
   if (wanted !== undefined && !slugs.includes(wanted)) {
     throw wanted === ''
       ? usageError('--team needs a name.')
-      : new CliError('notFound', `You are not in a team ${wanted}.`);
+      : new CliError('notFound', `You are not a member of a team ${wanted}.`);
   }
-  if (wanted === undefined && slugs.length > 1) note(`You are in ${slugs.join(', ')}: commands need --team.`);
+  if (wanted === undefined && slugs.length > 1) note(`You are a member of ${slugs.join(', ')}: commands need --team.`);
   return wanted ?? (slugs.length === 1 ? (slugs[0] as string) : null);
 }

@@ -40,7 +40,7 @@ export async function listenForCode(state: string, signal: AbortSignal): Promise
       if (found === null) reject(new CliError('refused', 'The sign-in was not allowed in the browser.'));
       else resolve(found);
     });
-    const what = found === null ? 'Nothing was signed in.' : 'You are signed in.';
+    const what = found === null ? 'The sign-in failed.' : 'You are signed in.';
     answer(response, 200, `${what} You can close this page.`);
   });
   server.requestTimeout = 10_000;
@@ -69,7 +69,7 @@ function answer(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     'Content-Type': 'text/plain; charset=utf-8',
     'Cache-Control': 'no-store',
-    // The address of the page holds the code.
+    // The address of the page contains the code.
     'Referrer-Policy': 'no-referrer',
     Connection: 'close',
   });

@@ -12,11 +12,14 @@ import { signInWithDnsToken, signInWithToken } from './token-sign-in.js';
 
 export function signInCommands(withCli: WithCli): Command[] {
   const login = new Command('login')
-    .description('sign in, and keep it as a context')
-    .option('--url <address>', 'of the cluster API (default: CORRAL_URL, else that of the context)')
-    .option('--dns-url <address>', 'of the DNS API, with /v1: the token is a DNS token then')
+    .description('sign in, and save the sign-in as a context')
+    .option('--url <address>', 'address of the cluster API (default: CORRAL_URL, else that of the context)')
+    .option('--dns-url <address>', 'address of the DNS API, with /v1; the token is then a DNS token')
     .option('--token <->', '`-` reads the token of a service account, or a DNS token, from standard input')
-    .option('--exchange', 'exchange a token of a trusted issuer, as pipelines have it, for one of a service account')
+    .option(
+      '--exchange',
+      'exchange a token of a trusted issuer, such as that of a pipeline, for one of a service account',
+    )
     .option('--account <name>', 'with --exchange: the service account')
     .option(
       '--subject-token-file <file>',
@@ -25,7 +28,7 @@ export function signInCommands(withCli: WithCli): Command[] {
     .option('--no-browser', 'print the address to open instead of opening it')
     .action(withCli(signIn));
   const logout = new Command('logout')
-    .description('end the session of the context, and forget its tokens')
+    .description('end the session of the context, and delete its tokens')
     .action(withCli(signOut));
   const whoami = new Command('whoami').description('show who is signed in, and in which teams').action(withCli(showMe));
   return [login, logout, whoami];
@@ -55,7 +58,7 @@ async function signIn(cli: Cli, options: SignInOptions): Promise<void> {
   const url = addressOf(options.url ?? (cli.io.env.CORRAL_URL || found?.stored.url), '--url', cli.io.env);
   if (url === null) throw usageError('Say where: --url https://clusters.example.org.');
   const signedIn = await signedInAt(cli, url, options);
-  // What was kept for another address is of no use here.
+  // What was stored for another address is of no use here.
   const kept = found?.stored.url === url || found?.stored.url === undefined ? found?.stored : {};
   await save(cli, url, { ...withoutCredentials(kept ?? {}), ...signedIn });
 }
@@ -132,7 +135,7 @@ async function signOut(cli: Cli): Promise<void> {
     const { dnsToken: _, ...rest } = withoutCredentials(contexts[name] ?? {});
     return { ...config, contexts: { ...contexts, [name]: rest } };
   });
-  cli.note(`The context ${name} has no tokens any more.`);
+  cli.note(`The tokens of the context ${name} are deleted.`);
 }
 
 async function showMe(cli: Cli): Promise<void> {

@@ -14,7 +14,7 @@ export function accountsCommand(withCli: WithCli): Command {
   command
     .command('set <name>')
     .description('create a service account, or change what it may do')
-    .addOption(new Option('--role <role>', 'what it may do, as for people').choices(roles).makeOptionMandatory())
+    .addOption(new Option('--role <role>', 'its role, as for people').choices(roles).makeOptionMandatory())
     .option(
       '--clusters <names...>',
       'only these clusters; a * at the start or the end, such as ci-* (default: as it is, all for a new one)',

@@ -10,7 +10,7 @@ export function tokensCommand(withCli: WithCli): Command {
   const dns = command.command('dns').description('tokens of the DNS API');
   dns
     .command('list')
-    .description('list DNS tokens: your own, or for an administrator all of the team')
+    .description('list your DNS tokens, or all of the team if you are an administrator')
     .addOption(new Option('--state <state>', 'only tokens in this state').choices(dnsTokenStates))
     .action(withCli(listDnsTokens));
   dns

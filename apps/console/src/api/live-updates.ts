@@ -30,7 +30,7 @@ type Shared = LiveMessage | { readonly type: 'hello' };
 
 /**
  * Follows the changes of a team. All tabs of a browser share one connection: browsers allow six per origin, so the seventh
- * tab would wait for ever. The tab that holds the lock connects and passes on; when it closes, another one continues after
+ * tab would wait for ever. The tab that has the lock connects and passes on; when it closes, another one continues after
  * the last event that it saw. Locks need a secure context: elsewhere each tab has a connection of its own.
  */
 export function startLiveUpdates({ team, onMessage }: LiveUpdatesOptions): LiveUpdates {

@@ -67,7 +67,7 @@ export function Conflict({ team, began, current, yours, text, onMerged }: Confli
         {name} has changed since you began
       </h2>
       <p>
-        Nothing was applied, and what you typed is kept.
+        Nothing was applied, and what you typed is still here.
         {differences.length === 0 && ' Nothing of yours differs from it any more.'}
       </p>
       <Table

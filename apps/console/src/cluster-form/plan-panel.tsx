@@ -130,7 +130,7 @@ function usePressByKeyboard(press: () => void): void {
 const failureOf = (error: unknown): string =>
   isCorralError(error) && error.isUnknownOutcome
     ? 'It is not known whether the change was accepted. Apply it again: it is checked first, and never applied twice.'
-    : 'The change was not accepted. What you typed is kept.';
+    : 'The change was not accepted. What you typed is still here.';
 
 interface SupersededProps {
   readonly team: string;

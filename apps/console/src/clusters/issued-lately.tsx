@@ -21,7 +21,7 @@ export const issuedQuery = (team: string, name: string) =>
 export function IssuedLately({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const issued = useQuery(issuedQuery(team, cluster.metadata.name));
   return (
-    <Section title="Issued lately">
+    <Section title="Recently issued">
       <Loaded query={issued} what="the issued kubeconfigs">
         {({ items }) => (items.length === 0 ? <Empty>No kubeconfig was issued yet.</Empty> : <Issued issues={items} />)}
       </Loaded>

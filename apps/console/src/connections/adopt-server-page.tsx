@@ -144,7 +144,7 @@ function MachineFields({
       />
       <NativeSelect
         label="Architecture"
-        description="Of its processor."
+        description="That of its processor."
         data={[...serverArchitectures]}
         value={draft.architecture}
         onChange={(event) => onChange({ architecture: event.currentTarget.value as ServerArchitecture })}

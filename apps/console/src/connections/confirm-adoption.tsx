@@ -19,7 +19,7 @@ export interface ConfirmAdoptionProps {
   readonly onAdopted: () => void;
 }
 
-/** Says what is lost, and asks for the name of the server and the word. Neither is kept: a reload asks again. */
+/** Says what is lost, and asks for the name of the server and the word. Neither is stored: a reload asks again. */
 export function ConfirmAdoption({ team, connectionRef, draft, found, onAdopted }: ConfirmAdoptionProps) {
   const cache = useQueryClient();
   const navigate = useNavigate();

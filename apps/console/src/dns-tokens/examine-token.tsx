@@ -11,7 +11,7 @@ import { Failed } from '../ui/states.js';
 import { Expiry } from '../ui/time.js';
 import { CoverageCheck } from './coverage-check.js';
 
-/** Shows what a token that somebody found says about itself. The token is kept nowhere. */
+/** Shows what a token that somebody found says about itself. The token is stored nowhere. */
 export function ExamineToken({ team }: { readonly team: string }) {
   const [text, setText] = useState('');
   const examine = useMutation({

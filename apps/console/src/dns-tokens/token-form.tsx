@@ -78,7 +78,7 @@ export function TokenForm({ team, zone, draft, onChange, problems, isPending, on
         )}
         <Checkbox.Group
           label="Types that it can write"
-          description="None ticked: all of them. Every type at its names can be read."
+          description="None ticked: all types. Reading is not limited by type."
           value={[...draft.types]}
           onChange={(types) => set({ types: types as WritableType[] })}
         >

@@ -44,7 +44,9 @@ export function TokensPage() {
           const shown = all.filter((token) => isShown(token, { team, state, filter }));
           if (all.length === 0) {
             return (
-              <Empty>{isAdmin ? 'No tokens.' : 'No tokens of yours: members see their own.'} Tools need one.</Empty>
+              <Empty>
+                {isAdmin ? 'No tokens.' : 'You have no tokens. Members see only their own.'} Tools need one.
+              </Empty>
             );
           }
           return (

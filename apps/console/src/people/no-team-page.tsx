@@ -9,7 +9,7 @@ export function NoTeamPage() {
   const me = useQuery(meQuery());
   return (
     <main>
-      <Page title="You belong to no team">
+      <Page title="You are not in any team">
         <Loaded query={me} what="your teams">
           {({ email }) => (
             <Empty>

@@ -122,7 +122,7 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
   return (
     <>
       <Table caption="Members" columns={columns} rows={members} rowKey={({ id }) => String(id)} />
-      {members.length === 1 && <p className="muted">You are alone here.</p>}
+      {members.length === 1 && <p className="muted">You are the only member.</p>}
       {leaving !== null && <RemoveDialog team={team} member={leaving} onClose={() => setLeaving(null)} />}
     </>
   );

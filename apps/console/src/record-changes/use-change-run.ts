@@ -12,7 +12,7 @@ import { dnsOf } from '../api/dns-client.js';
 import { dnsUsageQuery, rrsetsQuery } from '../api/queries.js';
 import { useDraft } from '../ui/use-draft.js';
 
-/** A plan that is being applied. It is kept for this tab, so that a reload can resume it. */
+/** A plan that is being applied. It is stored for this tab, so that a reload can resume it. */
 interface StoredRun {
   readonly waves: ChangePlan['waves'];
   readonly outcomes: Outcomes;

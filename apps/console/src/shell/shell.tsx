@@ -171,7 +171,7 @@ function SessionEndDialog() {
   return (
     <Modal opened={hasEnded} onClose={() => undefined} withCloseButton={false} title="Your session ended">
       <Stack gap="md">
-        <p>Your input is kept. Sign in to continue here.</p>
+        <p>Your input is still here. Sign in to continue here.</p>
         <SignInForm returnTo={`/console${href}`} onSignedIn={() => void cache.invalidateQueries()} />
       </Stack>
     </Modal>

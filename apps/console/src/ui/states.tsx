@@ -32,7 +32,7 @@ export interface FailedProps {
 
 const detailOf = ({ code, detail }: CorralError): string =>
   code === 'network' || code === 'timeout'
-    ? 'The server did not answer. Check your connection; your input is kept.'
+    ? 'The server did not answer. Check your connection. Your input is still here.'
     : detail;
 
 /** A refusal or failure: what the API says about it, and the id that an operator asks for. */

@@ -3,7 +3,7 @@ import { useCallback, useState } from 'react';
 const PREFIX = 'corral.draft.';
 
 /**
- * State that a reload does not lose, kept for this tab. Never for secrets.
+ * State that a reload does not lose, for this tab. Never for secrets.
  *
  * @param key names the form, its team and its target
  */

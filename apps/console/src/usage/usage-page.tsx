@@ -53,7 +53,7 @@ interface UsageProps extends Pick<UsageBody, 'step' | 'points'> {
 
 function Usage({ step, points, ...limits }: UsageProps) {
   if (points.every(({ recordedHours }) => recordedHours === 0)) {
-    return <Empty>Nothing recorded in this time. Usage is recorded every five minutes and kept for 90 days.</Empty>;
+    return <Empty>Nothing recorded in this time. Usage is recorded every five minutes and stored for 90 days.</Empty>;
   }
   return (
     <>

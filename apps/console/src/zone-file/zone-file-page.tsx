@@ -130,7 +130,7 @@ function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
           <DangerDialog
             opened={isConfirming}
             onClose={() => setConfirming(false)}
-            title="Remove most record sets"
+            title="Remove most of the record sets"
             confirmation={String(removed)}
             action="Apply"
             onConfirm={() => onApply(plan)}
@@ -184,7 +184,7 @@ function Source({ text, onText }: SourceProps) {
     >
       <Textarea
         label="Zone file"
-        description="Paste or drop one. The plan says what names without a final dot are below, unless $ORIGIN does."
+        description="Paste or drop a file. Relative names are below $ORIGIN, or below the name that the plan shows."
         value={text}
         onChange={(event) => onText(event.currentTarget.value)}
         onDrop={drop}
@@ -230,7 +230,7 @@ const Lines = ({ caption, lines }: { readonly caption: string; readonly lines: P
 function Export({ zone, rrsets }: Pick<ZoneFileProps, 'zone' | 'rrsets'>) {
   return (
     <Section title="Export">
-      <p className="muted">{plural(rrsets.length, 'record set')} of yours. Zone files cannot hold labels.</p>
+      <p className="muted">{plural(rrsets.length, 'record set')} of yours. Zone files cannot contain labels.</p>
       <div className={changes.buttons}>
         <Button onClick={() => download(`${zone.name}.zone`, 'text/dns', asZoneFile(rrsets, zone))}>Zone file</Button>
         <Button onClick={() => download(`${zone.name}.json`, 'application/json', asJson(rrsets))}>JSON</Button>

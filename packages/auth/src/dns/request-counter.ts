@@ -11,7 +11,7 @@ export interface RequestCounter {
 
 const MINUTE_MS = 60_000;
 const FLUSH_MS = 10_000;
-/** Minutes kept in memory while Postgres is unavailable. */
+/** Minutes that stay in memory while Postgres is unavailable. */
 const MINUTES_KEPT = 60;
 
 /** Counts of one minute per team, and how many of them have been written. */

@@ -70,7 +70,7 @@ export const inForce = (now: Date) => ({
   OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
 });
 
-/** Prisma condition for tokens that were issued to be kept. The others belong to a session and are in no list. */
+/** Prisma condition for tokens that last. The others belong to a session and are in no list. */
 export const isKept = { sessionId: null } as const;
 
 /**
@@ -145,7 +145,7 @@ export interface FormerMemberDnsToken {
 
 /**
  * Revokes a person's active tokens of a team, or hands them over to the team. Runs within the caller's transaction,
- * which holds the team's lock, and writes an audit entry for each.
+ * which has the team's lock, and writes an audit entry for each.
  *
  * @returns the tokens, ordered by name
  */

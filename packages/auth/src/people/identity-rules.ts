@@ -8,7 +8,7 @@ export interface IdentityClaims {
   readonly email: string | null;
   /** Whether the provider has verified the address. */
   readonly emailVerified: boolean;
-  /** Null when the provider does not state it; the known value is then kept. */
+  /** Null when the provider does not state it; the known value then stays. */
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly displayName: string | null;

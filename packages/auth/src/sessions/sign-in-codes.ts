@@ -32,7 +32,7 @@ export interface SignInCodeStore {
   redeem(code: string, request: Omit<SignInRequest, 'name'>, userAgent: string): Promise<RedeemedCode | null>;
 }
 
-/** A code is kept for so long after its end, to recognise a second use. */
+/** A code is stored for so long after its end, to recognise a second use. */
 const KEPT_MINUTES = 10;
 
 /** The session is locked against its end, so that no code of an ended session stays valid. */

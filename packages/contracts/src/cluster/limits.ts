@@ -63,7 +63,7 @@ export const clusterLimits = {
   /** Active tokens of a service account: two, so that one can replace the other. Tokens by exchange do not count. */
   accountTokensActive: 2,
   accountTokenDays: 365,
-  /** Tokens of a service account that are kept after their end, for the list. */
+  /** Tokens of a service account that stay in the list after their end. */
   accountTokensEndedKept: 20,
   accountClusterPatterns: 10,
   trustedIssuersPerTeam: 20,

@@ -81,7 +81,7 @@ export const problemCodes = {
     status: 400,
     title: 'The grant is not accepted',
     meaning:
-      'A code is wrong, used, expired, or of another request: sign in again. A token of an issuer is not valid, or no ' +
+      'A code is wrong, used or expired, or belongs to another request: sign in again. Or the token of an issuer is not valid, or no ' +
       'trusted issuer of the team fits it: the audit log of the team has the reason.',
   },
   email_not_verified: {

@@ -23,7 +23,7 @@ export const clusterPhaseMeanings: Readonly<Record<ClusterPhase, string>> = {
   Hibernated: 'Shut down. Volumes and the specification stay.',
   Resuming: 'Control plane and managed nodes are being created again.',
   Degraded: 'It runs, but a part does not work, or a change is blocked. The conditions say which.',
-  Failed: 'The last change failed, and is not tried again by itself. `lastOperation.error` says what to do.',
+  Failed: 'The last change failed, and is not retried automatically. `lastOperation.error` says what to do.',
   Deleting: 'Being deleted.',
 };
 
@@ -83,7 +83,7 @@ export type OwnConditionTypeName = keyof typeof conditionTypeMeanings;
 /** What policies and webhooks keep waiting, on the garden and in clusters. */
 const admissionWaits = {
   WebhookUnavailable: 'The admission webhook that the message names does not answer. Work continues once it does.',
-  PolicyRefused: 'A policy refuses the next step. The message has its words. The service tries again.',
+  PolicyRefused: 'A policy refuses the next step. The message quotes it. The service tries again.',
 } as const;
 
 /** Why an operation on a cluster waits. Also reasons of its condition `Reconciled`. */
@@ -122,7 +122,7 @@ export const conditionReasonMeanings = {
   Accepted: 'The specification is accepted.',
   MinimumRaised: 'Accepted. Pools with a minimum of zero keep one node, because the provider does not scale to zero.',
   SpecRefused:
-    'The garden, or one of its policies, refused the specification. The message names the fields to change, or has the words of the policy.',
+    'The garden, or one of its policies, refused the specification. The message names the fields to change, or quotes the policy.',
   ReferenceUnknown: 'The garden does not know something that the specification needs. Ask the operators.',
   VersionUnavailable: 'The Kubernetes version is not, or no longer, available. Declare another one.',
   HibernationBlocked: 'A webhook in the cluster would block waking it up. Fix or remove it.',
@@ -132,7 +132,7 @@ export const conditionReasonMeanings = {
   ...clusterBlocks,
   NotStarted: 'The cluster is a draft, or waits for its start.',
   AwaitingNodePools: 'A draft. Add a managed node pool with a maximum above zero to start it.',
-  Queued: 'The change was accepted, and waits for its turn.',
+  Queued: 'The change was accepted, and has not begun yet.',
   Pending: 'The cluster is about to be created.',
   Creating: 'The cluster is being created.',
   Updating: 'The cluster is being changed to match its specification.',

@@ -20,7 +20,7 @@ export const dnsLimits = {
   activeTokensPerSession: 10,
   requestsPerTokenPerMinute: 120,
   requestsPerTeamPerMinute: 600,
-  /** Reads of actions that are not held: polls of actions that have ended. */
+  /** Reads of actions that do not wait: polls of actions that have ended. */
   actionReadsPerTokenPerMinute: 300,
   /** Requests without a valid token, charged before it is checked. */
   requestsPerAddressPerMinute: 300,
@@ -31,7 +31,7 @@ export const dnsLimits = {
   readWaitMs: 15_000,
   /** Fewer than the writes that fit into their wait, so that reads leave room for writes. */
   waitingReadsPerToken: 16,
-  /** How long a read of running actions is held until one finishes. */
+  /** How long a read of running actions waits until one of them ends. */
   actionHoldMs: 3_000,
   heldReadsPerToken: 64,
   perPageDefault: 25,

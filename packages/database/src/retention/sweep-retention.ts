@@ -19,7 +19,7 @@ export type Swept = Readonly<Record<string, number>>;
 
 /**
  * Applies every rule until it has no rows left or the signal aborts. Each step is one statement, so that locks and connections
- * are held only briefly. All times are the database's. Any number of sweeps may run concurrently.
+ * are taken only briefly. All times are the database's. Any number of sweeps may run concurrently.
  *
  * @throws the first failure, after the remaining rules were applied: a problem with one table does not block the others
  */

@@ -14,7 +14,7 @@ export interface HttpTimeouts {
   headersMs?: number;
   /** Time for a whole request with its body; at least that of the headers. Default: 15,000. */
   requestMs?: number;
-  /** Time that an idle connection is kept; longer than the 60 s of load balancers. Default: 65,000. */
+  /** Time that an idle connection stays open; longer than the 60 s of load balancers. Default: 65,000. */
   keepAliveMs?: number;
   /** Time without any byte in either direction while an answer is being sent: a client that does not read. Default: 120,000. */
   idleMs?: number;

@@ -58,7 +58,7 @@ export const clientVariables = {
   REQUESTS_IN_FLIGHT_MAX: integer({
     default: 32,
     min: 1,
-    desc: 'Maximum number of requests that are processed concurrently, but no more than there are connections for reads (DATABASE_CONNECTIONS). Eight times as many wait for their turn.',
+    desc: 'Maximum number of requests that are processed concurrently, but no more than there are connections for reads (DATABASE_CONNECTIONS). Eight times as many wait for one to end.',
   }),
 };
 

@@ -66,7 +66,7 @@ export interface RenewalOptions {
 }
 
 /**
- * Polls the files and reports when they hold another certificate. Compares contents instead of watching the file system:
+ * Polls the files and reports when they contain another certificate. Compares contents instead of watching the file system:
  * Kubernetes and ACME clients replace symbolic links, and copies may keep their times. A pair that does not match is being
  * written, unless that persists.
  *

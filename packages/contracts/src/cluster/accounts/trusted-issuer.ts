@@ -38,7 +38,7 @@ const specSchema = {
       properties: { sub: condition },
       additionalProperties: condition,
       description:
-        'Conditions on claims, which must all hold: the exact value, or a pattern with at most ' +
+        'Conditions on claims, which must all be met: the exact value, or a pattern with at most ' +
         `${clusterLimits.claimWildcards} \`*\`. At the end, \`*\` stands for any characters; elsewhere for any but \`/\` and ` +
         '`:`. A condition on `sub` is required.',
     },

@@ -53,7 +53,7 @@ export const authorizationParameters = [
   { name: 'device', type: 'string', description: 'Name of the machine, for the page and the list of sessions.' },
 ] as const satisfies readonly ClusterQueryParameter[];
 
-/** The form on the page. `request` holds, encrypted, what the page showed and to whom. */
+/** The form on the page. `request` contains, encrypted, what the page showed and to whom. */
 export const authorizationPostSchema = {
   type: 'object',
   additionalProperties: false,

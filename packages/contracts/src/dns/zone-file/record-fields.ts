@@ -3,7 +3,7 @@ import { dnsLimits } from '../limits.js';
 import { splitString } from '../record-values.js';
 import type { Token } from './entries.js';
 
-/** Types that are registered and not obsolete (IANA, Domain Name System Parameters), and those that zone files hold. */
+/** Types that are registered and not obsolete (IANA, Domain Name System Parameters), and those that zone files contain. */
 const types = new Set(
   `A AAAA AFSDB APL CAA CDNSKEY CDS CERT CNAME CSYNC DHCID DLV DNAME DNSKEY DS EUI48 EUI64 HINFO HIP HTTPS IPSECKEY KEY KX
    LOC MX NAPTR NS NSEC NSEC3 NSEC3PARAM OPENPGPKEY PTR RP RRSIG SIG SMIMEA SOA SPF SRV SSHFP SVCB TA TLSA TXT URI ZONEMD`.split(
@@ -62,7 +62,7 @@ function txtValue(data: readonly Token[]): Pick<RecordFields, 'value' | 'note'> 
     note:
       strings.length === data.length
         ? null
-        : 'A string of more than 255 bytes is split: TXT records hold no longer ones.',
+        : 'A string of more than 255 bytes is split: TXT records contain no longer ones.',
   };
 }
 

@@ -11,7 +11,7 @@ interface WrittenRrset {
 
 /**
  * Writes a master file (RFC 1035 section 5). `parseZoneFile` reads the same record sets from it, but without labels, which a
- * zone file cannot hold. Line breaks in comments become spaces.
+ * zone file cannot contain. Line breaks in comments become spaces.
  */
 export function writeZoneFile(rrsets: readonly WrittenRrset[], { zoneName, zoneTtl }: ZoneFileContext): string {
   const width = (lengths: number[]): number => Math.min(40, Math.max(0, ...lengths));
