@@ -18,8 +18,8 @@ const MIGRATION_LOCK = 7_237_000;
 
 const LOCK_RETRY_MS = 100;
 
-async function tookLock(holder: Awaited<ReturnType<typeof connectWhenUp>>): Promise<boolean> {
-  const { rows } = await holder.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
+async function tookLock(session: Awaited<ReturnType<typeof connectWhenUp>>): Promise<boolean> {
+  const { rows } = await session.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
   return rows[0]?.taken === true;
 }
 
@@ -40,17 +40,17 @@ export async function applyMigrations({
   const all = await readMigrations(migrationsDir);
   const migrationDirectories = all.migrationDirectories.filter(({ path }) => only === undefined || only.has(path));
   const migrationsList = { ...all, migrationDirectories };
-  const holder = await connectWhenUp(databaseUrl, { log, timeoutMs: connectTimeoutMs });
+  const session = await connectWhenUp(databaseUrl, { log, timeoutMs: connectTimeoutMs });
   try {
     // Released with the connection. A statement that waits for it would have a snapshot, for whose end `CREATE INDEX
     // CONCURRENTLY` of the process that has the lock waits in turn.
-    while (!(await tookLock(holder))) await pause(LOCK_RETRY_MS);
+    while (!(await tookLock(session))) await pause(LOCK_RETRY_MS);
     const { appliedMigrationNames } = await withSchemaEngine(databaseUrl, (engine) =>
       engine.applyMigrations({ migrationsList, filters: { externalTables: [], externalEnums: [] } }),
     );
     for (const name of appliedMigrationNames) log(`applied migration ${name}`);
     return appliedMigrationNames;
   } finally {
-    await holder.end();
+    await session.end();
   }
 }
