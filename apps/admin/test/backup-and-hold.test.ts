@@ -234,7 +234,7 @@ describe('hold', () => {
 
       expect(await admin.run('hold', 'begin')).toMatchObject({
         code: 1,
-        err: expect.stringContaining('in force already'),
+        err: expect.stringContaining('already in force'),
       });
       expect((await admin.run('hold', 'status')).out).toContain(id);
       expect(await admin.run('resume', 'another')).toMatchObject({ code: 1, err: expect.stringContaining(id) });
