@@ -16,18 +16,15 @@ import {
 } from '@corral/http-api';
 import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
-import { buildAccountHandlers } from './accounts/handlers.js';
-import { apiAudit } from './audit/api-entries.js';
-import { dnsAudit } from './audit/dns-entries.js';
-import { auditLog } from './audit/log.js';
+import { accountRoutes } from './accounts/routes.js';
 import { auditRoutes } from './audit/routes.js';
 import { billingRoutes } from './billing/routes.js';
 import { catalogueRoutes } from './catalogue/routes.js';
 import { clusterRoutes as clusterHandlers } from './clusters/routes.js';
 import { connectionRoutes } from './connections/routes.js';
 import { consoleRouter } from './console/routes.js';
-import { buildDnsHandlers } from './dns/handlers.js';
-import { buildEventHandlers } from './events/handlers.js';
+import { dnsRoutes } from './dns/routes.js';
+import { eventRoutes } from './events/routes.js';
 import {
   admit,
   callerLoader,
@@ -41,15 +38,16 @@ import { oauthErrors, problemShape } from './http/error-shape.js';
 import { refuseIdempotencyKey } from './http/headers.js';
 import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
+import { invitationRoutes } from './invitations/routes.js';
 import { kubeconfigRoutes } from './kubeconfigs/routes.js';
 import { nodePoolRoutes } from './node-pools/routes.js';
 import { operationRoutes } from './operations/routes.js';
-import { buildSignInHandlers } from './people/handlers.js';
+import { peopleRoutes } from './people/routes.js';
 import { Problem } from './problem.js';
 import { serverRoutes } from './servers/routes.js';
 import { type AppDeps, buildServices, type Services } from './services.js';
-import { buildTeamHandlers } from './teams/handlers.js';
-import { buildTokenHandlers } from './tokens/handlers.js';
+import { teamRoutes } from './teams/routes.js';
+import { tokenRoutes } from './tokens/routes.js';
 import { usageRoutes } from './usage/routes.js';
 
 export type { AppConfig } from './app-config.js';
@@ -127,9 +125,12 @@ const before =
   ];
 
 function buildHandlers(services: Services): Readonly<Record<ClusterOperationId, RequestHandler>> {
-  const { prisma, limits } = services;
   return {
-    ...buildSignInHandlers(services),
+    ...peopleRoutes(services),
+    ...teamRoutes(services),
+    ...invitationRoutes(services),
+    ...accountRoutes(services),
+    ...tokenRoutes(services, services.limits.forgiveTokenRequest),
     ...clusterHandlers(services),
     ...nodePoolRoutes(services),
     ...operationRoutes(services),
@@ -139,11 +140,8 @@ function buildHandlers(services: Services): Readonly<Record<ClusterOperationId, 
     ...catalogueRoutes(services),
     ...usageRoutes(services),
     ...billingRoutes(services),
-    ...buildDnsHandlers(services),
-    ...auditRoutes({ log: auditLog({ api: apiAudit(prisma), dns: dnsAudit(prisma) }) }),
-    ...buildTeamHandlers(services),
-    ...buildAccountHandlers(services),
-    ...buildTokenHandlers({ ...services, forgiveSender: limits.forgiveTokenRequest }),
-    ...buildEventHandlers(services),
+    ...dnsRoutes(services),
+    ...auditRoutes(services),
+    ...eventRoutes(services),
   };
 }

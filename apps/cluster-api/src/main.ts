@@ -13,14 +13,14 @@ import { startService } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
 import { buildApp } from './build-app.js';
 import { appConfigOf, readClusterApiConfig } from './config.js';
-import { listenToTeamEvents } from './events/handlers.js';
+import { listenToTeamEvents } from './events/store.js';
 import { problemShape } from './http/error-shape.js';
 import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
-import { recordRefusals } from './tokens/exchange-store.js';
 import { issuerCalls } from './tokens/issuer-calls.js';
 import { issuerKeys } from './tokens/issuer-keys.js';
 import { refusalLog } from './tokens/refusal-log.js';
+import { recordRefusals } from './tokens/store.js';
 
 const service = {
   name: 'cluster-api',
@@ -48,7 +48,7 @@ await startService(
     const sessionUse = sessionUseRecorder(pool, times, report('use of sessions not recorded'));
     const accountUse = accountTokenUseRecorder(pool, report('use of tokens not recorded'));
     const refusals = refusalLog({
-      write: recordRefusals(prisma),
+      write: (entry) => recordRefusals(prisma, entry),
       after: systemClock.after,
       onError: report('refused token exchanges not recorded'),
     });

@@ -1,6 +1,6 @@
 import { parseTime } from '@corral/contracts';
 import { isText } from './http/body.js';
-import { invalidField } from './problem.js';
+import { found, invalidField } from './problem.js';
 
 /** The position of an item in a list that is sorted newest first. The next page starts after it. */
 export interface Position {
@@ -15,6 +15,9 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * @returns the id as answers have it; null for other texts, which Postgres does not accept as an id
  */
 export const parseId = (text: string): string | null => (uuid.test(text) ? text.toLowerCase() : null);
+
+/** The id in a path, as answers have it. @throws Problem `not_found` for another text: no resource can have it */
+export const requiredId = (text: unknown): string => found(parseId(String(text)));
 
 /** The sort key of an item. The next page starts after it. */
 export type Cursor = readonly string[];

@@ -76,6 +76,12 @@ export class Problem extends Error {
 export const notFound = (): Problem =>
   new Problem('not_found', 'Not found, or you do not have access. Check the path.');
 
+/** @throws Problem `not_found` for null: what does not exist, or what the caller may not see */
+export function found<T>(record: T | null): T {
+  if (record === null) throw notFound();
+  return record;
+}
+
 const sentenceOf = (pointer: string, message: string): string => `${placeOf(pointer) || 'The request'} ${message}.`;
 
 /** One invalid field that the schema cannot detect. */

@@ -1,13 +1,10 @@
-export { type AccountVerifier, accountVerifier, type CallingAccount } from './accounts/account-verifier.js';
 export {
-  accountOf,
-  credentialHashOf,
-  type LoadCallerOptions,
-  loadCaller,
-  sendsBearer,
-  sendsSession,
-} from './accounts/middleware.js';
-export { hashAccountToken, mintAccountToken } from './accounts/token.js';
+  type AccountVerifier,
+  accountVerifier,
+  type CallingAccount,
+  hashAccountToken,
+  mintAccountToken,
+} from './accounts/account-tokens.js';
 export { DNS_SCOPE, type DnsCaller } from './dns/caller.js';
 export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';
 export { countRequests, type RequestCounter, requestCounter } from './dns/request-counter.js';
@@ -25,21 +22,28 @@ export {
   type DnsTokenActor,
   type DnsTokenRecord,
   type DnsTokenStore,
-  displayNameOf,
   dnsTokenRecordOf,
   dnsTokenStore,
   type FormerMemberDnsToken,
   inForce,
   isKept,
   issueDnsToken,
-  personOf,
   revokeDnsToken,
   revokeOrHandOverDnsTokens,
   shownOfDnsToken,
 } from './dns/token-store.js';
 export { type DnsTokenVerifier, dnsTokenVerifier } from './dns/token-verifier.js';
-export type { UseRecorder } from './last-used.js';
-export { accountTokenUseRecorder, lastUsedRecorder, sessionUseRecorder } from './last-used.js';
+export { accountTokenUseRecorder, lastUsedRecorder, sessionUseRecorder, type UseRecorder } from './last-used.js';
+export {
+  accountOf,
+  credentialHashOf,
+  type LoadCallerOptions,
+  loadCaller,
+  sendsBearer,
+  sendsSession,
+  sessionCookieOf,
+  sessionOf,
+} from './load-caller.js';
 export { type EndedMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
 export {
@@ -49,10 +53,10 @@ export {
   identityStore,
   unlinkIdentity,
 } from './people/identity-store.js';
+export { displayNameOf, personOf } from './people/person.js';
 export { type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
 export { type MemberRecord, type UserRecord, type UserStore, userStore } from './people/user-store.js';
 export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './sessions/cookie.js';
-export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from './sessions/middleware.js';
 export {
   type RedeemedCode,
   type SignInCodeStore,

@@ -1,25 +1,68 @@
-import type { CreatorRow } from '@corral/cluster-data';
+import { hashAccountToken, mintAccountToken } from '@corral/auth';
 import { clusterLimits, noNarrowing, type ServiceAccountSpec, type ServiceAccountSpecInput } from '@corral/contracts';
+import { recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
-import { notFound, Problem } from '../problem.js';
+import type { ChangeTeam } from '../changes/team-changes.js';
+import { found, Problem } from '../problem.js';
+import { changesOf } from './rules.js';
+import {
+  type AccountRecord,
+  countAccounts,
+  countActiveTokens,
+  deleteAccount,
+  deleteEndedTokens,
+  findAccount,
+  insertToken,
+  requireAdminNow,
+  revokeAccountToken,
+  saveAccount,
+} from './store.js';
 
-export interface AccountRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly spec: ServiceAccountSpec;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+/* The changes of service accounts and of the tokens that people create for them. */
 
-/** A token that a person created. */
-export interface AccountTokenRecord {
-  readonly id: string;
-  readonly createdAt: Date;
-  readonly createdBy: CreatorRow | null;
-  readonly expiresAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly revokedAt: Date | null;
-}
+const DAY_MS = 86_400_000;
+
+/**
+ * Creates an account or changes it. Its tokens follow the change with their next request. A narrowing that is left out stays:
+ * nobody widens an account by silence.
+ *
+ * @throws Problem `quota_exceeded`, `not_found`, `permission_denied`
+ */
+export const putAccount = (
+  changeTeam: ChangeTeam,
+  caller: PersonCaller,
+  name: string,
+  { role, narrowing }: ServiceAccountSpecInput,
+): Promise<{ readonly account: AccountRecord; readonly isNew: boolean }> =>
+  changeTeam(caller, async (tx, now) => {
+    const teamId = caller.team.id;
+    await requireAdminNow(tx, caller);
+    const present = await findAccount(tx, teamId, name);
+    if (present === null && (await countAccounts(tx, teamId)) >= clusterLimits.serviceAccountsPerTeam) {
+      const detail = `The team has ${clusterLimits.serviceAccountsPerTeam} service accounts. Delete one first.`;
+      throw new Problem('quota_exceeded', detail);
+    }
+    const spec = { role, narrowing: { ...(present?.spec.narrowing ?? noNarrowing), ...narrowing } };
+    const changes = changesOf(present && partsOf(present.spec), partsOf(spec));
+    if (present !== null && changes.length === 0) return { account: present, isNew: false };
+    const account = await saveAccount(tx, caller, name, spec, now);
+    const action = present === null ? 'service_account.create' : 'service_account.change';
+    await recordAudit(tx, caller, { action, target: targetOf(account), changes });
+    return { account, isNew: present === null };
+  });
+
+/**
+ * Deletes an account, with its tokens and trusted issuers.
+ *
+ * @throws Problem `not_found`, `permission_denied`
+ */
+export const removeAccount = (changeTeam: ChangeTeam, caller: PersonCaller, name: string): Promise<void> =>
+  changeTeam(caller, async (tx) => {
+    await requireAdminNow(tx, caller);
+    const account = found(await findAccount(tx, caller.team.id, name));
+    await deleteAccount(tx, caller.team.id, account.id);
+    await recordAudit(tx, caller, { action: 'service_account.delete', target: targetOf(account) });
+  });
 
 export interface NewToken {
   readonly id: string;
@@ -28,78 +71,50 @@ export interface NewToken {
   readonly expiresAt: Date;
 }
 
-/** Changes of one team's service accounts. The team's changes are serialized. */
-export interface AccountTransaction {
-  readonly now: Date;
-  find(name: string): Promise<AccountRecord | null>;
-  count(): Promise<number>;
-  /** Creates the account, or replaces its specification. */
-  save(name: string, spec: ServiceAccountSpec): Promise<AccountRecord>;
-  /** Its tokens and trusted issuers go with it. */
-  remove(account: AccountRecord): Promise<void>;
-  countActiveTokens(account: AccountRecord): Promise<number>;
-  /** Also deletes the oldest tokens that ended. */
-  issueToken(account: AccountRecord, expiresAt: Date): Promise<NewToken>;
-  /** @returns false when the account has no such token. Revoking again changes nothing */
-  revokeToken(account: AccountRecord, id: string): Promise<boolean>;
-}
+/** @throws Problem `not_found`, `quota_exceeded`, `permission_denied` */
+export const issueAccountToken = (
+  changeTeam: ChangeTeam,
+  caller: PersonCaller,
+  name: string,
+  expiresInDays: number,
+): Promise<NewToken> =>
+  changeTeam(caller, async (tx, now) => {
+    await requireAdminNow(tx, caller);
+    const account = found(await findAccount(tx, caller.team.id, name));
+    if ((await countActiveTokens(tx, caller.team.id, account.id, now)) >= clusterLimits.accountTokensActive) {
+      const detail = `The account has ${clusterLimits.accountTokensActive} active tokens. Revoke one first.`;
+      throw new Problem('quota_exceeded', detail);
+    }
+    await deleteEndedTokens(tx, caller.team.id, account.id, now);
+    const token = mintAccountToken();
+    const expiresAt = new Date(now.getTime() + expiresInDays * DAY_MS);
+    const id = await insertToken(tx, caller, account.id, hashAccountToken(token), { createdAt: now, expiresAt });
+    await recordAudit(tx, caller, {
+      action: 'service_account.create_token',
+      target: targetOf(account),
+      detail: { tokenId: id, expiresAt: expiresAt.toISOString() },
+    });
+    return { id, token, expiresAt };
+  });
 
-export interface AccountStore {
-  /** By name. */
-  list(team: PersonCaller['team']): Promise<AccountRecord[]>;
-  find(team: PersonCaller['team'], name: string): Promise<AccountRecord | null>;
-  /** Newest first. */
-  listTokens(account: AccountRecord): Promise<AccountTokenRecord[]>;
-  /** @throws Problem `not_found`, `permission_denied` when the caller is no longer an administrator */
-  change<T>(caller: PersonCaller, work: (tx: AccountTransaction) => Promise<T>): Promise<T>;
-}
+/**
+ * Revokes a token. Revoking it again changes nothing.
+ *
+ * @throws Problem `not_found`, `permission_denied`
+ */
+export const revokeToken = (changeTeam: ChangeTeam, caller: PersonCaller, name: string, id: string): Promise<void> =>
+  changeTeam(caller, async (tx, now) => {
+    await requireAdminNow(tx, caller);
+    const account = found(await findAccount(tx, caller.team.id, name));
+    const isRevoked = found(await revokeAccountToken(tx, caller.team.id, account.id, id, now));
+    const action = 'service_account.revoke_token';
+    if (isRevoked) await recordAudit(tx, caller, { action, target: targetOf(account), detail: { tokenId: id } });
+  });
 
-const DAY_MS = 86_400_000;
-
-export type AccountService = ReturnType<typeof accountService>;
-
-export const accountService = ({ store }: { readonly store: Pick<AccountStore, 'change'> }) => ({
-  /**
-   * Creates an account or changes it. Its tokens follow the change with their next request. A narrowing that is left out stays:
-   * nobody widens an account by silence.
-   *
-   * @throws Problem `quota_exceeded`
-   */
-  put: (caller: PersonCaller, name: string, { role, narrowing }: ServiceAccountSpecInput) =>
-    store.change(caller, async (tx) => {
-      const present = await tx.find(name);
-      if (present === null && (await tx.count()) >= clusterLimits.serviceAccountsPerTeam) {
-        const detail = `The team has ${clusterLimits.serviceAccountsPerTeam} service accounts. Delete one first.`;
-        throw new Problem('quota_exceeded', detail);
-      }
-      const spec = { role, narrowing: { ...(present?.spec.narrowing ?? noNarrowing), ...narrowing } };
-      return { account: await tx.save(name, spec), isNew: present === null };
-    }),
-
-  /** @throws Problem `not_found` */
-  remove: (caller: PersonCaller, name: string): Promise<void> =>
-    store.change(caller, async (tx) => tx.remove(found(await tx.find(name)))),
-
-  /** @throws Problem `not_found`, `quota_exceeded` */
-  issueToken: (caller: PersonCaller, name: string, expiresInDays: number): Promise<NewToken> =>
-    store.change(caller, async (tx) => {
-      const account = found(await tx.find(name));
-      if ((await tx.countActiveTokens(account)) >= clusterLimits.accountTokensActive) {
-        const detail = `The account has ${clusterLimits.accountTokensActive} active tokens. Revoke one first.`;
-        throw new Problem('quota_exceeded', detail);
-      }
-      return tx.issueToken(account, new Date(tx.now.getTime() + expiresInDays * DAY_MS));
-    }),
-
-  /** @throws Problem `not_found` */
-  revokeToken: (caller: PersonCaller, name: string, id: string): Promise<void> =>
-    store.change(caller, async (tx) => {
-      if (!(await tx.revokeToken(found(await tx.find(name)), id))) throw notFound();
-    }),
+const partsOf = ({ role, narrowing }: ServiceAccountSpec) => ({
+  '/spec/role': role,
+  '/spec/narrowing/clusters': narrowing.clusters,
+  '/spec/narrowing/actions': narrowing.actions,
 });
 
-/** @throws Problem `not_found` */
-export function found<T>(record: T | null): T {
-  if (record === null) throw notFound();
-  return record;
-}
+const targetOf = ({ id, name }: AccountRecord) => ({ kind: 'ServiceAccount', id, name });

@@ -1,104 +1,115 @@
-import { personOf } from '@corral/auth';
 import {
   type AccountTokenListBody,
-  apiVersion,
   type ClusterOperationId,
   type CreatedAccountTokenBody,
   isClusterName,
   parseAccountTokenPost,
   parseServiceAccountPut,
-  type ServiceAccountBody,
+  parseTrustedIssuerPut,
   textRules,
 } from '@corral/contracts';
-import type { Request, RequestHandler } from 'express';
-import type { Caller } from '../changes/caller.js';
+import type { Prisma } from '@corral/database';
+import type { RequestHandler } from 'express';
+import type { ChangeTeam } from '../changes/team-changes.js';
 import { bodyOf, checkNamed } from '../http/body.js';
 import { personCallerOf } from '../http/caller.js';
-import { parseId } from '../paging.js';
-import { badNameInPath, notFound } from '../problem.js';
-import type { AccountRecord, AccountService, AccountStore, AccountTokenRecord } from './accounts.js';
-import { found } from './accounts.js';
+import { requiredId } from '../paging.js';
+import { badNameInPath, found, notFound } from '../problem.js';
+import { issueAccountToken, putAccount, removeAccount, revokeToken } from './accounts.js';
+import { putIssuer, type RefusalOfUrl, removeIssuer } from './issuers.js';
+import { findAccount, findIssuer, listAccounts, listAccountTokens, listIssuers } from './store.js';
+import { accountBody, accountTokenBody, issuerBody } from './view.js';
 
-export interface AccountRoutesDeps {
-  readonly accounts: AccountService;
-  readonly store: Pick<AccountStore, 'list' | 'find' | 'listTokens'>;
+export interface AccountServices {
+  readonly prisma: Prisma;
+  readonly changeTeam: ChangeTeam;
+  readonly issuerCalls: { readonly refusalOfUrl: RefusalOfUrl };
 }
 
-export function accountRoutes({ accounts, store }: AccountRoutesDeps) {
+/** The handlers of service accounts, their tokens and the issuers that they trust. */
+export function accountRoutes({ prisma, changeTeam, issuerCalls }: AccountServices) {
   return {
     async listServiceAccounts(_req, res) {
       const { team } = personCallerOf(res);
-      res.json({ items: (await store.list(team)).map((account) => accountBody(account, team)) });
+      const accounts = await listAccounts(prisma, team.id);
+      res.json({ items: accounts.map((account) => accountBody(account, team.slug)) });
     },
 
     async getServiceAccount(req, res) {
       const { team } = personCallerOf(res);
-      res.json(accountBody(found(await store.find(team, accountNameOf(req))), team));
+      res.json(accountBody(found(await findAccount(prisma, team.id, nameIn(req.params.account))), team.slug));
     },
 
     async putServiceAccount(req, res) {
       const caller = personCallerOf(res);
+      const { slug } = caller.team;
       const name = req.params.account as string;
       const { spec, metadata } = parseServiceAccountPut(bodyOf(req));
       if (!isClusterName(name)) throw badNameInPath('service account', textRules.name);
       checkNamed('name', metadata?.name, name);
-      const { account, isNew } = await accounts.put(caller, name, spec);
-      if (isNew) res.location(`/api/v1/teams/${caller.team.slug}/service-accounts/${name}/`);
-      res.status(isNew ? 201 : 200).json(accountBody(account, caller.team));
+      const { account, isNew } = await putAccount(changeTeam, caller, name, spec);
+      if (isNew) res.location(`/api/v1/teams/${slug}/service-accounts/${name}/`);
+      res.status(isNew ? 201 : 200).json(accountBody(account, slug));
     },
 
     async deleteServiceAccount(req, res) {
-      await accounts.remove(personCallerOf(res), accountNameOf(req));
+      await removeAccount(changeTeam, personCallerOf(res), nameIn(req.params.account));
       res.status(204).end();
     },
 
     async listAccountTokens(req, res) {
-      const account = found(await store.find(personCallerOf(res).team, accountNameOf(req)));
-      const items = (await store.listTokens(account)).map(tokenBody);
+      const { team } = personCallerOf(res);
+      const account = found(await findAccount(prisma, team.id, nameIn(req.params.account)));
+      const items = (await listAccountTokens(prisma, team.id, account.id)).map(accountTokenBody);
       res.json({ items } satisfies AccountTokenListBody);
     },
 
     async createAccountToken(req, res) {
       const caller = personCallerOf(res);
       const { expiresInDays } = parseAccountTokenPost(bodyOf(req));
-      const { id, token, expiresAt } = await accounts.issueToken(caller, accountNameOf(req), expiresInDays);
+      const name = nameIn(req.params.account);
+      const { id, token, expiresAt } = await issueAccountToken(changeTeam, caller, name, expiresInDays);
       res.status(201).json({ id, token, expiresAt: expiresAt.toISOString() } satisfies CreatedAccountTokenBody);
     },
 
     async revokeAccountToken(req, res) {
-      const id = parseId(req.params.id as string);
-      if (id === null) throw notFound();
-      await accounts.revokeToken(personCallerOf(res), accountNameOf(req), id);
+      const id = requiredId(req.params.id);
+      await revokeToken(changeTeam, personCallerOf(res), nameIn(req.params.account), id);
+      res.status(204).end();
+    },
+
+    async listTrustedIssuers(_req, res) {
+      const { team } = personCallerOf(res);
+      const issuers = await listIssuers(prisma, team.id);
+      res.json({ items: issuers.map((issuer) => issuerBody(issuer, team.slug)) });
+    },
+
+    async getTrustedIssuer(req, res) {
+      const { team } = personCallerOf(res);
+      res.json(issuerBody(found(await findIssuer(prisma, team.id, nameIn(req.params.issuer))), team.slug));
+    },
+
+    async putTrustedIssuer(req, res) {
+      const caller = personCallerOf(res);
+      const { slug } = caller.team;
+      const name = req.params.issuer as string;
+      const { spec, metadata } = parseTrustedIssuerPut(bodyOf(req));
+      if (!isClusterName(name)) throw badNameInPath('trusted issuer', textRules.name);
+      checkNamed('name', metadata?.name, name);
+      const { issuer, isNew } = await putIssuer(changeTeam, caller, name, spec, issuerCalls.refusalOfUrl);
+      if (isNew) res.location(`/api/v1/teams/${slug}/trusted-issuers/${name}/`);
+      res.status(isNew ? 201 : 200).json(issuerBody(issuer, slug));
+    },
+
+    async deleteTrustedIssuer(req, res) {
+      await removeIssuer(changeTeam, personCallerOf(res), nameIn(req.params.issuer));
       res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
 
-/** @throws Problem `not_found` for an invalid name: no account can have it */
-function accountNameOf(req: Request): string {
-  const name = req.params.account as string;
-  if (!isClusterName(name)) throw notFound();
-  return name;
+/** @throws Problem `not_found` for an invalid name: nothing can have it */
+function nameIn(text: unknown): string {
+  if (typeof text !== 'string' || !isClusterName(text)) throw notFound();
+  return text;
 }
-
-const accountBody = (
-  { id, name, spec, createdAt, updatedAt }: AccountRecord,
-  team: Caller['team'],
-): ServiceAccountBody => ({
-  apiVersion,
-  kind: 'ServiceAccount',
-  metadata: { name, id, team: team.slug, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() },
-  spec: {
-    role: spec.role,
-    narrowing: { clusters: [...spec.narrowing.clusters], actions: [...spec.narrowing.actions] },
-  },
-});
-
-const tokenBody = ({ id, createdAt, createdBy, expiresAt, lastUsedAt, revokedAt }: AccountTokenRecord) => ({
-  id,
-  createdAt: createdAt.toISOString(),
-  createdBy: createdBy && personOf(createdBy),
-  expiresAt: expiresAt.toISOString(),
-  lastUsedAt: lastUsedAt?.toISOString() ?? null,
-  revokedAt: revokedAt?.toISOString() ?? null,
-});

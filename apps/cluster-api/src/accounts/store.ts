@@ -1,46 +1,42 @@
-import { hashAccountToken, mintAccountToken } from '@corral/auth';
-import { includeCreator } from '@corral/cluster-data';
+import { type CreatorRow, includeCreator } from '@corral/cluster-data';
 import {
   type AccountAction,
-  type AuditAction,
+  type ClaimConditions,
   clusterLimits,
-  type FieldChange,
   type Role,
   type ServiceAccountSpec,
+  type TeamId,
+  type TrustedIssuerSpec,
 } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
-import canonicalize from 'canonicalize';
-import { recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
-import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { Problem } from '../problem.js';
-import type { AccountRecord, AccountStore, AccountTransaction } from './accounts.js';
-import { found } from './accounts.js';
+import type { Transaction } from '../changes/team-changes.js';
+import { found, Problem } from '../problem.js';
 
-/** Service accounts of a team and the tokens that people created for them. */
-export const accountStore = (prisma: Prisma, changeTeam: ChangeTeam): AccountStore => ({
-  async list({ id: teamId }) {
-    return (await prisma.serviceAccount.findMany({ where: { teamId }, orderBy: { name: 'asc' } })).map(accountOf);
-  },
+export interface AccountRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly spec: ServiceAccountSpec;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
 
-  find: ({ id }, name) => findAccount(prisma, id, name),
+/** A token that a person created. */
+export interface AccountTokenRecord {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly createdBy: CreatorRow | null;
+  readonly expiresAt: Date;
+  readonly lastUsedAt: Date | null;
+  readonly revokedAt: Date | null;
+}
 
-  listTokens: ({ id: accountId }) =>
-    prisma.serviceAccountToken
-      .findMany({
-        where: { accountId, issuerId: null },
-        orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
-        take: clusterLimits.accountTokensActive + clusterLimits.accountTokensEndedKept,
-        include: includeCreator,
-      })
-      .then((rows) => rows.map(({ creator, ...row }) => ({ ...row, createdBy: creator }))),
-
-  change: (caller, work) =>
-    changeTeam(caller, async (tx, now) => {
-      await requireAdminNow(tx, caller);
-      return work(transactionOf(tx, caller, now));
-    }),
-});
+export interface TrustedIssuerRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly spec: TrustedIssuerSpec;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
 
 /**
  * Checks that the person is still an administrator. They may have lost the role since the request was authorized.
@@ -51,15 +47,6 @@ export async function requireAdminNow(tx: Transaction, { team, userId }: PersonC
   const key = { teamId: team.id, userId };
   const { role } = found(await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } }));
   if (role !== 'admin') throw new Problem('permission_denied', 'Only administrators of the team can do this.');
-}
-
-export async function findAccount(
-  db: Pick<Transaction, 'serviceAccount'>,
-  teamId: string,
-  name: string,
-): Promise<AccountRecord | null> {
-  const row = await db.serviceAccount.findUnique({ where: { teamId_name: { teamId, name } } });
-  return row && accountOf(row);
 }
 
 interface AccountRow {
@@ -80,91 +67,161 @@ const accountOf = ({ id, name, role, clusters, actions, createdAt, updatedAt }: 
   updatedAt,
 });
 
-function transactionOf(tx: Transaction, caller: PersonCaller, now: Date): AccountTransaction {
-  const teamId = caller.team.id;
-  const { userId: createdById } = caller;
-  const activeTokens = { revokedAt: null, issuerId: null, expiresAt: { gt: now } };
-  const audit = (
-    action: AuditAction,
-    { id, name }: Pick<AccountRecord, 'id' | 'name'>,
-    what: { changes?: readonly FieldChange[]; detail?: Record<string, string> } = {},
-  ) => recordAudit(tx, caller, { action, target: { kind: 'ServiceAccount', id, name }, ...what });
-  return {
-    now,
-    find: (name) => findAccount(tx, teamId, name),
-    count: () => tx.serviceAccount.count({ where: { teamId } }),
-
-    async save(name, spec) {
-      const present = await findAccount(tx, teamId, name);
-      const changes = changesOf(present?.spec ?? null, spec);
-      if (present !== null && changes.length === 0) return present;
-      const { role, narrowing } = spec;
-      const columns = { role, clusters: [...narrowing.clusters], actions: [...narrowing.actions], updatedAt: now };
-      const saved = await tx.serviceAccount.upsert({
-        where: { teamId_name: { teamId, name } },
-        create: { teamId, name, createdById, createdAt: now, ...columns },
-        update: columns,
-      });
-      // Exchanged tokens are cheap to replace, and a new one is issued under the new rights.
-      await tx.serviceAccountToken.deleteMany({ where: { teamId, accountId: saved.id, issuerId: { not: null } } });
-      await audit(present === null ? 'service_account.create' : 'service_account.change', saved, { changes });
-      return accountOf(saved);
-    },
-
-    async remove(account) {
-      await tx.serviceAccount.delete({ where: { id: account.id, teamId }, select: { id: true } });
-      await audit('service_account.delete', account);
-    },
-
-    countActiveTokens: ({ id: accountId }) =>
-      tx.serviceAccountToken.count({ where: { teamId, accountId, ...activeTokens } }),
-
-    async issueToken(account, expiresAt) {
-      const accountId = account.id;
-      await dropEnded(tx, accountId, now);
-      const token = mintAccountToken();
-      const hash = new Uint8Array(hashAccountToken(token));
-      const data = { teamId, accountId, hash, createdById, createdAt: now, expiresAt };
-      const { id } = await tx.serviceAccountToken.create({ data, select: { id: true } });
-      await audit('service_account.create_token', account, {
-        detail: { tokenId: id, expiresAt: expiresAt.toISOString() },
-      });
-      return { id, token, expiresAt };
-    },
-
-    async revokeToken(account, id) {
-      const where = { id, teamId, accountId: account.id, issuerId: null };
-      if ((await tx.serviceAccountToken.count({ where })) === 0) return false;
-      const { count } = await tx.serviceAccountToken.updateMany({
-        where: { ...where, revokedAt: null },
-        data: { revokedAt: now },
-      });
-      if (count === 1) await audit('service_account.revoke_token', account, { detail: { tokenId: id } });
-      return true;
-    },
-  };
+/** Sorted by name. */
+export async function listAccounts(db: Transaction, teamId: TeamId): Promise<AccountRecord[]> {
+  return (await db.serviceAccount.findMany({ where: { teamId }, orderBy: { name: 'asc' } })).map(accountOf);
 }
 
-/** Bounds the rows of an account, however often tokens are created and revoked. */
-async function dropEnded(tx: Transaction, accountId: string, now: Date): Promise<void> {
-  const ended = { accountId, issuerId: null, OR: [{ revokedAt: { not: null } }, { expiresAt: { lte: now } }] };
+export async function findAccount(db: Transaction, teamId: TeamId, name: string): Promise<AccountRecord | null> {
+  const row = await db.serviceAccount.findUnique({ where: { teamId_name: { teamId, name } } });
+  return row && accountOf(row);
+}
+
+export const countAccounts = (tx: Transaction, teamId: TeamId): Promise<number> =>
+  tx.serviceAccount.count({ where: { teamId } });
+
+/** Creates the account, or replaces its specification and ends its exchanged tokens: new ones are issued under the new rights. */
+export async function saveAccount(
+  tx: Transaction,
+  { team: { id: teamId }, userId: createdById }: PersonCaller,
+  name: string,
+  { role, narrowing }: ServiceAccountSpec,
+  now: Date,
+): Promise<AccountRecord> {
+  const columns = { role, clusters: [...narrowing.clusters], actions: [...narrowing.actions], updatedAt: now };
+  const saved = await tx.serviceAccount.upsert({
+    where: { teamId_name: { teamId, name } },
+    create: { teamId, name, createdById, createdAt: now, ...columns },
+    update: columns,
+  });
+  await tx.serviceAccountToken.deleteMany({ where: { teamId, accountId: saved.id, issuerId: { not: null } } });
+  return accountOf(saved);
+}
+
+/** Its tokens and trusted issuers go with it. */
+export async function deleteAccount(tx: Transaction, teamId: TeamId, id: string): Promise<void> {
+  await tx.serviceAccount.delete({ where: { id, teamId }, select: { id: true } });
+}
+
+const newestFirst = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
+
+/** The tokens that people created for an account, newest first. */
+export async function listAccountTokens(
+  db: Transaction,
+  teamId: TeamId,
+  accountId: string,
+): Promise<AccountTokenRecord[]> {
+  const rows = await db.serviceAccountToken.findMany({
+    where: { teamId, accountId, issuerId: null },
+    orderBy: newestFirst,
+    take: clusterLimits.accountTokensActive + clusterLimits.accountTokensEndedKept,
+    include: includeCreator,
+  });
+  return rows.map(({ creator, ...row }) => ({ ...row, createdBy: creator }));
+}
+
+export const countActiveTokens = (tx: Transaction, teamId: TeamId, accountId: string, now: Date): Promise<number> =>
+  tx.serviceAccountToken.count({
+    where: { teamId, accountId, revokedAt: null, issuerId: null, expiresAt: { gt: now } },
+  });
+
+/** Leaves room for one more ended token. Bounds the rows of an account, however often tokens are created and revoked. */
+export async function deleteEndedTokens(tx: Transaction, teamId: TeamId, accountId: string, now: Date): Promise<void> {
   const old = await tx.serviceAccountToken.findMany({
-    where: ended,
-    orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
+    where: { teamId, accountId, issuerId: null, OR: [{ revokedAt: { not: null } }, { expiresAt: { lte: now } }] },
+    orderBy: newestFirst,
     skip: clusterLimits.accountTokensEndedKept - 1,
     select: { id: true },
   });
-  await tx.serviceAccountToken.deleteMany({ where: { id: { in: old.map(({ id }) => id) } } });
+  await tx.serviceAccountToken.deleteMany({ where: { teamId, id: { in: old.map(({ id }) => id) } } });
 }
 
-function changesOf(from: ServiceAccountSpec | null, to: ServiceAccountSpec): FieldChange[] {
-  const fields = (spec: ServiceAccountSpec) => ({
-    '/spec/role': spec.role,
-    '/spec/narrowing/clusters': spec.narrowing.clusters,
-    '/spec/narrowing/actions': spec.narrowing.actions,
+/** @returns the id of the token */
+export async function insertToken(
+  tx: Transaction,
+  { team: { id: teamId }, userId: createdById }: PersonCaller,
+  accountId: string,
+  hash: Uint8Array,
+  times: { readonly createdAt: Date; readonly expiresAt: Date },
+): Promise<string> {
+  const data = { teamId, accountId, hash: new Uint8Array(hash), createdById, ...times };
+  return (await tx.serviceAccountToken.create({ data, select: { id: true } })).id;
+}
+
+/** @returns false when the token was revoked before; null when the account has no such token */
+export async function revokeAccountToken(
+  tx: Transaction,
+  teamId: TeamId,
+  accountId: string,
+  id: string,
+  now: Date,
+): Promise<boolean | null> {
+  const where = { id, teamId, accountId, issuerId: null };
+  const { count } = await tx.serviceAccountToken.updateMany({
+    where: { ...where, revokedAt: null },
+    data: { revokedAt: now },
   });
-  const before: Partial<ReturnType<typeof fields>> = from === null ? {} : fields(from);
-  return Object.entries(fields(to))
-    .map(([pointer, value]) => ({ pointer, from: before[pointer as keyof typeof before] ?? null, to: value }))
-    .filter((change) => canonicalize(change.from) !== canonicalize(change.to));
+  if (count === 1) return true;
+  return (await tx.serviceAccountToken.count({ where })) === 0 ? null : false;
+}
+
+const withAccount = { account: { select: { name: true } } } as const;
+
+interface IssuerRow {
+  readonly id: string;
+  readonly name: string;
+  readonly issuer: string;
+  readonly audience: string;
+  readonly claims: unknown;
+  readonly account: { readonly name: string };
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+const issuerOf = ({ id, name, issuer, audience, claims, account, createdAt, updatedAt }: IssuerRow) => ({
+  id,
+  name,
+  spec: { issuer, audience, claims: claims as ClaimConditions, serviceAccount: account.name },
+  createdAt,
+  updatedAt,
+});
+
+/** Sorted by name. */
+export async function listIssuers(db: Transaction, teamId: TeamId): Promise<TrustedIssuerRecord[]> {
+  const rows = await db.trustedIssuer.findMany({ where: { teamId }, orderBy: { name: 'asc' }, include: withAccount });
+  return rows.map(issuerOf);
+}
+
+export async function findIssuer(db: Transaction, teamId: TeamId, name: string): Promise<TrustedIssuerRecord | null> {
+  const where = { teamId_name: { teamId, name } };
+  const row = await db.trustedIssuer.findUnique({ where, include: withAccount });
+  return row && issuerOf(row);
+}
+
+export const countIssuers = (tx: Transaction, teamId: TeamId): Promise<number> =>
+  tx.trustedIssuer.count({ where: { teamId } });
+
+/** Creates the issuer, or replaces its specification and ends its tokens. */
+export async function saveIssuer(
+  tx: Transaction,
+  { team: { id: teamId }, userId: createdById }: PersonCaller,
+  name: string,
+  { issuer, audience, claims }: TrustedIssuerSpec,
+  accountId: string,
+  now: Date,
+): Promise<TrustedIssuerRecord> {
+  const columns = { issuer, audience, claims: { ...claims }, accountId, updatedAt: now };
+  const saved = await tx.trustedIssuer.upsert({
+    where: { teamId_name: { teamId, name } },
+    create: { teamId, name, createdById, createdAt: now, ...columns },
+    update: columns,
+    include: withAccount,
+  });
+  await tx.serviceAccountToken.deleteMany({ where: { teamId, issuerId: saved.id } });
+  return issuerOf(saved);
+}
+
+/** Its tokens go with it. */
+export async function deleteIssuer(tx: Transaction, teamId: TeamId, id: string): Promise<void> {
+  await tx.trustedIssuer.delete({ where: { id, teamId }, select: { id: true } });
 }

@@ -23,7 +23,7 @@ interface Row {
 
 /** Entries about calls of this API. Most are written in the transaction of the change and are complete immediately. */
 export const apiAudit =
-  (db: Pick<Prisma, '$queryRaw'>): ReadLog =>
+  (db: Prisma): ReadLog =>
   async (query) => {
     if (isOfDns(query.filters)) return { records: [], hasMore: false };
     const rows = await readRows(db, { ...query, limit: query.limit + 1 });
@@ -77,7 +77,7 @@ function actorIs(actor: string): readonly [string, Sql] {
   return ['entry.user_id', sql`(SELECT id FROM app_user WHERE email = ${normalEmail(actor)})`];
 }
 
-function readRows(db: Pick<Prisma, '$queryRaw'>, query: AuditQuery): Promise<Row[]> {
+function readRows(db: Prisma, query: AuditQuery): Promise<Row[]> {
   return db.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", action, ${sqlText(outcomeColumn)} AS outcome, number AS "userNumber", email,
            account, operator, target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName",

@@ -29,7 +29,7 @@ interface Row
 
 /** Entries about DNS writes and about changes found in the zone. */
 export const dnsAudit =
-  (db: Pick<Prisma, '$queryRaw'>): ReadLog =>
+  (db: Prisma): ReadLog =>
   async (query) => {
     if (isOfApi(query.filters)) return { records: [], hasMore: false };
     const rows = await readRows(db, { ...query, limit: query.limit + 1 });
@@ -104,7 +104,7 @@ const tokensOf = (query: AuditQuery, email: string): Sql =>
   sql`${ofSessions(query)} AND created_by = (SELECT id FROM app_user WHERE email = ${normalEmail(email)})`;
 
 /** First selects the entries by an index, without reading their bodies, then joins the details. */
-function readRows(db: Pick<Prisma, '$queryRaw'>, query: AuditQuery): Promise<Row[]> {
+function readRows(db: Prisma, query: AuditQuery): Promise<Row[]> {
   return db.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", entry.actor::text AS actor, entry.operation,
            entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName",

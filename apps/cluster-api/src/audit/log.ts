@@ -89,8 +89,6 @@ export interface AuditQuery {
 /** Reads one of the logs, newest first. */
 export type ReadLog = (query: AuditQuery) => Promise<AuditPage>;
 
-export type AuditLog = ReturnType<typeof auditLog>;
-
 const NUMBER_MAX = 2n ** 63n - 1n;
 /** Page size of exports. Small enough that rendering a page does not delay other requests. */
 const EXPORTED_AT_ONCE = 500;

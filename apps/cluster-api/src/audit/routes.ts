@@ -5,6 +5,7 @@ import {
   clusterLimits,
   parseTime,
 } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
 import { callerOf } from '../http/caller.js';
@@ -13,10 +14,14 @@ import { sendJsonLines } from '../http/json-lines.js';
 import { parsePaging } from '../http/query.js';
 import { type Cursor, renderCursor } from '../paging.js';
 import { invalidField } from '../problem.js';
-import { auditBody } from './body.js';
-import { type AuditFilters, type AuditLog, type AuditPosition, auditSources } from './log.js';
+import { apiAudit } from './api-entries.js';
+import { dnsAudit } from './dns-entries.js';
+import { type AuditFilters, type AuditPosition, auditLog, auditSources } from './log.js';
+import { auditBody } from './view.js';
 
-export function auditRoutes({ log }: { readonly log: AuditLog }) {
+/** The handlers of a team's audit log. */
+export function auditRoutes({ prisma }: { readonly prisma: Prisma }) {
+  const log = auditLog({ api: apiAudit(prisma), dns: dnsAudit(prisma) });
   const { auditExportsPerTeam: perTeam, auditExportsPerProcess: perProcess } = clusterLimits;
   const exporting = teamConcurrencyLimit({ perTeam, perProcess }, 'Exports of the audit log');
   return {

@@ -1,41 +1,107 @@
 import { outside } from '@corral/admission';
-import { type Session, sessionCookieOf, sessionOf } from '@corral/auth';
+import { type SessionStore, sessionCookieOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
 import { scopeOf } from '@corral/http-api';
+import type { Health, Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
+import pLimit from 'p-limit';
 import type { EventConfig } from '../app-config.js';
 import { personCallerOf } from '../http/caller.js';
 import { concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { invalidField } from '../problem.js';
-import { type EventPosition, parsePosition } from './event-position.js';
-import type { LiveChanges } from './live-changes.js';
-import type { StreamSink } from './live-stream.js';
+import { renderEvents, teamFeed } from './feed.js';
+import {
+  areEventsKept,
+  type EventPosition,
+  type EventTeam,
+  findTeamsWithEvents,
+  type OnTeamEvents,
+  parsePosition,
+  readBodies,
+  readEvents,
+} from './store.js';
+import { eventStreams, type StreamSink } from './streams.js';
 
-interface EventRoutesDeps {
-  readonly live: Pick<LiveChanges, 'follow'>;
-  readonly limits: EventConfig['limits'];
+export interface EventServices {
+  readonly config: { readonly publicUrl: () => string; readonly events: EventConfig };
+  readonly prisma: Prisma;
+  readonly sessions: Pick<SessionStore, 'find'>;
+  /** Notifications from Postgres. */
+  readonly eventNotifications: OnTeamEvents;
+  /** `draining`: streams end when it is aborted. */
+  readonly health: Pick<Health, 'draining'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
 }
 
-export function eventRoutes({ live, limits }: EventRoutesDeps) {
+/** Number of events per read. */
+const PAGE = 100;
+/** Concurrent reads of events, limited so that requests find free database connections. */
+const READINGS_AT_ONCE = 3;
+
+/** The handler of event streams. */
+export function eventRoutes({ config, prisma, sessions, eventNotifications, health, metrics, log }: EventServices) {
+  const { heartbeatMs, retryMs, limits } = config.events;
+  const reads = pLimit(READINGS_AT_ONCE);
   const ofTeam = teamConcurrencyLimit(limits, 'Streams of events');
   const ofPerson = concurrencyLimit(limits.perPerson, 'Streams of events of this person');
+
+  const startFeed = (team: EventTeam, membersChanged: () => Promise<void>) =>
+    teamFeed({
+      read: (after) =>
+        reads(async () => {
+          const page = await readEvents(prisma, team.id, after, PAGE);
+          // Roles are refreshed before they are applied to these events.
+          if (page.events.some(({ kind }) => kind === 'Member')) await membersChanged();
+          const events = await renderEvents(page.events, (kind, ids) =>
+            readBodies[kind](prisma, team, ids, config.publicUrl()),
+          );
+          return { ...page, events };
+        }),
+      onError: (error) => log.warn('events not read', { team: team.slug, error }),
+      onHeld: (forMs) => log.warn('events wait for a transaction that does not end', { team: team.slug, forMs }),
+    });
+  const streams = eventStreams({
+    startFeed,
+    areKept: (team, position) => reads(() => areEventsKept(prisma, team.id, position)),
+    findTeamsWithEvents: (ends) => reads(() => findTeamsWithEvents(prisma, ends)),
+    findSession: (secret) => sessions.find(secret),
+    heartbeatMs,
+    retryMs,
+    ending: health.draining,
+  });
+  eventNotifications(streams.wake);
+  metrics.gauge({
+    name: 'corral_event_streams_count',
+    help: 'Streams of live changes that are open',
+    collect() {
+      this.set(streams.count());
+    },
+  });
+  metrics.gauge({
+    name: 'corral_event_teams_held_count',
+    help: 'Teams whose live changes wait for a transaction to end',
+    collect() {
+      this.set(streams.countHeld());
+    },
+  });
+
   return {
     async streamTeamEvents(req, res) {
       const { team, userId, role } = personCallerOf(res);
-      const { id: sessionId } = sessionOf(res) as Session;
       const secret = sessionCookieOf(req) as string;
       const after = lastEventIdOf(req);
       if (req.method === 'HEAD') {
-        sendEventStreamHead(res);
+        sendStreamHead(res);
         res.end();
         return;
       }
+      const follower = { team, viewer: { userId, role }, secret, after };
       const stream = async (): Promise<void> => {
-        const open = await live.follow({ team, viewer: { userId, role }, sessionId, secret, after }, () =>
-          openEventStream(res),
-        );
+        const leave = await streams.follow(follower, () => openAnswer(res));
         await outside(scopeOf(res), () => untilClosed(res));
-        open.close();
+        leave();
       };
       await ofPerson(userId, () => ofTeam(team.id, stream));
     },
@@ -52,7 +118,7 @@ async function untilClosed(res: Response): Promise<void> {
 /** Time limit in ms for sending the end of a stream to a slow client. */
 const END_MS_MAX = 5_000;
 
-function sendEventStreamHead(res: Response): void {
+function sendStreamHead(res: Response): void {
   res.statusCode = 200;
   res.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
   // Proxies must not cache, compress or buffer events.
@@ -61,13 +127,14 @@ function sendEventStreamHead(res: Response): void {
 }
 
 /** Starts an answer that is a stream of events. */
-function openEventStream(res: Response): StreamSink {
-  sendEventStreamHead(res);
+function openAnswer(res: Response): StreamSink {
+  sendStreamHead(res);
   res.flushHeaders();
   res.on('error', () => undefined); // 'close' follows and is handled
   return {
     write: (bytes) => !res.destroyed && res.write(bytes),
-    onDrain: (takesMore) => void res.on('drain', takesMore),
+    isFull: () => res.writableNeedDrain,
+    drained: () => new Promise((resolve) => res.once('drain', resolve)),
     end(bytes) {
       const timer = setTimeout(() => res.destroy(), END_MS_MAX);
       res.once('close', () => clearTimeout(timer));

@@ -1,5 +1,6 @@
-import { type SignInCodeStore, sessionOf, type UserStore } from '@corral/auth';
+import { type SignInCodeStore, sessionOf, userStore } from '@corral/auth';
 import { type ClusterOperationId, parseAuthorizationPost } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
 import { queryOf } from '@corral/http-api';
 import type { KeyRing } from '@corral/secrets';
 import type { RequestHandler } from 'express';
@@ -7,34 +8,35 @@ import { signedInOf } from '../http/caller.js';
 import { formOf } from '../http/form.js';
 import { sendFormPage } from '../http/form-page.js';
 import { notFound, Problem } from '../problem.js';
-import { confirmationPage, devSignInPage } from './authorization-page.js';
 import {
   type AuthorizationRequest,
+  confirmationPage,
+  devSignInPage,
   nameOfProgram,
   parseAuthorizationRequest,
   pathOfAuthorization,
-} from './authorization-request.js';
-import { DEV_PEOPLE_MAX } from './session-routes.js';
-import { openFromBrowser, sealForBrowser } from './sign-in-attempt.js';
+} from './authorization.js';
+import { openFromBrowser, sealForBrowser } from './cookies.js';
+import type { OidcClient } from './oidc-client.js';
 
-export interface AuthorizationRoutesDeps {
-  readonly codes: Pick<SignInCodeStore, 'issue'>;
-  readonly users: Pick<UserStore, 'listPeople'>;
-  /** Encrypts what a page showed, so that the form confirms nothing else. */
-  readonly ring: KeyRing;
-  /** Whether an identity provider is configured. */
-  readonly openIdConnect: boolean;
-  readonly devSignIn: boolean;
-  /** Unix time in ms. */
+interface AuthorizationServices {
+  readonly config: { readonly devSignIn: boolean };
+  readonly prisma: Prisma;
+  readonly codes: SignInCodeStore;
+  readonly secrets: KeyRing;
+  readonly oidc: OidcClient | null;
   readonly now: () => number;
 }
+
+/** Enough to choose from; others sign in with their address. */
+export const DEV_PEOPLE_MAX = 20;
 
 /** What a page showed to a session. */
 type Shown = AuthorizationRequest & { readonly startedAt: number };
 
 /** Sign-in of the command line: a person decides in the browser, and the program gets a code at its loopback address. */
-export function authorizationRoutes(deps: AuthorizationRoutesDeps) {
-  const { codes, users, ring, openIdConnect, devSignIn, now } = deps;
+export function authorizationRoutes({ config, prisma, codes, secrets, oidc, now }: AuthorizationServices) {
+  const { devSignIn } = config;
   /** A page of one session is of no use in another one. */
   const ownerOf = (sessionId: string) => `authorization ${sessionId}`;
 
@@ -43,7 +45,7 @@ export function authorizationRoutes(deps: AuthorizationRoutesDeps) {
       const request = parseAuthorizationRequest(queryOf(req));
       const session = sessionOf(res);
       if (session !== null) {
-        const sealed = sealForBrowser(ring, ownerOf(session.id), { ...request, startedAt: now() } satisfies Shown);
+        const sealed = sealForBrowser(secrets, ownerOf(session.id), { ...request, startedAt: now() } satisfies Shown);
         const { email } = session;
         sendFormPage(res, confirmationPage({ ...request, email, sealed, program: nameOfProgram(request) }));
         return;
@@ -51,18 +53,18 @@ export function authorizationRoutes(deps: AuthorizationRoutesDeps) {
       const returnTo = pathOfAuthorization(request);
       const login = `/auth/login/?${new URLSearchParams({ return_to: returnTo })}`;
       if (devSignIn) {
-        const emails = (await users.listPeople(DEV_PEOPLE_MAX)).map(({ email }) => email);
-        sendFormPage(res, devSignInPage({ emails, returnTo, otherWay: openIdConnect ? login : null }));
+        const emails = (await userStore(prisma).listPeople(DEV_PEOPLE_MAX)).map(({ email }) => email);
+        sendFormPage(res, devSignInPage({ emails, returnTo, otherWay: oidc === null ? null : login }));
         return;
       }
-      if (!openIdConnect) throw notFound();
+      if (oidc === null) throw notFound();
       res.status(302).location(login).end();
     },
 
     async authorize(req, res) {
       const { request: sealed, decision } = parseAuthorizationPost(formOf(req));
       const { id } = signedInOf(res);
-      const request = openFromBrowser<Shown>(ring, ownerOf(id), sealed, now());
+      const request = openFromBrowser<Shown>(secrets, ownerOf(id), sealed, now());
       if (request === null) throw new Problem('sign_in_expired', 'The page is too old. Start the program again.');
       const answer = decision === 'allow' ? { code: await codeFor(id, request) } : { error: 'access_denied' };
       const query = new URLSearchParams({ ...answer, state: request.state });

@@ -1,35 +1,53 @@
-import { outside, type RequestScope } from '@corral/admission';
-import { type IdentityClaims, IdentityRefused, type Person, type SessionStore, sessionCookieOf } from '@corral/auth';
+import { narrowScope, outside, type RequestScope } from '@corral/admission';
+import {
+  type IdentityClaims,
+  IdentityRefused,
+  identityStore,
+  type Person,
+  type SessionStore,
+  sessionCookieOf,
+} from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
 import { queryOf, scopeOf } from '@corral/http-api';
+import type { KeyRing } from '@corral/secrets';
 import type { Request, RequestHandler } from 'express';
+import type { InTurn } from '../changes/team-changes.js';
 import { invalidField, Problem } from '../problem.js';
-import type { AttemptCookies, SessionCookies } from './cookies.js';
+import { attemptCookies, sessionCookies } from './cookies.js';
 import type { OidcClient } from './oidc-client.js';
 import { defaultReturnPath, parseReturnPath } from './return-path.js';
 
-export interface SignInRoutesDeps {
-  /** Null when no provider is configured. */
+interface SignInServices {
+  readonly config: { readonly publicUrl: () => string; readonly secureCookies: boolean; readonly devSignIn: boolean };
+  readonly prisma: Prisma;
+  readonly inTurn: InTurn;
+  readonly sessions: SessionStore;
+  readonly secrets: KeyRing;
   readonly oidc: OidcClient | null;
-  /** @throws IdentityRefused */
-  readonly identities: { signIn(scope: RequestScope, claims: IdentityClaims): Promise<Person> };
-  readonly sessions: Pick<SessionStore, 'start'>;
-  readonly attempts: AttemptCookies;
-  readonly cookies: SessionCookies;
-  readonly publicUrl: () => string;
-  /** Whether people can also sign in with their address alone. */
-  readonly devSignIn: boolean;
+  readonly now: () => number;
 }
 
 /** Sign-in by OpenID Connect: redirect to the provider, then the callback that starts a session. */
-export function signInRoutes(deps: SignInRoutesDeps) {
-  const { oidc, identities, sessions, attempts, cookies, publicUrl, devSignIn } = deps;
+export function signInRoutes({ config, prisma, inTurn, sessions, secrets, oidc, now }: SignInServices) {
+  const { publicUrl, secureCookies, devSignIn } = config;
+  const identities = identityStore(prisma);
+  const cookies = sessionCookies(secureCookies);
+  const attempts = attemptCookies({ ring: secrets, secure: secureCookies, now });
+  const callbackUrl = () => `${publicUrl()}/auth/callback/`;
   const configured = (): OidcClient => {
     if (oidc !== null) return oidc;
     const otherWay = devSignIn ? ' Sign in with the address only: POST /auth/dev-login/ {"email": "…"}.' : '';
     throw new Problem('not_found', `Sign-in with OpenID Connect is not configured here.${otherWay}`);
   };
-  const callbackUrl = () => `${publicUrl()}/auth/callback/`;
+  // A sign-in completes even when the client disconnects.
+  const { signal } = new AbortController();
+  const personOf = (scope: RequestScope, claims: IdentityClaims): Promise<Person> =>
+    inTurn(`person ${claims.issuer} ${claims.subject}`, narrowScope(scope, { signal }), () =>
+      identities.signIn(claims),
+    ).catch((error: unknown) => {
+      throw error instanceof IdentityRefused ? refusals[error.reason]() : error;
+    });
 
   return {
     async startSignIn(req, res) {
@@ -53,24 +71,12 @@ export function signInRoutes(deps: SignInRoutesDeps) {
       const claims = await outside(scopeOf(res), () =>
         provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt }),
       );
-      const person = await personOf(identities, scopeOf(res), claims);
+      const person = await personOf(scopeOf(res), claims);
       const origin = { method: 'oidc', userAgent: req.headers['user-agent'] ?? '' } as const;
       cookies.set(res, await sessions.start(person.id, sessionCookieOf(req), origin));
       res.status(303).location(new URL(attempt.returnTo, publicUrl()).href).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
-}
-
-async function personOf(
-  identities: SignInRoutesDeps['identities'],
-  scope: RequestScope,
-  claims: IdentityClaims,
-): Promise<Person> {
-  try {
-    return await identities.signIn(scope, claims);
-  } catch (error) {
-    throw error instanceof IdentityRefused ? refusals[error.reason]() : error;
-  }
 }
 
 const refusals: Readonly<Record<IdentityRefused['reason'], () => Problem>> = {

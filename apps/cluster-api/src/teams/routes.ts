@@ -5,26 +5,39 @@ import {
   parseMemberPut,
   parseTeamPut,
 } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
 import { queryOf } from '@corral/http-api';
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { quoted } from '../changes/entity-tag.js';
+import type { ChangeTeam } from '../changes/team-changes.js';
 import { bodyOf } from '../http/body.js';
 import { personCallerOf, signedInOf } from '../http/caller.js';
 import { preconditionsOf, sendTagged } from '../http/headers.js';
 import { parsePaging } from '../http/query.js';
 import { pageOf } from '../paging.js';
-import { invalidField, notFound } from '../problem.js';
-import { type DashboardUrlOf, memberBody, memberRemovalBody, memberTagOf, teamBody, teamTagOf } from './body.js';
-import type { TeamService } from './teams.js';
-import type { TeamStore } from './transaction.js';
+import { found, invalidField, notFound } from '../problem.js';
+import { removeMember, setRole } from './members.js';
+import { renameTeam } from './rename.js';
+import { findMember, listMembers, readTeam, readTeams } from './store.js';
+import {
+  type DashboardConfig,
+  dashboardUrlOf,
+  memberBody,
+  memberRemovalBody,
+  memberTagOf,
+  teamBody,
+  teamTagOf,
+} from './view.js';
 
-export interface TeamRoutesDeps {
-  readonly teams: TeamService;
-  readonly store: Pick<TeamStore, 'find' | 'list' | 'listMembers' | 'findMember'>;
-  readonly urlOf: DashboardUrlOf;
+export interface TeamServices {
+  readonly config: DashboardConfig;
+  readonly prisma: Prisma;
+  readonly changeTeam: ChangeTeam;
 }
 
-export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
+/** The handlers of teams and their members. */
+export function teamRoutes({ config, prisma, changeTeam }: TeamServices) {
+  const urlOf = dashboardUrlOf(config);
   const viewOf = (role: string) => ({ isAdmin: role === 'admin', urlOf });
   return {
     async listTeamDetails(req, res) {
@@ -32,56 +45,55 @@ export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
       const { memberships } = signedInOf(res);
       const behind = memberships.filter(({ slug }) => after === null || slug > (after[0] as string));
       const { items, next } = pageOf(behind, limit, ({ slug }) => [slug]);
-      const teams = new Map((await store.list(items.map(({ teamId }) => teamId))).map((team) => [team.id, team]));
-      const found = items.flatMap(({ teamId, role }) => {
+      const rows = await readTeams(
+        prisma,
+        items.map(({ teamId }) => teamId),
+      );
+      const teams = new Map(rows.map((team) => [team.id, team]));
+      const shown = items.flatMap(({ teamId, role }) => {
         const team = teams.get(teamId);
         return team === undefined ? [] : [teamBody(team, viewOf(role))];
       });
-      res.json({ items: found, next });
+      res.json({ items: shown, next });
     },
 
     async getTeam(req, res) {
       const { team, role } = personCallerOf(res);
-      const [found, view] = [await store.find(team), viewOf(role)];
-      sendTagged(req, res, teamTagOf(found, view), teamBody(found, view));
+      const [record, view] = [await readTeam(prisma, team.id), viewOf(role)];
+      sendTagged(req, res, teamTagOf(record, view), teamBody(record, view));
     },
 
     async putTeam(req, res) {
-      const team = await service.rename(personCallerOf(res), parseTeamPut(bodyOf(req)), preconditionsOf(req));
+      const put = parseTeamPut(bodyOf(req));
+      const team = await renameTeam(changeTeam, personCallerOf(res), put, preconditionsOf(req), urlOf);
       const view = viewOf('admin');
       res.set('ETag', quoted(teamTagOf(team, view))).json(teamBody(team, view));
     },
 
     async listMembers(req, res) {
       const { limit, after } = parsePaging(req, 1);
-      const rows = await store.listMembers(personCallerOf(res).team, {
-        limit: limit + 1,
-        after: after && numberIn(after),
-      });
+      const page = { limit: limit + 1, after: after && numberIn(after) };
+      const rows = await listMembers(prisma, personCallerOf(res).team.id, page);
       const { items, next } = pageOf(rows, limit, ({ number }) => [String(number)]);
       res.json({ items: items.map(memberBody), next });
     },
 
     async getMember(req, res) {
-      const member = await store.findMember(personCallerOf(res).team, memberNumberOf(req));
-      if (member === null) throw notFound();
+      const member = found(await findMember(prisma, personCallerOf(res).team.id, memberNumberOf(req.params.id)));
       sendTagged(req, res, memberTagOf(member), memberBody(member));
     },
 
     async putMember(req, res) {
       const put = parseMemberPut(bodyOf(req));
-      const member = await service.setRole(personCallerOf(res), memberNumberOf(req), put, preconditionsOf(req));
+      const number = memberNumberOf(req.params.id);
+      const member = await setRole(changeTeam, personCallerOf(res), number, put, preconditionsOf(req));
       res.set('ETag', quoted(memberTagOf(member))).json(memberBody(member));
     },
 
     async deleteMember(req, res) {
       const handling = (queryOf(req).get('dns_tokens') ?? dnsTokenHandlings[0]) as DnsTokenHandling;
-      const removal = await service.removeMember(
-        personCallerOf(res),
-        memberNumberOf(req),
-        handling,
-        preconditionsOf(req),
-      );
+      const number = memberNumberOf(req.params.id);
+      const removal = await removeMember(changeTeam, personCallerOf(res), number, handling, preconditionsOf(req));
       res.json(memberRemovalBody(removal));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
@@ -92,9 +104,8 @@ const NUMBER_MAX = 2_147_483_647;
 const isNumber = (text: string): boolean => /^[1-9]\d{0,9}$/.test(text) && Number(text) <= NUMBER_MAX;
 
 /** @throws Problem `not_found` for an invalid number: no member can have it */
-function memberNumberOf(req: Request): number {
-  const text = req.params.id as string;
-  if (!isNumber(text)) throw notFound();
+function memberNumberOf(text: unknown): number {
+  if (!isNumber(String(text))) throw notFound();
   return Number(text);
 }
 

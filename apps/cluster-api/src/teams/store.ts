@@ -1,124 +1,164 @@
-import { revokeOrHandOverDnsTokens } from '@corral/auth';
-import { teamNamesOf } from '@corral/cluster-data';
-import type { UserId } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
-import { recordAudit } from '../audit/record-audit.js';
-import { registerKey } from '../changes/idempotency-keys.js';
-import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { isBehind, newestFirst } from '../paging.js';
-import { invitationWrites } from '../people/invitation-store.js';
+import { displayNameOf, type FormerMemberDnsToken } from '@corral/auth';
+import { prismaSelect, type TeamNames, type TeamNamesRow, teamColumns, teamNamesOf } from '@corral/cluster-data';
+import { asUserId, type Role, type Subscription, type TeamId, type UserId } from '@corral/contracts';
+import type { Transaction } from '../changes/team-changes.js';
 import {
+  type InvitationRecord,
+  type InvitationRow,
   invitationOf,
   isOpen,
-  isUnanswered,
-  longestFirst,
-  memberOf,
   shownOfInvitation,
-  shownOfMember,
-  shownOfTeam,
-  wholeTeam,
-  wholeTeamOf,
-} from './rows.js';
-import type { TeamActor, TeamStore, TeamTransaction } from './transaction.js';
+} from '../invitations/store.js';
 
-const received = { ...shownOfInvitation, team: { select: shownOfTeam } } as const;
+/** Clients see the numbers, never the ids. */
+export interface MemberRecord {
+  readonly number: number;
+  readonly userId: UserId;
+  readonly userNumber: number;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  /** The chosen name, else first and last name, else the e-mail address. */
+  readonly displayName: string;
+  readonly role: Role;
+}
 
-/** Teams with their members and invitations. */
-export const teamStore = (prisma: Prisma, change: ChangeTeam): TeamStore => ({
-  find: ({ id }) => readTeam(prisma, id, new Date()),
+export interface TeamRecord extends TeamNames {
+  /** Longest membership first. */
+  readonly members: readonly MemberRecord[];
+  /** Open invitations, oldest first. */
+  readonly invitations: readonly InvitationRecord[];
+  /** `{}` without a subscription. */
+  readonly subscription: Subscription | Record<string, never>;
+  readonly hasActiveSubscription: boolean;
+}
 
-  async list(teamIds) {
-    const rows = await prisma.team.findMany({
-      where: { id: { in: [...teamIds] } },
-      select: wholeTeam(new Date()),
-    });
-    return rows.map(wholeTeamOf);
+/** What happened to the DNS tokens of a removed member. */
+export interface Removal {
+  readonly revoked: readonly FormerMemberDnsToken[];
+  readonly handedOver: readonly FormerMemberDnsToken[];
+}
+
+export const shownOfMember = {
+  number: true,
+  role: true,
+  user: { select: { id: true, number: true, email: true, firstName: true, lastName: true, displayName: true } },
+} as const;
+
+/** Longest membership first: numbers are assigned in the order in which people join. */
+const longestFirst = { number: 'asc' } as const;
+
+/** Selects a team with its members, open invitations and subscription. */
+const wholeTeam = (now: Date) => ({
+  ...prismaSelect(teamColumns.names),
+  memberships: { orderBy: longestFirst, select: shownOfMember },
+  invitations: {
+    where: isOpen(now),
+    orderBy: [{ createdAt: 'asc' as const }, { id: 'asc' as const }],
+    select: shownOfInvitation,
   },
-
-  async listMembers({ id: teamId }, { limit, after }) {
-    const rows = await prisma.membership.findMany({
-      where: { teamId, ...(after === null ? {} : { number: { gt: after } }) },
-      orderBy: longestFirst,
-      take: limit,
-      select: shownOfMember,
-    });
-    return rows.map(memberOf);
-  },
-
-  async findMember({ id: teamId }, number) {
-    const row = await prisma.membership.findUnique({ where: { number, teamId }, select: shownOfMember });
-    return row && memberOf(row);
-  },
-
-  async listInvitations({ id: teamId }, { limit, after }) {
-    const rows = await prisma.invitation.findMany({
-      where: { teamId, ...isUnanswered, ...(after === null ? {} : isBehind(after)) },
-      orderBy: newestFirst,
-      take: limit,
-      select: shownOfInvitation,
-    });
-    return rows.map(invitationOf);
-  },
-
-  async listReceived(email, { limit, after }) {
-    const rows = await prisma.invitation.findMany({
-      where: { email, ...isOpen(new Date()), ...(after === null ? {} : isBehind(after)) },
-      orderBy: newestFirst,
-      take: limit,
-      select: received,
-    });
-    return rows.map(({ team, ...row }) => ({ ...invitationOf(row), team: teamNamesOf(team) }));
-  },
-
-  async findReceived(email, id) {
-    const row = await prisma.invitation.findFirst({ where: { id, email, revokedAt: null }, select: received });
-    return row && { ...invitationOf(row), team: teamNamesOf(row.team) };
-  },
-
-  change: (actor, work) => change(actor, async (tx, now) => work(await transactionOf(tx, actor, now))),
+  subscription: { select: { body: true, isActive: true } },
 });
 
-async function readTeam(db: Pick<Transaction, 'team'>, id: string, now: Date) {
+interface MemberRow {
+  readonly number: number;
+  readonly role: Role;
+  readonly user: {
+    readonly id: string;
+    readonly number: number;
+    readonly email: string;
+    readonly firstName: string;
+    readonly lastName: string;
+    readonly displayName: string;
+  };
+}
+
+export const memberOf = ({ number, role, user }: MemberRow): MemberRecord => ({
+  number,
+  role,
+  userId: asUserId(user.id),
+  userNumber: user.number,
+  email: user.email,
+  firstName: user.firstName,
+  lastName: user.lastName,
+  displayName: displayNameOf(user),
+});
+
+interface TeamRow extends TeamNamesRow {
+  readonly memberships: readonly MemberRow[];
+  readonly invitations: readonly InvitationRow[];
+  readonly subscription: { readonly body: unknown; readonly isActive: boolean } | null;
+}
+
+const wholeTeamOf = (row: TeamRow): TeamRecord => ({
+  ...teamNamesOf(row),
+  members: row.memberships.map(memberOf),
+  invitations: row.invitations.map(invitationOf),
+  subscription: (row.subscription?.body ?? {}) as Subscription | Record<string, never>,
+  hasActiveSubscription: row.subscription?.isActive ?? false,
+});
+
+/** @throws Error when the team does not exist */
+export async function readTeam(db: Transaction, id: TeamId, now = new Date()): Promise<TeamRecord> {
   return wholeTeamOf(await db.team.findUniqueOrThrow({ where: { id }, select: wholeTeam(now) }));
 }
 
-/** Reads what every change needs, under the team's lock. */
-async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Promise<TeamTransaction> {
-  const teamId = actor.team.id;
-  const team = await tx.team.findUniqueOrThrow({ where: { id: teamId }, select: shownOfTeam });
-  const rows = await tx.membership.findMany({ where: { teamId }, orderBy: longestFirst, select: shownOfMember });
-  const idOf = (userId: UserId) => ({ teamId_userId: { teamId, userId } });
-  return {
-    now,
-    team: teamNamesOf(team),
-    members: rows.map(memberOf),
-    ...invitationWrites(tx, actor, now),
-    read: () => readTeam(tx, teamId, now),
-    async rename(name) {
-      await tx.team.update({ where: { id: teamId }, data: { name }, select: { id: true } });
-    },
-    async createActor(email) {
-      const data = [{ id: actor.userId, email, createdAt: now }];
-      return (await tx.user.createMany({ data, skipDuplicates: true })).count === 1;
-    },
-    async setRole({ userId }, role) {
-      await tx.membership.update({ where: idOf(userId), data: { role }, select: { number: true } });
-    },
-    async addMember(userId, role) {
-      await tx.membership.create({ data: { teamId, userId, role, createdAt: now }, select: { number: true } });
-    },
-    async removeMember({ userId, email }) {
-      await tx.invitation.updateMany({
-        where: { teamId, email, revokedAt: null },
-        data: { revokedAt: now, mailDueAt: null },
-      });
-      await tx.membership.delete({ where: idOf(userId), select: { number: true } });
-    },
-    revokeOrHandOverDnsTokens: ({ userId }, handling) =>
-      revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, handling, actor),
-    registerKey: (request, resourceId) => registerKey(tx, actor, request, resourceId),
-    async audit(action, target, what = {}) {
-      await recordAudit(tx, actor, { action, target, ...what });
-    },
-  };
+/** In no particular order. */
+export async function readTeams(db: Transaction, ids: readonly TeamId[]): Promise<TeamRecord[]> {
+  const rows = await db.team.findMany({ where: { id: { in: [...ids] } }, select: wholeTeam(new Date()) });
+  return rows.map(wholeTeamOf);
+}
+
+/** Longest membership first. */
+export async function listMembers(
+  db: Transaction,
+  teamId: TeamId,
+  { limit, after }: { readonly limit?: number; readonly after?: number | null } = {},
+): Promise<MemberRecord[]> {
+  const rows = await db.membership.findMany({
+    where: { teamId, ...(after != null && { number: { gt: after } }) },
+    orderBy: longestFirst,
+    ...(limit !== undefined && { take: limit }),
+    select: shownOfMember,
+  });
+  return rows.map(memberOf);
+}
+
+/** Null when the team has no member with that number. */
+export async function findMember(db: Transaction, teamId: TeamId, number: number): Promise<MemberRecord | null> {
+  const row = await db.membership.findUnique({ where: { number, teamId }, select: shownOfMember });
+  return row && memberOf(row);
+}
+
+export async function writeName(tx: Transaction, id: TeamId, name: string): Promise<void> {
+  await tx.team.update({ where: { id }, data: { name }, select: { id: true } });
+}
+
+export async function insertMember(
+  tx: Transaction,
+  teamId: TeamId,
+  userId: UserId,
+  role: Role,
+  now: Date,
+): Promise<void> {
+  await tx.membership.create({ data: { teamId, userId, role, createdAt: now }, select: { number: true } });
+}
+
+export async function writeRole(tx: Transaction, teamId: TeamId, userId: UserId, role: Role): Promise<void> {
+  const where = { teamId_userId: { teamId, userId } };
+  await tx.membership.update({ where, data: { role }, select: { number: true } });
+}
+
+/** Also revokes their invitations, so that none leads back into the team. */
+export async function deleteMember(
+  tx: Transaction,
+  teamId: TeamId,
+  { userId, email }: Pick<MemberRecord, 'userId' | 'email'>,
+  now: Date,
+): Promise<void> {
+  await tx.invitation.updateMany({
+    where: { teamId, email, revokedAt: null },
+    data: { revokedAt: now, mailDueAt: null },
+  });
+  await tx.membership.delete({ where: { teamId_userId: { teamId, userId } }, select: { number: true } });
 }

@@ -1,68 +1,20 @@
 import type { RequestScope } from '@corral/admission';
-import type { ClaimConditions, TeamId } from '@corral/contracts';
 import { conditionsHold } from '../accounts/claim-conditions.js';
 import type { RequestContext } from '../changes/caller.js';
+import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
 import { Problem } from '../problem.js';
+import type { RefusalLog } from './refusal-log.js';
+import { type CandidateIssuer, findTarget, issueExchanged } from './store.js';
 import { type ExchangeRefusal, readUnverified, SubjectTokenRefused, type VerifiedToken } from './subject-token.js';
 
-/** The service account that a caller names, and the issuers of the token's `iss` that it trusts. */
-export interface ExchangeTarget {
-  readonly team: { readonly id: TeamId; readonly slug: string };
-  /** Null when the team has no such account. */
-  readonly account: { readonly id: string; readonly name: string } | null;
-  readonly issuers: readonly CandidateIssuer[];
-}
-
-export interface CandidateIssuer {
-  readonly id: string;
-  readonly issuer: string;
-  readonly audience: string;
-  readonly claims: ClaimConditions;
-  readonly updatedAt: Date;
-}
-
-export interface ExchangeStore {
-  /** Reads the same, in one statement, whether or not team and account exist. */
-  find(named: { readonly team: string; readonly account: string; readonly issuer: string }): Promise<{
-    /** Null when there is no such team. */
-    readonly target: ExchangeTarget | null;
-    /** Whether any team trusts the issuer. */
-    readonly isTrustedByAny: boolean;
-  }>;
-  /**
-   * Issues a token for 15 minutes, with an audit entry.
-   *
-   * @returns null when account or issuer have changed meanwhile
-   */
-  issue(
-    target: ExchangeTarget,
-    issuer: CandidateIssuer,
-    subject: string,
-    context: RequestContext,
-  ): Promise<string | null>;
-}
-
-export interface LoggedRefusal {
-  /** As the request says. */
-  readonly account: string;
-  readonly reason: ExchangeRefusal;
-  /** As the token says, which may be wrong. */
-  readonly issuer: string | null;
-  readonly subject: string | null;
-}
-
-export interface Refusals {
-  /** Adds a refusal to the audit log. Never waits, so that the answer takes as long as for a team that does not exist. */
-  note(target: ExchangeTarget, refusal: LoggedRefusal, context: Pick<RequestContext, 'requestId'>): void;
-}
-
-export interface ExchangeDeps {
-  readonly store: ExchangeStore;
+export interface ExchangeServices {
+  readonly prisma: Transaction;
+  readonly changeTeam: ChangeTeam;
   /** Verifies a token with the keys of its issuer. @throws SubjectTokenRefused */
   readonly verify: (scope: RequestScope, token: string, issuer: string) => Promise<VerifiedToken>;
   /** Takes one of the exchanges of an account. @returns seconds until there is one again; 0 when it was taken */
   readonly take: (accountId: string) => Promise<number>;
-  readonly refusals: Refusals;
+  readonly refusals: RefusalLog;
   /** Counts an exchange. */
   readonly count: (outcome: 'issued' | ExchangeRefusal) => void;
 }
@@ -84,8 +36,6 @@ const refused = (refusal: SubjectTokenRefused): Problem =>
 
 const NAMES = /^([a-z0-9-]{1,63})\/([a-z0-9-]{1,63})$/;
 
-export type Exchange = (request: ExchangeRequest, context: RequestContext) => Promise<string>;
-
 /**
  * Exchanges a token of a trusted issuer for one of a service account (RFC 8693). Up to the refusal the work is the same whether or not the
  * named team and account exist, so that its duration does not tell which do.
@@ -93,40 +43,42 @@ export type Exchange = (request: ExchangeRequest, context: RequestContext) => Pr
  * @returns the token, valid for 15 minutes
  * @throws Problem `invalid_grant`, `rate_limit_exceeded`
  */
-export const tokenExchange =
-  ({ store, verify, take, refusals, count }: ExchangeDeps): Exchange =>
-  async ({ audience, subjectToken }, context) => {
-    const [, team = '', account = ''] = NAMES.exec(audience) ?? [];
-    const said = await outcomeOf(() => readUnverified(subjectToken));
-    const { issuer, subject } = said instanceof SubjectTokenRefused ? { issuer: null, subject: null } : said;
-    const { target, isTrustedByAny } = await store.find({ team, account, issuer: issuer ?? '' });
-    const verified = await outcomeOf(() => {
-      if (said instanceof SubjectTokenRefused) throw said;
-      // Nobody but an issuer that a team chose is called.
-      if (!isTrustedByAny) throw new SubjectTokenRefused('unknown_issuer');
-      return verify(context.scope, subjectToken, said.issuer);
-    });
-    try {
-      if (said instanceof SubjectTokenRefused) throw said;
-      if (target === null || target.account === null) throw new SubjectTokenRefused('unknown_target');
-      if (target.issuers.length === 0) throw new SubjectTokenRefused('unknown_issuer');
-      if (verified instanceof SubjectTokenRefused) throw verified;
-      const trusted = fitting(target.issuers, verified);
-      // Only what fits is charged to the account: a limit that strangers can use up would lock its pipelines out.
-      const waitSeconds = await take(target.account.id);
-      if (waitSeconds > 0) throw tooMany(waitSeconds);
-      const issued = await store.issue(target, trusted, verified.subject, context);
-      if (issued === null) throw new SubjectTokenRefused('claims');
-      count('issued');
-      return issued;
-    } catch (error) {
-      if (!(error instanceof SubjectTokenRefused)) throw error;
-      const { reason } = error;
-      count(reason);
-      if (target !== null) refusals.note(target, { account, reason, issuer, subject }, context);
-      throw refused(error);
-    }
-  };
+export async function exchangeToken(
+  { prisma, changeTeam, verify, take, refusals, count }: ExchangeServices,
+  { audience, subjectToken }: ExchangeRequest,
+  context: RequestContext,
+): Promise<string> {
+  const [, team = '', account = ''] = NAMES.exec(audience) ?? [];
+  const said = await outcomeOf(() => readUnverified(subjectToken));
+  const { issuer, subject } = said instanceof SubjectTokenRefused ? { issuer: null, subject: null } : said;
+  const { target, isTrustedByAny } = await findTarget(prisma, { team, account, issuer: issuer ?? '' });
+  const verified = await outcomeOf(() => {
+    if (said instanceof SubjectTokenRefused) throw said;
+    // Nobody but an issuer that a team chose is called.
+    if (!isTrustedByAny) throw new SubjectTokenRefused('unknown_issuer');
+    return verify(context.scope, subjectToken, said.issuer);
+  });
+  try {
+    if (said instanceof SubjectTokenRefused) throw said;
+    if (target === null || target.account === null) throw new SubjectTokenRefused('unknown_target');
+    if (target.issuers.length === 0) throw new SubjectTokenRefused('unknown_issuer');
+    if (verified instanceof SubjectTokenRefused) throw verified;
+    const trusted = fitting(target.issuers, verified);
+    // Only what fits is charged to the account: a limit that strangers can use up would lock its pipelines out.
+    const waitSeconds = await take(target.account.id);
+    if (waitSeconds > 0) throw tooMany(waitSeconds);
+    const issued = await issueExchanged(changeTeam, target, trusted, verified.subject, context);
+    if (issued === null) throw new SubjectTokenRefused('claims');
+    count('issued');
+    return issued;
+  } catch (error) {
+    if (!(error instanceof SubjectTokenRefused)) throw error;
+    const { reason } = error;
+    count(reason);
+    if (target !== null) refusals.note(target, { account, reason, issuer, subject, requestId: context.requestId });
+    throw refused(error);
+  }
+}
 
 const tooMany = (retryAfterSeconds: number): Problem =>
   new Problem(

@@ -1,22 +1,16 @@
-import type { RequestContext } from '../changes/caller.js';
-import type { ExchangeTarget, LoggedRefusal, Refusals } from './exchange.js';
+import type { ExchangeTarget, RefusalEntry } from './store.js';
 import { exchangeRefusals } from './subject-token.js';
 
-/** An entry of the audit log of a team. */
-export interface RefusalEntry extends LoggedRefusal, Pick<RequestContext, 'requestId'> {
-  readonly target: ExchangeTarget;
-  /** Refused exchanges that the entry stands for. */
-  readonly count: number;
-}
-
-export interface RefusalLogDeps {
+export interface RefusalLogOptions {
   readonly write: (entry: RefusalEntry) => Promise<void>;
   /** Calls a function once after some milliseconds. @returns a function that cancels the call */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly onError: (error: Error) => void;
 }
 
-export interface RefusalLog extends Refusals {
+export interface RefusalLog {
+  /** Adds a refusal to the audit log. Never waits, so that the answer takes as long as for a team that does not exist. */
+  note(target: ExchangeTarget, refusal: Omit<RefusalEntry, 'target' | 'count'>): void;
   /** Writes the rest. */
   close(): Promise<void>;
 }
@@ -34,7 +28,7 @@ interface Minute {
  * service account, because everybody can have an exchange refused. Of several the entry shows the one that passed most checks,
  * so that a stranger, who passes few, does not hide what is wrong with a pipeline.
  */
-export function refusalLog({ write, after, onError }: RefusalLogDeps): RefusalLog {
+export function refusalLog({ write, after, onError }: RefusalLogOptions): RefusalLog {
   const minutes = new Map<string, Minute>();
   const flush = async (key: string, minute: Minute): Promise<void> => {
     const { entry } = minute;
@@ -44,12 +38,12 @@ export function refusalLog({ write, after, onError }: RefusalLogDeps): RefusalLo
     await write(entry).catch(onError);
   };
   return {
-    note(target, refusal, { requestId }) {
+    note(target, refusal) {
       // Not by the requested name: accounts that do not exist share an entry.
       const key = target.account?.id ?? target.team.id;
       const known = minutes.get(key);
       const minute = known ?? { entry: null, cancel: () => undefined };
-      minute.entry = added(minute.entry, { target, ...refusal, requestId, count: 1 });
+      minute.entry = added(minute.entry, { target, ...refusal, count: 1 });
       if (known !== undefined) return;
       minutes.set(key, minute);
       minute.cancel = after(0, () => void flush(key, minute));

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type Buckets, outside, perMinute, secondsOf, type Taken } from '@corral/admission';
 import type { SignInCodeStore } from '@corral/auth';
 import {
   accessTokenType,
@@ -15,23 +16,58 @@ import {
   tokenExchangeGrant,
   tokenGrants,
 } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
+import type { ChangeTeam } from '../changes/team-changes.js';
 import { requestContextOf } from '../http/caller.js';
 import { formOf } from '../http/form.js';
 import { Problem } from '../problem.js';
-import type { Exchange } from './exchange.js';
+import { type ExchangeServices, exchangeToken } from './exchange.js';
+import type { KeysOf } from './issuer-keys.js';
+import type { RefusalLog } from './refusal-log.js';
+import { verifySubjectToken } from './subject-token.js';
 
-export interface TokenRoutesDeps {
-  readonly codes: Pick<SignInCodeStore, 'redeem'>;
-  readonly exchange: Exchange;
-  /** Gives back what the request was charged to its address. */
-  readonly forgiveSender: (res: Response) => void;
+export interface TokenServices {
+  readonly codes: SignInCodeStore;
+  readonly prisma: Prisma;
+  readonly changeTeam: ChangeTeam;
+  readonly issuerKeys: KeysOf;
+  readonly buckets: Buckets;
+  readonly refusals: RefusalLog;
+  readonly metrics: Metrics;
+  /** Unix time in ms. */
+  readonly now: () => number;
 }
 
 type Grant = (form: TokenPost, req: Request, res: Response) => Promise<IssuedTokenBody>;
 
-/** The token endpoint of OAuth 2.0: exchanges what the caller has for a credential of this API. */
-export function tokenRoutes({ codes, exchange, forgiveSender }: TokenRoutesDeps) {
+const exchangeRule = perMinute(clusterLimits.exchangesPerAccountPerMinute);
+
+/**
+ * The token endpoint of OAuth 2.0: exchanges what the caller has for a credential of this API.
+ *
+ * @param forgiveSender gives back what the request was charged to its address
+ */
+export function tokenRoutes(services: TokenServices, forgiveSender: (res: Response) => void) {
+  const { codes, prisma, changeTeam, issuerKeys, buckets, refusals, metrics, now } = services;
+  const exchanges = metrics.counter({
+    name: 'corral_token_exchanges_total',
+    help: 'Exchanges of tokens of trusted issuers: issued, or why they were refused',
+    labelNames: ['outcome'],
+  });
+  const exchange: ExchangeServices = {
+    prisma,
+    changeTeam,
+    refusals,
+    verify: (scope, token, issuer) => outside(scope, () => verifySubjectToken(token, issuer, issuerKeys, now())),
+    async take(accountId) {
+      const [taken] = await buckets.take([{ key: `cluster-api/exchange:${accountId}`, rule: exchangeRule }]);
+      const { allowed, retryInMs } = taken as Taken;
+      return allowed ? 0 : secondsOf(retryInMs);
+    },
+    count: (outcome) => exchanges.inc({ outcome }),
+  };
   const grants: Readonly<Record<TokenGrant, Grant>> = {
     async authorization_code(form, req) {
       const { client_id: client, code, redirect_uri: redirectUri, code_verifier: verifier } = form;
@@ -54,7 +90,7 @@ export function tokenRoutes({ codes, exchange, forgiveSender }: TokenRoutesDeps)
       if (audience === undefined || subjectToken === undefined) {
         throw invalidRequest('audience, subject_token and subject_token_type are required.');
       }
-      const token = await exchange({ audience, subjectToken }, requestContextOf(res));
+      const token = await exchangeToken(exchange, { audience, subjectToken }, requestContextOf(res));
       return {
         access_token: token,
         issued_token_type: accessTokenType,

@@ -7,10 +7,10 @@ import { startTokenIssuer, type TokenIssuer } from '@corral/testing/token-issuer
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { exportSPKI, importJWK, UnsecuredJWT } from 'jose';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
-import { recordRefusals } from '../../src/tokens/exchange-store.js';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys, type KeysOf } from '../../src/tokens/issuer-keys.js';
 import { refusalLog } from '../../src/tokens/refusal-log.js';
+import { recordRefusals } from '../../src/tokens/store.js';
 import { checkedClient } from '../support/checked-client.js';
 import { addConnection } from '../support/clusters.js';
 import { hearStatements } from '../support/hear-statements.js';
@@ -394,7 +394,7 @@ describe('strangers', () => {
     const ends: (() => void)[] = [];
     const api = startReplica({
       refusals: refusalLog({
-        write: recordRefusals(test.db),
+        write: (entry) => recordRefusals(test.db, entry),
         after(_ms, run) {
           ends.push(run);
           return () => undefined;

@@ -21,10 +21,10 @@ import { createTestDatabase, patientPool } from '@corral/testing';
 import type { Express } from 'express';
 import { type ChangeLimits, changeDefaults, eventDefaults, operationWaitLimits } from '../../src/app-config.js';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
-import { recordRefusals } from '../../src/tokens/exchange-store.js';
 import { issuerCalls } from '../../src/tokens/issuer-calls.js';
 import { issuerKeys } from '../../src/tokens/issuer-keys.js';
 import { refusalLog } from '../../src/tokens/refusal-log.js';
+import { recordRefusals } from '../../src/tokens/store.js';
 import { quotas } from './a-cluster.js';
 import { type ApiClient, checkedClient, type TestUser } from './checked-client.js';
 import { connectDatabase, type ServiceDatabase } from './connect-database.js';
@@ -108,7 +108,11 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
   const accountUse = accountTokenUseRecorder(pool, () => undefined);
   const wakeups: Wakeup[] = [];
   const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
-  const refusals = refusalLog({ write: recordRefusals(db), after: systemClock.after, onError: () => undefined });
+  const refusals = refusalLog({
+    write: (entry) => recordRefusals(db, entry),
+    after: systemClock.after,
+    onError: () => undefined,
+  });
   const secrets = new KeyRing([{ id: 'test', bytes: randomBytes(32) }]);
   const deps: AppDeps = {
     config: {

@@ -26,7 +26,7 @@ const NAME = 'session';
  * @returns null when the session or the membership has ended, and for viewers
  */
 export async function startDnsSession(
-  prisma: Pick<Prisma, '$queryRaw'>,
+  prisma: Prisma,
   { sessionId, userId, teamId }: DnsSessionOwner,
 ): Promise<DnsSession | null> {
   const token = mintDnsToken();

@@ -1,5 +1,6 @@
 import { type DnsTokenHandling, dnsLimits, type UserId } from '@corral/contracts';
 import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
+import { personOf } from '../people/person.js';
 import type { TeamRecord } from '../people/team-store.js';
 import { DNS_SCOPE } from './caller.js';
 import { checkNewDnsToken, DnsTokenRefused, hashDnsToken, mintDnsToken, type NewDnsToken } from './token.js';
@@ -226,20 +227,3 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     }),
 });
 export type DnsTokenStore = ReturnType<typeof dnsTokenStore>;
-
-/** The display name of a person: the chosen one, else first and last name, else the e-mail address. */
-export function displayNameOf(user: {
-  readonly displayName: string;
-  readonly firstName: string;
-  readonly lastName: string;
-  readonly email: string;
-}): string {
-  return user.displayName || `${user.firstName} ${user.lastName}`.trim() || user.email;
-}
-
-/** A person as others of the team see them. */
-export const personOf = (user: Parameters<typeof displayNameOf>[0] & { readonly number: number }) => ({
-  id: user.number,
-  email: user.email,
-  displayName: displayNameOf(user),
-});

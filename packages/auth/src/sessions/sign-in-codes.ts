@@ -19,19 +19,6 @@ export interface RedeemedCode {
   readonly expiresInSeconds: number;
 }
 
-/** Codes that the command line exchanges for a session of its own. */
-export interface SignInCodeStore {
-  /** @returns the code; null when the session has ended */
-  issue(sessionId: string, request: SignInRequest): Promise<string | null>;
-  /**
-   * Starts the session that a code is for, as `SessionStore.start` does. Whatever the outcome, the code is used up. A second use ends the session:
-   * somebody else has the code.
-   *
-   * @returns null for a code that is unknown, expired, used, of an ended session, or of another request
-   */
-  redeem(code: string, request: Omit<SignInRequest, 'name'>, userAgent: string): Promise<RedeemedCode | null>;
-}
-
 /** A code is stored for so long after its end, to recognise a second use. */
 const KEPT_MINUTES = 10;
 
@@ -72,16 +59,29 @@ const endSessionOfUsedCode = {
            AND revoked_at IS NULL`,
 };
 
-/** Codes in Postgres. Only Postgres' clock is used. */
-export function signInCodeStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SignInCodeStore {
+export type SignInCodeStore = ReturnType<typeof signInCodeStore>;
+
+/** Codes that the command line exchanges for a session of its own, in Postgres. Only Postgres' clock is used. */
+export function signInCodeStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes) {
   return {
-    async issue(sessionId, { codeChallenge, redirectUri, name }) {
+    /** @returns the code; null when the session has ended */
+    async issue(sessionId: string, { codeChallenge, redirectUri, name }: SignInRequest): Promise<string | null> {
       const code = mintSessionSecret();
       const values = [sessionId, hashSessionSecret(code), codeChallenge, redirectUri, name];
       return (await pool.query({ ...issueCode, values })).rowCount === 1 ? code : null;
     },
 
-    async redeem(code, { codeChallenge, redirectUri }, userAgent) {
+    /**
+     * Starts the session that a code is for, as `SessionStore.start` does. Whatever the outcome, the code is used up. A second use ends
+     * the session: somebody else has the code.
+     *
+     * @returns null for a code that is unknown, expired, used, of an ended session, or of another request
+     */
+    async redeem(
+      code: string,
+      { codeChallenge, redirectUri }: Omit<SignInRequest, 'name'>,
+      userAgent: string,
+    ): Promise<RedeemedCode | null> {
       const secret = mintSessionSecret();
       const browser = cutText(userAgent, clusterLimits.userAgentCharacters);
       const values = [

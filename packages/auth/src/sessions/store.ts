@@ -64,24 +64,6 @@ export interface StartedSession {
   readonly expiresAt: Date;
 }
 
-export interface SessionStore {
-  /**
-   * Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. When the person has
-   * too many active ones, the oldest end.
-   */
-  start(userId: UserId, replaced: string | null, origin?: SessionOrigin): Promise<StartedSession>;
-  /** @returns null for a session that is unknown, revoked or expired */
-  find(secret: string): Promise<Session | null>;
-  /** Revokes a session, effective with the next request. Unknown sessions are ignored. */
-  revoke(secret: string): Promise<void>;
-  /** A user's active sessions, newest first: at most `limit` after the position `after`. */
-  list(userId: UserId, page: SessionPage): Promise<SessionRecord[]>;
-  /** Revokes one session of a user. @returns false when the user has no such active session */
-  revokeOne(userId: UserId, id: string): Promise<boolean>;
-  /** Revokes all sessions of a user. */
-  revokeAll(userId: UserId): Promise<void>;
-}
-
 export interface SessionPage {
   readonly limit: number;
   readonly after: { readonly createdAt: Date; readonly id: string } | null;
@@ -160,13 +142,23 @@ const revokeAllSessions = {
 };
 
 /** Revokes all sessions of a user within the caller's transaction. @returns how many */
-export const endSessions = (tx: Pick<Transaction, '$executeRawUnsafe'>, userId: UserId): Promise<number> =>
+export const endSessions = (tx: Transaction, userId: UserId): Promise<number> =>
   tx.$executeRawUnsafe(revokeAllSessions.text, userId);
 
+export type SessionStore = ReturnType<typeof sessionStore>;
+
 /** Sessions in Postgres. Only Postgres' clock is used. */
-export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SessionStore {
+export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes) {
   return {
-    async start(userId, replaced, { method, userAgent } = { method: 'development', userAgent: '' }) {
+    /**
+     * Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. When the person has
+     * too many active ones, the oldest end.
+     */
+    async start(
+      userId: UserId,
+      replaced: string | null,
+      { method, userAgent }: SessionOrigin = { method: 'development', userAgent: '' },
+    ): Promise<StartedSession> {
       const secret = mintSessionSecret();
       const old = replaced === null ? null : hashSessionSecret(replaced);
       const browser = cutText(userAgent, clusterLimits.userAgentCharacters);
@@ -174,21 +166,31 @@ export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): 
       const { rows } = await pool.query<{ expiresAt: Date }>({ ...startSession, values });
       return { secret, expiresAt: (rows[0] as { expiresAt: Date }).expiresAt };
     },
-    async find(secret) {
+
+    /** @returns null for a session that is unknown, revoked or expired */
+    async find(secret: string): Promise<Session | null> {
       const { rows } = await pool.query<Session>({ ...findSession, values: [hashSessionSecret(secret)] });
       return rows[0] ?? null;
     },
-    async revoke(secret) {
+
+    /** Revokes a session, effective with the next request. Unknown sessions are ignored. */
+    async revoke(secret: string): Promise<void> {
       await pool.query({ ...revokeSession, values: [hashSessionSecret(secret)] });
     },
-    async list(userId, { limit, after }) {
+
+    /** A user's active sessions, newest first: at most `limit` after the position `after`. */
+    async list(userId: UserId, { limit, after }: SessionPage): Promise<SessionRecord[]> {
       const values = [userId, limit, after?.createdAt ?? null, after?.id ?? null];
       return (await pool.query<SessionRecord>({ ...listSessions, values })).rows;
     },
-    async revokeOne(userId, id) {
+
+    /** Revokes one session of a user. @returns false when the user has no such active session */
+    async revokeOne(userId: UserId, id: string): Promise<boolean> {
       return (await pool.query({ ...revokeOneSession, values: [userId, id] })).rowCount === 1;
     },
-    async revokeAll(userId) {
+
+    /** Revokes all sessions of a user. */
+    async revokeAll(userId: UserId): Promise<void> {
       await pool.query({ ...revokeAllSessions, values: [userId] });
     },
   };

@@ -4,7 +4,7 @@ import { serve } from '@corral/http-api';
 import { createHealth, createMetrics, type Metrics, silentLog } from '@corral/service';
 import { type EventConfig, eventDefaults } from '../../../src/app-config.js';
 import { type AppDeps, buildApp } from '../../../src/build-app.js';
-import { listenToTeamEvents } from '../../../src/events/handlers.js';
+import { listenToTeamEvents } from '../../../src/events/store.js';
 import type { TestClusterApi } from '../start-cluster-api.js';
 
 /** A further replica of the service on the test's database. */

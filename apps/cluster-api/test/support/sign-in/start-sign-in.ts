@@ -1,4 +1,6 @@
+import { createMetrics } from '@corral/service';
 import { type IdentityProvider, startIdentityProvider } from '@corral/testing/identity-provider';
+import { buildApp } from '../../../src/build-app.js';
 import { oidcClient } from '../../../src/people/oidc-client.js';
 import { listen } from '../listen.js';
 import { startClusterApi, type TestClusterApi, type TestOptions } from '../start-cluster-api.js';
@@ -13,8 +15,14 @@ export interface SignInTest {
   /** How far the service's clock is ahead, in ms. Used for sign-in attempts. */
   readonly clock: { aheadMs: number };
   open(userAgent?: string): Browser;
+  /** Serves the service with other settings on the same database and provider. */
+  serveWith(others: Pick<TestOptions, 'config' | 'deps'>): Promise<OtherService>;
   /** A browser with a signed-in person. */
   signedIn(person: string, userAgent?: string): Promise<Browser>;
+  close(): Promise<void>;
+}
+
+export interface OtherService extends Pick<SignInTest, 'url' | 'callback' | 'open'> {
   close(): Promise<void>;
 }
 
@@ -43,6 +51,20 @@ export async function startSignIn(options: TestOptions = {}): Promise<SignInTest
     clock,
     open,
     callback: `${url}/auth/callback/`,
+    async serveWith({ config, deps }) {
+      const other = { url: '' };
+      const metrics = createMetrics({ service: 'test' });
+      const { deps: own } = test;
+      const settings = { ...own.config, publicUrl: () => other.url, ...config };
+      const serving = await listen(buildApp({ ...own, metrics, ...deps, config: settings }));
+      other.url = serving.url;
+      return {
+        url: serving.url,
+        callback: `${serving.url}/auth/callback/`,
+        open: (userAgent) => openBrowser(serving.url, userAgent),
+        close: serving.close,
+      };
+    },
     async signedIn(person, userAgent) {
       idp.person = person;
       const browser = open(userAgent);

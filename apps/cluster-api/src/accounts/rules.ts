@@ -1,0 +1,13 @@
+import type { FieldChange } from '@corral/contracts';
+import canonicalize from 'canonicalize';
+
+/**
+ * What a declaration changes, for the audit log.
+ *
+ * @param from values by JSON pointer; null for what is new
+ */
+export function changesOf<P extends Readonly<Record<string, unknown>>>(from: P | null, to: P): FieldChange[] {
+  return Object.entries(to)
+    .map(([pointer, value]) => ({ pointer, from: from?.[pointer] ?? null, to: value }))
+    .filter((change) => canonicalize(change.from) !== canonicalize(change.to));
+}

@@ -1,0 +1,46 @@
+import { personOf } from '@corral/auth';
+import { apiVersion, type ServiceAccountBody, type TrustedIssuerBody } from '@corral/contracts';
+import type { AccountRecord, AccountTokenRecord, TrustedIssuerRecord } from './store.js';
+
+const metadataOf = ({ name, id, createdAt, updatedAt }: AccountRecord | TrustedIssuerRecord, team: string) => ({
+  name,
+  id,
+  team,
+  createdAt: createdAt.toISOString(),
+  updatedAt: updatedAt.toISOString(),
+});
+
+/** @param team its slug */
+export const accountBody = (account: AccountRecord, team: string): ServiceAccountBody => {
+  const { role, narrowing } = account.spec;
+  return {
+    apiVersion,
+    kind: 'ServiceAccount',
+    metadata: metadataOf(account, team),
+    spec: { role, narrowing: { clusters: [...narrowing.clusters], actions: [...narrowing.actions] } },
+  };
+};
+
+export const accountTokenBody = ({
+  id,
+  createdAt,
+  createdBy,
+  expiresAt,
+  lastUsedAt,
+  revokedAt,
+}: AccountTokenRecord) => ({
+  id,
+  createdAt: createdAt.toISOString(),
+  createdBy: createdBy && personOf(createdBy),
+  expiresAt: expiresAt.toISOString(),
+  lastUsedAt: lastUsedAt?.toISOString() ?? null,
+  revokedAt: revokedAt?.toISOString() ?? null,
+});
+
+/** @param team its slug */
+export const issuerBody = (issuer: TrustedIssuerRecord, team: string): TrustedIssuerBody => ({
+  apiVersion,
+  kind: 'TrustedIssuer',
+  metadata: metadataOf(issuer, team),
+  spec: { ...issuer.spec, claims: { ...issuer.spec.claims } },
+});

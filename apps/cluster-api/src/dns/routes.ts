@@ -1,0 +1,121 @@
+import type { BudgetStore } from '@corral/admission';
+import { countRequests, dnsTokenStore, startDnsSession } from '@corral/auth';
+import {
+  type ClusterOperationId,
+  type DnsSessionBody,
+  type DnsTokenState,
+  type DnsUsageBody,
+  dnsLimits,
+  parseDnsTokenPost,
+} from '@corral/contracts';
+import { type Prisma, readClock } from '@corral/database';
+import { auditLog } from '@corral/dns-data';
+import { queryOf } from '@corral/http-api';
+import type { Log } from '@corral/service';
+import type { RequestHandler } from 'express';
+import type { ChangeTeam } from '../changes/team-changes.js';
+import { bodyOf } from '../http/body.js';
+import { callerOf, personCallerOf, signedInOf } from '../http/caller.js';
+import { idempotencyKeyOf } from '../http/headers.js';
+import { parsePaging } from '../http/query.js';
+import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
+import { found, notFound, Problem } from '../problem.js';
+import { findToken, listTokens } from './store.js';
+import { createToken, revokeToken } from './tokens.js';
+import { upstreamUsage } from './usage.js';
+import { dnsTokenBody } from './view.js';
+
+/** Where people find the DNS API of the installation. */
+export interface DnsApi {
+  /** Base URL, which ends in `/v1`. */
+  readonly endpoint: string;
+  /** The zone of all teams. */
+  readonly zone: string;
+}
+
+export interface DnsConfig {
+  /** The quota of records per team, as configured in the gateways. */
+  readonly dnsRecordsPerTeam: number;
+  readonly dnsRequestsPerTeamPerMinute: number;
+  /** Null when the installation does not state where its DNS API is: people then get no DNS token for their session. */
+  readonly dnsApi: DnsApi | null;
+}
+
+export interface DnsServices {
+  readonly config: DnsConfig;
+  readonly prisma: Prisma;
+  readonly changeTeam: ChangeTeam;
+  /** The upstream's budget, which gateways and reconcilers share. */
+  readonly budgets: Pick<BudgetStore, 'readAll'>;
+  readonly log: Log;
+}
+
+/** Time limit in ms. Short because the rest of the response waits for it. */
+const BUDGET_MS_MAX = 1_000;
+
+/** The handlers of DNS tokens, of tokens for a session, and of DNS usage. */
+export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: DnsServices) {
+  const { dnsApi } = config;
+  const [mirror, issued] = [auditLog(prisma), dnsTokenStore(prisma)];
+  return {
+    async listDnsTokens(req, res) {
+      const { limit, after } = parsePaging(req, 2);
+      const rows = await listTokens(prisma, personCallerOf(res), {
+        limit: limit + 1,
+        after: after && positionOf(after),
+        state: queryOf(req).get('state') as DnsTokenState | null,
+      });
+      const { items, next } = pageOf(rows, limit, cursorAt);
+      const now = await readClock(prisma);
+      res.json({ items: items.map((token) => dnsTokenBody(token, now)), next });
+    },
+
+    async getDnsToken(req, res) {
+      const token = found(await findToken(prisma, personCallerOf(res), requiredId(req.params.id)));
+      res.json(dnsTokenBody(token, await readClock(prisma)));
+    },
+
+    async createDnsToken(req, res) {
+      const caller = personCallerOf(res);
+      const wish = parseDnsTokenPost(bodyOf(req));
+      const { record, token } = await createToken(changeTeam, caller, wish, idempotencyKeyOf(req));
+      res.status(201).location(`/api/v1/teams/${caller.team.slug}/dns-tokens/${record.id}/`);
+      res.json({ ...dnsTokenBody(record, await readClock(prisma)), token });
+    },
+
+    async revokeDnsToken(req, res) {
+      await revokeToken(changeTeam, personCallerOf(res), requiredId(req.params.id));
+      res.status(204).end();
+    },
+
+    async startDnsSession(_req, res) {
+      if (dnsApi === null) throw notFound();
+      const { team, userId } = personCallerOf(res);
+      const session = await startDnsSession(prisma, { sessionId: signedInOf(res).id, userId, teamId: team.id });
+      if (session === null) {
+        throw new Problem('authentication_required', 'The session has ended. Sign in and try again.');
+      }
+      const { token, expiresAt } = session;
+      res.status(201).json({ ...dnsApi, token, expiresAt: expiresAt.toISOString() } satisfies DnsSessionBody);
+    },
+
+    async getDnsUsage(_req, res) {
+      const { team } = callerOf(res);
+      const [use, active, lastHour, upstream] = await Promise.all([
+        mirror.readUsage(team),
+        issued.countActive(team),
+        countRequests(prisma, team.id),
+        upstreamUsage(budgets.readAll, BUDGET_MS_MAX, (error) => log.warn('upstream budget not read', { error })),
+      ]);
+      // Null where the installation's limit applies.
+      const recordsMax = use.recordsMax ?? config.dnsRecordsPerTeam;
+      const requestsMax = use.requestsMax ?? config.dnsRequestsPerTeamPerMinute;
+      res.json({
+        records: { used: use.records, reserved: use.reservedRecords, limit: recordsMax },
+        tokens: { active, limit: dnsLimits.activeTokensPerTeam },
+        requests: { lastHour, limitPerMinute: requestsMax },
+        upstream,
+      } satisfies DnsUsageBody);
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}

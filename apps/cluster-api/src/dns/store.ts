@@ -1,0 +1,68 @@
+import { type DnsTokenRecord, dnsTokenRecordOf, inForce, isKept, shownOfDnsToken } from '@corral/auth';
+import { type DnsTokenState, roleCovers } from '@corral/contracts';
+import { readClock } from '@corral/database';
+import type { PersonCaller } from '../changes/caller.js';
+import type { Transaction } from '../changes/team-changes.js';
+import { isBehind, newestFirst, type Position } from '../paging.js';
+import { notFound } from '../problem.js';
+
+interface TokenQuery {
+  readonly limit: number;
+  /** Sort key of the last item of the previous page. */
+  readonly after: Position | null;
+  readonly state: DnsTokenState | null;
+}
+
+/** The DNS tokens of a team that the caller may see, newest first. */
+export async function listTokens(
+  db: Transaction,
+  caller: PersonCaller,
+  { limit, after, state }: TokenQuery,
+): Promise<DnsTokenRecord[]> {
+  const rows = await db.dnsToken.findMany({
+    where: {
+      ...visibleTo(caller),
+      AND: [state === null ? {} : isIn(state, await readClock(db)), after === null ? {} : isBehind(after)],
+    },
+    orderBy: newestFirst,
+    take: limit,
+    select: shownOfDnsToken,
+  });
+  return rows.map(dnsTokenRecordOf);
+}
+
+/** @returns null when the caller may not see the token */
+export async function findToken(db: Transaction, caller: PersonCaller, id: string): Promise<DnsTokenRecord | null> {
+  const row = await db.dnsToken.findFirst({ where: { ...visibleTo(caller), id }, select: shownOfDnsToken });
+  return row && dnsTokenRecordOf(row);
+}
+
+/** Members see the tokens that they created, administrators all tokens of the team. */
+const visibleTo = ({ team, role, userId }: PersonCaller) => ({
+  teamId: team.id,
+  ...isKept,
+  ...(role === 'admin' ? {} : { createdById: userId }),
+});
+
+function isIn(state: DnsTokenState, now: Date) {
+  switch (state) {
+    case 'active':
+      return inForce(now);
+    case 'expired':
+      return { revokedAt: null, expiresAt: { lte: now } };
+    case 'revoked':
+      return { revokedAt: { not: null } };
+  }
+}
+
+/**
+ * The caller with their current role: a member who was removed since the request was authorized must not leave a new token behind.
+ *
+ * @throws Problem `not_found` for a former member, or a viewer now
+ */
+export async function withCurrentRole(tx: Transaction, caller: PersonCaller): Promise<PersonCaller> {
+  const key = { teamId: caller.team.id, userId: caller.userId };
+  const membership = await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } });
+  if (membership === null || !roleCovers(membership.role, 'member')) throw notFound();
+  return { ...caller, ...membership };
+}

@@ -1,0 +1,298 @@
+import type { Session } from '@corral/auth';
+import {
+  type Role,
+  roleCovers,
+  type StreamEndReason,
+  streamEndReasons,
+  streamEventNames,
+  type TeamId,
+  type UserId,
+} from '@corral/contracts';
+import pLimit from 'p-limit';
+import { Problem } from '../problem.js';
+import { type RenderedEvent, renderBlock, type TeamFeed } from './feed.js';
+import { comparePositions, type EventPosition, type EventTeam, renderPosition, type TeamEnd } from './store.js';
+
+/** The user of a stream, with the current role. */
+export interface Viewer {
+  readonly userId: UserId;
+  readonly role: Role;
+}
+
+/** Whether the user could GET the resource. Members see their own DNS tokens and everything else of the team. */
+export function mayRead({ kind, ownerId }: Pick<RenderedEvent, 'kind' | 'ownerId'>, { userId, role }: Viewer): boolean {
+  return kind !== 'DnsToken' || roleCovers(role, 'admin') || ownerId === userId;
+}
+
+/** The connection of a client. */
+export interface StreamSink {
+  /** @returns false when the buffer is full */
+  write(bytes: Buffer): boolean;
+  isFull(): boolean;
+  /** Resolves when the buffer has drained. */
+  drained(): Promise<unknown>;
+  /** Ends the answer. Cuts the connection when the client does not read the end in time. */
+  end(bytes: Buffer): void;
+}
+
+export interface Follower {
+  readonly team: EventTeam;
+  /** As authorized by the request. */
+  readonly viewer: Viewer;
+  /** The value of the session cookie. */
+  readonly secret: string;
+  /** Null to start at the current end. */
+  readonly after: EventPosition | null;
+}
+
+export type Stream = ReturnType<typeof openStream>;
+
+/**
+ * Sends events after `from` in order, each once. A slow reader costs a position and the events that were read last: others, that are
+ * no longer in memory, are read again.
+ */
+export function openStream(
+  feed: Pick<TeamFeed, 'after' | 'news' | 'wake'>,
+  sink: StreamSink,
+  from: EventPosition,
+  of: Viewer,
+) {
+  let viewer = of;
+  let position = from;
+  /** The last position that was sent to the client as an id. */
+  let sentPosition = from;
+  let isIdle = false;
+  let isOver = false;
+  let heartbeatsWhileFull = 0;
+  let goOn: () => void = () => undefined;
+
+  /** Waits for a promise or the end of the stream. Nothing is added to a promise that lives as long as the stream. */
+  const untilOver = (awaited: Promise<unknown>): Promise<void> =>
+    new Promise((resolve) => {
+      goOn = resolve;
+      void awaited.then(() => resolve());
+    });
+  const send = async (event: RenderedEvent): Promise<void> => {
+    position = event.position;
+    if (!mayRead(event, viewer)) return;
+    sentPosition = position;
+    heartbeatsWhileFull = 0;
+    if (!sink.write(event.bytes)) await untilOver(sink.drained());
+  };
+  const sendNext = async (): Promise<void> => {
+    const news = feed.news();
+    const { events, until } = await feed.after(position);
+    for (const event of events) {
+      if (isOver) return;
+      await send(event);
+    }
+    const isAtEnd = events.length === 0 && comparePositions(until, position) <= 0;
+    if (comparePositions(until, position) > 0) position = until;
+    if (!isAtEnd || isOver) return;
+    isIdle = true;
+    await untilOver(news);
+    isIdle = false;
+  };
+  const run = async (): Promise<void> => {
+    while (!isOver) {
+      const news = feed.news();
+      // Older events could not be read: the feed reports it and says when the database answers again.
+      await sendNext().catch(() => {
+        feed.wake();
+        return isOver ? undefined : untilOver(news);
+      });
+    }
+  };
+  const stop = (): void => {
+    isOver = true;
+    goOn();
+  };
+  const end = (reason: StreamEndReason): void => {
+    if (isOver) return;
+    stop();
+    sink.end(renderBlock({ event: streamEventNames.end, data: { reason, message: streamEndReasons[reason] } }));
+  };
+  void run();
+
+  return {
+    /** From now on, events are sent that this role may read. */
+    become(role: Role): void {
+      viewer = { ...viewer, role };
+    },
+
+    /** Sends a heartbeat. Ends the stream when the connection accepted nothing since the previous one. */
+    heartbeat(): void {
+      if (isOver) return;
+      if (sink.isFull()) {
+        heartbeatsWhileFull += 1;
+        if (heartbeatsWhileFull > 1) end('slow');
+        return;
+      }
+      // A quiet stream states its position, because its last event may be deleted before the client resumes.
+      const isAhead = isIdle && comparePositions(position, sentPosition) > 0;
+      if (isAhead) sentPosition = position;
+      heartbeatsWhileFull = 0;
+      sink.write(renderBlock({ comment: 'heartbeat', ...(isAhead && { id: renderPosition(position) }) }));
+    },
+
+    /** Sends the reason and ends the stream. */
+    end,
+
+    /** Sends nothing more. Must be called when the connection is closed. */
+    stop,
+  };
+}
+
+export interface StreamsOptions {
+  /** @param membersChanged members of the team have changed: resolves when viewers have their current roles */
+  readonly startFeed: (team: EventTeam, membersChanged: () => Promise<void>) => TeamFeed;
+  /** Whether all events after a position are still stored. */
+  readonly areKept: (team: EventTeam, position: EventPosition) => Promise<boolean>;
+  /** Finds the teams that have events after their end: some events have no notification, and notifications can be lost. */
+  readonly findTeamsWithEvents: (ends: readonly TeamEnd[]) => Promise<readonly TeamId[]>;
+  /** @returns null for a session that has ended */
+  readonly findSession: (secret: string) => Promise<Session | null>;
+  readonly heartbeatMs: number;
+  /** Minimum reconnection delay for clients in ms. Up to twice that is sent, to spread reconnections. */
+  readonly retryMs: number;
+  /** Aborted when the process starts to shut down. */
+  readonly ending: AbortSignal;
+}
+
+interface Reader extends Follower {
+  readonly stream: Stream;
+}
+
+/** Interval in ms. Limits the delay of record set events, which are written without notification. */
+const POLL_MS = 1_000;
+/** Concurrent look-ups of sessions. */
+const LOOK_UPS_AT_ONCE = 4;
+
+/** All open streams of this process. */
+export function eventStreams(options: StreamsOptions) {
+  const feeds = new Map<TeamId, { readonly feed: TeamFeed; users: number }>();
+  const readers = new Set<Reader>();
+  const lookUps = pLimit(LOOK_UPS_AT_ONCE);
+  let timers: readonly NodeJS.Timeout[] = [];
+
+  /** Gives the viewers of a session their current roles, and ends the streams that they may no longer follow. */
+  const checkSession = async (secret: string, of: readonly Reader[]): Promise<void> => {
+    // An unavailable database does not end streams: no events can be read then either.
+    const session = await options.findSession(secret).catch(() => undefined);
+    if (session === undefined) return;
+    const roles = new Map(session?.memberships.map(({ teamId, role }) => [teamId, role]));
+    for (const { team, stream } of of) {
+      const role = roles.get(team.id);
+      if (role === undefined) stream.end('session');
+      else stream.become(role);
+    }
+  };
+  const check = async (those: readonly Reader[]): Promise<void> => {
+    const bySecret = Map.groupBy(those, ({ secret }) => secret);
+    await Promise.all([...bySecret].map(([secret, of]) => lookUps(() => checkSession(secret, of))));
+  };
+  const onHeartbeat = onceAtATime(async () => {
+    for (const { feed } of feeds.values()) feed.wake(); // moves the position of quiet streams
+    for (const { stream } of readers) stream.heartbeat();
+    await check([...readers]);
+  });
+  const onPoll = onceAtATime(async () => {
+    const ends = [...feeds].flatMap(([teamId, { feed }]) => {
+      const after = feed.end();
+      return after === null ? [] : [{ teamId, after }];
+    });
+    if (ends.length === 0) return;
+    // An error here is ignored: the next read of a feed reports it.
+    for (const teamId of await options.findTeamsWithEvents(ends).catch(() => [])) feeds.get(teamId)?.feed.wake();
+  });
+
+  const enter = (team: EventTeam): TeamFeed => {
+    const membersChanged = () => check([...readers].filter((reader) => reader.team.id === team.id));
+    const entry = feeds.get(team.id) ?? { feed: options.startFeed(team, membersChanged), users: 0 };
+    entry.users += 1;
+    feeds.set(team.id, entry);
+    if (timers.length === 0) timers = [setInterval(onHeartbeat, options.heartbeatMs), setInterval(onPoll, POLL_MS)];
+    return entry.feed;
+  };
+  const leave = ({ id }: EventTeam): void => {
+    const entry = feeds.get(id);
+    if (entry === undefined) return;
+    entry.users -= 1;
+    if (entry.users > 0) return;
+    entry.feed.close();
+    feeds.delete(id);
+    if (feeds.size > 0) return;
+    for (const timer of timers) clearInterval(timer);
+    timers = [];
+  };
+
+  options.ending.addEventListener('abort', () => {
+    for (const { stream } of readers) stream.end('shutdown');
+  });
+
+  return {
+    /** @param teamId null when any team may have events */
+    wake(teamId: TeamId | null): void {
+      if (teamId !== null) feeds.get(teamId)?.feed.wake();
+      else for (const { feed } of feeds.values()) feed.wake();
+    },
+
+    count: (): number => readers.size,
+
+    /** Number of teams whose events wait for a transaction to end. */
+    countHeld: (): number => [...feeds.values()].filter(({ feed }) => feed.isHeld()).length,
+
+    /**
+     * Opens a stream of a team's events.
+     *
+     * @param open starts the answer, called after all checks have passed
+     * @returns a function that must be called once when the connection is closed
+     * @throws Problem `service_unavailable` while the process shuts down
+     */
+    async follow(follower: Follower, open: () => StreamSink): Promise<() => void> {
+      const { team, after, viewer } = follower;
+      refuseWhileEnding(options.ending);
+      const feed = enter(team);
+      try {
+        const end = await feed.start();
+        const isResumed = after !== null && (await options.areKept(team, after));
+        refuseWhileEnding(options.ending);
+        const from = isResumed ? after : end;
+        const sink = open();
+        sink.write(renderBlock({ retry: Math.round(options.retryMs * (1 + Math.random())) }));
+        if (!isResumed) sink.write(renderMark(after === null ? 'ready' : 'reset', from));
+        const reader = { ...follower, stream: openStream(feed, sink, from, viewer) };
+        readers.add(reader);
+        return () => {
+          reader.stream.stop();
+          readers.delete(reader);
+          leave(team);
+        };
+      } catch (error) {
+        leave(team);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Leaves out calls while one is running. */
+function onceAtATime(work: () => Promise<void>): () => Promise<void> {
+  let isRunning = false;
+  return async () => {
+    if (isRunning) return;
+    isRunning = true;
+    await work();
+    isRunning = false;
+  };
+}
+
+function renderMark(mark: 'ready' | 'reset', position: EventPosition): Buffer {
+  const id = renderPosition(position);
+  return renderBlock({ event: streamEventNames[mark], id, data: { id, at: new Date(position.at).toISOString() } });
+}
+
+function refuseWhileEnding(ending: AbortSignal): void {
+  if (!ending.aborted) return;
+  throw new Problem('service_unavailable', 'This replica is shutting down. Reconnect.', { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,85 @@
+import { type ClusterOperationId, parseInvitationPost } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { Queue } from '@corral/queue';
+import type { RequestHandler, Response } from 'express';
+import type { ChangeTeam } from '../changes/team-changes.js';
+import { bodyOf } from '../http/body.js';
+import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js';
+import { idempotencyKeyOf } from '../http/headers.js';
+import { parsePaging } from '../http/query.js';
+import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
+import { found } from '../problem.js';
+import { readTeam } from '../teams/store.js';
+import {
+  acceptInvitation,
+  invite,
+  type Person,
+  renewInvitation,
+  revokeInvitation,
+  type SentInvitation,
+} from './invitations.js';
+import { findReceived, listInvitations, listReceived } from './store.js';
+import { invitationBody, receivedInvitationBody, sentInvitationBody } from './view.js';
+
+export interface InvitationServices {
+  readonly prisma: Prisma;
+  readonly changeTeam: ChangeTeam;
+  readonly queue: Pick<Queue, 'nudge'>;
+}
+
+/** The handlers of invitations: those that a team sends, and those that a person received. */
+export function invitationRoutes({ prisma, changeTeam, queue }: InvitationServices) {
+  /** The mail is due in its row, so a lost wake-up costs only time. */
+  const sent = async ({ team, invitation }: SentInvitation) => {
+    await queue.nudge('send-mails', {}, { jobId: 'send-mails' });
+    return invitationBody(team, invitation);
+  };
+  return {
+    async listInvitations(req, res) {
+      const { limit, after } = parsePaging(req, 2);
+      const { team } = personCallerOf(res);
+      const { number } = await readTeam(prisma, team.id);
+      const page = { limit: limit + 1, after: after && positionOf(after) };
+      const { items, next } = pageOf(await listInvitations(prisma, team.id, page), limit, cursorAt);
+      res.json({ items: items.map((invitation) => sentInvitationBody({ number }, invitation)), next });
+    },
+
+    async createInvitation(req, res) {
+      const wish = parseInvitationPost(bodyOf(req));
+      const invited = await invite(changeTeam, personCallerOf(res), wish, idempotencyKeyOf(req));
+      res.status(201).json(await sent(invited));
+    },
+
+    async renewInvitation(req, res) {
+      const id = requiredId(req.params.id);
+      res.json(await sent(await renewInvitation(changeTeam, personCallerOf(res), id, idempotencyKeyOf(req))));
+    },
+
+    async revokeInvitation(req, res) {
+      await revokeInvitation(changeTeam, personCallerOf(res), requiredId(req.params.id));
+      res.status(204).end();
+    },
+
+    async listReceivedInvitations(req, res) {
+      const { limit, after } = parsePaging(req, 2);
+      const page = { limit: limit + 1, after: after && positionOf(after) };
+      const { items, next } = pageOf(await listReceived(prisma, signedInOf(res).email, page), limit, cursorAt);
+      res.json({ items: items.map(receivedInvitationBody), next });
+    },
+
+    async getReceivedInvitation(req, res) {
+      const { email } = signedInOf(res);
+      res.json(receivedInvitationBody(found(await findReceived(prisma, email, requiredId(req.params.id)))));
+    },
+
+    async acceptInvitation(req, res) {
+      const id = requiredId(req.params.id);
+      res.json(receivedInvitationBody(await acceptInvitation(prisma, changeTeam, personOf(res), id)));
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+function personOf(res: Response): Person {
+  const { userId, email } = signedInOf(res);
+  return { userId, email, ...requestContextOf(res) };
+}
