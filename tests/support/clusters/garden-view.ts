@@ -22,14 +22,6 @@ export interface GardenView {
   lives(): Promise<ShootLife[]>;
   addShootFaults(...faults: ShootFault[]): Promise<void>;
   clearShootFaults(): Promise<void>;
-  /** Moves the control plane to another seed. */
-  migrate(shoot: HeldShoot): Promise<void>;
-  /** @param patch a merge patch by another manager; the admission rules apply */
-  edit(shoot: HeldShoot, patch: object): Promise<void>;
-  /** Removes the Shoot immediately. */
-  vanish(shoot: HeldShoot): Promise<void>;
-  dropWatches(options?: { expireHistory?: boolean }): Promise<void>;
-  change(settings: Readonly<Record<string, number | string>>): Promise<void>;
   /** @param sameProjectAs another token of the project; without it, the token opens its own project */
   addProviderToken(token: string, sameProjectAs?: string): Promise<void>;
   /** From now on, the provider answers the token with 401. */
@@ -46,17 +38,11 @@ export async function gardenView(cloud: Pick<LocalCloud, 'admin' | 'gardenKubeco
   const { server, 'certificate-authority-data': authority } = clusters[0].cluster;
   const agent = new Agent({ ca: Buffer.from(authority, 'base64') });
   const read = <T>(path: string) => readJson<T>(`${server}${path}`, agent, users[0].user.token);
-  const placeOf = ({ metadata }: HeldShoot): string => `/garden/shoots/${metadata.namespace}/${metadata.name}`;
   return {
     shoots: async () => (await read<{ items: HeldShoot[] }>('/apis/core.gardener.cloud/v1beta1/shoots')).items,
     lives: async () => (await cloud.admin<{ shoots: ShootLife[] }>('GET', '/garden/shoot-history')).shoots,
     addShootFaults: (...faults) => cloud.admin('POST', '/garden/shoot-faults', faults),
     clearShootFaults: () => cloud.admin('DELETE', '/garden/shoot-faults'),
-    migrate: (shoot) => cloud.admin('POST', `${placeOf(shoot)}/migration`, {}),
-    edit: (shoot, patch) => cloud.admin('PATCH', placeOf(shoot), { patch }),
-    vanish: (shoot) => cloud.admin('DELETE', placeOf(shoot)),
-    dropWatches: (options = {}) => cloud.admin('POST', '/garden/watches/drop', options),
-    change: (settings) => cloud.admin('PATCH', '/garden/settings', settings),
     addProviderToken: (token, sameProjectAs) => cloud.admin('POST', '/project-tokens', { token, sameProjectAs }),
     rejectProviderToken: (token) => cloud.admin('DELETE', `/project-tokens/${token}`),
   };

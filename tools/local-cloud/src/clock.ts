@@ -8,12 +8,11 @@ export interface Clock {
   onAdvance(listener: () => void): () => void;
 }
 
-/** @param machineTime milliseconds since 1970; tests pass a fixed time */
-export function createClock(machineTime: () => number = Date.now): Clock {
+export function createClock(): Clock {
   let aheadMs = 0;
   const listeners = new Set<() => void>();
   return {
-    now: () => machineTime() + aheadMs,
+    now: () => Date.now() + aheadMs,
     advance: (ms) => {
       aheadMs += ms;
       for (const listener of [...listeners]) listener();
@@ -27,9 +26,6 @@ export function createClock(machineTime: () => number = Date.now): Clock {
 
 /** RFC 3339 in UTC with whole seconds, like the upstream. */
 export const timestamp = (ms: number): string => new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
-
-/** Maximum delay of a runtime timer, in milliseconds. Later times are re-armed when it elapses. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 interface Entry {
   readonly dueAt: number;
@@ -49,10 +45,6 @@ export class DueQueue {
     this.#stopListening = clock.onAdvance(() => {
       for (const [key, { dueAt }] of [...this.#entries]) this.#arm(key, dueAt);
     });
-  }
-
-  get size(): number {
-    return this.#entries.size;
   }
 
   has(key: string): boolean {
@@ -77,11 +69,11 @@ export class DueQueue {
 
   #arm(key: string, dueAt: number): void {
     this.remove(key);
-    const waitMs = Math.min(Math.max(0, dueAt - this.clock.now()), TIMER_MS_MAX);
-    this.#entries.set(key, { dueAt, timer: setTimeout(() => this.#look(key, dueAt), waitMs) });
+    const timer = setTimeout(() => this.#look(key, dueAt), Math.max(0, dueAt - this.clock.now()));
+    this.#entries.set(key, { dueAt, timer });
   }
 
-  /** Re-arms if the timer fired early by a fraction or the delay exceeds the maximum of a timer. */
+  /** A timer may fire early by a fraction. */
   #look(key: string, dueAt: number): void {
     if (this.clock.now() < dueAt) this.#arm(key, dueAt);
     else {

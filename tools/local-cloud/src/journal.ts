@@ -10,61 +10,66 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file of lines. Lines are appended, or the whole file is replaced by the current state. */
+/** The latest value of every key, kept over restarts. */
 export interface Journal {
+  /** What earlier runs have kept, in the order of the first appearance of each key. */
+  readonly kept: ReadonlyMap<string, unknown>;
   /**
-   * Reads the entries of earlier runs, oldest first. Drops an incomplete last line: the process died before it answered
-   * that write.
-   *
-   * @throws Error with the file and line number of a damaged line
+   * Keeps all of these values or none; null removes a key. Returns once the operating system has them: a killed process loses no
+   * answered write.
    */
-  entries<T>(): Iterable<T>;
-  /** Returns once the operating system has the line: a killed process loses no answered write. */
-  append(line: string): void;
-  /** Replaces the file with these lines atomically. */
-  compact(state: () => Iterable<string>): void;
+  keep(...entries: readonly (readonly [key: string, value: unknown])[]): void;
   /** Later writes are dropped: they answer no caller, and another process may own the file. */
   close(): void;
 }
 
-/** Opens a file in a folder and creates the folder if it does not exist. */
-export function openJournal(dataDir: string, name: string): Journal {
+const inMemory: Journal = { kept: new Map(), keep: () => undefined, close: () => undefined };
+
+/**
+ * Opens a file in a folder, whose every line is a list of keys with their new values, and shortens it to the last values.
+ *
+ * @param dataDir undefined keeps nothing
+ * @throws Error with the file and the number of a damaged line. An incomplete last line is dropped: nobody was answered for it
+ */
+export function openJournal(dataDir: string | undefined, name: string): Journal {
+  if (dataDir === undefined) return inMemory;
   mkdirSync(dataDir, { recursive: true });
   const path = join(dataDir, name);
-  let file: number | null = null;
-  let isClosed = false;
-  const closeFile = (): void => {
-    if (file !== null) closeSync(file);
-    file = null;
-  };
+  const kept = readValues(path);
+  writeFileSync(`${path}.new`, [...kept].map((entry) => `${JSON.stringify([entry])}\n`).join(''), {
+    mode: 0o600,
+    flush: true,
+  });
+  renameSync(`${path}.new`, path);
+  let file: number | null = openSync(path, 'a', 0o600);
   return {
-    *entries<T>() {
-      const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
-      for (const [index, line] of lines.entries()) yield parseLine(line, index + 1, path) as T;
-    },
-    append(line) {
-      if (isClosed) return;
-      file ??= openSync(path, 'a', 0o600);
-      appendFileSync(file, `${line}\n`);
-    },
-    compact(state) {
-      if (isClosed) return;
-      const fresh = `${path}.new`;
-      writeFileSync(fresh, [...state(), ''].join('\n'), { mode: 0o600, flush: true });
-      renameSync(fresh, path);
-      closeFile();
+    kept,
+    keep(...entries) {
+      if (file !== null) appendFileSync(file, `${JSON.stringify(entries)}\n`);
     },
     close() {
-      isClosed = true;
-      closeFile();
+      if (file !== null) closeSync(file);
+      file = null;
     },
   };
 }
 
-function parseLine(line: string, count: number, path: string): unknown {
+function readValues(path: string): Map<string, unknown> {
+  const values = new Map<string, unknown>();
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+  for (const [index, line] of lines.entries()) {
+    for (const [key, value] of parseLine(line, `${path} is damaged at line ${index + 1}`)) {
+      if (value === null) values.delete(key);
+      else values.set(key, value);
+    }
+  }
+  return values;
+}
+
+function parseLine(line: string, damage: string): [string, unknown][] {
   try {
-    return JSON.parse(line);
+    return JSON.parse(line) as [string, unknown][];
   } catch (cause) {
-    throw new Error(`${path} is damaged at line ${count}. Delete the file to begin with an empty state.`, { cause });
+    throw new Error(`${damage}. Delete the file to begin with an empty state.`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
 import { buildAdminApp } from './admin/build-admin-app.js';
 import { createClock } from './clock.js';
@@ -9,8 +10,8 @@ import { DnsProject } from './dns/dns-project.js';
 import { CallCounts } from './faults/call-counts.js';
 import { FaultRules } from './faults/fault-rules.js';
 import type { AccountName } from './garden/accounts.js';
-import type { GardenSettings } from './garden/garden-settings.js';
-import type { ProviderNode } from './garden/gardenlet/provider.js';
+import type { GardenSettings } from './garden/settings.js';
+import type { ProviderNode } from './garden/shoots/provider.js';
 import { startGarden } from './garden/start-garden.js';
 import { Budget } from './hcloud/budget.js';
 import { buildDnsApi } from './hcloud/build-hcloud-api.js';
@@ -112,12 +113,11 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
         clock,
         faults,
         calls,
-        tokenState: (token) => projectTokens.stateOf(token),
-        projectOf: (token) => projectTokens.projectOf(token),
+        projectTokens,
       }),
     );
     nodesIn = garden.nodesIn;
-    const joinMs = (): number => garden.settings.read().joinMs;
+    const joinMs = (): number => garden.settings().joinMs;
     started.push(startMachines({ servers, clock, shoots: garden.machines, joinMs }));
     const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
     const admin = createAdmin({ ...shared, mail, setExtraFields, garden });
@@ -131,7 +131,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       gardenUrl: garden.url,
       gardenKubeconfig: garden.kubeconfigs['technical-user'],
       gardenKubeconfigs: garden.kubeconfigs,
-      gardenKubeconfigPath: garden.kubeconfigPaths?.['technical-user'] ?? null,
+      gardenKubeconfigPath: options.dataDir === undefined ? null : join(options.dataDir, 'garden.kubeconfig'),
       admin,
       close,
     };

@@ -1,5 +1,4 @@
 import { createSocket } from 'node:dgram';
-import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import packet, { type DecodedPacket, type RecordType } from 'dns-packet';
 import { records, startTestCloud, type TestCloud } from './start-test-cloud.js';
@@ -11,11 +10,6 @@ beforeAll(async () => {
     cloud.call('POST', '/zones/7001/rrsets', { name, type, records: records(...values) });
   await create('app', 'A', '192.0.2.1');
   await create('alias', 'CNAME', 'app');
-  await create(
-    'big',
-    'TXT',
-    ...Array.from({ length: 20 }, (_, index) => `"${String.fromCharCode(97 + index).repeat(200)}"`),
-  );
 });
 afterAll(() => cloud.close());
 
@@ -33,29 +27,6 @@ function askUdp(message: Buffer): Promise<Found> {
   }).finally(() => socket.close());
 }
 
-/** Sends all messages together, split inside a length field, and reads as many answers. */
-function askTcp(...messages: Buffer[]): Promise<Found[]> {
-  const socket = connect(cloud.dnsPort, '127.0.0.1');
-  const bytes = Buffer.concat(
-    messages.flatMap((message) => [Buffer.from([message.length >> 8, message.length & 255]), message]),
-  );
-  return new Promise<Found[]>((resolve, reject) => {
-    let pending = Buffer.alloc(0);
-    const answers: Found[] = [];
-    socket.once('error', reject);
-    socket.on('data', (chunk) => {
-      pending = Buffer.concat([pending, Buffer.from(chunk)]);
-      while (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
-        const end = 2 + pending.readUInt16BE(0);
-        answers.push(packet.decode(pending.subarray(2, end)) as Found);
-        pending = pending.subarray(end);
-      }
-      if (answers.length === messages.length) resolve(answers);
-    });
-    socket.write(bytes.subarray(0, 1), () => socket.write(bytes.subarray(1)));
-  }).finally(() => socket.destroy());
-}
-
 describe('the name server', () => {
   it('answers over UDP with what was written through the API', async () => {
     const answer = await askUdp(queryFor('alias.example.net', 'A'));
@@ -65,13 +36,5 @@ describe('the name server', () => {
       { type: 'CNAME', name: 'alias.example.net', data: 'app.example.net', ttl: 3600 },
       { type: 'A', name: 'app.example.net', data: '192.0.2.1' },
     ]);
-  });
-
-  it('truncates long answers over UDP and sends them completely over TCP', async () => {
-    const cut = await askUdp(queryFor('big.example.net', 'TXT'));
-    const [whole] = await askTcp(queryFor('big.example.net', 'TXT'));
-
-    expect([cut.flag_tc, cut.answers?.length]).toEqual([true, 0]);
-    expect([whole?.flag_tc, whole?.answers?.length]).toEqual([false, 20]);
   });
 });

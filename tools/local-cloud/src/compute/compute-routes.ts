@@ -3,8 +3,8 @@ import { type Request, type Response, Router } from 'express';
 import type { Clock } from '../clock.js';
 import { actionBody, JUST_STARTED, pathParam } from '../dns/bodies.js';
 import type { ActionError } from '../dns/model.js';
-import { parseJsonObject, parseLabels } from '../dns/parse-command.js';
-import type { ProviderNode } from '../garden/gardenlet/provider.js';
+import { checkedLabels, parseJsonObject } from '../dns/parse-command.js';
+import type { ProviderNode } from '../garden/shoots/provider.js';
 import { invalidInput, notFound } from '../hcloud/api-error.js';
 import { labelTest, queryValue, queryValues, sendPage } from '../hcloud/query.js';
 import { images, type Server, type ServerAction, type SystemImage } from './model.js';
@@ -55,7 +55,7 @@ export function computeApi({ clock, servers, nodesIn, projectOf, hasZones }: Com
   });
   router.put('/servers/:server', (req, res) => {
     // Replaces all labels.
-    const labels = parseLabels(parseJsonObject(req.body).labels, 'labels');
+    const labels = checkedLabels(parseJsonObject(req.body).labels);
     res.json({ server: serverBody(servers, servers.update(serverOf(req), { labels })) });
   });
   router.delete('/servers/:server', (req, res) => {
@@ -98,17 +98,17 @@ function serverBody(servers: Servers, server: Server) {
   return {
     id: server.id,
     name: server.name,
-    status: server.status ?? (isRebuilding ? 'rebuilding' : server.power),
+    status: isRebuilding ? 'rebuilding' : server.power,
     created: server.created,
     server_type: { name: server.serverType, architecture: server.architecture },
     location: { name: server.location },
     image: image === undefined ? null : imageBody(image),
-    iso: server.iso ? { id: 1, name: 'rescue.iso' } : null,
+    iso: null,
     rescue_enabled: server.rescueEnabled,
     locked: servers.isLocked(server),
     protection: server.protection,
     labels: server.labels,
-    primary_disk_size: server.diskGb,
+    primary_disk_size: 40,
   };
 }
 

@@ -1,9 +1,7 @@
 import { type Clock, DueQueue } from '../clock.js';
+import { type JoinData, readJoinData } from './join-data.js';
 import type { Server } from './model.js';
-import { type JoinData, readJoinData } from './read-join-data.js';
 import type { Servers } from './servers.js';
-
-export type { JoinData } from './read-join-data.js';
 
 export interface JoiningMachine {
   /** Null for a machine outside the provider. */
@@ -50,7 +48,7 @@ export function startMachines({ servers, clock, shoots, joinMs }: MachinesDeps):
     if (rebuiltAt === null) return;
     const isUnderWay = now < rebuiltAt;
     if (!isUnderWay && (rebuild === null || rebuild === server.firstBoot)) return;
-    const dueAt = isUnderWay ? rebuiltAt : rebuiltAt + (server.joinMs ?? joinMs());
+    const dueAt = isUnderWay ? rebuiltAt : rebuiltAt + joinMs();
     if (now < dueAt) queue.add(String(id), dueAt - now);
     else if (rebuild !== null && boot(server, rebuild) === 'later') queue.add(String(id), RETRY_MS);
   }

@@ -28,12 +28,8 @@ export interface Server {
   /** Locked by the provider, without an action. */
   readonly locked: boolean;
   readonly rescueEnabled: boolean;
-  readonly iso: boolean;
-  readonly diskGb: number;
   /** Stored power state, before the effect of actions. */
   readonly power: 'running' | 'off';
-  /** Overrides the reported status, for example with `migrating`. */
-  readonly status: string | null;
   /** False if created without SSH keys: a rebuild then answers a new password. */
   readonly hasSshKeys: boolean;
   readonly userData: string | null;
@@ -46,8 +42,6 @@ export interface Server {
   readonly firstBoot: number | null;
   /** Whether the join started by its user data works. */
   readonly joins: boolean;
-  /** Time until it becomes a node, in milliseconds; null for the default. */
-  readonly joinMs: number | null;
 }
 
 /** What a server currently runs from. */
@@ -68,7 +62,7 @@ export interface ServerAction extends ActionFacts {
 /** What can be set by hand. Omitted fields have defaults. */
 type Settable =
   | ('id' | 'name' | 'serverType' | 'architecture' | 'location' | 'labels' | 'protection' | 'locked' | 'rescueEnabled')
-  | ('iso' | 'diskGb' | 'status' | 'hasSshKeys' | 'joins' | 'joinMs');
+  | ('hasSshKeys' | 'joins');
 
 export interface ServerOptions extends Partial<Pick<Server, Settable>> {
   readonly image?: string | null;

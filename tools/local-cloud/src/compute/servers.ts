@@ -1,11 +1,9 @@
 import { type Clock, timestamp } from '../clock.js';
 import type { ActionError } from '../dns/model.js';
-import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
+import { ApiError, notFound } from '../hcloud/api-error.js';
 import { openJournal } from '../journal.js';
 import type { Labels } from '../labels.js';
 import { findImage, type RunState, type Server, type ServerAction, type ServerOptions } from './model.js';
-
-type Entry = { kind: 'server'; server: Server } | { kind: 'action'; action: ServerAction };
 
 const FIRST_SERVER = 4_711;
 /** Far above the ids of DNS actions: both are served under one path. */
@@ -17,10 +15,7 @@ const newServer = {
   protection: { delete: false, rebuild: false },
   locked: false,
   rescueEnabled: false,
-  iso: false,
-  diskGb: 40,
   power: 'running',
-  status: null,
   hasSshKeys: true,
   userData: null,
   rebuilds: 0,
@@ -29,7 +24,6 @@ const newServer = {
   rebuild: null,
   firstBoot: null,
   joins: true,
-  joinMs: null,
 } as const;
 
 export interface ServersOptions {
@@ -50,13 +44,16 @@ export class Servers {
   constructor({ clock, actionMs, dataDir }: ServersOptions) {
     this.#clock = clock;
     this.#actionMs = actionMs;
-    this.#journal = dataDir === undefined ? null : openJournal(dataDir, 'servers.jsonl');
-    for (const entry of this.#journal?.entries<Entry>() ?? []) this.#take(entry);
-    this.#journal?.compact(() => this.#entries());
+    this.#journal = openJournal(dataDir, 'servers.jsonl');
+    for (const [key, value] of this.#journal.kept) {
+      const [what, id] = key.split(' ');
+      if (what === 'server') this.#servers.set(Number(id), value as Server);
+      else this.#actions.set(Number(id), value as ServerAction);
+    }
   }
 
   close(): void {
-    this.#journal?.close();
+    this.#journal.close();
   }
 
   /** Registers a listener that is called after each change of a server. @returns a function that removes it */
@@ -162,10 +159,6 @@ export class Servers {
     this.#refuseLocked(server);
     const image = findImage(order.image, server.architecture);
     if (image === null) throw new ApiError(404, 'not_found', `image '${order.image}' not found`);
-    if (image.architecture !== server.architecture) {
-      throw invalidInput('image', `image architecture ${image.architecture} does not fit ${server.architecture}`);
-    }
-    if (image.diskGb > server.diskGb) throw invalidInput('image', 'image is larger than the disk');
     // If omitted, the previous user data is used again.
     this.#save({ ...server, rebuilds: server.rebuilds + 1, userData: order.userData ?? server.userData });
     return this.#begin(server, 'rebuild_server', { error: order.error, imageId: image.id });
@@ -199,7 +192,7 @@ export class Servers {
     const id = Math.max(FIRST_ACTION - 1, ...this.#actions.keys()) + 1;
     const action = { id, serverId, command, startedAt, finishesAt: startedAt + this.#actionMs, error, imageId };
     this.#actions.set(id, action);
-    this.#journal?.append(JSON.stringify({ kind: 'action', action } satisfies Entry));
+    this.#journal.keep([`action ${id}`, action]);
     this.#notify(serverId);
     return action;
   }
@@ -223,17 +216,7 @@ export class Servers {
 
   #save(server: Server): Server {
     this.#servers.set(server.id, server);
-    this.#journal?.append(JSON.stringify({ kind: 'server', server } satisfies Entry));
+    this.#journal.keep([`server ${server.id}`, server]);
     return server;
-  }
-
-  #take(entry: Entry): void {
-    if (entry.kind === 'server') this.#servers.set(entry.server.id, entry.server);
-    else this.#actions.set(entry.action.id, entry.action);
-  }
-
-  *#entries(): Iterable<string> {
-    for (const server of this.#servers.values()) yield JSON.stringify({ kind: 'server', server } satisfies Entry);
-    for (const action of this.#actions.values()) yield JSON.stringify({ kind: 'action', action } satisfies Entry);
   }
 }

@@ -3,7 +3,7 @@ import { type Clock, timestamp } from '../clock.js';
 import type { Servers } from '../compute/servers.js';
 import type { CallCounts } from '../faults/call-counts.js';
 import type { FaultRules } from '../faults/fault-rules.js';
-import type { ProviderNode } from '../garden/gardenlet/provider.js';
+import type { ProviderNode } from '../garden/shoots/provider.js';
 import { notFound } from '../hcloud/api-error.js';
 import type { Budget } from '../hcloud/budget.js';
 import type { ProjectTokens } from '../project-tokens.js';

@@ -1,6 +1,5 @@
 import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
-import { type DnsRecord, isRrsetType, type Rrset } from './model.js';
-import { nameProblem } from './names.js';
+import { type DnsRecord, isRrsetType, nameProblem, type Rrset } from './model.js';
 import { type Command, type RecordEdit, valueField } from './parse-command.js';
 import { isRecordValue } from './record-values.js';
 

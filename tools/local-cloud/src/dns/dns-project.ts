@@ -3,7 +3,7 @@ import { type Journal, openJournal } from '../journal.js';
 import { decideWrite } from './decide-write.js';
 import type { Action, ActionError, Rrset, Write, ZoneFacts } from './model.js';
 import { actionCommands, type Command } from './parse-command.js';
-import { RrsetTable } from './rrset-table.js';
+import { RrsetTable, rrsetId } from './rrset-table.js';
 
 interface ProjectOptions {
   readonly clock: Clock;
@@ -13,34 +13,10 @@ interface ProjectOptions {
   readonly dataDir: string | undefined;
 }
 
-/** One change of the project, or one part of its state after compaction. */
-type JournalEntry =
-  | { kind: 'zone'; zone: ZoneFacts }
-  | { kind: 'counters'; nextActionId: number; nextWriteSeq: number }
-  | { kind: 'action'; action: Action }
-  | { kind: 'write'; write: Write }
-  | { kind: 'change'; change: RrsetChange; action?: Action; write?: Write };
-
-/** The new state of one set, with the zone's SOA if the serial changed. */
-interface RrsetChange {
-  readonly zoneId: number;
-  readonly name: string;
-  readonly type: string;
-  readonly next: Rrset | null;
-  /** The zone's SOA set after the change; absent if the serial did not change. */
-  readonly soa?: Rrset;
-}
-
 export interface HeldZone {
   readonly facts: ZoneFacts;
   /** State after all accepted writes. Visible immediately, even while actions run. */
   readonly table: RrsetTable;
-}
-
-interface WriteRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly body: unknown;
 }
 
 export interface WriteOutcome {
@@ -53,27 +29,24 @@ const FIRST_ZONE_ID = 7001;
 const FIRST_ACTION_ID = 880_001;
 const NAME_SERVERS = ['hydrogen.ns.hetzner.com.', 'oxygen.ns.hetzner.com.', 'helium.ns.hetzner.de.'];
 
-/** State of the upstream project: zones, sets, actions and the history of writes. */
+/** The project with the zones: their sets, and actions. */
 export class DnsProject {
   readonly #options: ProjectOptions;
-  readonly #journal: Journal | null;
+  readonly #journal: Journal;
   readonly #zones = new Map<number, HeldZone>();
-  readonly #idsByName = new Map<string, number>();
   readonly #actions = new Map<number, Action>();
   readonly #writes: Write[] = [];
-  #nextActionId = FIRST_ACTION_ID;
-  #nextWriteSeq = 1;
+  #lastActionId = FIRST_ACTION_ID - 1;
 
   constructor(options: ProjectOptions) {
     this.#options = options;
-    this.#journal = options.dataDir === undefined ? null : openJournal(options.dataDir, 'dns.jsonl');
-    for (const entry of this.#journal?.entries<JournalEntry>() ?? []) this.#apply(entry);
-    for (const { name } of options.zones) if (!this.#idsByName.has(name)) this.#createZone(name);
-    this.#journal?.compact(() => Array.from(this.#entries(), (entry) => JSON.stringify(entry)));
+    this.#journal = openJournal(options.dataDir, 'dns.jsonl');
+    for (const [key, value] of this.#journal.kept) this.#restore(key, value);
+    for (const { name } of options.zones) if (this.findZone(name) === null) this.#createZone(name);
   }
 
   close(): void {
-    this.#journal?.close();
+    this.#journal.close();
   }
 
   zones(): HeldZone[] {
@@ -82,20 +55,21 @@ export class DnsProject {
 
   /** @param reference id or name. Names always contain a dot, so digits alone are an id */
   findZone(reference: string): HeldZone | null {
-    const id = /^\d+$/.test(reference) ? Number(reference) : this.#idsByName.get(reference);
-    return (id === undefined ? undefined : this.#zones.get(id)) ?? null;
+    if (/^\d+$/.test(reference)) return this.#zones.get(Number(reference)) ?? null;
+    return this.zones().find(({ facts }) => facts.name === reference) ?? null;
   }
 
   findAction(id: number): Action | null {
     return this.#actions.get(id) ?? null;
   }
 
+  /** Accepted mutations since the start, in order. */
   writes(): readonly Write[] {
     return this.#writes;
   }
 
   /**
-   * Performs a write and persists it before returning.
+   * Performs a write and keeps it before returning.
    *
    * @param failure makes the action end in this error, after `afterMs` if given; the write then has no effect
    * @throws ApiError if the rules refuse the write; nothing has changed then
@@ -104,158 +78,116 @@ export class DnsProject {
     zone: HeldZone,
     { name, type }: { name: string; type: string },
     command: Command,
-    request: WriteRequest,
+    request: Pick<Write, 'method' | 'path' | 'body'>,
     failure: (ActionError & { readonly afterMs?: number }) | null = null,
   ): WriteOutcome {
-    const { afterMs = this.#options.actionMs, ...error } = failure ?? {};
-    const actionError = failure === null ? null : (error as ActionError);
-    const { table } = zone;
-    const target = {
-      zoneName: zone.facts.name,
-      name,
-      type,
-      current: table.get(name, type),
-      typesAtName: table.typesAt(name),
-    };
-    const rrset = decideWrite(command, target);
-    const action = this.#newAction(command, zone, { error: actionError, ms: afterMs });
-    const write: Write = {
-      seq: this.#nextWriteSeq,
+    const { table, facts } = zone;
+    const current = table.get(name, type);
+    const typesAtName = [...table.at(name).keys()];
+    const rrset = decideWrite(command, { zoneName: facts.name, name, type, current, typesAtName });
+    const action = this.#newAction(zone, command, failure);
+    const change = action?.error == null ? this.#changeOf(zone, name, type, rrset, command.kind !== 'put_labels') : [];
+    if (action !== null) this.#actions.set(action.id, action);
+    this.#journal.keep(...change, ...(action === null ? [] : [[`action ${action.id}`, action] as const]));
+    for (const [key, value] of change) this.#restore(key, value, { name, type });
+    this.#writes.push({
+      seq: this.#writes.length + 1,
       at: timestamp(this.#options.clock.now()),
       ...request,
-      zone: zone.facts.name,
+      zone: facts.name,
       name,
       type,
       actionId: action?.id ?? null,
-      actionError: action === null ? null : actionError,
-    };
-    if (action?.error != null) {
-      this.#keep({ kind: 'action', action });
-      this.#keep({ kind: 'write', write });
-      return { action, rrset };
-    }
-    const change = this.#changeOf(zone, name, type, rrset, command.kind !== 'put_labels');
-    this.#keep({ kind: 'change', change, write, ...(action === null ? {} : { action }) });
-    return { action, rrset: change.next };
+      actionError: action?.error ?? null,
+    });
+    return { action, rrset: change.length === 0 ? rrset : table.get(name, type) };
   }
 
   /** Stores or removes a set without rules or an action, to simulate drift. */
   force(zone: HeldZone, name: string, type: string, next: Rrset | null): Rrset | null {
     const change = this.#changeOf(zone, name, type, next, true);
-    this.#keep({ kind: 'change', change });
-    return change.next;
+    this.#journal.keep(...change);
+    for (const [key, value] of change) this.#restore(key, value, { name, type });
+    return zone.table.get(name, type);
   }
 
-  #newAction(command: Command, zone: HeldZone, end: { error: ActionError | null; ms: number }): Action | null {
-    const name = actionCommands[command.kind];
-    if (name === null) return null;
+  #newAction(
+    { facts }: HeldZone,
+    { kind }: Command,
+    failure: (ActionError & { readonly afterMs?: number }) | null,
+  ): Action | null {
+    const command = actionCommands[kind];
+    if (command === null) return null;
+    const { afterMs = this.#options.actionMs, ...error } = failure ?? {};
     const startedAt = this.#options.clock.now();
-    const finishesAt = startedAt + end.ms;
-    return { id: this.#nextActionId, command: name, zoneId: zone.facts.id, startedAt, finishesAt, error: end.error };
+    this.#lastActionId += 1;
+    return {
+      id: this.#lastActionId,
+      command,
+      zoneId: facts.id,
+      startedAt,
+      finishesAt: startedAt + afterMs,
+      error: failure === null ? null : (error as ActionError),
+    };
   }
 
-  #changeOf(zone: HeldZone, name: string, type: string, next: Rrset | null, bump: boolean): RrsetChange {
-    const zoneId = zone.facts.id;
-    const soa = isSoa(name, type) ? next : zone.table.get('@', 'SOA');
-    const raised = bump && soa !== null ? withRaisedSerial(soa, this.#options.clock.now()) : null;
-    if (raised === null) return { zoneId, name, type, next };
-    return isSoa(name, type) ? { zoneId, name, type, next: raised } : { zoneId, name, type, next, soa: raised };
+  /** The set, and the SOA of its zone with a raised serial, as the journal keeps them. */
+  #changeOf(
+    { facts, table }: HeldZone,
+    name: string,
+    type: string,
+    next: Rrset | null,
+    raises: boolean,
+  ): [string, Rrset | null][] {
+    const keyFor = (id: string): string => `set ${facts.id} ${id}`;
+    const soa = name === '@' && type === 'SOA' ? next : table.get('@', 'SOA');
+    const changes = new Map([[keyFor(rrsetId(name, type)), next]]);
+    if (raises && soa !== null) changes.set(keyFor('@/SOA'), withRaisedSerial(soa, this.#options.clock.now()));
+    return [...changes];
   }
 
-  /** Writes the journal before memory, so that no visible state can be lost. */
-  #keep(entry: JournalEntry): void {
-    this.#journal?.append(JSON.stringify(entry));
-    this.#apply(entry);
-  }
-
-  #apply(entry: JournalEntry): void {
-    if (entry.kind === 'zone') this.#addZone(entry.zone);
-    if (entry.kind === 'counters') {
-      this.#nextActionId = Math.max(this.#nextActionId, entry.nextActionId);
-      this.#nextWriteSeq = Math.max(this.#nextWriteSeq, entry.nextWriteSeq);
+  /** @param removed the set that a null value removes */
+  #restore(key: string, value: unknown, removed: { name: string; type: string } = { name: '', type: '' }): void {
+    const [what, id] = key.split(' ');
+    if (what === 'zone') this.#zones.set(Number(id), { facts: value as ZoneFacts, table: new RrsetTable() });
+    else if (what === 'set') {
+      const { name, type } = (value as Rrset | null) ?? removed;
+      this.#zones.get(Number(id))?.table.replace(name, type, value as Rrset | null);
+    } else {
+      this.#actions.set(Number(id), value as Action);
+      this.#lastActionId = Math.max(this.#lastActionId, Number(id));
     }
-    if ('action' in entry && entry.action !== undefined) {
-      this.#actions.set(entry.action.id, entry.action);
-      this.#nextActionId = Math.max(this.#nextActionId, entry.action.id + 1);
-    }
-    if ('write' in entry && entry.write !== undefined) {
-      this.#writes.push(entry.write);
-      this.#nextWriteSeq = Math.max(this.#nextWriteSeq, entry.write.seq + 1);
-    }
-    if (entry.kind === 'change') this.#applyChange(entry.change);
-  }
-
-  #applyChange({ zoneId, name, type, next, soa }: RrsetChange): void {
-    const table = this.#zones.get(zoneId)?.table;
-    table?.replace(name, type, next);
-    if (soa !== undefined) table?.replace('@', 'SOA', soa);
   }
 
   #createZone(name: string): void {
     const now = this.#options.clock.now();
-    const zoneId = Math.max(FIRST_ZONE_ID - 1, ...this.#zones.keys()) + 1;
-    const facts = { id: zoneId, name, created: timestamp(now), ttl: 3600, labels: {}, nameServers: NAME_SERVERS };
-    this.#apply({ kind: 'zone', zone: facts });
-    const rrset = (type: string, values: readonly string[]): Rrset => ({
-      name: '@',
-      type,
-      ttl: null,
-      labels: {},
-      protection: { change: false },
-      records: values.map((value) => ({ value, comment: '' })),
+    const id = Math.max(FIRST_ZONE_ID - 1, ...this.#zones.keys()) + 1;
+    const facts: ZoneFacts = { id, name, created: timestamp(now), ttl: 3600, labels: {}, nameServers: NAME_SERVERS };
+    const soa = `${NAME_SERVERS[0]} dns.hetzner.com. ${dayOf(now) * 100} 86400 10800 3600000 3600`;
+    const sets = Object.entries({ SOA: [soa], NS: NAME_SERVERS }).map(([type, values]): [string, Rrset] => {
+      const records = values.map((value) => ({ value, comment: '' }));
+      return [
+        `set ${id} @/${type}`,
+        { name: '@', type, ttl: null, labels: {}, protection: { change: false }, records },
+      ];
     });
-    for (const [type, values] of [
-      ['SOA', [initialSoa(NAME_SERVERS[0] ?? '.', now)]],
-      ['NS', NAME_SERVERS],
-    ] as const) {
-      this.#apply({ kind: 'change', change: { zoneId, name: '@', type, next: rrset(type, values) } });
-    }
+    const made: [string, unknown][] = [[`zone ${id}`, facts], ...sets];
+    this.#journal.keep(...made);
+    for (const [key, value] of made) this.#restore(key, value);
   }
-
-  #addZone(facts: ZoneFacts): void {
-    this.#zones.set(facts.id, { facts, table: new RrsetTable() });
-    this.#idsByName.set(facts.name, facts.id);
-  }
-
-  /** The whole state, as the shortest journal that restores it. */
-  *#entries(): Iterable<JournalEntry> {
-    yield {
-      kind: 'counters',
-      nextActionId: this.#nextActionId,
-      nextWriteSeq: this.#nextWriteSeq,
-    };
-    for (const { facts, table } of this.#zones.values()) {
-      yield { kind: 'zone', zone: facts };
-      for (const next of table.sorted()) {
-        yield { kind: 'change', change: { zoneId: facts.id, name: next.name, type: next.type, next } };
-      }
-    }
-    for (const action of this.#actions.values()) yield { kind: 'action', action };
-    for (const write of this.#writes) yield { kind: 'write', write };
-  }
-}
-
-const isSoa = (name: string, type: string): boolean => name === '@' && type === 'SOA';
-
-function withRaisedSerial(soa: Rrset, nowMs: number): Rrset {
-  return { ...soa, records: soa.records.map((record) => ({ ...record, value: bumpSerial(record.value, nowMs) })) };
 }
 
 /** Position of the serial among the seven fields of an SOA value. */
 const SERIAL_FIELD = 2;
 
-/** The initial SOA value of a new zone. */
-export const initialSoa = (nameServer: string, nowMs: number): string =>
-  `${nameServer} dns.hetzner.com. ${dayOf(nowMs) * 100} 86400 10800 3600000 3600`;
-
 /** Raises the serial to the first of the day (`YYYYMMDD00`), or by one if it is already that high. */
-export function bumpSerial(soaValue: string, nowMs: number): string {
-  const fields = soaValue.split(' ');
-  const serial = Math.max(Number(fields[SERIAL_FIELD]) + 1, dayOf(nowMs) * 100);
-  fields[SERIAL_FIELD] = String(serial);
-  return fields.join(' ');
+function withRaisedSerial(soa: Rrset, nowMs: number): Rrset {
+  const raised = (value: string): string => {
+    const fields = value.split(' ');
+    fields[SERIAL_FIELD] = String(Math.max(Number(fields[SERIAL_FIELD]) + 1, dayOf(nowMs) * 100));
+    return fields.join(' ');
+  };
+  return { ...soa, records: soa.records.map((record) => ({ ...record, value: raised(record.value) })) };
 }
 
-function dayOf(nowMs: number): number {
-  return Number(new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', ''));
-}
+const dayOf = (nowMs: number): number => Number(timestamp(nowMs).slice(0, 10).replaceAll('-', ''));

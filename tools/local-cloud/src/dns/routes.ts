@@ -1,19 +1,18 @@
 import { type Request, type Response, Router } from 'express';
-import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
+import { notFound } from '../hcloud/api-error.js';
 import { queryValue, queryValues, sendPage } from '../hcloud/query.js';
 import { rrsetActions } from '../hcloud/routes.js';
 import { actionOf, type DnsApiDeps, getZone, JUST_STARTED, pathParam, rrsetBody, zoneBody } from './bodies.js';
 import type { WriteOutcome } from './dns-project.js';
 import type { Rrset } from './model.js';
-import { type Command, parseCommand, parseIdentity, parseJsonObject } from './parse-command.js';
+import { type Command, parseCommand, parseJsonObject } from './parse-command.js';
 
 /** Mounted at `/v1`. */
 export function actionRoutes(deps: DnsApiDeps): Router {
   const router = Router();
 
   router.get('/actions', (req, res) => {
-    const ids = parseIds(req);
-    if (ids.length === 0) throw listingIsGone();
+    const ids = queryValues(req, 'id').map(Number);
     const known = [...new Set(ids)].sort((a, b) => a - b).flatMap((id) => deps.project.findAction(id) ?? []);
     res.json({ actions: known.map((action) => actionOf(deps, action)) });
   });
@@ -24,20 +23,6 @@ export function actionRoutes(deps: DnsApiDeps): Router {
     res.json({ action: actionOf(deps, action) });
   });
   return router;
-}
-
-function parseIds(req: Request): number[] {
-  return queryValues(req, 'id').map((text) => {
-    if (!/^\d{1,16}$/.test(text)) throw invalidInput('id', `invalid id '${text}'`);
-    return Number(text);
-  });
-}
-
-/** The upstream removed the list of all actions of a project in January 2025. */
-function listingIsGone(): ApiError {
-  const announcement =
-    'https://docs.hetzner.cloud/changelog#2025-01-30-listing-arbitrary-actions-in-the-actions-list-endpoint-is-removed';
-  return new ApiError(410, 'deprecated_api_endpoint', 'listing actions needs at least one id', { announcement });
 }
 
 const RRSETS_PER_PAGE_MAX = 100;
@@ -68,7 +53,13 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 
   router.post('/', (req, res) => {
     const body = bodyOf(req);
-    const { action, rrset } = perform(req, res, parseIdentity(body), parseCommand('create', body), body);
+    const { action, rrset } = perform(
+      req,
+      res,
+      { name: body.name, type: body.type },
+      parseCommand('create', body),
+      body,
+    );
     res
       .status(201)
       .json({ rrset: rrset && bodyFor(req, rrset), action: action && actionOf(deps, action, JUST_STARTED) });
@@ -118,4 +109,4 @@ export function rrsetRoutes(deps: DnsApiDeps): Router {
 
 const identityOf = (req: Request) => ({ name: pathParam(req, 'name'), type: pathParam(req, 'type') });
 
-const bodyOf = (req: Request) => parseJsonObject(Buffer.isBuffer(req.body) ? req.body.toString('utf8') : '');
+const bodyOf = (req: Request) => parseJsonObject(req.body);

@@ -1,22 +1,14 @@
-import type { Rrset } from './model.js';
-import { parentName } from './names.js';
+import { parentName, type Rrset, rrsetTypes } from './model.js';
 
 export const rrsetId = (name: string, type: string): string => `${name}/${type}`;
 
-/**
- * The sets of one zone, with the indexes that keep every look-up and every write independent of the zone's size:
- * by identity, by name, and the number of names at or below each name (for empty non-terminals).
- */
+/** The sets of one zone. */
 export class RrsetTable {
   readonly #byId = new Map<string, Rrset>();
-  readonly #byName = new Map<string, Map<string, Rrset>>();
-  readonly #namesAtOrBelow = new Map<string, number>();
-  #recordCount = 0;
-  #sortedIds: readonly string[] | null = null;
   #sorted: readonly Rrset[] | null = null;
 
   get recordCount(): number {
-    return this.#recordCount;
+    return this.sorted().reduce((sum, { records }) => sum + records.length, 0);
   }
 
   get(name: string, type: string): Rrset | null {
@@ -25,53 +17,29 @@ export class RrsetTable {
 
   /** The sets at a name, by type. */
   at(name: string): ReadonlyMap<string, Rrset> {
-    return this.#byName.get(name) ?? new Map();
-  }
-
-  typesAt(name: string): readonly string[] {
-    return [...this.at(name).keys()];
+    return new Map(
+      rrsetTypes.flatMap((type) =>
+        this.#byId.has(rrsetId(name, type)) ? [[type, this.get(name, type) as Rrset]] : [],
+      ),
+    );
   }
 
   /** Whether the name exists in the sense of RFC 4592: it or a name below it has a set. */
   exists(name: string): boolean {
-    return name === '@' || this.#namesAtOrBelow.has(name);
+    if (name === '@' || this.at(name).size > 0) return true;
+    return this.sorted().some((rrset) => parentName(rrset.name) !== '@' && rrset.name.endsWith(`.${name}`));
   }
 
-  /** All sets by id, ascending: cached until a set changes, and the order until one is added or removed. */
+  /** All sets by id, ascending. */
   sorted(): readonly Rrset[] {
-    this.#sortedIds ??= [...this.#byId.keys()].sort();
-    this.#sorted ??= this.#sortedIds.flatMap((id) => this.#byId.get(id) ?? []);
+    this.#sorted ??= [...this.#byId].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rrset]) => rrset);
     return this.#sorted;
   }
 
   /** Stores the set at its name and type, or removes it if `next` is null. */
   replace(name: string, type: string, next: Rrset | null): void {
-    const id = rrsetId(name, type);
+    if (next === null) this.#byId.delete(rrsetId(name, type));
+    else this.#byId.set(rrsetId(name, type), next);
     this.#sorted = null;
-    this.#recordCount += (next?.records.length ?? 0) - (this.#byId.get(id)?.records.length ?? 0);
-    if (this.#byId.has(id) !== (next !== null)) this.#sortedIds = null;
-    const types = this.#byName.get(name);
-    if (next !== null) {
-      this.#byId.set(id, next);
-      if (types !== undefined) types.set(type, next);
-      else {
-        this.#byName.set(name, new Map([[type, next]]));
-        this.#count(name, 1);
-      }
-      return;
-    }
-    this.#byId.delete(id);
-    if (types?.delete(type) && types.size === 0) {
-      this.#byName.delete(name);
-      this.#count(name, -1);
-    }
-  }
-
-  #count(name: string, step: 1 | -1): void {
-    for (let at: string | null = name; at !== null; at = parentName(at)) {
-      const count = (this.#namesAtOrBelow.get(at) ?? 0) + step;
-      if (count === 0) this.#namesAtOrBelow.delete(at);
-      else this.#namesAtOrBelow.set(at, count);
-    }
   }
 }

@@ -8,15 +8,15 @@ export interface Calls {
 
 /** Counts every request that arrives, whatever its outcome. */
 export class CallCounts {
-  #byRoute = new Map<string, number>();
+  readonly #byRoute = new Map<string, number>();
 
   add(key: string): void {
     this.#byRoute.set(key, (this.#byRoute.get(key) ?? 0) + 1);
   }
 
   read(): Calls {
-    const byRoute = Object.fromEntries([...this.#byRoute].sort(([a], [b]) => (a < b ? -1 : 1)));
-    return { total: [...this.#byRoute.values()].reduce((sum, count) => sum + count, 0), byRoute };
+    const total = [...this.#byRoute.values()].reduce((sum, count) => sum + count, 0);
+    return { total, byRoute: Object.fromEntries(this.#byRoute) };
   }
 
   reset(): void {
@@ -25,39 +25,11 @@ export class CallCounts {
 }
 
 /** @param prefix distinguishes APIs with the same paths */
-export function countCalls(counts: CallCounts, routes: RouteTable, prefix = ''): RequestHandler {
+export function countCalls(counts: CallCounts, patternOf: (req: Request) => string, prefix = ''): RequestHandler {
   return (req, _res, next) => {
-    counts.add(`${prefix}${verbOf(req)} ${routes.find(req.path)?.pattern ?? 'unknown'}`);
+    counts.add(`${prefix}${verbOf(req)} ${patternOf(req)}`);
     next();
   };
-}
-
-export interface Route {
-  /** Path with `:parameter` segments, e.g. `/v1/zones/:zone`. */
-  readonly pattern: string;
-  readonly methods: readonly string[];
-}
-
-/** Finds the route of a path without Express: a faulted request may never reach a handler. */
-export class RouteTable {
-  readonly #routes: readonly { route: Route; segments: readonly string[] }[];
-
-  /** @param routes the first match wins */
-  constructor(routes: readonly Route[]) {
-    this.#routes = routes.map((route) => ({ route, segments: route.pattern.split('/') }));
-  }
-
-  find(path: string): Route | null {
-    const segments = path.split('/');
-    const found = this.#routes.find(
-      (known) =>
-        known.segments.length === segments.length &&
-        known.segments.every((part, index) =>
-          part.startsWith(':') ? segments[index] !== '' : part === segments[index],
-        ),
-    );
-    return found?.route ?? null;
-  }
 }
 
 /** The method of a request, but WATCH for a Kubernetes watch and APPLY for a server-side apply. */

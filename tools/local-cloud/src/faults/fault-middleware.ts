@@ -14,7 +14,7 @@ export type RenderError = (
 /** Applies the fault rules to a request before the API handles it. */
 export function injectFaults(rules: FaultRules, renderError: RenderError, api: ApiName): RequestHandler {
   return async (req, res, next) => {
-    const effect = rules.take(req.method, req.originalUrl, { api, verb: verbOf(req) });
+    const effect = rules.take(api, req, verbOf(req));
     if (effect === null) return next();
     if (effect.delayMs !== undefined) await wait(effect.delayMs, undefined, { ref: false });
     if (effect.hang) return;

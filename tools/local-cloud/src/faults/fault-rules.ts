@@ -1,5 +1,3 @@
-import { type HeldRule, HeldRules } from './held-rules.js';
-
 export type ApiName = 'hcloud' | 'garden' | 'shoot';
 
 export interface FaultMatch {
@@ -51,37 +49,75 @@ export interface FaultRule {
   effect: FaultEffect;
 }
 
+/** A rule with what it has done. */
+export type HeldRule<R> = R & {
+  /** Number of times it took effect. */
+  readonly hits: number;
+  /** Number of times it may still take effect; null for no limit. */
+  readonly remaining: number | null;
+};
+
+/** Rules that take effect once, a number of times, or always. The first one that fits takes effect. */
+export class HeldRules<R extends { readonly times?: number | null }> {
+  #held: HeldRule<R>[] = [];
+
+  add(rules: readonly R[]): HeldRule<R>[] {
+    const added = rules.map((rule) => ({ ...rule, hits: 0, remaining: rule.times === undefined ? 1 : rule.times }));
+    this.#held.push(...added);
+    return added;
+  }
+
+  list(): HeldRule<R>[] {
+    return [...this.#held];
+  }
+
+  clear(): void {
+    this.#held = [];
+  }
+
+  /** Finds the rule that takes effect, and counts it. */
+  take(fits: (rule: R) => boolean): R | null {
+    const index = this.#held.findIndex((rule) => rule.remaining !== 0 && fits(rule));
+    const rule = this.#held[index];
+    if (rule === undefined) return null;
+    const remaining = rule.remaining === null ? null : rule.remaining - 1;
+    this.#held[index] = { ...rule, hits: rule.hits + 1, remaining };
+    return rule;
+  }
+}
+
 export type HeldFault = HeldRule<FaultRule>;
 
 /** Rules for injected request faults. */
 export class FaultRules {
-  readonly #rules = new HeldRules<FaultRule>(checkRule);
+  readonly #rules = new HeldRules<FaultRule>();
 
-  constructor(private readonly random: () => number = Math.random) {}
+  /** @throws Error if a rule has no effect or an unknown one; no rule is added then */
+  add(rules: readonly FaultRule[]): HeldFault[] {
+    for (const { effect, match } of rules) {
+      const unknown = Object.keys(effect).find((key) => !effectKeys.includes(key));
+      if (unknown !== undefined) throw new Error(`There is no effect ${unknown}, only ${effectKeys.join(', ')}.`);
+      new RegExp(match?.path ?? '');
+    }
+    return this.#rules.add(rules);
+  }
 
-  /** @throws Error if a rule does not have the documented form; no rule is added then */
-  add = (rules: readonly FaultRule[]): HeldFault[] => this.#rules.add(rules);
   list = (): HeldFault[] => this.#rules.list();
   clear = (): void => this.#rules.clear();
 
-  /**
-   * Finds the effect on a request and counts the hit.
-   *
-   * @param verb the method, WATCH or APPLY
-   */
+  /** Finds the effect on a request, and counts it. @param verb the method, WATCH or APPLY */
   take(
-    method: string,
-    pathAndQuery: string,
-    { api = 'hcloud', verb = method }: { api?: ApiName; verb?: string } = {},
+    api: ApiName,
+    { method, originalUrl }: { method: string; originalUrl: string },
+    verb: string,
   ): FaultEffect | null {
-    const path = pathAndQuery.split('?', 1)[0] ?? '';
     const fits = ({ match = {}, probability = 1, effect }: FaultRule): boolean => {
       if (match.api !== undefined && match.api !== api) return false;
-      if (match.method !== undefined && ![method, verb].includes(match.method.toUpperCase())) return false;
+      if (match.method !== undefined && ![method, verb].includes(match.method)) return false;
       const pattern = new RegExp(match.path ?? '');
-      if (!pattern.test(path) && !pattern.test(pathAndQuery)) return false;
+      if (!pattern.test(originalUrl.split('?', 1)[0] ?? '') && !pattern.test(originalUrl)) return false;
       if (effect.actionError !== undefined && (method === 'GET' || api !== 'hcloud')) return false;
-      return probability === 1 || this.random() < probability;
+      return probability === 1 || Math.random() < probability;
     };
     return this.#rules.take(fits)?.effect ?? null;
   }
@@ -101,16 +137,3 @@ const effectKeys = [
   'hang',
   'actionError',
 ];
-
-/** @throws Error also for an invalid regular expression */
-function checkRule(rule: FaultRule): void {
-  const { effect, match, probability = 1 } = rule;
-  if (typeof effect !== 'object' || effect === null) throw new Error('A fault needs an `effect`.');
-  const unknown = Object.keys(effect).filter((key) => !effectKeys.includes(key));
-  if (unknown.length > 0) throw new Error(`Unknown effect ${unknown.join(', ')}. Known: ${effectKeys.join(', ')}.`);
-  if (!(probability >= 0 && probability <= 1)) throw new Error('`probability` is a number from 0 to 1.');
-  if (effect.reset !== undefined && effect.reset !== 'before' && effect.reset !== 'after') {
-    throw new Error("`reset` is 'before' or 'after'.");
-  }
-  new RegExp(match?.path ?? '');
-}

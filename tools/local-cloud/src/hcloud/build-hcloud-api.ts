@@ -3,30 +3,29 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import { computeApi } from '../compute/compute-routes.js';
 import type { DnsApiDeps } from '../dns/bodies.js';
 import { actionRoutes, rrsetRoutes, zoneRoutes } from '../dns/routes.js';
-import { countCalls, RouteTable } from '../faults/call-counts.js';
+import { countCalls } from '../faults/call-counts.js';
 import { injectFaults } from '../faults/fault-middleware.js';
 import { ApiError, errorBody, notFound } from './api-error.js';
 import { Budget } from './budget.js';
 import { placementGroupRoutes } from './placement-groups.js';
 import { pricingRoutes } from './prices.js';
 import { sendPage } from './query.js';
-import { computeRoutes, dnsRoutes } from './routes.js';
+import { routeOf } from './routes.js';
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The Hetzner Cloud API. Every request is counted, then checked against budget, faults and token in this order. */
 export function buildDnsApi(deps: DnsApiDeps): Express {
-  const routes = new RouteTable([...dnsRoutes, ...computeRoutes]);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(countCalls(deps.calls, routes));
+  app.use(countCalls(deps.calls, ({ path }) => routeOf(path)?.pattern ?? 'unknown'));
   app.use(spendBudget(deps));
   app.use(injectFaults(deps.faults, renderFault, 'hcloud'));
   app.use(requireToken(deps));
-  app.use(refuseUnknown(routes));
+  app.use(refuseUnknown);
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   const opensZones = new Set(deps.tokens);
   app.use(
@@ -100,17 +99,15 @@ function requireToken({ tokens, projectTokens }: DnsApiDeps): RequestHandler {
 /** Resources that every project has, shared or separate. */
 const ofEveryProject = /^\/v1\/(?:pricing|placement_groups|servers|images|actions\/)/;
 
-function refuseUnknown(routes: RouteTable): RequestHandler {
-  return (req, res, next) => {
-    const route = routes.find(req.path);
-    if (route === null) throw new ApiError(404, 'not_found', 'path not found');
-    if (!route.methods.includes(req.method)) {
-      res.set('Allow', route.methods.join(', '));
-      throw new ApiError(405, 'method_not_allowed', 'method not allowed');
-    }
-    next();
-  };
-}
+const refuseUnknown: RequestHandler = (req, res, next) => {
+  const route = routeOf(req.path);
+  if (route === null) throw new ApiError(404, 'not_found', 'path not found');
+  if (!route.methods.includes(req.method)) {
+    res.set('Allow', route.methods.join(', '));
+    throw new ApiError(405, 'method_not_allowed', 'method not allowed');
+  }
+  next();
+};
 
 const sendError: ErrorRequestHandler = (error, _req, res, _next) => {
   const refusal = error instanceof ApiError ? error : refusalOf(error);

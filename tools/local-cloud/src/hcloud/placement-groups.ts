@@ -1,8 +1,8 @@
 import { type Request, Router } from 'express';
 import type { Clock } from '../clock.js';
-import { parseJsonObject, parseLabels } from '../dns/parse-command.js';
+import { checkedLabels, parseJsonObject } from '../dns/parse-command.js';
 import type { Labels } from '../labels.js';
-import { ApiError, invalidInput, notFound } from './api-error.js';
+import { ApiError, notFound } from './api-error.js';
 import { labelTest, sendPage } from './query.js';
 
 interface PlacementGroup {
@@ -13,8 +13,6 @@ interface PlacementGroup {
   readonly created: string;
   readonly servers: readonly number[];
 }
-
-const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._ -]{0,61}[A-Za-z0-9])?$/;
 
 /** Mounted at `/v1/placement_groups`. Each token has its own groups, in memory only. */
 export function placementGroupRoutes(clock: Clock, tokenOf: (req: Request) => string): Router {
@@ -28,13 +26,20 @@ export function placementGroupRoutes(clock: Clock, tokenOf: (req: Request) => st
     sendPage(res, 'placement_groups', found, (group) => group);
   });
   router.post('/', (req, res) => {
-    const { name, labels } = parseGroup(req);
+    const { name, labels = {} } = parseJsonObject(req.body);
     if (groupsOf(req).some((group) => group.name === name)) {
       throw new ApiError(409, 'uniqueness_error', `name is already used: ${name}`);
     }
     lastId += 1;
     const created = `${new Date(clock.now()).toISOString().slice(0, 19)}+00:00`;
-    const group: PlacementGroup = { id: lastId, name, labels, type: 'spread', created, servers: [] };
+    const group: PlacementGroup = {
+      id: lastId,
+      name,
+      labels: checkedLabels(labels),
+      type: 'spread',
+      created,
+      servers: [],
+    };
     byToken.set(tokenOf(req), [...groupsOf(req), group]);
     res.status(201).json({ placement_group: group, action: null });
   });
@@ -45,11 +50,4 @@ export function placementGroupRoutes(clock: Clock, tokenOf: (req: Request) => st
     res.status(204).end();
   });
   return router;
-}
-
-function parseGroup(req: Request): Pick<PlacementGroup, 'name' | 'labels'> {
-  const { name, type, labels = {} } = parseJsonObject(String(req.body));
-  if (typeof name !== 'string' || !NAME.test(name)) throw invalidInput('name', 'invalid name');
-  if (type !== 'spread') throw invalidInput('type', "must be 'spread'");
-  return { name, labels: parseLabels(labels, 'labels') };
 }

@@ -1,5 +1,4 @@
-import type { Rrset } from '../dns/model.js';
-import { parentName } from '../dns/names.js';
+import { parentName, type Rrset } from '../dns/model.js';
 import type { RrsetTable } from '../dns/rrset-table.js';
 
 /**
@@ -33,7 +32,6 @@ export interface ServedRrset {
 
 interface Resolution {
   readonly rcode: 'NOERROR' | 'NXDOMAIN' | 'REFUSED';
-  readonly authoritative: boolean;
   readonly answers: readonly ServedRrset[];
   /** The SOA of a negative answer. */
   readonly authorities: readonly ServedRrset[];
@@ -51,7 +49,7 @@ export function resolve(
   findZone: (name: string) => ServedZone | null,
 ): Resolution {
   const zone = zoneOf(question.name.toLowerCase(), findZone);
-  if (zone === null) return { rcode: 'REFUSED', authoritative: false, answers: [], authorities: [] };
+  if (zone === null) return { rcode: 'REFUSED', answers: [], authorities: [] };
   const answers: ServedRrset[] = [];
   const seen = new Set<string>();
   for (let owner = question.name; ; ) {
@@ -61,7 +59,7 @@ export function resolve(
     const alias = found ?? types?.get('CNAME');
     if (alias === undefined) {
       const rcode = types === null ? 'NXDOMAIN' : 'NOERROR';
-      return { rcode, authoritative: true, answers, authorities: negative(zone) };
+      return { rcode, answers, authorities: negative(zone) };
     }
     answers.push(serve(zone, alias, owner));
     seen.add(name);
@@ -69,7 +67,7 @@ export function resolve(
     const target = owner.toLowerCase();
     const isOutside = target !== zone.name && !target.endsWith(`.${zone.name}`);
     if (found !== undefined || isOutside || seen.has(relativeName(target, zone.name))) {
-      return { rcode: 'NOERROR', authoritative: true, answers, authorities: [] };
+      return { rcode: 'NOERROR', answers, authorities: [] };
     }
   }
 }

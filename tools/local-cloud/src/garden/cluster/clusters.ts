@@ -1,21 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../../clock.js';
-import { type Simulation, simulationOf } from '../gardenlet/simulation.js';
-import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
-import type { Shoot } from '../kinds/shoot/shoot.js';
-import { invalid } from '../kube/field-error.js';
-import type { KubeObject } from '../kube/object.js';
-import { alreadyExists, invalidObject, notFound } from '../kube/status-error.js';
-import { type Held, objectOf } from '../objects/held.js';
-import type { ObjectStore } from '../objects/object-store.js';
-import { type ClusterContents, emptyContents, type HeldPod, without } from './contents.js';
-import { deletedNode, nodeResource, patchedNode } from './node-writes.js';
-import { type Node, nodesOf, unmarkedNodesOf } from './nodes.js';
-import { evicted, podObject } from './pods.js';
-import { configSecretsOf, isExpired, isWellFormed } from './secrets.js';
+import type { Secret } from '../kinds/core-kinds.js';
+import { secrets as secretKind } from '../kinds/core-kinds.js';
+import type { Fields, KubeObject } from '../kube/object.js';
+import { bothPatches } from '../kube/patches.js';
+import { alreadyExists, forbidden, notFound } from '../kube/status-error.js';
+import type { Shoot } from '../shoots/shoot.js';
+import { type Held, type ObjectStore, objectOf } from '../store.js';
+import { type ClusterContents, emptyContents, type Pod } from './contents.js';
+import { type Node, nodesOf } from './nodes.js';
+import { configSecretsOf, isExpired } from './secrets.js';
 
+export const nodeResource = { group: '', plural: 'nodes', kind: 'Node' };
 export const podResource = { group: '', plural: 'pods', kind: 'Pod' };
 
-/** The contents of the Shoots' clusters, stored with each Shoot. Reads and writes are synchronous. */
+/** What is inside of the Shoots' clusters, kept with each Shoot. */
 export class Clusters {
   readonly #listeners = new Set<(shoot: Held) => void>();
 
@@ -24,118 +23,102 @@ export class Clusters {
     private readonly clock: Clock,
   ) {}
 
-  /** Registers a listener for changes inside a Shoot's cluster. @returns a function that removes it */
+  /** Calls back after changes inside of a cluster. @returns a function that ends it */
   onChange(listener: (shoot: Held) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  read(shoot: Held): ClusterContents {
-    const { inside = emptyContents } = simulationOf(shoot);
-    const tokens = inside.tokens.filter((token) => !isExpired(token, this.clock.now()));
-    return tokens.length === inside.tokens.length ? inside : { ...inside, tokens };
+  read({ simulation: { inside = emptyContents } }: Held): ClusterContents {
+    return { ...inside, tokens: inside.tokens.filter((token) => !isExpired(token, this.clock.now())) };
   }
 
-  write(shoot: Held, inside: ClusterContents): void {
-    this.store.hide('shoots', shoot, { ...simulationOf(shoot), inside } satisfies Simulation);
-    const current = this.store.get('shoots', shoot.namespace, shoot.name);
-    if (current !== null) for (const listener of [...this.#listeners]) listener(current);
+  change(shoot: Held, change: Partial<ClusterContents>): Held {
+    const simulation = { ...shoot.simulation, inside: { ...this.read(shoot), ...change } };
+    const changed = this.store.simulate('shoots', shoot, simulation);
+    if (changed === null) throw new Error(`The Shoot ${shoot.namespace}/${shoot.name} is gone.`);
+    for (const listener of [...this.#listeners]) listener(changed);
+    return changed;
   }
 
   nodes(shoot: Held): Node[] {
-    return nodesOf(simulationOf(shoot));
+    return nodesOf(shoot.simulation);
   }
 
   /** @throws StatusError 404 */
   node(shoot: Held, name: string): Node {
-    return named(this.nodes(shoot), name) ?? refuse(notFound(nodeResource, name));
+    return this.nodes(shoot).find(({ metadata }) => metadata.name === name) ?? refuse(notFound(nodeResource, name));
   }
 
-  /** @param patch merge patch */
-  patchNode(shoot: Held, name: string, patch: unknown): Node {
-    const shown = this.node(shoot, name);
-    const own = named(unmarkedNodesOf(simulationOf(shoot)), name) ?? shown;
-    this.write(shoot, patchedNode(this.read(shoot), own, shown, patch));
-    return this.node(this.#current(shoot), name);
+  /** Changes labels, annotations and whether pods may come, by a merge patch. @throws StatusError 404 */
+  patchNode(shoot: Held, name: string, patch: Fields): Node {
+    this.node(shoot, name);
+    const { patches } = this.read(shoot);
+    const { metadata: { labels = {}, annotations = {} } = {}, spec = {} } = patch as unknown as Partial<KubeObject>;
+    const change = { metadata: { labels, annotations }, spec: spec as Fields };
+    return this.node(
+      this.change(shoot, { patches: { ...patches, [name]: bothPatches(patches[name] ?? {}, change) } }),
+      name,
+    );
   }
 
+  /** @throws StatusError 404; 403 for the node of one of the Shoot's machines, which would come back */
   deleteNode(shoot: Held, name: string): void {
     this.node(shoot, name);
-    this.write(shoot, deletedNode(this.read(shoot), name));
+    const { joined, patches, pods, silent } = this.read(shoot);
+    if (!joined.some((node) => node.name === name))
+      throw forbidden(nodeResource, name, 'a machine of the Shoot is behind it');
+    const { [name]: _, ...others } = patches;
+    this.change(shoot, {
+      joined: joined.filter((node) => node.name !== name),
+      patches: others,
+      pods: pods.filter((pod) => pod.node !== name),
+      silent: silent.filter((each) => each !== name),
+    });
   }
 
-  /** Stops or resumes a node's status reports. It is not Ready while silent. @throws StatusError 404 */
+  /** Stops or resumes the status reports of a node. It is not ready while silent. @throws StatusError 404 */
   silenceNode(shoot: Held, name: string, isSilent: boolean): void {
     this.node(shoot, name);
-    const contents = this.read(shoot);
-    const { silent } = contents;
-    const next = isSilent ? { ...silent, [name]: silent[name] ?? this.#now() } : without(silent, name);
-    this.write(shoot, { ...contents, revision: contents.revision + 1, silent: next });
+    const others = this.read(shoot).silent.filter((each) => each !== name);
+    this.change(shoot, { silent: isSilent ? [...others, name] : others });
   }
 
-  /** Secrets of the system namespace. No other namespace has Secrets. */
+  /** Those of the system namespace: no other one has Secrets. */
   secrets(shoot: Held): Secret[] {
-    const all = [...configSecretsOf(objectOf<Shoot>(shoot), simulationOf(shoot)), ...this.read(shoot).tokens];
-    return all.sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
-  }
-
-  secret(shoot: Held, name: string): Secret {
-    return named(this.secrets(shoot), name) ?? refuse(notFound(secretKind, name));
-  }
-
-  /** @throws StatusError 409, 422 */
-  createToken(shoot: Held, secret: Secret, uid: string): Secret {
-    const { name = '' } = secret.metadata;
-    if (!isWellFormed(secret)) {
-      throw invalidObject(secretKind, name, [invalid('data', null, 'must be a bootstrap token to join with')]);
-    }
-    if (named(this.secrets(shoot), name) !== undefined) throw alreadyExists(secretKind, name);
-    const contents = this.read(shoot);
-    const revision = contents.revision + 1;
-    const made = { uid, resourceVersion: String(revision), creationTimestamp: this.#now() };
-    const token = { ...secret, metadata: { ...secret.metadata, ...made } };
-    this.write(shoot, { ...contents, revision, tokens: [...contents.tokens, token] });
-    return token;
-  }
-
-  /** @returns false if it is not a bootstrap token; only these can be deleted */
-  deleteToken(shoot: Held, name: string): boolean {
-    const contents = this.read(shoot);
-    const tokens = contents.tokens.filter((token) => token.metadata.name !== name);
-    if (tokens.length === contents.tokens.length) return false;
-    this.write(shoot, { ...contents, revision: contents.revision + 1, tokens });
-    return true;
-  }
-
-  pods(shoot: Held): KubeObject[] {
-    const uids = new Map(this.nodes(shoot).map(({ metadata }) => [metadata.name, metadata.uid]));
-    const keyOf = ({ namespace, name }: HeldPod): string => `${namespace}/${name}`;
-    return [...this.read(shoot).pods]
-      .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-      .map((pod) => podObject(pod, uids.get(pod.node) ?? ''));
+    return [...configSecretsOf(objectOf<Shoot>(shoot), shoot.simulation), ...this.read(shoot).tokens];
   }
 
   /** @throws StatusError 404 */
-  pod(shoot: Held, namespace: string, name: string): HeldPod {
-    const isMeant = (pod: HeldPod): boolean => pod.namespace === namespace && pod.name === name;
+  secret(shoot: Held, name: string): Secret {
+    return this.secrets(shoot).find(({ metadata }) => metadata.name === name) ?? refuse(notFound(secretKind, name));
+  }
+
+  /** @throws StatusError 409 */
+  createToken(shoot: Held, secret: Secret): Secret {
+    const { name = '' } = secret.metadata;
+    const { tokens } = this.read(shoot);
+    if (tokens.some(({ metadata }) => metadata.name === name)) throw alreadyExists(secretKind, name);
+    const made = { uid: randomUUID(), resourceVersion: '1', creationTimestamp: timestamp(this.clock.now()) };
+    const token = { ...secret, metadata: { ...secret.metadata, ...made } };
+    this.change(shoot, { tokens: [...tokens, token] });
+    return token;
+  }
+
+  deleteToken(shoot: Held, name: string): void {
+    this.change(shoot, { tokens: this.read(shoot).tokens.filter(({ metadata }) => metadata.name !== name) });
+  }
+
+  /** @throws StatusError 404 */
+  pod(shoot: Held, namespace: string, name: string): Pod {
+    const isMeant = (pod: Pod): boolean => pod.namespace === namespace && pod.name === name;
     return this.read(shoot).pods.find(isMeant) ?? refuse(notFound(podResource, name));
   }
 
-  evictPod(shoot: Held, pod: HeldPod): void {
-    this.write(shoot, evicted(this.read(shoot), pod, this.#now()));
+  evictPod(shoot: Held, { uid }: Pod): void {
+    this.change(shoot, { pods: this.read(shoot).pods.filter((pod) => pod.uid !== uid) });
   }
-
-  #current({ namespace, name }: Held): Held {
-    const current = this.store.get('shoots', namespace, name);
-    if (current === null) throw new Error(`The Shoot ${namespace}/${name} is gone.`);
-    return current;
-  }
-
-  #now = (): string => timestamp(this.clock.now());
 }
-
-const named = <T extends KubeObject>(objects: readonly T[], name: string): T | undefined =>
-  objects.find(({ metadata }) => metadata.name === name);
 
 function refuse(error: Error): never {
   throw error;

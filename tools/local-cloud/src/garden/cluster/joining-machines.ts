@@ -1,122 +1,79 @@
 import { randomUUID, X509Certificate } from 'node:crypto';
 import { type Clock, timestamp } from '../../clock.js';
-import type { JoinData, JoiningMachine, JoinOutcome, ShootsOfMachines } from '../../compute/machines.js';
-import { simulationOf } from '../gardenlet/simulation.js';
-import { type Shoot, workersOf } from '../kinds/shoot/shoot.js';
-import { type Held, keyOf, objectOf } from '../objects/held.js';
-import type { ObjectStore } from '../objects/object-store.js';
-import { isServing } from '../shoot-api/shoot-authorities.js';
+import type { JoinData } from '../../compute/join-data.js';
+import type { JoiningMachine, JoinOutcome, ShootsOfMachines } from '../../compute/machines.js';
+import { isServing, type Shoot, workersOf } from '../shoots/shoot.js';
+import { type Held, type ObjectStore, objectOf } from '../store.js';
 import type { Clusters } from './clusters.js';
-import type { ClusterContents, JoinedNode } from './contents.js';
-import { providerIdOf } from './nodes.js';
-import { firstPodsOf } from './pods.js';
-import { admits, configSecretsOf } from './secrets.js';
+import type { JoinedNode, Pod } from './contents.js';
+import { admits, configSecretsOf, SYSTEM } from './secrets.js';
 
-/** Joins machines to Shoots as nodes and updates these nodes when the machines change. */
-export class JoiningMachines implements ShootsOfMachines {
-  /** Keys of the Shoots in which a server has a node. */
-  readonly #shootsOf = new Map<number, Set<string>>();
-
-  constructor(
-    private readonly store: ObjectStore,
-    private readonly clusters: Clusters,
-    private readonly clock: Clock,
-  ) {
-    for (const held of store.list('shoots')) {
-      for (const node of clusters.read(held).joined) this.#remember(node.serverId, held);
-    }
-  }
-
-  join(machine: JoiningMachine, data: JoinData): JoinOutcome {
-    const held = this.#shootFor(data);
-    if (held === null) return 'never';
-    const contents = this.clusters.read(held);
-    if (!admits(contents.tokens, data.bootstrapToken, this.clock.now())) return 'never';
-    if (!isServing(held)) return 'later';
-    const pool = poolFor(held, machine, data);
-    const name = data.hostname ?? machine.name.toLowerCase();
-    if (pool === null || !isFree(this.clusters, held, name, machine.serverId)) return 'never';
-    this.clusters.write(held, withNode(contents, { machine, pool, name, at: timestamp(this.clock.now()) }));
-    this.#remember(machine.serverId, held);
-    return 'joined';
-  }
-
-  heard(serverId: number, rebuild: number | null): void {
-    for (const key of this.#shootsOf.get(serverId) ?? []) {
-      const [namespace = '', name = ''] = key.split('/');
-      const held = this.store.get('shoots', namespace, name);
-      if (held === null) continue;
-      const contents = this.clusters.read(held);
-      const isHere = (node: JoinedNode): boolean => node.serverId === serverId;
-      const ready = (node: JoinedNode): boolean => node.rebuild === rebuild;
-      if (!contents.joined.some((node) => isHere(node) && node.isReady !== ready(node))) continue;
-      const revision = contents.revision + 1;
-      const since = timestamp(this.clock.now());
-      const joined = contents.joined.map((node) =>
-        isHere(node) ? { ...node, isReady: ready(node), since, revision } : node,
-      );
-      this.clusters.write(held, { ...contents, revision, joined });
-    }
-  }
-
-  /** Shoots share an address. The certificate authority identifies the Shoot. */
-  #shootFor({ server, certificateAuthority }: JoinData): Held | null {
-    const trusted = fingerprintsIn(certificateAuthority);
-    const isMeant = (held: Held): boolean => {
-      const { authority } = simulationOf(held);
-      if (authority === undefined || !fingerprintsIn(authority.certificate).some((each) => trusted.includes(each))) {
-        return false;
+/** Joins machines to Shoots as nodes, and keeps track of them when the machines change. */
+export function joiningMachines(store: ObjectStore, clusters: Clusters, clock: Clock): ShootsOfMachines {
+  return {
+    join(machine, data) {
+      const held = shootFor(store, data);
+      if (held === null || !admits(clusters.read(held).tokens, data.bootstrapToken, clock.now())) return 'never';
+      if (!isServing(objectOf(held))) return 'later';
+      return joinTo(clusters, held, machine, data, timestamp(clock.now()));
+    },
+    heard(serverId, rebuild) {
+      for (const held of store.list('shoots')) {
+        const { joined } = clusters.read(held);
+        const isStale = (node: JoinedNode): boolean =>
+          node.serverId === serverId && node.isReady !== (node.rebuild === rebuild);
+        if (!joined.some(isStale)) continue;
+        clusters.change(held, {
+          joined: joined.map((node) => (isStale(node) ? { ...node, isReady: !node.isReady } : node)),
+        });
       }
-      const { advertisedAddresses = [] } = objectOf<Shoot>(held).status;
-      return advertisedAddresses.some(({ url }) => url === server.replace(/\/$/, ''));
-    };
-    return this.store.list('shoots').find(isMeant) ?? null;
-  }
-
-  #remember(serverId: number | null, { namespace, name }: Held): void {
-    if (serverId === null) return;
-    this.#shootsOf.set(serverId, new Set(this.#shootsOf.get(serverId)).add(keyOf(namespace, name)));
-  }
-}
-
-/** The pool configured by a Secret; null if there is none or its architecture differs from the machine's. */
-function poolFor(held: Held, { architecture }: JoiningMachine, { secretName }: JoinData): string | null {
-  const simulation = simulationOf(held);
-  const secret = configSecretsOf(objectOf(held), simulation).find(({ metadata }) => metadata.name === secretName);
-  const pool = secret?.metadata.labels?.['worker.gardener.cloud/pool'];
-  const workers = simulation.reconciled === undefined ? [] : workersOf(simulation.reconciled.spec);
-  const worker = workers.find(({ name }) => name === pool);
-  return worker !== undefined && (worker.machine.architecture ?? 'amd64') === architecture ? worker.name : null;
-}
-
-/** Whether the name is available: an existing node can rejoin only from its own machine. */
-function isFree(clusters: Clusters, held: Held, name: string, serverId: number | null): boolean {
-  const node = clusters.nodes(held).find(({ metadata }) => metadata.name === name);
-  return node === undefined || node.spec.providerID === providerIdOf(serverId);
-}
-
-function withNode(
-  contents: ClusterContents,
-  { machine, pool, name, at }: { machine: JoiningMachine; pool: string; name: string; at: string },
-): ClusterContents {
-  const revision = contents.revision + 1;
-  const before = contents.joined.find((node) => node.name === name);
-  const { serverId, rebuild } = machine;
-  const node: JoinedNode = {
-    name,
-    pool,
-    serverId,
-    rebuild,
-    uid: before?.uid ?? randomUUID(),
-    createdAt: before?.createdAt ?? at,
-    isReady: true,
-    since: at,
-    revision,
+    },
   };
-  const others = contents.joined.filter((each) => each.name !== name);
-  const pods = before === undefined ? [...contents.pods, ...firstPodsOf(node, at, revision)] : contents.pods;
-  return { ...contents, revision, joined: [...others, node], pods };
 }
+
+/** Shoots share an address. The certificate authority tells them apart. */
+function shootFor(store: ObjectStore, { server, certificateAuthority }: JoinData): Held | null {
+  const trusted = fingerprintsIn(certificateAuthority);
+  const isMeant = (held: Held): boolean => {
+    const own = fingerprintsIn(held.simulation.authority?.certificate ?? '');
+    const { advertisedAddresses = [] } = objectOf<Shoot>(held).status;
+    return (
+      own.some((each) => trusted.includes(each)) &&
+      advertisedAddresses.some(({ url }) => url === server.replace(/\/$/, ''))
+    );
+  };
+  return store.list('shoots').find(isMeant) ?? null;
+}
+
+function joinTo(clusters: Clusters, held: Held, machine: JoiningMachine, data: JoinData, at: string): JoinOutcome {
+  const { serverId, rebuild, architecture } = machine;
+  const name = data.hostname ?? machine.name.toLowerCase();
+  const { joined, pods } = clusters.read(held);
+  const { reconciled } = held.simulation;
+  const secret = configSecretsOf(objectOf(held), held.simulation).find(
+    ({ metadata }) => metadata.name === data.secretName,
+  );
+  const wanted = secret?.metadata.labels?.['worker.gardener.cloud/pool'];
+  const pool = (reconciled === undefined ? [] : workersOf(reconciled.spec)).find((worker) => worker.name === wanted);
+  const before = joined.find((node) => node.name === name);
+  // A node can join again from its own machine only.
+  const isTaken = clusters.nodes(held).some(({ metadata }) => metadata.name === name) && before?.serverId !== serverId;
+  if (pool === undefined || (pool.machine.architecture ?? 'amd64') !== architecture || isTaken) return 'never';
+  const { uid = randomUUID(), createdAt = at } = before ?? {};
+  const node: JoinedNode = { name, uid, createdAt, pool: pool.name, serverId, rebuild, isReady: true };
+  clusters.change(held, {
+    joined: [...joined.filter((each) => each.name !== name), node],
+    pods: before === undefined ? [...pods, ...firstPodsOn(name)] : pods,
+  });
+  return 'joined';
+}
+
+/** One pod of a DaemonSet, the mirror of a static pod, and an ordinary one. */
+const firstPodsOn = (node: string): Pod[] => [
+  { node, uid: randomUUID(), namespace: SYSTEM, name: `calico-node-${node}`, owner: 'DaemonSet' },
+  { node, uid: randomUUID(), namespace: SYSTEM, name: `kube-proxy-${node}`, owner: 'Node' },
+  { node, uid: randomUUID(), namespace: 'default', name: `web-${node}`, owner: 'ReplicaSet' },
+];
 
 function fingerprintsIn(pem: string): string[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];

@@ -1,76 +1,42 @@
 import { createHash } from 'node:crypto';
-import type { Machine, Simulation } from '../gardenlet/simulation.js';
-import { findWorker, type ShootSpec } from '../kinds/shoot/shoot.js';
 import type { KubeObject } from '../kube/object.js';
-import { emptyContents, type JoinedNode, type NodeMarks } from './contents.js';
+import { mergePatch } from '../kube/patches.js';
+import { findWorker, type ShootSpec } from '../shoots/shoot.js';
+import type { Simulation } from '../shoots/simulation.js';
+import { emptyContents, type JoinedNode } from './contents.js';
 import { configChecksumOf } from './secrets.js';
-
-interface NodeCondition {
-  readonly type: string;
-  readonly status: 'True' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-  readonly lastHeartbeatTime: string;
-  readonly lastTransitionTime: string;
-}
 
 export interface Node extends KubeObject {
   metadata: KubeObject['metadata'] & { name: string; uid: string; labels: Record<string, string> };
-  spec: { providerID?: string; unschedulable?: true };
-  status: { conditions: readonly NodeCondition[]; nodeInfo: { kubeletVersion: string } };
+  spec: { providerID?: string; unschedulable?: boolean };
+  status: { conditions: readonly { type: string; status: string }[]; nodeInfo: { kubeletVersion: string } };
 }
 
-/** Properties of a node that do not depend on its worker pool. */
-interface NodeFacts extends Pick<JoinedNode, 'name' | 'uid' | 'pool' | 'createdAt' | 'revision' | 'isReady' | 'since'> {
-  /** Set by the provider's controller; undefined for a machine outside the provider. */
-  readonly providerID: string | undefined;
-}
+type Facts = Pick<JoinedNode, 'name' | 'uid' | 'pool' | 'createdAt' | 'isReady'> & { readonly providerID?: string };
 
-/** The nodes of a Shoot, by name: one per machine, Ready unless silenced, and the nodes that joined by themselves. */
+/** The nodes of a Shoot, by name: one for each machine, and those that joined by themselves. */
 export function nodesOf({ reconciled, inside = emptyContents }: Simulation): Node[] {
   if (reconciled === undefined) return [];
-  const { spec, machines } = reconciled;
-  const joined = inside.joined.map((node) => ({ ...node, providerID: providerIdOf(node.serverId) }));
-  return [...machines.map(factsOfMachine), ...joined]
-    .map((each) => silenced(each, inside.silent[each.name]))
-    .map((each) => marked(nodeOf(each, spec), inside.marks[each.name]))
+  const machines = reconciled.machines.map(({ name, pool, createdAt }): Facts => {
+    const digest = createHash('sha256').update(name).digest();
+    const uid = `${digest.toString('hex', 0, 4)}-0000-4000-8000-${digest.toString('hex', 4, 10)}`;
+    return { name, uid, pool, createdAt, isReady: true, providerID: `hcloud://${digest.readUInt32BE(0)}` };
+  });
+  const joined = inside.joined.map(({ serverId, ...node }): Facts => ({ ...node, ...providerIdOf(serverId) }));
+  return [...machines, ...joined]
+    .map((facts) =>
+      nodeOf({ ...facts, isReady: facts.isReady && !inside.silent.includes(facts.name) }, reconciled.spec),
+    )
+    .map((node) => mergePatch(node, inside.patches[node.metadata.name] ?? {}) as Node)
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-/** The nodes without changes by clients. */
-export const unmarkedNodesOf = ({ inside = emptyContents, ...simulation }: Simulation): Node[] =>
-  nodesOf({ ...simulation, inside: { ...inside, marks: {} } });
+const providerIdOf = (serverId: number | null) => (serverId === null ? {} : { providerID: `hcloud://${serverId}` });
 
-export const readyConditionOf = ({ status }: Node): NodeCondition | undefined =>
-  status.conditions.find(({ type }) => type === 'Ready');
-
-export const isReady = (node: Node): boolean => readyConditionOf(node)?.status === 'True';
-
-function factsOfMachine({ name, pool, createdAt }: Machine): NodeFacts {
-  const digest = createHash('sha256').update(name).digest();
-  return {
-    name,
-    uid: `${digest.toString('hex', 0, 4)}-0000-4000-8000-${digest.toString('hex', 4, 10)}`,
-    pool,
-    createdAt,
-    revision: 1,
-    providerID: `hcloud://${digest.readUInt32BE(0)}`,
-    isReady: true,
-    since: createdAt,
-  };
-}
-
-/** @param serverId null for a machine outside the provider */
-export const providerIdOf = (serverId: number | null): string | undefined =>
-  serverId === null ? undefined : `hcloud://${serverId}`;
-
-/** A silent node is not Ready, whatever its own state. */
-const silenced = (facts: NodeFacts, since: string | undefined): NodeFacts =>
-  since === undefined ? facts : { ...facts, isReady: false, since };
+export const isReady = ({ status }: Node): boolean => status.conditions[0]?.status === 'True';
 
 /** Only what the services and `kubectl get nodes` read: no addresses, no taints. */
-function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
-  const { name, pool, uid, createdAt, providerID } = facts;
+function nodeOf({ name, uid, pool, createdAt, providerID, isReady: ready }: Facts, spec: ShootSpec): Node {
   const worker = findWorker(spec, pool);
   const { version } = spec.kubernetes;
   return {
@@ -79,7 +45,7 @@ function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
     metadata: {
       name,
       uid,
-      resourceVersion: String(facts.revision),
+      resourceVersion: '1',
       creationTimestamp: createdAt,
       labels: {
         ...worker?.labels,
@@ -94,35 +60,9 @@ function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
       },
     },
     spec: providerID === undefined ? {} : { providerID },
-    status: { conditions: [readyCondition(facts)], nodeInfo: { kubeletVersion: `v${version}` } },
-  };
-}
-
-const readyCondition = ({ isReady: ready, since }: NodeFacts): NodeCondition => ({
-  type: 'Ready',
-  status: ready ? 'True' : 'Unknown',
-  reason: ready ? 'KubeletReady' : 'NodeStatusUnknown',
-  message: ready ? 'kubelet is posting ready status' : 'Kubelet stopped posting node status.',
-  lastHeartbeatTime: since,
-  lastTransitionTime: since,
-});
-
-function marked(node: Node, marks: NodeMarks | undefined): Node {
-  if (marks === undefined) return node;
-  const { metadata, spec } = node;
-  return {
-    ...node,
-    metadata: {
-      ...metadata,
-      resourceVersion: String(Math.max(Number(metadata.resourceVersion), marks.revision)),
-      labels: overlaid(metadata.labels, marks.labels),
-      annotations: overlaid(metadata.annotations ?? {}, marks.annotations),
+    status: {
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'Unknown' }],
+      nodeInfo: { kubeletVersion: `v${version}` },
     },
-    spec: marks.unschedulable ? { ...spec, unschedulable: true } : spec,
   };
-}
-
-function overlaid(own: Readonly<Record<string, string>>, marks: NodeMarks['labels']): Record<string, string> {
-  const all = Object.entries({ ...own, ...marks });
-  return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== null));
 }

@@ -1,33 +1,12 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import type { Simulation } from '../gardenlet/simulation.js';
 import type { Secret } from '../kinds/core-kinds.js';
-import { type Shoot, type ShootSpec, type Worker, workersOf } from '../kinds/shoot/shoot.js';
+import { type Shoot, type ShootSpec, type Worker, workersOf } from '../shoots/shoot.js';
+import type { Simulation } from '../shoots/simulation.js';
 
 export const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 
-const idPattern = /^[a-z0-9]{6}$/;
-const secretPattern = /^[a-z0-9]{16}$/;
-const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
-
 const valueIn = ({ data = {} }: Secret, key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
-
-/**
- * Whether a Secret is a bootstrap token that a machine can join with, and for nothing else. A real API server accepts
- * others and ignores them. Here the write fails.
- */
-export function isWellFormed(secret: Secret): boolean {
-  const [id = '', secretPart = '', expiration = ''] = ['token-id', 'token-secret', 'expiration'].map((key) =>
-    valueIn(secret, key),
-  );
-  return (
-    idPattern.test(id) &&
-    secretPattern.test(secretPart) &&
-    secret.metadata.name === `bootstrap-token-${id}` &&
-    (expiration === '' || timePattern.test(expiration)) &&
-    valueIn(secret, 'usage-bootstrap-signing') !== 'true'
-  );
-}
 
 /** Whether the token has expired. A token without an expiration never expires. */
 export function isExpired(secret: Secret, nowMs: number): boolean {
@@ -49,10 +28,8 @@ export function admits(tokens: readonly Secret[], shown: string, nowMs: number):
 export const SYSTEM = 'kube-system';
 
 const AGENT_VERSION = 'v1.150.0';
-const REGISTRY = 'europe-docker.pkg.dev/gardener-project/releases';
-const AGENT_IMAGE = `${REGISTRY}/gardener/node-agent:${AGENT_VERSION}`;
+const AGENT_IMAGE = `europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:${AGENT_VERSION}`;
 const AGENT_HOME = '/var/lib/gardener-node-agent';
-const AUTHORITY_PATH = `${AGENT_HOME}/cluster-ca.crt`;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -69,7 +46,7 @@ const nameOf = (spec: ShootSpec, worker: Worker): string => {
  * The configuration Secrets that node agents read: one per worker pool of the last reconciled spec
  * (`pkg/component/extensions/operatingsystemconfig/original/components/nodeagent/secrets.go`).
  */
-export function configSecretsOf(shoot: Shoot, { reconciled, authority }: Simulation): Secret[] {
+export function configSecretsOf(shoot: Shoot, { reconciled }: Simulation): Secret[] {
   if (reconciled === undefined) return [];
   const { spec } = reconciled;
   const server = shoot.status.advertisedAddresses?.[0]?.url ?? '';
@@ -78,7 +55,7 @@ export function configSecretsOf(shoot: Shoot, { reconciled, authority }: Simulat
     const agent = {
       apiVersion: 'nodeagent.config.gardener.cloud/v1alpha1',
       kind: 'NodeAgentConfiguration',
-      apiServer: { server, caFile: AUTHORITY_PATH },
+      apiServer: { server },
       controllers: {
         operatingSystemConfig: { secretName: name, kubernetesVersion: spec.kubernetes.version },
       },
@@ -103,15 +80,17 @@ export function configSecretsOf(shoot: Shoot, { reconciled, authority }: Simulat
             kind: 'OperatingSystemConfig',
             metadata: { creationTimestamp: null },
             spec: {
-              criConfig: { name: 'containerd', cgroupDriver: 'systemd' },
               files: [
-                written(`${AGENT_HOME}/config-${AGENT_VERSION}.yaml`, stringify(agent)),
-                written(AUTHORITY_PATH, authority?.certificate ?? ''),
-                ...binaries(spec.kubernetes.version),
+                {
+                  path: `${AGENT_HOME}/config-${AGENT_VERSION}.yaml`,
+                  content: { inline: { encoding: 'b64', data: base64(stringify(agent)) } },
+                },
+                {
+                  path: '/opt/bin/gardener-node-agent',
+                  content: { imageRef: { image: AGENT_IMAGE, filePathInImage: '/gardener-node-agent' } },
+                },
               ],
-              units: [{ name: 'gardener-node-agent.service', enable: true }],
             },
-            status: {},
           }),
         ),
       },
@@ -122,23 +101,6 @@ export function configSecretsOf(shoot: Shoot, { reconciled, authority }: Simulat
 /** Checksum that marks a node as configured according to its Secret. */
 export const configChecksumOf = (spec: ShootSpec, worker: Worker): string =>
   hashOf(JSON.stringify([nameOf(spec, worker), spec.kubernetes.version]));
-
-const written = (path: string, text: string) => ({
-  path,
-  permissions: 0o600,
-  content: { inline: { encoding: 'b64', data: base64(text) } },
-});
-
-const fromImage = (path: string, image: string, filePathInImage: string) => ({
-  path,
-  permissions: 0o755,
-  content: { imageRef: { image, filePathInImage } },
-});
-
-const binaries = (version: string) => [
-  fromImage('/opt/bin/gardener-node-agent', AGENT_IMAGE, '/gardener-node-agent'),
-  fromImage('/opt/bin/kubelet', `${REGISTRY}/hyperkube:v${version}`, '/kubelet'),
-];
 
 function uidOf(text: string): string {
   const digest = hashOf(text);

@@ -6,9 +6,8 @@ import { badRequest, internalError, type ResourceName, StatusError } from '../ku
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 
 /** Sends JSON under the bare media type, like an API server. Express would add a charset. */
-export function sendJson(res: Response, status: number, body: unknown): void {
+export const sendJson = (res: Response, status: number, body: unknown): void =>
   sendText(res, status, JSON.stringify(body));
-}
 
 /** Longer answers are compressed for those who accept it, at this level (kubernetes: responsewriters/writers.go). */
 const PLAIN_BYTES_MAX = 128 * 1024;
@@ -19,9 +18,10 @@ export function sendText(res: Response, status: number, json: string): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json');
   const bytes = Buffer.byteLength(json);
-  if (bytes > PLAIN_BYTES_MAX && acceptsGzip(res.req.get('Accept-Encoding'))) {
+  // Like Kubernetes, which knows no weights and no wildcard here.
+  const takesGzip = (res.req.get('Accept-Encoding') ?? '').split(',').some((encoding) => encoding.trim() === 'gzip');
+  if (bytes > PLAIN_BYTES_MAX && takesGzip) {
     res.setHeader('Content-Encoding', 'gzip');
-    res.setHeader('Vary', 'Accept-Encoding');
     // Go announces no length.
     res.write(gzipSync(json, { level: GZIP_LEVEL }));
     res.end();
@@ -31,10 +31,7 @@ export function sendText(res: Response, status: number, json: string): void {
   res.end(json);
 }
 
-/** Like Kubernetes, which knows no weights and no wildcard here. */
-const acceptsGzip = (encodings = ''): boolean => encodings.split(',').some((encoding) => encoding.trim() === 'gzip');
-
-/** The response to a deletion of an object without finalizers. */
+/** The answer to a deletion of an object without finalizers. */
 export const deletedStatus = ({ group, plural }: ResourceName, { metadata: { name, uid } }: KubeObject) => ({
   kind: 'Status',
   apiVersion: 'v1',
@@ -43,19 +40,16 @@ export const deletedStatus = ({ group, plural }: ResourceName, { metadata: { nam
   details: { name, ...(group === '' ? {} : { group }), kind: plural, uid },
 });
 
-/** Answers errors with a Status, including errors of Express and unexpected ones. */
+/** Answers errors with a Status, including those of Express and unexpected ones. */
 export const sendStatusError: ErrorRequestHandler = (error, _req, res, _next) => {
   const refusal = error instanceof StatusError ? error : refusalOf(error);
-  const { retryAfterSeconds } = refusal.details ?? {};
-  if (retryAfterSeconds !== undefined) res.set('Retry-After', String(retryAfterSeconds));
   sendJson(res, refusal.code, refusal.toStatus());
 };
 
-function refusalOf(error: { status?: number; message?: string }): StatusError {
-  if (error.status === 413) {
+function refusalOf({ status, message }: { status?: number; message?: string }): StatusError {
+  if (status === 413)
     return new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${BODY_BYTES_MAX}`);
-  }
-  return error.status === 400 ? badRequest(String(error.message)) : internalError(String(error.message));
+  return status === 400 ? badRequest(String(message)) : internalError(String(message));
 }
 
 const usualReasons: Readonly<Record<number, readonly [reason: string, message: string]>> = {

@@ -1,8 +1,6 @@
-import { cloudProfiles } from './cloud-profile.js';
-import { configMaps, namespaces, secrets } from './core-kinds.js';
+import { shoots } from '../shoots/shoots.js';
+import { cloudProfiles, configMaps, credentialsBindings, namespaces, projects, secrets } from './core-kinds.js';
 import type { Kind } from './kind.js';
-import { credentialsBindings, projects } from './projects.js';
-import { shoots } from './shoot/shoots.js';
 
 /** Every kind that the garden serves. */
 export const allKinds: readonly Kind[] = [
@@ -13,4 +11,4 @@ export const allKinds: readonly Kind[] = [
   credentialsBindings,
   cloudProfiles,
   shoots,
-];
+] as readonly Kind[];

@@ -1,33 +1,11 @@
-import { any, base64, flag, listOf, mapOf, objectSchema, struct, text } from '../fields/schema.js';
-import { immutable } from '../kube/field-error.js';
-import type { KubeObject } from '../kube/object.js';
-import type { Kind } from './kind.js';
+import { equalJson, type Fields, type KubeObject } from '../kube/object.js';
+import { forbidden } from '../kube/status-error.js';
+import { type Kind, readVerbs } from './kind.js';
 
-interface Namespace extends KubeObject {
-  spec?: { finalizers?: string[] };
-  status?: { phase?: string };
-}
+const core = { group: '', version: 'v1' };
+const gardener = { group: 'core.gardener.cloud', version: 'v1beta1' };
 
-export const namespaces: Kind<Namespace> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-  nameIsLabel: true,
-  schema: objectSchema({
-    spec: struct({ finalizers: listOf(text) }),
-    status: struct({ phase: text, conditions: any }),
-  }),
-  prepare(namespace, old) {
-    namespace.status = old?.status ?? { phase: 'Active' };
-    // Clients may rely on it in selectors: https://kubernetes.io/docs/reference/labels-annotations-taints/
-    namespace.metadata.labels = {
-      ...namespace.metadata.labels,
-      'kubernetes.io/metadata.name': namespace.metadata.name ?? '',
-    };
-  },
-};
+export const namespaces: Kind = { ...core, kind: 'Namespace', plural: 'namespaces', namespaced: false };
 
 export interface Secret extends KubeObject {
   /** Base64-encoded values. */
@@ -36,27 +14,91 @@ export interface Secret extends KubeObject {
 }
 
 export const secrets: Kind<Secret> = {
-  group: '',
-  version: 'v1',
+  ...core,
   kind: 'Secret',
   plural: 'secrets',
   namespaced: true,
-  schema: objectSchema({ data: mapOf(base64), type: text, immutable: flag }),
-  setDefaults(secret) {
+  prepare(secret) {
     secret.type ??= 'Opaque';
   },
-  validate: (secret, old) => (old === null || secret.type === old.type ? [] : [immutable('type', secret.type)]),
 };
 
-export interface ConfigMap extends KubeObject {
-  data?: Record<string, string>;
+export const configMaps: Kind = { ...core, kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
+
+export interface Project extends KubeObject {
+  spec: { namespace?: string; [field: string]: unknown };
 }
 
-export const configMaps: Kind<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
+export const projects: Kind<Project> = {
+  ...gardener,
+  kind: 'Project',
+  plural: 'projects',
+  namespaced: false,
+  prepare(project) {
+    project.spec ??= {};
+  },
+  validate: ({ metadata: { name = '' } }) =>
+    name.length > 10 ? [{ field: 'metadata.name', message: 'Invalid value: must not exceed 10 characters' }] : [],
+};
+
+export interface CredentialsBinding extends KubeObject {
+  provider: { type: string };
+  credentialsRef: { kind?: string; name?: string; namespace?: string };
+}
+
+export const credentialsBindings: Kind<CredentialsBinding> = {
+  group: 'security.gardener.cloud',
+  version: 'v1alpha1',
+  kind: 'CredentialsBinding',
+  plural: 'credentialsbindings',
   namespaced: true,
-  schema: objectSchema({ data: mapOf(text), binaryData: mapOf(base64), immutable: flag }),
+  validate: (binding, old) =>
+    (['provider', 'credentialsRef'] as const)
+      .filter((field) => old !== null && !equalJson(binding[field], old[field]))
+      .map((field) => ({ field, message: 'Invalid value: field is immutable' })),
+  judge({ metadata, credentialsRef: { name = '', namespace = '' } }, _old, { find }) {
+    if (find('secrets', namespace, name) !== null) return;
+    throw forbidden(credentialsBindings, metadata.name ?? '', `secrets ${JSON.stringify(name)} not found`);
+  },
+};
+
+export interface CatalogueVersion {
+  readonly version: string;
+  readonly classification?: 'preview' | 'supported' | 'deprecated';
+  /** RFC 3339. */
+  readonly expirationDate?: string;
+}
+
+export interface ImageVersion extends CatalogueVersion {
+  readonly architectures: readonly string[];
+}
+
+export interface CloudProfile extends KubeObject {
+  spec: {
+    readonly type: string;
+    readonly kubernetes: { readonly versions: readonly CatalogueVersion[] };
+    readonly machineTypes: readonly {
+      readonly name: string;
+      readonly cpu: string;
+      readonly memory: string;
+      readonly gpu: string;
+      readonly architecture: string;
+      readonly usable: boolean;
+      readonly storage: Fields;
+    }[];
+    readonly machineImages: readonly { readonly name: string; readonly versions: readonly ImageVersion[] }[];
+    readonly regions: readonly {
+      readonly name: string;
+      readonly zones?: readonly { readonly name: string; readonly unavailableMachineTypes?: readonly string[] }[];
+    }[];
+    readonly limits?: { readonly maxNodesTotal?: number };
+  };
+}
+
+export const cloudProfiles: Kind<CloudProfile> = {
+  ...gardener,
+  kind: 'CloudProfile',
+  plural: 'cloudprofiles',
+  namespaced: false,
+  userVerbs: readVerbs,
 };

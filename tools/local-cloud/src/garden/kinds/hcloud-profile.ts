@@ -1,4 +1,4 @@
-import type { CloudProfile, ImageVersion } from './cloud-profile.js';
+import type { CloudProfile, ImageVersion } from './core-kinds.js';
 
 const past = '2026-01-31T23:59:59Z';
 const farAway = '2099-12-31T23:59:59Z';
@@ -24,7 +24,6 @@ const imageVersion = (version: string, more: Partial<ImageVersion> = {}): ImageV
   version,
   classification: 'supported',
   architectures: ['amd64', 'arm64'],
-  cri: [{ name: 'containerd' }],
   ...more,
 });
 
@@ -53,7 +52,6 @@ export const hcloudProfile: CloudProfile = {
     machineImages: [
       {
         name: 'ubuntu',
-        updateStrategy: 'major',
         versions: [
           imageVersion('26.4.0', { classification: 'preview' }),
           imageVersion('24.4.1'),
@@ -63,7 +61,6 @@ export const hcloudProfile: CloudProfile = {
       },
       {
         name: 'gardenlinux',
-        updateStrategy: 'minor',
         versions: [
           imageVersion('1877.5.0'),
           imageVersion('1592.14.0', { ...deprecated(farAway), architectures: ['amd64'] }),
@@ -71,7 +68,6 @@ export const hcloudProfile: CloudProfile = {
       },
       {
         name: 'flatcar',
-        updateStrategy: 'major',
         versions: [imageVersion('4230.2.3', { architectures: ['amd64'] })],
       },
     ],
@@ -106,19 +102,5 @@ export const hcloudProfile: CloudProfile = {
       { name: 'sin', zones: [{ name: 'sin-dc1' }] },
     ],
     limits: { maxNodesTotal: 200 },
-    providerConfig: {
-      apiVersion: 'hcloud.provider.extensions.gardener.cloud/v1alpha1',
-      kind: 'CloudProfileConfig',
-      regions: ['fsn1', 'nbg1', 'hel1', 'ash', 'hil', 'sin'].map((name) => ({ name })),
-      machineImages: [
-        {
-          name: 'ubuntu',
-          versions: [
-            { version: '24.4.1', imageName: 'ubuntu-24.04' },
-            { version: '24.4.0', imageName: 'ubuntu-24.04' },
-          ],
-        },
-      ],
-    },
   },
 };

@@ -7,10 +7,9 @@ export interface ManagedFieldsEntry {
   operation: 'Apply' | 'Update';
   apiVersion: string;
   /** RFC 3339. */
-  time?: string;
+  time: string;
   fieldsType: 'FieldsV1';
   fieldsV1: Fields;
-  subresource?: string;
 }
 
 export interface ObjectMeta {
@@ -21,11 +20,9 @@ export interface ObjectMeta {
   generation?: number;
   creationTimestamp?: string;
   deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   finalizers?: string[];
-  ownerReferences?: Fields[];
   managedFields?: ManagedFieldsEntry[];
 }
 
@@ -47,20 +44,13 @@ export function equalJson(a: unknown, b: unknown): boolean {
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
   }
   if (!isFields(a) || !isFields(b)) return false;
-  for (const key of Object.keys(a)) if (!equalJson(a[key], b[key])) return false;
-  for (const key of Object.keys(b)) if (b[key] !== undefined && a[key] === undefined) return false;
-  return true;
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...keys].every((key) => equalJson(a[key], b[key]));
 }
 
 /** Reads a nested field; undefined if any part of the path is missing. */
-export function fieldAt(value: unknown, ...path: readonly (string | number)[]): unknown {
-  let at = value;
-  for (const part of path) {
-    if (Array.isArray(at)) at = at[Number(part)];
-    else if (isFields(at)) at = at[part];
-    else return undefined;
-  }
-  return at;
+export function fieldAt(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, part) => (isFields(at) ? at[part] : undefined), value);
 }
 
 /** Removes keys with null values at every depth, as a typed server does when it decodes. */
@@ -69,15 +59,4 @@ export function withoutNulls<T>(value: T): T {
   if (!isFields(value)) return value;
   const kept = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutNulls(item)])) as T;
-}
-
-/** RFC 7396: null removes, objects merge, everything else replaces, including lists. */
-export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isFields(patch)) return patch;
-  const merged = isFields(target) ? { ...target } : {};
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete merged[name];
-    else merged[name] = mergePatch(merged[name], value);
-  }
-  return merged;
 }

@@ -1,4 +1,15 @@
-import { aggregate, type FieldError } from './field-error.js';
+/** What is wrong with a field, in words that follow its path. */
+export interface FieldError {
+  /** For example `spec.provider.workers[0].name`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Several errors as one text: a single error unchanged, several in brackets. */
+export function aggregate(errors: readonly FieldError[]): string {
+  const lines = errors.map(({ field, message }) => `${field}: ${message}`);
+  return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
+}
 
 export interface StatusCause {
   readonly reason?: string;
@@ -128,7 +139,7 @@ export function invalidObject(resource: ResourceName, name: string, errors: read
     ...(name === '' ? {} : { name }),
     ...(group === '' ? {} : { group }),
     kind,
-    causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
+    causes: errors.map(({ message, field }) => ({ reason: 'FieldValueInvalid', message, field })),
   });
 }
 

@@ -1,69 +1,54 @@
 import { issueClientCertificate } from '@corral/testing/certificates';
 import type { Request, Response } from 'express';
-import { timestamp } from '../../clock.js';
-import { type KubeconfigCluster, renderKubeconfig } from '../credentials.js';
-import { integer, objectSchema, struct, text } from '../fields/schema.js';
+import { type Clock, timestamp } from '../../clock.js';
+import { renderKubeconfig } from '../credentials.js';
 import { sendJson } from '../http/answers.js';
-import { readObject } from '../http/read-body.js';
-import type { RequestInfo } from '../http/routes.js';
-import type { Shoot } from '../kinds/shoot/shoot.js';
-import { shoots } from '../kinds/shoot/shoots.js';
-import { invalid } from '../kube/field-error.js';
-import { invalidObject, notFound, type ResourceName } from '../kube/status-error.js';
-import { objectOf } from '../objects/held.js';
-import type { ShootApiDeps } from './requests.js';
-import { serverNameOf } from './shoot-authorities.js';
-
-const schema = objectSchema({
-  spec: struct({ expirationSeconds: integer }),
-  status: struct({ kubeconfig: text, expirationTimestamp: text }),
-});
+import { type Asked, readObject } from '../http/requests.js';
+import { fieldAt } from '../kube/object.js';
+import { invalidObject, notFound } from '../kube/status-error.js';
+import type { Shoot } from '../shoots/shoot.js';
+import { type ObjectStore, objectOf } from '../store.js';
+import { type ShootAuthorities, serverNameOf } from './shoot-authorities.js';
 
 const SECONDS_MIN = 600;
 const SECONDS_DEFAULT = 3600;
 /** Longer requests are shortened to it. */
 const SECONDS_MAX = 86_400;
-/** Certificates are backdated by this many milliseconds, for clients whose clocks are behind. */
+/** Certificates are backdated, for clients whose clocks are behind. */
 const BACKDATED_MS = 60_000;
 
-/** `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. The result is not stored. */
+/** `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. The result is not stored. @throws StatusError 400, 404, 422 */
 export async function serveKubeconfigRequest(
-  deps: Pick<ShootApiDeps, 'store' | 'authorities' | 'clock'>,
-  request: RequestInfo,
+  { store, authorities, clock }: { store: ObjectStore; authorities: ShootAuthorities; clock: Clock },
+  { kind: shoots, namespace, name, subresource }: Asked,
   req: Request,
   res: Response,
-  user: string,
 ): Promise<void> {
-  const { namespace, name, subresource } = request;
   const access = subresource === 'adminkubeconfig' ? 'admin' : 'viewer';
   const kind = access === 'admin' ? 'AdminKubeconfigRequest' : 'ViewerKubeconfigRequest';
   const resource = { group: 'authentication.gardener.cloud', version: 'v1alpha1', plural: subresource, kind };
-  const object = readObject(req, { ...resource, schema });
-  const { expirationSeconds = SECONDS_DEFAULT } = (object.spec ?? {}) as { expirationSeconds?: number };
-  checkExpiration(resource, expirationSeconds);
-  const held = deps.store.get('shoots', namespace, name);
+  const asked = Number(fieldAt(readObject(req, resource), 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT);
+  const refuse = (field: string, message: string) => invalidObject(resource, name, [{ field, message }]);
+  if (!(asked >= SECONDS_MIN))
+    throw refuse('spec.expirationSeconds', 'Invalid value: may not specify less than 10 minutes');
+  const held = store.get('shoots', namespace, name);
   if (held === null) throw notFound(shoots, name);
-  const authority = await deps.authorities.get(held);
-  const addresses = objectOf<Shoot>(held).status.advertisedAddresses ?? [];
-  const clusters = addresses.map(
-    (address): KubeconfigCluster => ({
-      name: `${namespace}--${name}-${address.name}`,
-      server: address.url,
-      authority: authority.certificate,
-      tlsServerName: serverNameOf(held),
-    }),
-  );
-  const [first, ...rest] = clusters;
-  if (first === undefined) {
-    const message = 'no suitable advertised address for kube-apiserver found in .status.advertisedAddresses';
-    throw invalidObject(resource, name, [invalid('status.status', null, message)]);
-  }
-  const seconds = Math.min(expirationSeconds, SECONDS_MAX);
-  const nowMs = deps.clock.now();
-  const notAfter = new Date(Math.floor(nowMs / 1000 + seconds) * 1000);
-  const group = access === 'admin' ? 'gardener.cloud:project:admins' : 'gardener.cloud:project:viewers';
-  const validity = { notBefore: new Date(nowMs - BACKDATED_MS), notAfter };
-  const client = await issueClientCertificate(authority, `gardener.cloud:${access}:${user}`, [group], validity);
+  const authority = await authorities.get(held);
+  const [first, ...rest] = (objectOf<Shoot>(held).status.advertisedAddresses ?? []).map((address) => ({
+    name: `${namespace}--${name}-${address.name}`,
+    server: address.url,
+    authority: authority.certificate,
+    tlsServerName: serverNameOf(held),
+  }));
+  if (first === undefined) throw refuse('status.status', 'Invalid value: no suitable advertised address found');
+  const seconds = Math.min(asked, SECONDS_MAX);
+  const nowMs = clock.now();
+  const validity = {
+    notBefore: new Date(nowMs - BACKDATED_MS),
+    notAfter: new Date(Math.floor(nowMs / 1000 + seconds) * 1000),
+  };
+  const user = `gardener.cloud:${access}:${res.locals.user.name}`;
+  const client = await issueClientCertificate(authority, user, [`gardener.cloud:project:${access}s`], validity);
   const kubeconfig = renderKubeconfig(`${namespace}--${name}`, client, [first, ...rest]);
   sendJson(res, 201, {
     kind,
@@ -72,12 +57,7 @@ export async function serveKubeconfigRequest(
     spec: { expirationSeconds: seconds },
     status: {
       kubeconfig: Buffer.from(kubeconfig).toString('base64'),
-      expirationTimestamp: timestamp(notAfter.getTime()),
+      expirationTimestamp: timestamp(validity.notAfter.getTime()),
     },
   });
-}
-
-function checkExpiration(resource: ResourceName, seconds: number): void {
-  const refuse = (why: string) => invalidObject(resource, '', [invalid('spec.expirationSeconds', seconds, why)]);
-  if (seconds < SECONDS_MIN) throw refuse('may not specify a duration less than 10 minutes');
 }

@@ -1,9 +1,6 @@
 import { issueServerCertificate, type KeyPair, makeAuthority } from '@corral/testing/certificates';
 import { longValidity } from '../credentials.js';
-import { type Simulation, simulationOf } from '../gardenlet/simulation.js';
-import type { Shoot } from '../kinds/shoot/shoot.js';
-import { type Held, objectOf } from '../objects/held.js';
-import type { ObjectStore } from '../objects/object-store.js';
+import type { Held, ObjectStore } from '../store.js';
 
 /** Domain of the Shoots' API servers. It does not resolve. */
 const DOMAIN = 'shoot.local-garden.test';
@@ -28,7 +25,7 @@ export class ShootAuthorities {
 
   /** @returns null if the Shoot has none yet */
   find(held: Held): KeyPair | null {
-    return simulationOf(held).authority ?? null;
+    return held.simulation.authority ?? null;
   }
 
   async get(held: Held): Promise<KeyPair> {
@@ -46,10 +43,7 @@ export class ShootAuthorities {
   async #make({ namespace, name, uid }: Held): Promise<KeyPair> {
     const authority = await makeAuthority('ca', longValidity());
     const current = this.store.get('shoots', namespace, name);
-    if (current?.uid === uid) {
-      const simulation: Simulation = { ...simulationOf(current), authority };
-      this.store.hide('shoots', current, simulation);
-    }
+    if (current?.uid === uid) this.store.simulate('shoots', current, { ...current.simulation, authority });
     return authority;
   }
 
@@ -63,11 +57,4 @@ export class ShootAuthorities {
     }
     return server;
   }
-}
-
-/** Whether the API server of a Shoot is up. It is down while hibernated, migrating or not yet created. */
-export function isServing(held: Held): boolean {
-  const { status, spec } = objectOf<Shoot>(held);
-  if ((status.advertisedAddresses ?? []).length === 0 || status.hibernated) return false;
-  return status.seedName === spec.seedName && status.lastOperation?.type !== 'Migrate';
 }

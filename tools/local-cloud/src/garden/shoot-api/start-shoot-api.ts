@@ -3,22 +3,30 @@ import { createServer, type ServerOptions } from 'node:https';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { KeyPair } from '@corral/testing/certificates';
 import express, { type Express, type RequestHandler } from 'express';
-import { countCalls, type Route, RouteTable } from '../../faults/call-counts.js';
+import type { Clock } from '../../clock.js';
+import { type CallCounts, countCalls } from '../../faults/call-counts.js';
 import { injectFaults } from '../../faults/fault-middleware.js';
+import type { FaultRules } from '../../faults/fault-rules.js';
 import { type ListeningServer, LOOPBACK, listen } from '../../listen.js';
-import type { World } from '../gardenlet/perform-step.js';
+import type { Clusters } from '../cluster/clusters.js';
 import { BODY_BYTES_MAX, renderFault, sendJson, sendStatusError } from '../http/answers.js';
-import { serverVersion } from '../http/discovery.js';
-import type { Shoot } from '../kinds/shoot/shoot.js';
+import { kubePattern } from '../http/requests.js';
 import { equalJson } from '../kube/object.js';
-import { methodNotAllowed, pathNotFound, unauthorized } from '../kube/status-error.js';
-import { objectOf } from '../objects/held.js';
-import type { ObjectStore } from '../objects/object-store.js';
-import { nodeRoutes } from './node-routes.js';
-import { podRoutes } from './pod-routes.js';
-import { type ShootApiDeps, type ShootUser, shootOf } from './requests.js';
-import { secretRoutes } from './secret-routes.js';
-import { isServing, type ShootAuthorities, shootOfServerName } from './shoot-authorities.js';
+import { pathNotFound, unauthorized } from '../kube/status-error.js';
+import type { World } from '../shoots/flows.js';
+import { isServing, type Shoot } from '../shoots/shoot.js';
+import { type Held, type ObjectStore, objectOf } from '../store.js';
+import { type ShootUser, shootOf, shootRoutes } from './routes.js';
+import { type ShootAuthorities, shootOfServerName } from './shoot-authorities.js';
+
+export interface ShootApiDeps {
+  readonly store: ObjectStore;
+  readonly authorities: ShootAuthorities;
+  readonly clusters: Clusters;
+  readonly clock: Clock;
+  readonly faults: FaultRules;
+  readonly calls: CallCounts;
+}
 
 export interface ShootApi extends Pick<ListeningServer, 'close'> {
   /** Addresses of every Shoot's API server. */
@@ -26,12 +34,18 @@ export interface ShootApi extends Pick<ListeningServer, 'close'> {
 }
 
 /**
- * Serves the API servers of all Shoots on one address. The TLS server name identifies the Shoot.
+ * Serves the API servers of all Shoots on one address. The TLS server name tells them apart.
  *
  * @param fallback certificate for clients that name no Shoot; no client of a Shoot trusts it
  */
 export async function startShootApi(deps: ShootApiDeps, port: number, fallback: KeyPair): Promise<ShootApi> {
   const { store, authorities } = deps;
+  const contextFor = async (serverName: string): Promise<SecureContext | undefined> => {
+    const held = shootNamed(store, serverName);
+    if (held === null) return undefined;
+    const { certificate, key } = await authorities.serverOf(held);
+    return createSecureContext({ cert: certificate, key });
+  };
   const tls: ServerOptions = {
     cert: fallback.certificate,
     key: fallback.key,
@@ -39,10 +53,7 @@ export async function startShootApi(deps: ShootApiDeps, port: number, fallback: 
     // Verified after the handshake, by the simulated clock.
     rejectUnauthorized: false,
     SNICallback: (serverName, callback) => {
-      contextFor(store, authorities, serverName).then(
-        (context) => callback(null, context),
-        (error) => callback(error),
-      );
+      contextFor(serverName).then((context) => callback(null, context), callback);
     },
   };
   const server = await listen(createServer(tls, buildShootApi(deps)), port);
@@ -55,16 +66,9 @@ export async function startShootApi(deps: ShootApiDeps, port: number, fallback: 
   return { addresses, close: server.close };
 }
 
-async function contextFor(
-  store: ObjectStore,
-  authorities: ShootAuthorities,
-  serverName: string,
-): Promise<SecureContext | undefined> {
+function shootNamed(store: ObjectStore, serverName: string): Held | null {
   const named = shootOfServerName(serverName);
-  const held = named && store.get('shoots', named.namespace, named.name);
-  if (held === null) return undefined;
-  const { certificate, key } = await authorities.serverOf(held);
-  return createSecureContext({ cert: certificate, key });
+  return named && store.get('shoots', named.namespace, named.name);
 }
 
 /** Updates the addresses of Shoots from an earlier run: the port may differ. */
@@ -73,30 +77,30 @@ function readvertise(store: ObjectStore, addresses: World['addresses']): void {
     const shoot = objectOf<Shoot>(held);
     const { advertisedAddresses } = shoot.status;
     if (advertisedAddresses === undefined || equalJson(advertisedAddresses, addresses)) continue;
-    shoot.status.advertisedAddresses = addresses.map((address) => ({ ...address }));
+    shoot.status.advertisedAddresses = [...addresses];
     store.put('shoots', shoot);
   }
 }
 
-/** The API servers of all Shoots on one address, limited to what nodes and node management need. */
 function buildShootApi(deps: ShootApiDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  const routes = new RouteTable(shootRoutes);
-  app.use(countCalls(deps.calls, routes, 'shoot '));
+  app.use(countCalls(deps.calls, ({ path }) => kubePattern(path), 'shoot '));
   app.use(injectFaults(deps.faults, renderFault, 'shoot'));
   // Read the body first: the Shoot must not change between the check and the response.
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   app.use(requireShoot(deps));
   app.get('/version', (_req, res) => {
-    sendJson(res, 200, serverVersion(`v${objectOf<Shoot>(shootOf(res)).spec.kubernetes.version}`));
+    const { version } = objectOf<Shoot>(shootOf(res)).spec.kubernetes;
+    const [major, minor] = version.split('.');
+    sendJson(res, 200, { major, minor, gitVersion: `v${version}` });
   });
   app.use(requireCertificate(deps));
-  app.get(Object.keys(shootDiscovery), (req, res) => sendJson(res, 200, shootDiscovery[req.path.replace(/\/$/, '')]));
-  app.use('/api/v1', nodeRoutes(deps), secretRoutes(deps), podRoutes(deps));
-  app.use((req) => {
-    throw routes.find(req.path) === null ? pathNotFound() : methodNotAllowed();
+  app.get(Object.keys(discovery), (req, res) => sendJson(res, 200, discovery[req.path.replace(/\/$/, '')]));
+  app.use('/api/v1', shootRoutes(deps.clusters, deps.clock));
+  app.use(() => {
+    throw pathNotFound();
   });
   app.use(sendStatusError);
   return app;
@@ -105,9 +109,8 @@ function buildShootApi(deps: ShootApiDeps): Express {
 /** Drops the connection if the Shoot's API server is down, as if nothing listened there. */
 function requireShoot({ store }: ShootApiDeps): RequestHandler {
   return (req, res, next) => {
-    const named = shootOfServerName(String((req.socket as TLSSocket).servername ?? ''));
-    const held = named && store.get('shoots', named.namespace, named.name);
-    if (held === null || !isServing(held)) return void req.socket.destroy();
+    const held = shootNamed(store, String((req.socket as TLSSocket).servername ?? ''));
+    if (held === null || !isServing(objectOf(held))) return void req.socket.destroy();
     res.locals.shoot = held;
     next();
   };
@@ -123,39 +126,15 @@ function requireCertificate({ authorities, clock }: ShootApiDeps): RequestHandle
     const now = clock.now();
     const isCurrent = Date.parse(shown.validFrom) <= now && now <= Date.parse(shown.validTo);
     if (!isCurrent || !shown.checkIssued(issuer) || !shown.verify(issuer.publicKey)) throw unauthorized();
-    res.locals.user = userOf(shown);
+    const name = /^CN=(.*)$/m.exec(shown.subject)?.[1] ?? '';
+    const isViewer = /^O=gardener\.cloud:project:viewers$/m.test(shown.subject);
+    res.locals.user = { name, isViewer } satisfies ShootUser;
     next();
   };
 }
 
-function userOf({ subject }: X509Certificate): ShootUser {
-  const name = /^CN=(.*)$/m.exec(subject)?.[1] ?? '';
-  return { name, isViewer: /^O=gardener\.cloud:project:viewers$/m.test(subject) };
-}
-
-const get = (pattern: string): Route => ({ pattern, methods: ['GET'] });
-
-/** Counted separately from the garden's routes, which have the same paths. */
-const shootRoutes: readonly Route[] = [
-  ...['/version', '/api', '/apis', '/api/v1'].map(get),
-  get('/api/v1/nodes'),
-  { pattern: '/api/v1/nodes/:name', methods: ['GET', 'PATCH', 'DELETE'] },
-  get('/api/v1/secrets'),
-  { pattern: '/api/v1/namespaces/:namespace/secrets', methods: ['GET', 'POST'] },
-  { pattern: '/api/v1/namespaces/:namespace/secrets/:name', methods: ['GET', 'DELETE'] },
-  get('/api/v1/pods'),
-  get('/api/v1/namespaces/:namespace/pods'),
-  get('/api/v1/namespaces/:namespace/pods/:name'),
-  { pattern: '/api/v1/namespaces/:namespace/pods/:name/eviction', methods: ['POST'] },
-];
-
-const secret = { name: 'secrets', singularName: 'secret', namespaced: true, kind: 'Secret' };
-const pod = { name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod' };
-const node = { name: 'nodes', singularName: 'node', namespaced: false, kind: 'Node' };
-const eviction = { name: 'pods/eviction', singularName: '', namespaced: true, kind: 'Eviction' };
-
-/** Discovery documents by path. They list only the resources served here. */
-const shootDiscovery: Readonly<Record<string, unknown>> = {
+/** Discovery documents by path, of what `kubectl get nodes` needs. */
+const discovery: Readonly<Record<string, unknown>> = {
   '/api': { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] },
   '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
   '/api/v1': {
@@ -163,10 +142,13 @@ const shootDiscovery: Readonly<Record<string, unknown>> = {
     apiVersion: 'v1',
     groupVersion: 'v1',
     resources: [
-      { ...node, verbs: ['delete', 'get', 'list', 'patch'] },
-      { ...pod, verbs: ['get', 'list'] },
-      { ...eviction, group: 'policy', version: 'v1', verbs: ['create'] },
-      { ...secret, verbs: ['create', 'delete', 'get', 'list'] },
+      {
+        name: 'nodes',
+        singularName: 'node',
+        namespaced: false,
+        kind: 'Node',
+        verbs: ['delete', 'get', 'list', 'patch'],
+      },
     ],
   },
 };

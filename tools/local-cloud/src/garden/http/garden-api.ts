@@ -1,0 +1,197 @@
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import type { Clock } from '../../clock.js';
+import { type CallCounts, countCalls } from '../../faults/call-counts.js';
+import { injectFaults } from '../../faults/fault-middleware.js';
+import type { FaultRules } from '../../faults/fault-rules.js';
+import type { AccountName, Rights } from '../accounts.js';
+import { allKinds } from '../kinds/all-kinds.js';
+import { allVerbs, apiVersionOf, type Kind } from '../kinds/kind.js';
+import { fieldAt } from '../kube/object.js';
+import {
+  badRequest,
+  methodNotAllowed,
+  refusedByRbac,
+  refusedPath,
+  type StatusError,
+  unauthorized,
+} from '../kube/status-error.js';
+import type { GardenSettings } from '../settings.js';
+import { serveKubeconfigRequest } from '../shoot-api/kubeconfigs.js';
+import type { ShootAuthorities } from '../shoot-api/shoot-authorities.js';
+import type { ObjectStore } from '../store.js';
+import type { WriteOptions, Writes } from '../writes.js';
+import { BODY_BYTES_MAX, deletedStatus, renderFault, sendJson, sendStatusError, sendText } from './answers.js';
+import { listPages, metadataOnly } from './lists.js';
+import { type Asked, kubePattern, readAsked, readBody, readObject, readPatch, readShape } from './requests.js';
+import type { Watches } from './watches.js';
+
+export interface GardenUser {
+  readonly name: string;
+  readonly account: AccountName;
+}
+
+export interface GardenApiDeps {
+  readonly store: ObjectStore;
+  readonly authorities: ShootAuthorities;
+  readonly writes: Writes;
+  readonly watches: Watches;
+  readonly clock: Clock;
+  readonly faults: FaultRules;
+  readonly calls: CallCounts;
+  /** By bearer token. */
+  readonly users: ReadonlyMap<string, GardenUser>;
+  readonly rights: Rights;
+  readonly settings: () => GardenSettings;
+}
+
+const ANONYMOUS = 'system:anonymous';
+
+/** The Kubernetes API of the garden cluster. */
+export function buildGardenApi(deps: GardenApiDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use(countCalls(deps.calls, ({ path }) => kubePattern(path)));
+  app.use(injectFaults(deps.faults, renderFault, 'garden'));
+  app.get('/version', (_req, res) => sendJson(res, 200, { major: '1', minor: '34', gitVersion: 'v1.34.1' }));
+  app.get('/readyz', serveReadiness(deps));
+  app.use(requireUser(deps));
+  app.use((req, res, next) => {
+    const document = req.method === 'GET' ? discoveryDocuments.get(req.path.replace(/\/$/, '')) : undefined;
+    if (document === undefined) next();
+    else sendJson(res, 200, document);
+  });
+  app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
+  app.use(serveResources(deps));
+  app.use(sendStatusError);
+  return app;
+}
+
+/** A starting server is not ready. Without loaded tokens it also refuses this request. */
+function serveReadiness({ settings }: GardenApiDeps): RequestHandler {
+  return ({ path }, res) => {
+    const { startUp } = settings();
+    if (startUp === 'anonymous') throw refusedPath(ANONYMOUS, 'get', path);
+    res.type('text/plain');
+    if (startUp === 'over') res.send('ok');
+    else res.status(500).send('[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n');
+  };
+}
+
+function requireUser({ users, settings }: GardenApiDeps): RequestHandler {
+  return (req, res, next) => {
+    const { startUp } = settings();
+    const credentials = req.get('Authorization');
+    // A request without credentials is anonymous; one with invalid credentials is unauthenticated.
+    if (startUp === 'anonymous' || credentials === undefined) throw refusedAltogether(ANONYMOUS, req);
+    const user = users.get(/^Bearer +(\S+)$/i.exec(credentials)?.[1] ?? '');
+    if (user === undefined) throw unauthorized();
+    if (startUp === 'rights') throw refusedAltogether(user.name, req);
+    res.locals.user = user;
+    next();
+  };
+}
+
+/** The 403 of a server that grants no rights: to the anonymous, or while its rights are not loaded. */
+function refusedAltogether(user: string, { method, originalUrl, path }: Request): StatusError {
+  try {
+    const asked = readAsked(method, originalUrl);
+    return refusedByRbac(asked.kind, { ...asked, user });
+  } catch {
+    return refusedPath(user, method.toLowerCase(), path);
+  }
+}
+
+function serveResources(deps: GardenApiDeps): RequestHandler {
+  const page = listPages(deps.store);
+  return async (req, res) => {
+    const asked = readAsked(req.method, req.originalUrl);
+    const { kind, verb, namespace, name } = asked;
+    authorize(deps, asked, res);
+    if (asked.subresource !== '') return serveKubeconfigRequest(deps, asked, req, res);
+    const shape = readShape(req, verb);
+    if (verb === 'get') {
+      const object = deps.writes.get(kind, namespace, name);
+      sendJson(res, 200, shape === 'whole' ? object : metadataOnly(object));
+    } else if (verb === 'list') sendText(res, 200, page(asked, shape));
+    else if (verb === 'watch') deps.watches.serve(asked, res);
+    else if (verb === 'patch') servePatch(deps, asked, req, res);
+    else if (verb === 'delete') serveDelete(deps, asked, req, res);
+    else if (verb === 'create') {
+      const { object } = deps.writes.create(kind, namespace, readObject(req, kind), writeOptions(asked, req));
+      sendJson(res, 201, object);
+    } else throw methodNotAllowed();
+  };
+}
+
+function servePatch(deps: GardenApiDeps, asked: Asked, req: Request, res: Response): void {
+  const { kind, namespace, name, query } = asked;
+  const patch = readPatch(req, query.get('force') === 'true');
+  // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
+  const creates = patch.type === 'apply' && deps.store.get(kind.plural, namespace, name) === null;
+  if (creates) authorize(deps, { ...asked, verb: 'create' }, res);
+  const { object, created } = deps.writes.patch(kind, namespace, name, patch, writeOptions(asked, req));
+  sendJson(res, created ? 201 : 200, object);
+}
+
+function serveDelete(
+  { writes }: GardenApiDeps,
+  { kind, namespace, name, query }: Asked,
+  req: Request,
+  res: Response,
+): void {
+  if (query.has('dryRun')) throw badRequest('the local garden has no dry run of deletions');
+  const object = writes.get(kind, namespace, name);
+  const uid = fieldAt(readBody(req), 'preconditions', 'uid') as string | undefined;
+  sendJson(res, 200, writes.remove(kind, namespace, name, uid) ?? deletedStatus(kind, object));
+}
+
+/** Without a field manager, the name of the client program is used. */
+const writeOptions = ({ query }: Asked, req: Request): WriteOptions => ({
+  fieldManager: query.get('fieldManager') ?? (req.get('User-Agent') || 'unknown').split('/', 1)[0] ?? '',
+  dryRun: query.has('dryRun'),
+});
+
+/** @throws StatusError 403 */
+function authorize(
+  { rights }: GardenApiDeps,
+  { kind, verb, namespace, name, subresource }: Asked,
+  res: Response,
+): void {
+  const { name: user, account } = res.locals.user as GardenUser;
+  const resource = subresource === '' ? kind.plural : `${kind.plural}/${subresource}`;
+  if (rights.allows(account, verb, kind.group, resource)) return;
+  throw refusedByRbac(kind, { user, verb, name, namespace, subresource });
+}
+
+const pathOf = ({ group, version }: Kind): string => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
+
+const groups = [
+  ...new Map(allKinds.filter(({ group }) => group !== '').map((kind) => [kind.group, kind])).values(),
+].map((kind) => {
+  const version = { groupVersion: apiVersionOf(kind), version: kind.version };
+  return { name: kind.group, versions: [version], preferredVersion: version };
+});
+
+/** Discovery by path, in the unaggregated form only and without subresources. */
+const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
+  ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups }],
+  ...allKinds.map((kind): [string, unknown] => [
+    pathOf(kind),
+    {
+      kind: 'APIResourceList',
+      apiVersion: 'v1',
+      groupVersion: apiVersionOf(kind),
+      resources: allKinds
+        .filter((other) => apiVersionOf(other) === apiVersionOf(kind))
+        .map((other) => ({
+          name: other.plural,
+          singularName: other.kind.toLowerCase(),
+          namespaced: other.namespaced,
+          kind: other.kind,
+          verbs: other.userVerbs ?? allVerbs,
+        })),
+    },
+  ]),
+]);

@@ -1,0 +1,117 @@
+import type { Request } from 'express';
+import { allKinds } from '../kinds/all-kinds.js';
+import { apiVersionOf, type Kind } from '../kinds/kind.js';
+import { type Fields, isFields, type KubeObject } from '../kube/object.js';
+import { badRequest, notAcceptable, pathNotFound, unsupportedMediaType } from '../kube/status-error.js';
+import type { Patch } from '../writes.js';
+
+/** What a request asks for. */
+export interface Asked {
+  readonly kind: Kind;
+  readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+  /** Empty for cluster-scoped kinds and requests across namespaces. */
+  readonly namespace: string;
+  /** Empty for a collection. */
+  readonly name: string;
+  readonly subresource: string;
+  readonly query: URLSearchParams;
+}
+
+const resourcePath =
+  /^\/(?:api|apis\/([^/]+))\/([^/]+)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?(?:\/([a-z]+))?$/;
+const verbs = {
+  GET: ['get', 'list'],
+  POST: ['create', 'create'],
+  PUT: ['update', 'update'],
+  PATCH: ['patch', 'patch'],
+  DELETE: ['delete', 'deletecollection'],
+} as const;
+
+/** @throws StatusError 404 for a path that is no resource */
+export function readAsked(method: string, url: string): Asked {
+  const [path = '', search] = url.split('?', 2);
+  const query = new URLSearchParams(search);
+  const [, group = '', version, namespace = '', plural, name = '', subresource = ''] =
+    resourcePath.exec(decodeURI(path)) ?? [];
+  const kind = allKinds.find((each) => each.group === group && each.version === version && each.plural === plural);
+  const isKnown = subresource === '' || kind?.subresources?.includes(subresource) === true;
+  const fits = kind?.namespaced === true ? namespace !== '' || name === '' : namespace === '';
+  if (kind === undefined || !isKnown || !fits) throw pathNotFound();
+  const [ofItem, ofCollection] = verbs[method as keyof typeof verbs] ?? verbs.GET;
+  const verb = name === '' ? ofCollection : ofItem;
+  const watches = verb === 'list' && /^(1|true)$/.test(query.get('watch') ?? '');
+  return { kind, verb: watches ? 'watch' : verb, namespace, name, subresource, query };
+}
+
+/** The pattern under which a call of a Kubernetes API is counted. */
+export function kubePattern(path: string): string {
+  const base = /^\/(?:api|apis\/[^/]+)\/[^/]+/.exec(path)?.[0];
+  const [, , , namespace, plural, name, subresource] = resourcePath.exec(path) ?? [];
+  if (base === undefined || plural === undefined) return /^\/(version|readyz|apis?)$/.test(path) ? path : 'unknown';
+  const scope = namespace === undefined ? '' : '/namespaces/:namespace';
+  return `${base}${scope}/${plural}${name === undefined ? '' : '/:name'}${subresource === undefined ? '' : `/${subresource}`}`;
+}
+
+const mediaTypeOf = (req: Request): string => (req.get('Content-Type') ?? '').split(';', 1)[0]?.trim() ?? '';
+
+/** @throws StatusError 400 */
+export function readBody(req: Request): Fields {
+  const body = parseJson(req);
+  if (!isFields(body)) throw badRequest('the body of the request is no object');
+  return body;
+}
+
+function parseJson(req: Request): unknown {
+  const text = Buffer.isBuffer(req.body) ? req.body.toString('utf8') : '';
+  try {
+    return JSON.parse(text || '{}');
+  } catch (cause) {
+    throw badRequest(`couldn't get version/kind; json parse error: ${(cause as Error).message}`);
+  }
+}
+
+/** @throws StatusError 400, 415 */
+export function readObject(req: Request, kind: Pick<Kind, 'group' | 'version' | 'kind'>): KubeObject {
+  if (!['application/json', ''].includes(mediaTypeOf(req))) throw unsupportedMediaType(['application/json']);
+  const { apiVersion = apiVersionOf(kind), kind: bodyKind = kind.kind, metadata, ...fields } = readBody(req);
+  if (bodyKind !== kind.kind || apiVersion !== apiVersionOf(kind)) {
+    throw badRequest(`${bodyKind} in version "${apiVersion}" cannot be handled as a ${kind.kind}`);
+  }
+  return { ...fields, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: isFields(metadata) ? metadata : {} };
+}
+
+const patchTypes = {
+  'application/merge-patch+json': 'merge',
+  'application/json-patch+json': 'json',
+  'application/apply-patch+yaml': 'apply',
+} as const;
+
+/** Reads a patch in JSON, which is also YAML. @throws StatusError 400, 415 */
+export function readPatch(req: Request, force: boolean): Patch {
+  const type = patchTypes[mediaTypeOf(req) as keyof typeof patchTypes];
+  if (type === undefined) throw unsupportedMediaType(Object.keys(patchTypes));
+  const body = parseJson(req);
+  return type === 'apply' ? { type, body, force } : { type, body };
+}
+
+/** Whether only the metadata is asked for: of an object, or of the objects of a list. */
+export type Shape = 'whole' | 'metadata';
+
+/**
+ * The shape of an answer: the first clause of `Accept` that can be served, which is JSON, whole or only the metadata.
+ *
+ * @throws StatusError 406 if no clause can be served
+ */
+export function readShape(req: Request, verb: string): Shape {
+  const accept = req.get('Accept') ?? '';
+  if (accept.trim() === '') return 'whole';
+  const served = { get: 'PartialObjectMetadata', list: 'PartialObjectMetadataList' }[verb];
+  for (const clause of accept.split(',')) {
+    const [type = '', ...parameters] = clause.split(';').map((part) => part.trim());
+    const as = parameters.find((part) => part.startsWith('as='))?.slice(3);
+    if (!['application/json', 'application/*', '*/*'].includes(type)) continue;
+    if (as === undefined) return 'whole';
+    if (as === served) return 'metadata';
+  }
+  throw notAcceptable('only the following media types are accepted: application/json');
+}

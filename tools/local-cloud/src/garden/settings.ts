@@ -1,0 +1,71 @@
+/** Fields of the provider extension that only some builds have: for networks, nodes and images. */
+export type ExtensionField = 'existingNetwork' | 'publicIP' | 'imageOptions';
+
+/** What an operator of the garden has put in the way of writes. */
+export interface AdmissionRule {
+  readonly name: string;
+  /** A ValidatingAdmissionPolicy, a webhook that refuses, or one that does not answer (`failurePolicy: Fail`). */
+  readonly kind: 'policy' | 'webhook' | 'dead webhook';
+  /** Default: all. */
+  readonly namespace?: string;
+  /** Plural. Default `shoots`. */
+  readonly resource?: string;
+  /** Default: `CREATE` and `UPDATE`. */
+  readonly operations?: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
+  /** A regular expression on the JSON of the specification. Default: all. */
+  readonly when?: string;
+  /** For people. */
+  readonly message?: string;
+}
+
+/** How long each kind of work on a Shoot takes, in milliseconds. */
+export interface GardenSpeed {
+  readonly createMs: number;
+  readonly reconcileMs: number;
+  readonly hibernateMs: number;
+  readonly wakeMs: number;
+  readonly deleteMs: number;
+}
+
+/** Settings that can change at run time. */
+export interface GardenSettings extends GardenSpeed {
+  /** Time from the end of a server's rebuild until it is a node, in milliseconds. */
+  readonly joinMs: number;
+  /**
+   * Simulates a starting API server. It is not ready and refuses every caller with 403, as an anonymous user
+   * (`anonymous`) or as a user without rights (`rights`).
+   */
+  readonly startUp: 'over' | 'anonymous' | 'rights';
+  /** Maximum number of Shoots per namespace; null for no quota. */
+  readonly shootsMax: number | null;
+  readonly secretsMax: number | null;
+  /** Fields that this version of the garden does not have, for example `spec.maintenance.confineSpecUpdateRollout`. */
+  readonly undeclaredFields: readonly string[];
+  readonly admission: readonly AdmissionRule[];
+  readonly extensionFields: readonly ExtensionField[];
+  /** Where the Project stores the certificate authority of a Shoot. */
+  readonly authorityIn: 'configmap' | 'nowhere';
+}
+
+export const defaultSettings: GardenSettings = {
+  createMs: 8000,
+  reconcileMs: 4000,
+  hibernateMs: 4000,
+  wakeMs: 4000,
+  deleteMs: 4000,
+  joinMs: 1000,
+  startUp: 'over',
+  shootsMax: null,
+  secretsMax: null,
+  undeclaredFields: [],
+  admission: [],
+  extensionFields: [],
+  authorityIn: 'configmap',
+};
+
+/** @throws Error for an unknown setting */
+export function withSettings(settings: GardenSettings, change: Partial<GardenSettings>): GardenSettings {
+  const unknown = Object.keys(change).find((name) => !Object.hasOwn(defaultSettings, name));
+  if (unknown !== undefined) throw new Error(`The garden has no setting \`${unknown}\`.`);
+  return { ...settings, ...change };
+}

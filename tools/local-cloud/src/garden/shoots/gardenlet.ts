@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, DueQueue } from '../../clock.js';
+import { HeldRules } from '../../faults/fault-rules.js';
+import type { Clusters } from '../cluster/clusters.js';
+import type { GardenSpeed } from '../settings.js';
+import { type Held, keyOf, type ObjectStore, objectOf, placeOf } from '../store.js';
+import { decideStep, performStep, type World } from './flows.js';
+import { isReported, nodeTroubleOf } from './health.js';
+import type { OperationType, Shoot } from './shoot.js';
+import type { FlowFault } from './simulation.js';
+
+/** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
+export interface ShootFault {
+  namespace?: string;
+  name?: string;
+  /** Types of flows. Default: all. */
+  operations?: OperationType[];
+  /** Number of attempts to affect; null for no limit. Default 1. */
+  times?: number | null;
+  effect: FlowFault;
+}
+
+export interface GardenletDeps {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  /** Read before every step: it can change at run time. */
+  readonly speed: () => GardenSpeed;
+  /** What the provider has against the token of a Shoot; null for nothing. */
+  readonly tokenFaultOf: (shoot: Shoot) => FlowFault | null;
+  readonly clusters: Clusters;
+  readonly addresses: World['addresses'];
+}
+
+/** Takes Shoots through their flows, like the scheduler and gardenlet. Uses no timer for a Shoot at rest. */
+export class Gardenlet {
+  readonly faults = new HeldRules<ShootFault>();
+  readonly #deps: GardenletDeps;
+  readonly #queue: DueQueue;
+  readonly #unsubscribe: (() => void)[];
+
+  constructor(deps: GardenletDeps) {
+    this.#deps = deps;
+    this.#queue = new DueQueue(deps.clock, (key) => this.#run(key));
+    for (const held of deps.store.list('shoots')) this.#consider(held);
+    this.#unsubscribe = [
+      deps.store.subscribe('shoots', ({ type, held }) => {
+        if (type === 'DELETED') this.#queue.remove(keyOf(held.namespace, held.name));
+        else this.#consider(held);
+      }),
+      deps.clusters.onChange((held) => this.#lookAtNodes(held)),
+    ];
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#queue.close();
+  }
+
+  /** Removes all faults. Stuck flows continue. */
+  clearFaults(): void {
+    this.faults.clear();
+    for (const held of this.#deps.store.list('shoots')) {
+      const { flow } = held.simulation;
+      if (flow?.fault?.stuck === true) this.#simulate(held, { ...held.simulation, flow: { ...flow, fault: null } });
+    }
+  }
+
+  #simulate(held: Held, simulation: Held['simulation']): void {
+    const changed = this.#deps.store.simulate('shoots', held, simulation);
+    if (changed !== null) this.#consider(changed);
+  }
+
+  #consider(held: Held): void {
+    const key = keyOf(held.namespace, held.name);
+    const due = decideStep(objectOf(held), held.simulation, this.#deps.speed());
+    if (due === null) this.#queue.remove(key);
+    else if (!this.#queue.has(key)) this.#queue.add(key, due.afterMs);
+  }
+
+  /** Schedules a health check if its result would differ. */
+  #lookAtNodes(held: Held): void {
+    const { spec, status } = objectOf<Shoot>(held);
+    const { simulation } = held;
+    if (simulation.careDue === true || isReported(status, nodeTroubleOf(spec, simulation))) return;
+    this.#simulate(held, { ...simulation, careDue: true });
+  }
+
+  #run(key: string): void {
+    const { store, clock, speed, addresses } = this.#deps;
+    const { namespace, name } = placeOf(key);
+    const held = store.get('shoots', namespace, name);
+    if (held === null) return;
+    const shoot = objectOf<Shoot>(held);
+    const due = decideStep(shoot, held.simulation, speed());
+    if (due === null) return;
+    const { step } = due;
+    const startsFlow = step === 'Create' || step === 'Reconcile' || step === 'Delete';
+    const project = store.get('namespaces', '', namespace)?.labels['project.gardener.cloud/name'] ?? namespace;
+    const fault = startsFlow ? this.#faultOf(shoot, step) : null;
+    const world = { nowMs: clock.now(), project, newUid: randomUUID(), fault, addresses };
+    const changed = performStep(shoot, held.simulation, step, world);
+    if (changed === null) store.remove('shoots', namespace, name);
+    else store.put('shoots', changed.shoot, changed.simulation);
+  }
+
+  #faultOf(shoot: Shoot, type: OperationType): FlowFault | null {
+    const { namespace, name } = shoot.metadata;
+    const fits = (fault: ShootFault): boolean =>
+      (fault.namespace ?? namespace) === namespace &&
+      (fault.name ?? name) === name &&
+      (fault.operations ?? [type]).includes(type);
+    return this.faults.take(fits)?.effect ?? this.#deps.tokenFaultOf(shoot);
+  }
+}

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import type { TokenState } from '../../project-tokens.js';
+import type { CredentialsBinding, Secret } from '../kinds/core-kinds.js';
+import { type ObjectStore, objectOf } from '../store.js';
+import { findWorker, type Shoot } from './shoot.js';
+import type { FlowFault } from './simulation.js';
+
+/** What the provider has against the token of a Shoot; null for nothing. */
+export function tokenFaultOf(
+  store: ObjectStore,
+  shoot: Shoot,
+  tokenState: (token: string) => TokenState,
+): FlowFault | null {
+  const token = tokenOf(store, shoot);
+  const state = token === null ? 'unknown' : tokenState(token);
+  const fault = (code: string, message: string): FlowFault => ({ codes: [code], message: `hcloud: ${message}` });
+  if (state === 'unknown')
+    return fault('ERR_INFRA_UNAUTHENTICATED', 'the token you have provided is invalid (unauthorized)');
+  return state === 'read-only'
+    ? fault('ERR_INFRA_UNAUTHORIZED', 'the token is only allowed to perform GET requests (token_readonly)')
+    : null;
+}
+
+function tokenOf(store: ObjectStore, { metadata, spec }: Shoot): string | null {
+  const binding = store.get('credentialsbindings', metadata.namespace ?? '', spec.credentialsBindingName ?? '');
+  if (binding === null) return null;
+  const { namespace = '', name = '' } = objectOf<CredentialsBinding>(binding).credentialsRef;
+  const secret = store.get('secrets', namespace, name);
+  const value = secret && objectOf<Secret>(secret).data?.hcloudToken;
+  return value == null ? null : Buffer.from(value, 'base64').toString('utf8').trim();
+}
+
+/** A node of a Shoot as the provider lists it among the servers of a project. */
+export interface ProviderNode {
+  readonly id: number;
+  readonly name: string;
+  readonly created: string;
+  readonly server_type: { readonly name: string };
+  readonly location: { readonly name: string };
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The nodes of all Shoots whose token belongs to the project. */
+export function providerNodesOf(
+  store: ObjectStore,
+  project: string,
+  projectOf: (token: string) => string,
+): ProviderNode[] {
+  return store.list('shoots').flatMap((held) => {
+    const shoot = objectOf<Shoot>(held);
+    const token = tokenOf(store, shoot);
+    const { reconciled } = held.simulation;
+    if (token === null || reconciled === undefined || projectOf(token) !== project) return [];
+    return reconciled.machines.map(({ name, pool, createdAt }) => ({
+      id: numberOf(name),
+      name,
+      created: createdAt,
+      server_type: { name: findWorker(reconciled.spec, pool)?.machine.type ?? '' },
+      location: { name: reconciled.spec.region },
+      labels: { 'mcm.gardener.cloud/cluster': shoot.status.technicalID, 'mcm.gardener.cloud/role': 'node' },
+    }));
+  });
+}
+
+/** Stable for a name, and distinct from ids of other servers. */
+const numberOf = (name: string): number =>
+  2 ** 40 + Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 9), 16);

@@ -1,0 +1,288 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeNeeding, unlessInstalled, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { accounts, type FaultEffect } from '../../src/index.js';
+import { startTestCloud } from '../start-test-cloud.js';
+import { aShoot, aWorker } from './a-shoot.js';
+import { gardenClient } from './garden-client.js';
+import { kubectlWith } from './kubectl.js';
+import { aSecret, isHealthy, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
+
+const APPLY = 'application/apply-patch+yaml';
+
+let garden: TestGarden;
+beforeAll(async () => {
+  garden = await startTestGarden({ createMs: 3_600_000 });
+});
+afterEach(() => garden.cloud.admin.clearFaults());
+afterAll(() => garden.stop());
+
+describe('an apply', () => {
+  const ownersOf = (object: { metadata: { managedFields?: { manager: string; fieldsV1: object }[] } }) =>
+    Object.fromEntries((object.metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
+
+  it('owns what it declares and no defaults, and pools by their names', async () => {
+    const { body } = await garden.apply(aShoot({ name: 'owned' }), { manager: 'corral' });
+
+    expect(ownersOf(body).corral).toMatchObject({
+      'f:spec': {
+        'f:region': {},
+        'f:provider': { 'f:workers': { 'k:{"name":"pool-a"}': { '.': {}, 'f:maximum': {} } } },
+      },
+    });
+    expect(JSON.stringify(ownersOf(body).corral)).not.toContain('f:maxSurge');
+  });
+
+  it('names every field that another manager has changed, and takes them by force', async () => {
+    await garden.apply(aShoot({ name: 'disputed' }), { manager: 'corral' });
+    const theirs = { spec: { purpose: 'testing', provider: { workers: [aWorker({ maximum: 9 })] } } };
+    await garden.call('PATCH', `${SHOOTS}/disputed?fieldManager=kubectl-edit`, theirs, 'application/merge-patch+json');
+    const mine = aShoot({ name: 'disputed', spec: { purpose: 'production' }, workers: [aWorker({ maximum: 4 })] });
+
+    const refused = await garden.apply(mine, { manager: 'corral' });
+    const forced = await garden.apply(mine, { manager: 'corral', force: true });
+
+    expect([refused.status, forced.status]).toEqual([409, 200]);
+    expect(refused.body.details.causes.map(({ field }: { field: string }) => field).sort()).toEqual([
+      '.spec.provider.workers[name="pool-a"].maximum',
+      '.spec.purpose',
+    ]);
+    expect(refused.body.details.causes[0]).toMatchObject({
+      reason: 'FieldManagerConflict',
+      message: expect.stringMatching(/^conflict with "kubectl-edit" using core\.gardener\.cloud\/v1beta1 at \d{4}-/),
+    });
+    expect(ownersOf(forced.body)['kubectl-edit']).toBeUndefined();
+  });
+
+  it('sent again changes nothing', async () => {
+    const first = await garden.apply(aShoot({ name: 'again' }));
+
+    expect((await garden.apply(aShoot({ name: 'again' }))).body.metadata).toEqual(first.body.metadata);
+  });
+
+  it('as a dry run is judged and answered, and not stored', async () => {
+    const { status } = await garden.apply(aShoot({ name: 'tried' }), { dryRun: true });
+
+    expect([status, (await garden.call('GET', `${SHOOTS}/tried`)).status]).toEqual([201, 404]);
+  });
+});
+
+describe('a service account', () => {
+  const manifests = new URL('../../../../infra/garden/', import.meta.url);
+
+  it.each(['cluster-api', 'reconciler'] as const)('has the rights that its manifest grants: %s', (account) => {
+    const text = readFileSync(new URL(`${account}.yaml`, manifests), 'utf8');
+    const [serviceAccount, role, binding] = parseAllDocuments(text).map((document) => document.toJS());
+
+    expect(role).toMatchObject({ kind: 'ClusterRole', rules: accounts[account].rules });
+    const { name, namespace } = serviceAccount.metadata;
+    expect(`system:serviceaccount:${namespace}:${name}`).toBe(accounts[account].userName);
+    expect(binding).toMatchObject({
+      roleRef: { kind: 'ClusterRole', name: role.metadata.name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    });
+  });
+
+  it('is one of those that the manifests create', () => {
+    const files = readdirSync(manifests).filter((file) => file.endsWith('.yaml'));
+
+    expect(files.sort()).toEqual(['cluster-api.yaml', 'reconciler.yaml']);
+  });
+
+  it('needs the right to create for an apply that creates something', async () => {
+    const reconciler = gardenClient(garden.cloud.gardenKubeconfigs.reconciler);
+    const apply = () =>
+      reconciler.call('PATCH', `${SHOOTS}/by-apply?fieldManager=corral`, aShoot({ name: 'by-apply' }), APPLY);
+    const { setRights } = garden.cloud.admin.garden;
+    setRights('reconciler', [{ apiGroups: ['core.gardener.cloud'], resources: ['shoots'], verbs: ['get', 'patch'] }]);
+
+    const refused = await apply();
+    setRights('reconciler', null);
+    const made = await apply();
+    reconciler.close();
+
+    expect([refused.status, made.status]).toEqual([403, 201]);
+    expect(refused.body.message).toContain('cannot create resource "shoots"');
+  });
+});
+
+describe('a watch', () => {
+  const versionNow = async (): Promise<string> => (await garden.call('GET', SHOOTS)).body.metadata.resourceVersion;
+  const label = (name: string, value: string | null) => garden.patch(name, { metadata: { labels: { color: value } } });
+  const until = (events: readonly unknown[], count: number) =>
+    waitFor(`${count} events`, async () => events.length >= count);
+
+  it('delivers every event after its version, even after a disconnect', async () => {
+    const version = await versionNow();
+    await garden.create(aShoot({ name: 'watched' }));
+    await label('watched', 'red');
+
+    const stream = await garden.watch(`${SHOOTS}?watch=1&resourceVersion=${version}`);
+    await until(stream.events, 2);
+    stream.stop();
+
+    expect(stream.events.slice(0, 2)).toMatchObject([
+      { type: 'ADDED', object: { metadata: { name: 'watched' } } },
+      { type: 'MODIFIED', object: { metadata: { labels: { color: 'red' } } } },
+    ]);
+  });
+
+  it('with a selector reports objects that begin or cease to match', async () => {
+    await garden.create(aShoot({ name: 'painted' }));
+    const stream = await garden.watch(
+      `${SHOOTS}?watch=1&resourceVersion=${await versionNow()}&labelSelector=color=blue`,
+    );
+    for (const color of ['blue', null]) await label('painted', color);
+    await until(stream.events, 2);
+    stream.stop();
+
+    expect(stream.events.map(({ type }) => type).filter((type) => type !== 'MODIFIED')).toEqual(['ADDED', 'DELETED']);
+  });
+});
+
+describe('an injected fault', () => {
+  const exists = async (name: string) => (await garden.call('GET', `${SHOOTS}/${name}`)).status === 200;
+  const inject = (effect: FaultEffect, method = 'APPLY') =>
+    garden.cloud.admin.addFaults({ match: { api: 'garden', method, path: '/shoots' }, effect });
+
+  it.each([
+    [401, 'Unauthorized'],
+    [409, 'Conflict'],
+    [429, 'TooManyRequests'],
+    [503, 'ServiceUnavailable'],
+  ])('of status %p is a Status as an API server sends it', async (status, reason) => {
+    inject({ status });
+
+    const answer = await garden.apply(aShoot({ name: `s${status}` }));
+
+    expect([answer.status, answer.body]).toEqual([
+      status,
+      expect.objectContaining({ kind: 'Status', status: 'Failure', code: status, reason }),
+    ]);
+    expect(await exists(`s${status}`)).toBe(false);
+  });
+
+  it.each<[FaultEffect, string, boolean]>([
+    [{ reset: 'before' }, 'before', false],
+    [{ reset: 'after' }, 'after', true],
+    [{ truncate: true }, 'half', true],
+  ])('%j breaks the connection', async (effect, name, isPerformed) => {
+    inject(effect);
+
+    await expect(garden.apply(aShoot({ name }))).rejects.toThrow();
+
+    expect(await exists(name)).toBe(isPerformed);
+  });
+
+  it('with a status ends a watch before its first event', async () => {
+    inject({ status: 504, perform: true }, 'WATCH');
+    const { body } = await garden.call('GET', SHOOTS);
+    const stream = await garden.watch(`${SHOOTS}?watch=1&resourceVersion=${body.metadata.resourceVersion}`);
+
+    garden.cloud.admin.garden.dropWatches();
+
+    await stream.ended;
+    expect([stream.status, stream.events]).toEqual([200, []]);
+  });
+
+  it('can end a watch in the middle of its first event', async () => {
+    inject({ truncate: true }, 'WATCH');
+    await garden.create(aShoot({ name: 'cut' }));
+
+    const stream = await garden.watch(`${SHOOTS}?watch=1`);
+    await stream.ended;
+
+    expect([stream.status, stream.events]).toEqual([200, []]);
+  });
+
+  it('for one API does not affect the others', async () => {
+    garden.cloud.admin.addFaults({ match: { api: 'garden' }, times: null, effect: { status: 500 } });
+
+    const zones = await garden.cloud.call('GET', '/zones');
+    const shoots = await garden.call('GET', SHOOTS);
+
+    expect([zones.status, shoots.status]).toEqual([200, 500]);
+  });
+});
+
+describe('a restart', () => {
+  it('keeps every object, the version, token and authority, and resumes flows', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'garden-'));
+    const first = await startTestGarden({ createMs: 2_000 }, { dataDir });
+    await first.apply(aShoot());
+    await first.waitForShoot('web', 'half-way', ({ status }) => status.lastOperation?.progress > 30);
+    const { body: before } = await first.call('GET', '/api/v1/secrets');
+    await first.stop();
+
+    const cloud = await startTestCloud({ dataDir, garden: { createMs: 40, reconcileMs: 40 } });
+    const client = gardenClient(cloud.gardenKubeconfig);
+    const { body: after } = await client.call('GET', '/api/v1/secrets');
+    const shoot = await waitFor('the Shoot to be healthy', async () => {
+      const { body } = await client.call('GET', `${SHOOTS}/web`);
+      return isHealthy(body) && body;
+    });
+    const stream = await client.watch(
+      `${SHOOTS}?watch=1&resourceVersion=${Number(before.metadata.resourceVersion) - 1}`,
+    );
+    await stream.ended;
+    client.close();
+    await cloud.close();
+
+    const withoutPort = (text: string) => text.replace(/127\.0\.0\.1:\d+/, '');
+    expect(after.items).toEqual(before.items);
+    expect(Number(after.metadata.resourceVersion)).toBeGreaterThanOrEqual(Number(before.metadata.resourceVersion));
+    expect(withoutPort(cloud.gardenKubeconfig)).toBe(withoutPort(first.cloud.gardenKubeconfig));
+    expect(readFileSync(join(dataDir, 'garden.kubeconfig'), 'utf8')).toBe(cloud.gardenKubeconfig);
+    expect(shoot.status.lastOperation).toMatchObject({ type: 'Create', state: 'Succeeded' });
+    expect(stream.events).toMatchObject([{ type: 'ERROR', object: { code: 410 } }]);
+    rmSync(dataDir, { recursive: true });
+  });
+});
+
+const missingKubectl = unlessInstalled(['kubectl', 'version', '--client'], {
+  what: 'kubectl',
+  how: 'put kubectl on PATH',
+});
+
+describeNeeding(describe, missingKubectl, 'an operator with kubectl', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'garden-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('applies, and patches a Shoot by merge and by JSON patch', async () => {
+    const kubectl = kubectlWith(garden.cloud.gardenKubeconfig, folder);
+    const file = join(folder, 'secret.json');
+    writeFileSync(file, JSON.stringify(aSecret('ctl', 'x')));
+    await garden.create(aShoot({ name: 'by-hand' }));
+    const patch = (type: string, body: unknown) =>
+      kubectl(
+        '--namespace',
+        'garden-acme',
+        'patch',
+        'shoot',
+        'by-hand',
+        '--type',
+        type,
+        '--patch',
+        JSON.stringify(body),
+      );
+
+    const applied = await kubectl('apply', '--server-side', '--validate=false', '-f', file);
+    const merged = await patch('merge', { spec: { hibernation: { enabled: true } } });
+    const replaced = await patch('json', [{ op: 'replace', path: '/spec/provider/workers/0/maximum', value: 7 }]);
+    const refused = await patch('json', [{ op: 'remove', path: '/spec/nothing' }]);
+
+    expect(applied).toContain('secret/ctl serverside-applied');
+    expect([merged, replaced]).toEqual(Array(2).fill('shoot.core.gardener.cloud/by-hand patched\n'));
+    expect(refused).toContain('the path /spec/nothing does not exist');
+    const { spec, metadata } = await garden.readShoot('by-hand');
+    expect(spec).toMatchObject({ hibernation: { enabled: true }, provider: { workers: [{ maximum: 7 }] } });
+    const managers = metadata.managedFields.map(({ manager }: { manager: string }) => manager);
+    expect(managers).toContain('kubectl-patch');
+  });
+});
