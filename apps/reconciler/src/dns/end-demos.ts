@@ -51,8 +51,6 @@ export interface ClearResult {
   readonly end: 'done' | 'more' | 'throttled' | 'away' | 'stopped';
 }
 
-/** Concurrent deletions while there is budget. A single lane would already use up the upstream's hourly limit. */
-const AT_ONCE = 8;
 const PER_LIST = 200;
 /** Maximum duration of a pass. Passes are frequent, so no job keeps other processes waiting for long. */
 const RUN_MS_MAX = 20_000;
@@ -62,82 +60,55 @@ const UNCERTAIN_MAX = 5;
 const BY_EXPIRY = { tokenId: null, requestId: null, account: 'demo-expiry' } as const;
 
 /**
- * One pass: deletes the record sets that ended demos left behind, within the upstream budget. After a crash at any point, the
- * next pass continues from the rows. A concurrent pass only costs extra look-ups.
+ * One pass: deletes the record sets that ended demos left behind, within the upstream budget, one after the other: that already uses up the
+ * upstream's hourly limit. After a crash at any point, the next pass continues from the rows. A concurrent pass only costs extra look-ups.
  */
 export const clearDemos = (deps: ClearDeps) => {
-  // After a budget refusal only one lane runs, and none before the upstream's Retry-After has passed.
-  let isTight = false;
+  /** The end of the upstream's Retry-After. */
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
   return async (signal: AbortSignal): Promise<ClearResult> => {
     if (deps.now() < pausedUntil) return { deleted: 0, end: 'throttled' };
-    const pass = startPass(deps, signal);
-    const lanes = Array.from({ length: isTight ? 1 : AT_ONCE }, () => pass.work());
-    await Promise.all(lanes);
-    const { deleted, end, retryAfterSeconds } = pass.result();
-    isTight = end === 'throttled' || (isTight && end !== 'done');
+    const { deleted, end, retryAfterSeconds } = await runPass(deps, signal);
     pausedUntil = deps.now() + retryAfterSeconds * 1_000;
     if (deleted > 0 || end !== 'done') deps.log.info('demos cleared', { deleted, end });
     return { deleted, end };
   };
 };
 
-function startPass(deps: ClearDeps, signal: AbortSignal) {
-  const startedAt = deps.now();
-  const left = source(deps);
+async function runPass(deps: ClearDeps, signal: AbortSignal): Promise<ClearResult & { retryAfterSeconds: number }> {
   const deletionDeps: DeleteRemainingDeps = { ...deps, send: (write) => deps.send(write, { signal }) };
+  const startedAt = deps.now();
   let deleted = 0;
   let uncertain = 0;
-  let retryAfterSeconds = 0;
-  let end: ClearResult['end'] | null = null;
+  const ended = (end: ClearResult['end'], retryAfterSeconds = 0) => ({ deleted, end, retryAfterSeconds });
 
-  const noteEnd = (why: ClearResult['end']): void => {
-    end ??= why;
-  };
-  const note = async (rrset: RemainingRrset): Promise<void> => {
+  for await (const rrset of remainingSets(deps)) {
+    if (signal.aborted) return ended('stopped');
+    if (deps.now() - startedAt > RUN_MS_MAX) return ended('more');
     const deletion = await deleteRemaining(deletionDeps, rrset, BY_EXPIRY);
     deps.metrics.demoDeletions.inc({ outcome: deletion.kind });
+    if (deletion.kind === 'throttled') return ended('throttled', deletion.retryAfterSeconds);
+    if (deletion.kind === 'away') return ended('away');
     if (deletion.kind === 'deleted') deleted += 1;
     if (deletion.kind === 'refused' || deletion.kind === 'uncertain') await deps.ends.postpone(rrset.owner);
     if (deletion.kind === 'uncertain') uncertain += 1;
-    if (deletion.kind === 'throttled') retryAfterSeconds = Math.max(retryAfterSeconds, deletion.retryAfterSeconds);
-    if (deletion.kind === 'throttled' || deletion.kind === 'away') noteEnd(deletion.kind);
-    if (uncertain >= UNCERTAIN_MAX) noteEnd('away');
-  };
-  return {
-    async work(): Promise<void> {
-      while (end === null) {
-        if (signal.aborted) return noteEnd('stopped');
-        if (deps.now() - startedAt > RUN_MS_MAX) return noteEnd('more');
-        const rrset = await left.next();
-        if (rrset === null) return;
-        await note(rrset);
-      }
-    },
-    result: () => ({ deleted, retryAfterSeconds, end: end ?? ('done' as const) }),
-  };
+    if (uncertain >= UNCERTAIN_MAX) return ended('away');
+  }
+  return ended('done');
 }
 
 /** The remaining sets, list by list, each once. A set that could not be deleted is left to a later pass. */
-function source({ ends }: ClearDeps): { next(): Promise<RemainingRrset | null> } {
+async function* remainingSets({ ends }: ClearDeps): AsyncGenerator<RemainingRrset> {
   const tried = new Set<string>();
-  let listed: RemainingRrset[] = [];
-  let listing: Promise<void> | null = null;
-
-  const list = async (): Promise<void> => {
-    const found = await ends.listRemaining(PER_LIST);
-    listed = found.filter(({ key }) => !tried.has(`${key.zoneId}/${key.name}/${key.type}`));
-    for (const { key } of listed) tried.add(`${key.zoneId}/${key.name}/${key.type}`);
-    listing = null;
-  };
-  return {
-    async next() {
-      if (listed.length === 0) {
-        listing ??= list();
-        await listing;
-      }
-      return listed.shift() ?? null;
-    },
-  };
+  const nameOf = ({ key }: RemainingRrset): string => `${key.zoneId}/${key.name}/${key.type}`;
+  for (;;) {
+    const listed = await ends.listRemaining(PER_LIST);
+    const fresh = listed.filter((rrset) => !tried.has(nameOf(rrset)));
+    if (fresh.length === 0) return;
+    for (const rrset of fresh) {
+      tried.add(nameOf(rrset));
+      yield rrset;
+    }
+  }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeCounts } from '@corral/cluster-data';
 import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
@@ -18,8 +17,6 @@ interface CountDeps {
 
 /** Concurrent counts. Each may hold a response of 8 MiB. */
 const BATCH = 8;
-/** Between the starts of two counts in milliseconds. Hundreds may be due at the same time, and passes are more urgent. */
-const APART_MS = 10;
 /** SQL: a change of a cluster is reported several times, and one count at its end is enough. */
 const onceSettled = "clock_timestamp() + interval '2 s'";
 /** SQL: when nodes are counted after a change, unless that is due earlier. */
@@ -46,10 +43,7 @@ export const countNodes =
   (deps: CountDeps) =>
   (signal: AbortSignal): Promise<number> => {
     const claim = (limit: number) => deps.store.claimDue(limit, CLAIM_MS);
-    const work = async (due: DueCount, index: number) => {
-      await pause(index * APART_MS, undefined, { signal }).catch(() => undefined);
-      await countOne(deps, due, signal);
-    };
+    const work = (due: DueCount) => countOne(deps, due, signal);
     return inBatches({ claim, work, size: BATCH }, signal);
   };
 

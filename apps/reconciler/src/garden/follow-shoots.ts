@@ -112,10 +112,6 @@ const isUnseen = (hash: string): string => `(observed_hash IS DISTINCT FROM ${ha
 /** A lease that has ended without being freed belongs to a pass that is gone. */
 const isLeased = `coalesce(lease_until > ${rowClock}, false)`;
 
-/** As one text, which costs less to send than an array of texts. Names in the garden and digests have no comma. */
-const listOf = (texts: readonly string[]): string => texts.join();
-const listIn = (parameter: string): string => `string_to_array(${parameter}, ',')`;
-
 /** Makes clusters due after changes outside the database. All functions return the ids to wake. */
 export const dueStore = (pool: Pool) => ({
   /**
@@ -128,15 +124,15 @@ export const dueStore = (pool: Pool) => ({
       text: `UPDATE cluster
        SET due_at = CASE WHEN ${isLeased} THEN due_at ELSE least(due_at, clock_timestamp()) END,
            sighted_hash = CASE WHEN ${isLeased} THEN seen.hash END
-       FROM unnest(${listIn('$1')}, ${listIn('$2')}, ${listIn('$3')}) AS seen (namespace, shoot_name, hash), team
+       FROM unnest($1::text[], $2::text[], $3::text[]) AS seen (namespace, shoot_name, hash), team
        WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
          AND team.project_namespace = seen.namespace AND ${isUnseen('seen.hash')}
          AND NOT (${isLeased} AND sighted_hash IS NOT DISTINCT FROM seen.hash)
        RETURNING cluster.id, ${isLeased} AS leased`,
       values: [
-        listOf(seen.map(({ namespace }) => namespace)),
-        listOf(seen.map(({ shootName }) => shootName)),
-        listOf(seen.map(({ hash }) => hash)),
+        seen.map(({ namespace }) => namespace),
+        seen.map(({ shootName }) => shootName),
+        seen.map(({ hash }) => hash),
       ],
     });
     return rows.filter(({ leased }) => !leased).map(({ id }) => id);
@@ -158,10 +154,10 @@ export const dueStore = (pool: Pool) => ({
        WHERE id IN (
          SELECT id FROM cluster
          WHERE shoot_uid IS NOT NULL AND ${isUnseen('$1')} AND ($2::uuid IS NULL OR id > $2)
-           AND NOT EXISTS (SELECT FROM unnest(${listIn('$4')}) AS seen (name) WHERE seen.name = cluster.shoot_name)
+           AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS seen (name) WHERE seen.name = cluster.shoot_name)
          ORDER BY id LIMIT $3)
        RETURNING id`,
-      [ABSENT, after, limit, listOf(seenNames)],
+      [ABSENT, after, limit, seenNames],
     );
     const ids = rows.map(({ id }) => id).sort();
     return { ids, next: ids.length < limit ? null : (ids.at(-1) ?? null) };

@@ -20,7 +20,6 @@ export interface RowJobs<Id extends LeasedId> {
 
 /** Due times are the database's and delays are not, so a pass slightly too early would be wasted. */
 const LATE_MS = 20;
-const AT_ONCE = 16;
 
 type Send<Id> = (id: Id, options: NonNullable<Parameters<Queue['send']>[2]>) => Promise<boolean>;
 
@@ -32,7 +31,7 @@ function rowJobs<Id extends LeasedId>(sendJob: Send<Id>, log: Log): RowJobs<Id> 
     send,
     async wake(ids) {
       try {
-        await eachOf(ids, (id) => send(id));
+        for (const id of ids) await send(id);
       } catch (error) {
         log.warn('wake-ups not sent', { rows: ids.length, error });
       }
@@ -45,22 +44,6 @@ export const clusterJobs = (queue: Queue, log: Log): RowJobs<ClusterId> =>
 
 export const serverJobs = (queue: Queue, log: Log): RowJobs<ServerId> =>
   rowJobs((serverId, options) => queue.send('reconcile-server', { serverId }, options), log);
-
-/** Works with limited concurrency, until all is done or one has failed. */
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
-  const left = items.values();
-  let hasFailed = false;
-  const lane = async (): Promise<void> => {
-    for (const item of left) {
-      if (hasFailed) return;
-      await work(item).catch((error: unknown) => {
-        hasFailed = true;
-        throw error;
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, lane));
-}
 
 /** How a pass over a row ended. `inMs`: milliseconds until the next pass, or null for none before the next event. */
 export type PassOutcome =
@@ -118,9 +101,9 @@ export async function sweepDue<Id extends LeasedId>(
   try {
     for (let after: Due<Id> | null = null; !signal.aborted; ) {
       const batch: Due<Id>[] = await leases.findDue({ limit: BATCH, forMs: DUE_FOR_MS }, after);
-      await eachOf(batch, async ({ id }) => {
+      for (const { id } of batch) {
         if (await jobs.send(id)) found += 1;
-      });
+      }
       if (batch.length < BATCH) break;
       after = batch.at(-1) ?? null;
     }

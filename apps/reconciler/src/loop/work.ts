@@ -12,8 +12,7 @@ export const withSignal =
 interface Batches<T> {
   /** Claims at most `limit` items. */
   readonly claim: (limit: number) => Promise<readonly T[]>;
-  /** @param index its place in the batch */
-  readonly work: (item: T, index: number) => Promise<unknown>;
+  readonly work: (item: T) => Promise<unknown>;
   readonly size: number;
 }
 
@@ -26,7 +25,7 @@ export async function inBatches<T>({ claim, work, size }: Batches<T>, signal: Ab
   let done = 0;
   while (!signal.aborted) {
     const batch = await claim(size);
-    await Promise.all(batch.map((item, index) => work(item, index)));
+    await Promise.all(batch.map(work));
     done += batch.length;
     if (batch.length < size) break;
   }

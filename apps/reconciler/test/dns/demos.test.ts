@@ -54,7 +54,7 @@ describe('the deletion of their records', () => {
     });
 
     it('are deleted with one call each over several lists', async () => {
-      const labels = Array.from({ length: 250 }, (_, index) => `d${index}`);
+      const labels = Array.from({ length: 210 }, (_, index) => `d${index}`);
       await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
       const workers = at.another();
 
@@ -65,17 +65,17 @@ describe('the deletion of their records', () => {
         deleted += result.deleted;
       }
 
-      expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([250, 250, []]);
+      expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([210, 210, []]);
     });
 
     it('are deleted with one call each by concurrent passes', async () => {
-      const labels = Array.from({ length: 40 }, (_, index) => `d${index}`);
+      const labels = Array.from({ length: 15 }, (_, index) => `d${index}`);
       await ended(Object.fromEntries(labels.map((label) => [label, [label, `www.${label}`]])));
 
       const results = await Promise.all([clear(), clear(), clear()]);
 
-      expect(results.reduce((sum, { deleted }) => sum + deleted, 0)).toBeGreaterThanOrEqual(80);
-      expect([deletionsSent(at), upstreamNames(at)]).toEqual([80, []]);
+      expect(results.reduce((sum, { deleted }) => sum + deleted, 0)).toBeGreaterThanOrEqual(30);
+      expect([deletionsSent(at), upstreamNames(at)]).toEqual([30, []]);
     });
 
     it('include the set of a write that was pending when the demo ended', async () => {
@@ -166,7 +166,7 @@ describe('the deletion of their records', () => {
       ['answers 503 to every request', { status: 503 }],
       ['refuses our own token', { status: 401, code: 'unauthorized' }],
     ])('ends the pass after a few calls when the upstream %s, and succeeds later', async (_what, effect) => {
-      const labels = Array.from({ length: 100 }, (_, index) => `d${index}`);
+      const labels = Array.from({ length: 70 }, (_, index) => `d${index}`);
       await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
       at.cloud.admin.addFaults({ match: { method: 'DELETE' }, times: null, effect });
 
@@ -194,14 +194,14 @@ describe('the deletion of their records', () => {
     };
 
     it.each([
-      ['after the entry and before the call', dieBefore, ['a', 'b.a'].sort()],
+      ['after the entry and before the call', dieBefore, ['a']],
       ['after the call and before its outcome was recorded', dieAfter, []],
     ])('%s is repaired by the next pass', async (_when, upstream, heldAfterwards) => {
-      await ended({ a: ['a', 'b.a'] });
+      await ended({ a: ['a'] });
 
       await expect(clear(at.another({}, upstream))).rejects.toThrow('killed');
-      await waitFor('both deletions to start', async () => {
-        return (await at.readEntries(`state = 'pending'`)).length === 2;
+      await waitFor('the deletion to start', async () => {
+        return (await at.readEntries(`state = 'pending'`)).length === 1;
       });
       await waitFor('the upstream to process the calls', () => upstreamNames(at).length === heldAfterwards.length);
       expect(await clear()).toEqual({ deleted: 0, end: 'done' });
@@ -234,7 +234,7 @@ describe('the deletion of their records', () => {
       const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE }, { waitMsMax: 100 });
       await mirrorDemoZone(tight);
       const team = await tight.addTeam('tight');
-      const labels = Array.from({ length: 200 }, (_, index) => `d${index}`);
+      const labels = Array.from({ length: 100 }, (_, index) => `d${index}`);
       await addDemos(tight, team, labels);
       await holdSets(tight, labels);
       await tight.workers.expireDemos(running());
@@ -249,7 +249,7 @@ describe('the deletion of their records', () => {
       expect(deletionsSent(tight)).toBe(sent);
       const unsent = await tight.readEntries(`state = 'unsent'`);
       expect(unsent.length).toBeLessThanOrEqual(8);
-      expect(await demoEnds(tight.prisma).listRemaining(1_000)).toHaveLength(200 - first.deleted);
+      expect(await demoEnds(tight.prisma).listRemaining(1_000)).toHaveLength(100 - first.deleted);
       await tight.stop();
     });
   });
