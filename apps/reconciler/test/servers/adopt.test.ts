@@ -3,7 +3,7 @@ import { rowClock } from '@corral/database';
 import type { ServerOptions } from '@corral/local-cloud';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { nodePatch } from '../support/a-server.js';
-import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
+import { addNodeCluster, claim, type NodeTestCluster } from '../support/node-clusters.js';
 import { OTHER_TOKEN, PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
 
 let at: Servers;
@@ -74,31 +74,6 @@ describe('adoptions', () => {
         expect(at.atProvider(serverId).rebuilds).toBe(1);
       });
 
-      it('requests again only when the first request can no longer arrive', async () => {
-        const { id, serverId } = await at.acknowledge();
-        at.breakRebuild(serverId, { status: 503 });
-        await at.passNow(id);
-        const asked = (await at.server(id))?.rebuild_asked_at;
-        at.cloud.admin.advanceClock(10_000);
-        await at.passNow(id);
-        expect(await at.server(id)).toMatchObject({ phase: 'Rebuilding', rebuild_asked_at: asked });
-        expect(at.atProvider(serverId).rebuilds).toBe(0);
-
-        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
-
-        expect(at.atProvider(serverId).rebuilds).toBe(1);
-        expect(await auditOf(id)).toEqual(['server.rebuild', 'server.rebuild']);
-      });
-
-      it('waits while the server is locked, and continues afterwards', async () => {
-        const { id, serverId } = await at.acknowledge({ locked: true });
-        await at.passNow(id);
-        expect(await at.server(id)).toMatchObject({ phase: 'Adopting', message: expect.stringContaining('locked') });
-        at.cloud.admin.changeServer(serverId, { locked: false });
-
-        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
-      });
-
       it.each<[string, ServerOptions, string]>([
         ['protected', { protection: { delete: true, rebuild: true } }, 'server_protected'],
         ['in rescue', { rescueEnabled: true }, 'server_in_rescue'],
@@ -123,16 +98,6 @@ describe('adoptions', () => {
         expect(at.atProvider(serverId).rebuilds).toBe(0);
       });
 
-      it('fails when the server no longer exists', async () => {
-        const { id, serverId } = await at.acknowledge();
-        at.cloud.admin.vanishServer(serverId);
-
-        expect(await at.untilIdle(id)).toMatchObject({
-          phase: 'Failed',
-          operation: { error: { code: 'server_gone' } },
-        });
-      });
-
       it('fails with its rebuild, and can be acknowledged again for another one', async () => {
         const { id, serverId } = await at.acknowledge();
         at.breakRebuild(serverId, { actionError: { code: 'action_failed', message: 'no' } });
@@ -149,18 +114,6 @@ describe('adoptions', () => {
           generation: 2,
           operation: { state: 'succeeded' },
         });
-        expect(at.atProvider(serverId).rebuilds).toBe(2);
-      });
-
-      it('does not adopt the rebuild of an earlier acknowledgement after a lost response', async () => {
-        const { id, serverId } = await at.acknowledge();
-        at.breakRebuild(serverId, { actionError: { code: 'action_failed', message: 'no' } });
-        await at.untilIdle(id);
-        await at.acknowledgeAgain(id);
-        at.breakRebuild(serverId, { status: 503 });
-
-        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
-
         expect(at.atProvider(serverId).rebuilds).toBe(2);
       });
 
@@ -257,16 +210,6 @@ describe('adoptions', () => {
         await at.passNow(id);
         expect(await at.server(id)).toMatchObject({ phase: 'Ready', message: '', name: 'renamed' });
       });
-
-      it('keeps its phase while the provider does not answer', async () => {
-        const { id } = await at.acknowledge();
-        await at.untilIdle(id);
-        at.cloud.admin.addFaults({ effect: { status: 500 }, times: null });
-
-        await at.passNow(id);
-
-        expect(await at.server(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
-      });
     });
 
     describe('a deregistration', () => {
@@ -315,17 +258,6 @@ describe('adoptions', () => {
         expect(at.atProvider(serverId)).toMatchObject({ labels, powerOffs: 0 });
         expect(at.atProvider(serverId).deletedBy).not.toBe('api');
         expect(await operationsOf(id)).toContain('server.deregister succeeded');
-      });
-
-      it('waits for a provider that does not answer', async () => {
-        const { id } = await at.acknowledge();
-        await at.untilIdle(id);
-        await at.deregister(id);
-        at.cloud.admin.addFaults({ effect: { status: 500 }, times: 3 });
-        await at.passNow(id);
-        expect(await at.server(id)).toMatchObject({ phase: 'Deregistering', operation: { state: 'queued' } });
-
-        expect(await at.untilIdle(id)).toBeUndefined();
       });
     });
   });
@@ -500,13 +432,6 @@ describe('machines that join by command', () => {
       expect(await audit()).toEqual([]);
     });
 
-    it('keeps the start time of an unchanged reason', async () => {
-      const first = (await passes())?.operation.waiting;
-
-      expect((await passes())?.operation.waiting).toEqual(first);
-      expect((await claimed())?.operation.waiting?.since).not.toBe(first?.since);
-    });
-
     it('calls no provider, so an undecryptable token does not matter', async () => {
       const { byRoute } = at.cloud.admin.calls();
       await at.pool.query("UPDATE connection SET token_key_id = 'gone' WHERE id = $1", [at.connectionId]);
@@ -525,30 +450,6 @@ describe('machines that join by command', () => {
       expect(await passes()).toMatchObject({ phase: 'Joined' });
 
       expect([...cluster.shoot.tokens]).toEqual([]);
-    });
-
-    it('waits while the cluster does not answer, and continues afterwards', async () => {
-      await claimed();
-      cluster.shoot.isUp = false;
-
-      expect(await passes()).toMatchObject({
-        phase: 'Joining',
-        operation: { state: 'running', waiting: { reason: 'ClusterUnavailable' } },
-      });
-
-      cluster.shoot.isUp = true;
-      runCommand();
-      expect(await passes()).toMatchObject({ phase: 'Joined' });
-    });
-
-    it('survives the hibernation of its cluster', async () => {
-      await claimed();
-      await hibernate(at, cluster, true);
-      expect((await passes())?.operation).toMatchObject({ state: 'running', waiting: { reason: 'ClusterNotReady' } });
-
-      await hibernate(at, cluster, false);
-      runCommand();
-      expect(await passes()).toMatchObject({ phase: 'Joined', operation: { state: 'succeeded' } });
     });
 
     it('continues when the pool released the machine before it joined, and claimed it again', async () => {
