@@ -13,11 +13,12 @@ import { classifyFailure, type Failure } from './classify.js';
 import { decide, isKept } from './decide/decide.js';
 import type { Learned } from './decide/shoot-runs.js';
 import { findingAboutCluster } from './held.js';
+import { completedVerdict } from './judge/complete-verdict.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
-import { keptWait, unchangedVerdict, waitingOf, waitsForGarden, waitWhileHeld, withWaiting } from './judge/waiting.js';
+import { keptWait, unchangedVerdict, waitingOf, waitWhileHeld, withWaiting } from './judge/waiting.js';
 import type { Desired, Observed, Step, Verdict } from './model.js';
-import { factsOf, observedFrom, observedHash } from './observe.js';
+import { observedFrom, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
 import { withRaisedImages } from './raised-images.js';
 import type { RecordStore } from './record.js';
@@ -52,8 +53,6 @@ export interface PassResult {
   readonly steps: readonly Step['do'][];
   /** What the calls revealed about the garden's health. Null without a call. */
   readonly report: GardenReport | null;
-  /** The cluster had waited for the garden, and the garden has answered. */
-  readonly isGardenBack: boolean;
 }
 
 /** Enough to create a cluster in one pass. More means that steps undo each other. */
@@ -76,7 +75,7 @@ export const clusterPass =
   async (clusterId: ClusterId, stop: AbortSignal): Promise<PassResult> => {
     const askedAt = performance.now();
     const answer = await deps.leases.takeLease(clusterId, deps.leaseMs);
-    if (answer.kind !== 'taken') return { end: answer, steps: [], report: null, isGardenBack: false };
+    if (answer.kind !== 'taken') return { end: answer, steps: [], report: null };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {
       return await runPass(deps, answer.lease, kept, timedRead(askedAt, await deps.desired.readDesired(answer.lease)));
@@ -107,16 +106,10 @@ async function runPass(
   try {
     const end = await takeSteps(deps, lease, kept.signal, state, first);
     const wasAsked = state.steps.length > 0 || state.wasRead;
-    const isGardenBack = wasAsked && hasWaitedForGarden(state.wanted);
-    return { end, steps: state.steps, report: wasAsked ? { kind: 'fine' } : null, isGardenBack };
+    return { end, steps: state.steps, report: wasAsked ? { kind: 'fine' } : null };
   } catch (error) {
     const end = await endFailed(deps, lease, kept, state, error);
-    return {
-      end,
-      steps: state.steps,
-      report: end.kind === 'failed' ? gardenReportOf(error) : null,
-      isGardenBack: false,
-    };
+    return { end, steps: state.steps, report: end.kind === 'failed' ? gardenReportOf(error) : null };
   }
 }
 
@@ -131,9 +124,6 @@ async function readAgain(
   const askedAt = performance.now();
   return timedRead(askedAt, await desired.readDesired(lease));
 }
-
-const hasWaitedForGarden = (wanted: Desired | null): boolean =>
-  waitsForGarden.some((reason) => reason === wanted?.known.waiting?.reason);
 
 async function takeSteps(
   deps: PassDeps,
@@ -235,44 +225,9 @@ async function finish(
 ): Promise<PassEnd> {
   const { records } = deps;
   await doubtToken(records, lease, state, verdict);
-  const completed = await withAuthority(deps, state, await withSupport(deps, verdict, signal), signal);
+  const completed = await completedVerdict(deps, state, verdict, signal);
   const released = await records.recordPass(lease, { ...recordOf(state, completed), failures: 0 });
   return endOf(released, { kind: 'finished', inMs: verdict.nextPassMs });
-}
-
-/** Adds the version's end of support. Passes share a catalogue. If it cannot be read, the known value stays. */
-async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: AbortSignal): Promise<Verdict> {
-  const { observed } = verdict;
-  if (observed === null || observed.kubernetes === null) return verdict;
-  const { version } = observed.kubernetes;
-  const profile = await catalogue.read(signal).catch(() => null);
-  if (profile === null) return verdict;
-  const offered = profile.kubernetesVersions.find((each) => each.version === version);
-  const end = new Date(offered?.expirationDate ?? '');
-  const supportedUntil = Number.isNaN(end.getTime()) ? null : end.toISOString();
-  return { ...verdict, observed: { ...observed, kubernetes: { version, supportedUntil } } };
-}
-
-/**
- * Adds the API server's certificate authority. Each process reads it once, and again after a rotation: a restored row may have that of an
- * earlier Shoot. If the garden does not answer, the known value stays.
- */
-async function withAuthority(
-  { authorities }: PassDeps,
-  { wanted, seen }: PassState,
-  verdict: Verdict,
-  signal: AbortSignal,
-): Promise<Verdict> {
-  const { observed } = verdict;
-  if (observed === null || observed.apiServer === null || wanted?.isDeleting !== false || seen?.kind !== 'present') {
-    return verdict;
-  }
-  const { metadata } = seen.shoot;
-  const shoot = { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
-  const before = observed.apiServer.certificateAuthorityData;
-  const { authorityRotation: rotation } = factsOf(seen.shoot);
-  const certificateAuthorityData = await authorities.read({ ...shoot, rotation }, signal).catch(() => before);
-  return { ...verdict, observed: { ...observed, apiServer: { ...observed.apiServer, certificateAuthorityData } } };
 }
 
 /** Requests a verification when the garden reports that the provider refuses the token. */

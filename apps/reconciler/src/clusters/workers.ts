@@ -146,7 +146,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
     onReturn: onGardenBack,
   });
-  const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, jobs, onGardenBack, metrics, log });
+  const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, jobs, metrics, log });
   return {
     countDue: leases.countDue,
     pass,
@@ -155,15 +155,17 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
     countNodes: count,
     handlers: {
       clusters: { 'reconcile-cluster': reconcile },
-      upkeep: upkeepHandlers({
-        sweep: (signal) => sweepDue({ leases, jobs, onFound: (rows) => metrics.sweepFound.inc(rows) }, log, signal),
-        async verify(signal) {
+      upkeep: {
+        'sweep-clusters': withSignal((signal) =>
+          sweepDue({ leases, jobs, onFound: (rows) => metrics.sweepFound.inc(rows) }, log, signal),
+        ),
+        'verify-connections': withSignal(async (signal) => {
           if ((await verify(signal)) > 0) void queue.nudge('refresh-prices', {}, { jobId: 'change' });
-        },
-        refreshPrices: refresh,
-        countNodes: count,
-        cleanUp: unlessHeld(holds, cleanUp),
-      }),
+        }),
+        'refresh-prices': withSignal(refresh),
+        'count-nodes': withSignal(count),
+        'clean-up-garden': withSignal(unlessHeld(holds, cleanUp)),
+      },
     },
     concurrency: settings.concurrency,
     start() {
@@ -200,8 +202,6 @@ interface ReconcileDeps {
   readonly traced: ReturnType<typeof passTraces>;
   readonly gate: GardenGate;
   readonly jobs: RowJobs<ClusterId>;
-  /** Wakes those who wait for the garden. Never rejects. */
-  readonly onGardenBack: () => Promise<void>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
 }
@@ -210,7 +210,7 @@ interface ReconcileDeps {
  * Runs a pass when the gate admits it, and schedules the next one. Requeueing, metrics and the log line are here, so that a
  * pass contains none of them.
  */
-function reconcileHandler({ pass, traced, gate, jobs, onGardenBack, metrics, log }: ReconcileDeps) {
+function reconcileHandler({ pass, traced, gate, jobs, metrics, log }: ReconcileDeps) {
   return async ({ clusterId }: { clusterId: ClusterId }, { signal }: JobContext) => {
     const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
       if (error instanceof Stopped) return null;
@@ -243,7 +243,6 @@ function reconcileHandler({ pass, traced, gate, jobs, onGardenBack, metrics, log
       logEnd(log, clusterId, end, { traceId, steps, ms: Math.round(seconds * 1_000) });
     }
     await planNext(jobs, clusterId, end, log);
-    if (result.isGardenBack) await onGardenBack();
   };
 }
 
@@ -267,16 +266,4 @@ function logEnd(log: Log, clusterId: ClusterId, end: PassEnd, fields: PassFields
   const { failure, inMs, error } = end;
   const line = failure === 'bug' || failure === 'platform' ? log.error : log.warn;
   line('pass failed', { clusterId, failure, ...fields, inMs, error });
-}
-
-type Work = (signal: AbortSignal) => Promise<unknown>;
-
-function upkeepHandlers(work: Readonly<Record<'sweep' | 'verify' | 'refreshPrices' | 'countNodes' | 'cleanUp', Work>>) {
-  return {
-    'sweep-clusters': withSignal(work.sweep),
-    'verify-connections': withSignal(work.verify),
-    'refresh-prices': withSignal(work.refreshPrices),
-    'count-nodes': withSignal(work.countNodes),
-    'clean-up-garden': withSignal(work.cleanUp),
-  } satisfies JobHandlers<'upkeep'>;
 }

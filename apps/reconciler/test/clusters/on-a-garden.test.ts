@@ -534,22 +534,6 @@ describe('all clusters that wait for the garden continue after its return', () =
   const away = { match: { api: 'garden' }, effect: { reset: 'before' } } as const;
   /** Open watches stay open. */
   const halfAway = { match: { api: 'garden', path: '/shoots/' }, effect: { status: 503 } } as const;
-  it('when a pass of one of them got an answer', async () => {
-    const clusters = await aFew();
-    await startWithout('watch-shoots', 'probe-garden');
-    await change(clusters, away);
-    at.cloud.admin.clearFaults();
-
-    const { id } = clusters[0] as TestCluster;
-    await at.pass(id, HOUR_MS);
-    await waitFor('a pass of one of them', async () => {
-      await reconciler.wake(id);
-      return (await at.row(id)).waiting === null;
-    });
-
-    await expectToContinue(clusters);
-  });
-
   it('when the watch opens again', async () => {
     const clusters = await aFew();
     await startWithout('probe-garden');

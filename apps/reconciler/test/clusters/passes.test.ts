@@ -1,7 +1,7 @@
 import type { Condition } from '@corral/contracts';
-import type { GardenErrorKind, Shoot } from '@corral/garden';
+import { GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { PassResult } from '../../src/clusters/pass.js';
+import { gardenReportOf } from '../../src/garden/gate.js';
 import { holdStore, unlessHeld } from '../../src/loop/hold.js';
 import { clusterTable, leaseStore } from '../../src/loop/lease.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
@@ -304,11 +304,14 @@ describe('cluster pass', () => {
   });
 
   describe('the garden report of a pass after an error', () => {
-    const reportAfter = async (kind: GardenErrorKind): Promise<PassResult['report']> => {
+    it('is what the error of the call says about the garden', async () => {
       const world = await aWorld(at);
-      world.garden.faults.set('applyShoot', [{ when: 'before', kind }]);
-      return (await passOn(world)(world.cluster.id, running())).report;
-    };
+      world.garden.faults.set('applyShoot', [{ when: 'before', kind: 'throttled' }]);
+
+      const { report } = await passOn(world)(world.cluster.id, running());
+
+      expect(report).toEqual({ kind: 'throttled', retryAfterMs: null });
+    });
 
     it.each([
       ['throttled', { kind: 'throttled', retryAfterMs: null }],
@@ -318,20 +321,18 @@ describe('cluster pass', () => {
       ['unusable', { kind: 'away' }],
       ['refused', { kind: 'fine' }],
       ['conflict', { kind: 'fine' }],
-    ] as const)('%s', async (kind, report) => {
-      expect(await reportAfter(kind)).toEqual(report);
+    ] as const)('after %s', (kind, report) => {
+      expect(gardenReportOf(new GardenError(kind, 'apply shoots'))).toEqual(report);
     });
   });
 });
 
 describe('pass faults', () => {
   const faultsOf = (method: GardenMethod): CallFault[] => {
-    const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'credentials', 'rbac', 'server_error', 'unusable'];
+    const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'rbac'];
     const before = kinds.map((kind) => ({ when: 'before', kind }) as const);
     if (method === 'readShoot' || method === 'readCloudProfile') return before;
-    const refusals = (['conflict', 'stale_reference', 'exists'] as const).map(
-      (kind) => ({ when: 'before', kind }) as const,
-    );
+    const refusals = (['conflict', 'stale_reference'] as const).map((kind) => ({ when: 'before', kind }) as const);
     return [...before, ...refusals, { when: 'before', kind: 'uncertain' }, { when: 'after' }];
   };
   const creating: GardenMethod[] = ['ensureProject', 'applyCredentials', 'readCloudProfile', 'readShoot', 'applyShoot'];
@@ -393,7 +394,7 @@ describe('pass faults', () => {
         waiting: { reason: 'GardenUnavailable', since: expect.any(String) },
       });
       await at.pass(world.cluster.id, HOUR_MS);
-      expect(await passOn(world)(world.cluster.id, running())).toMatchObject({ isGardenBack: true });
+      await passOn(world)(world.cluster.id, running());
       await untilSettled(world, operationId);
       expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Hibernated', waiting: null });
     });
