@@ -136,7 +136,7 @@ async function applyOne(
       const current = await api.read(change);
       if (isSame(current, change.to)) return { state: 'done' };
       if (!isBetween(current, change)) {
-        return { state: 'skipped', detail: 'Somebody changed it since the plan.', found: current };
+        return { state: 'skipped', detail: 'It has changed since the plan.', found: current };
       }
       const failed = await write(change, current, api, onState);
       return failed === null ? { state: 'done' } : { state: 'refused', detail: failed };

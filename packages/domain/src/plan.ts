@@ -90,7 +90,7 @@ export function planChanges(actual: readonly Rrset[], wanted: readonly WantedSet
     const from = existing.get(key) ?? null;
     const typed = content === null ? null : { ...content, labels: content.labels ?? from?.labels ?? {} };
     const { to, isOverwriting } = mergeOnto(from, seen === undefined ? from : seen, typed);
-    if (isOverwriting) overwritten.push(`${key} was changed after you had begun, and this replaces that change.`);
+    if (isOverwriting) overwritten.push(`${key} was changed after you began, and this replaces that change.`);
     if (!isSame(from, to)) all.push({ key, name, type, from, to, ...(source === undefined ? {} : { source }) });
   }
   const refusals = refusalsOf(all, existing.keys(), (change) => refusalOf(change, coverage, context.zoneName));
@@ -175,7 +175,7 @@ export function refusalOf(change: SetChange, coverage: TokenCoverage, zoneName: 
 /** What a set has already was accepted once. */
 function recordsRefusal({ type, from }: SetChange, records: SetContent['records']): string | null {
   const { recordsPerRrset, valueCharacters, commentCharacters } = dnsLimits;
-  if (records.length === 0) return 'A record set has at least one record. Remove the set instead.';
+  if (records.length === 0) return 'A record set needs at least one record. Remove the set instead.';
   if (records.length > recordsPerRrset && records.length > (from?.records.length ?? 0)) {
     return `${records.length} records do not fit: a record set has at most ${recordsPerRrset}.`;
   }

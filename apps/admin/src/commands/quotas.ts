@@ -62,7 +62,7 @@ export function addQuotaCommands(team: Command, withContext: WithContext): void 
   });
   addSetCommand(team, withContext, {
     command: 'set-limit',
-    description: 'set limits of requests per minute of a team; `default` is that of the installation',
+    description: 'set the request limits of a team, per minute; `default` is that of the installation',
     action: 'team.set_limit',
     numbers: limitNumbers,
     texts: limitTexts,

@@ -34,14 +34,14 @@ export function readRecord(tokens: readonly Token[], origin: string, zone: strin
     else if (otherClasses.has(text.toUpperCase())) return `The class ${text} is not supported. Use IN.`;
     else if (ttl === null && /^\d/.test(text)) {
       ttl = parseTtl(text);
-      if (ttl === null) return `${shortened(text)} is no TTL. Write seconds, or a time such as 1h30m.`;
+      if (ttl === null) return `${shortened(text)} is not a TTL. Write seconds, or a time such as 1h30m.`;
     } else break;
   }
   const type = tokens[at];
   if (type === undefined) return 'The line has a name but no record.';
   const typeName = type.text.toUpperCase();
   if (type.isQuoted || !(types.has(typeName) || /^TYPE\d{1,5}$/.test(typeName))) {
-    return `${shortened(type.text)} is no record type.`;
+    return `${shortened(type.text)} is not a record type.`;
   }
   const data = tokens.slice(at + 1);
   if (data.length === 0) return `The ${typeName} record has no value.`;
@@ -62,7 +62,7 @@ function txtValue(data: readonly Token[]): Pick<RecordFields, 'value' | 'note'> 
     note:
       strings.length === data.length
         ? null
-        : 'A string of more than 255 bytes is split: TXT records contain no longer ones.',
+        : 'A string of more than 255 bytes is split: TXT records cannot contain longer ones.',
   };
 }
 

@@ -107,14 +107,14 @@ describe('a zone file', () => {
     ['$TTL without a time', '$TTL soon', '1: $TTL needs a time such as 3600 or 1h.'],
     ['$ORIGIN without a name', '$ORIGIN', '1: $ORIGIN needs a name.'],
     ['another class', 'w CH TXT "x"', '1: The class CH is not supported. Use IN.'],
-    ['a TTL that is none', 'w 3x A 192.0.2.1', '1: 3x is no TTL. Write seconds, or a time such as 1h30m.'],
+    ['a TTL that is none', 'w 3x A 192.0.2.1', '1: 3x is not a TTL. Write seconds, or a time such as 1h30m.'],
     [
       'a TTL that is too large',
       'w 2147483648 A 192.0.2.1',
-      '1: 2147483648 is no TTL. Write seconds, or a time such as 1h30m.',
+      '1: 2147483648 is not a TTL. Write seconds, or a time such as 1h30m.',
     ],
-    ['an unknown type', 'w IN B 192.0.2.1', '1: B is no record type.'],
-    ['a type in quotes', 'w "A" 192.0.2.1', '1: A is no record type.'],
+    ['an unknown type', 'w IN B 192.0.2.1', '1: B is not a record type.'],
+    ['a type in quotes', 'w "A" 192.0.2.1', '1: A is not a record type.'],
     ['a line without a record', 'w 300 IN', '1: The line has a name but no record.'],
     ['a record without a value', 'w A ; 192.0.2.1', '1: The A record has no value.'],
     ['generic values', 'w A \\# 4 C0000201', '1: Values in the form of RFC 3597 (\\#) are not supported.'],
@@ -150,7 +150,7 @@ describe('a zone file', () => {
     expect(parse(`w TXT "${'é'.repeat(128)}" "x"`)).toMatchObject({
       rrsets: [{ records: [{ value: `"${'é'.repeat(127)}" "é" "x"` }] }],
       problems: [],
-      notes: [{ line: 1, message: 'A string of more than 255 bytes is split: TXT records contain no longer ones.' }],
+      notes: [{ line: 1, message: 'A string of more than 255 bytes is split: TXT records cannot contain longer ones.' }],
     });
   });
 
