@@ -17,20 +17,26 @@ import {
   ClientGone,
   docsRouter,
   errorHandler,
+  type HandlersOf,
   healthRoutes,
   mountRoutes,
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
-import type { Health, Metrics, TrustProxy } from '@corral/service';
+import type { Health, TrustProxy } from '@corral/service';
 import { type ErrorRequestHandler, type Express, type Request, type RequestHandler, Router } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
+import { actionRoutes } from './actions/routes.js';
+import { demoRoutes } from './demos/routes.js';
 import { changesAreHeld, DnsError, tokenUnknown } from './dns-error.js';
-import { buildHandlers, type HandlerConfig, type HandlerDeps } from './handlers.js';
 import { dnsErrors } from './http/error-shape.js';
 import { type RateLimits, type RequestLimits, requestLimits } from './http/rate-limits.js';
+import { rrsetRoutes } from './rrsets/routes.js';
+import { buildServices, type Connections, type ServicesConfig } from './services.js';
+import { tokenRoutes } from './token/routes.js';
+import { zoneRoutes } from './zones/routes.js';
 
-export interface AppConfig extends HandlerConfig {
+export interface AppConfig extends ServicesConfig {
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
@@ -46,17 +52,15 @@ export interface AppConfig extends HandlerConfig {
   readonly readWaitMs: number;
 }
 
-export interface AppDeps
-  extends Pick<HandlerDeps, 'pool' | 'prisma' | 'writePrisma' | 'ledger' | 'upstream' | 'answered' | 'log'> {
+export interface AppDeps extends Connections {
   readonly config: AppConfig;
-  readonly verifier: Pick<DnsTokenVerifier, 'verify' | 'recall'>;
-  readonly lastUsed: Pick<UseRecorder, 'note'>;
-  readonly requests: Pick<RequestCounter, 'note'>;
+  readonly verifier: DnsTokenVerifier;
+  readonly lastUsed: UseRecorder;
+  readonly requests: RequestCounter;
   readonly buckets: Buckets;
   /** Times held reads and waits for request limits. Default: real time. */
   readonly clock?: Clock;
-  readonly health: Pick<Health, 'readiness' | 'draining'>;
-  readonly metrics: Metrics;
+  readonly health: Health;
 }
 
 /** Wires the DNS gateway, in the order in which requests meet its parts. */
@@ -73,8 +77,14 @@ export function buildApp(deps: AppDeps): Express {
     log,
     metrics,
   });
-  const { zones, demos } = buildHandlers({ ...deps, limits, clock, draining: health.draining });
-  const served: readonly DnsRoute[] = demos === null ? dnsZoneRoutes : dnsRoutes;
+  const services = buildServices(deps, { config, clock, draining: health.draining, limits });
+  const served: readonly DnsRoute[] = services.demos === null ? dnsZoneRoutes : dnsRoutes;
+  const zones: HandlersOf<(typeof dnsZoneRoutes)[number]> = {
+    ...zoneRoutes(services),
+    ...rrsetRoutes(services),
+    ...tokenRoutes(services),
+    ...actionRoutes(services),
+  };
 
   const crossOrigin = allowOrigins({
     origins: config.consoleOrigins,
@@ -89,10 +99,14 @@ export function buildApp(deps: AppDeps): Express {
   const { perAddress, settleAddress, perCaller } = limits;
   api.use(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require);
   mountRoutes<DnsRoute>(dnsZoneRoutes, zones, { on: api, bodyBounds: dnsBodyLimitsOf });
-  if (demos !== null) {
+  if (services.demos !== null) {
     const refuseHeld = refuseWhileHeld(deps.pool);
     const before = ({ kind }: DnsRoute) => (kind === 'write' ? [refuseHeld] : []);
-    mountRoutes<DnsRoute>(dnsDemoRoutes, demos, { on: api, before, bodyBounds: dnsBodyLimitsOf });
+    mountRoutes<DnsRoute>(dnsDemoRoutes, demoRoutes(services, services.demos), {
+      on: api,
+      before,
+      bodyBounds: dnsBodyLimitsOf,
+    });
   }
   api.use(forgiveGone(limits));
   app.use('/v1', api);

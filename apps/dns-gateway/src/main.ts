@@ -8,8 +8,8 @@ import { startService } from '@corral/http-api';
 import { type Config, readConfig } from '@corral/service';
 import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
-import type { DemoConfig } from './handlers.js';
 import { dnsErrors } from './http/error-shape.js';
+import type { DemoConfig } from './services.js';
 
 /** How long an undelivered answer is kept for the client's retry, in milliseconds. */
 const REPLAY_MS = retentionLimits.replaySeconds * 1_000;

@@ -2,7 +2,7 @@ import { setImmediate as aTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { fairQueue } from './fair-queue.js';
-import { NotAdmitted } from './not-admitted.js';
+import { NotAdmitted } from './request-scope.js';
 
 const OWNERS = ['acme', 'globex', 'initech', 'umbrella'] as const;
 const bounds = { concurrency: 3, perOwner: 2, waiting: 12, waitingPerOwner: 5, waitMs: 1_000 };

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type FairQueueOptions, fairQueue } from './fair-queue.js';
-import { places } from './places.js';
-import { narrowScope, openScope, outside, type Place, type RequestScope, waiting } from './request-scope.js';
+import { narrowScope, openScope, outside, type Place, places, type RequestScope, waiting } from './request-scope.js';
 
 const here = (deadline = Number.POSITIVE_INFINITY): RequestScope => ({
   signal: new AbortController().signal,

@@ -1,5 +1,4 @@
-import { NotAdmitted } from './not-admitted.js';
-import { type Place, type RequestScope, waiting } from './request-scope.js';
+import { NotAdmitted, type Place, type RequestScope, waiting } from './request-scope.js';
 
 export interface FairQueueOptions {
   /** Most that runs at the same time; Infinity for no bound. */

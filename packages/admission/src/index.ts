@@ -1,5 +1,14 @@
-export { addBudget, type Budget, type ChargedBudget, reportedBudget, setBudget } from './buckets/budget-headers.js';
-export { type CallerLimit, callerLimiter, type Patience } from './buckets/caller-limiter.js';
+export {
+  addBudget,
+  type Budget,
+  type CallerLimit,
+  type ChargedBudget,
+  callerLimiter,
+  type Patience,
+  type RequestLimiter,
+  reportedBudget,
+  setBudget,
+} from './buckets/caller-limiter.js';
 export { type ConnectBucketsOptions, connectBuckets } from './buckets/redis-buckets.js';
 export {
   ADDRESSES_PER_SITE,
@@ -9,7 +18,6 @@ export {
   addressOf,
   peerOf,
   type RequestLimit,
-  type RequestLimiter,
   requestLimiter,
   siteOf,
 } from './buckets/refusing-limits.js';
@@ -38,19 +46,25 @@ export {
   retryAfterMs,
   type Turn,
 } from './budget/statements.js';
-export type { UsedUp } from './budget/turns.js';
-export { type BudgetOptions, openBudget, type Turned, type UpstreamBudget } from './budget/upstream-budget.js';
+export {
+  type BudgetOptions,
+  type Lack,
+  openBudget,
+  type Turned,
+  type UpstreamBudget,
+} from './budget/upstream-budget.js';
 export { type Clock, systemClock } from './clock.js';
 export { type FairQueue, type FairQueueOptions, fairQueue } from './fair-queue.js';
 export { type Gate, type GateEffect, type GateOptions, type GateReport, type GateState, gate } from './gate.js';
-export { NotAdmitted } from './not-admitted.js';
-export { type Places, places } from './places.js';
 export {
   extendScope,
+  NotAdmitted,
   narrowScope,
   openScope,
   outside,
   type Place,
+  type Places,
+  places,
   type RequestScope,
   type ScopeOptions,
   waiting,

@@ -1,5 +1,44 @@
-import { NotAdmitted } from './not-admitted.js';
-import type { Places } from './places.js';
+/** Thrown instead of starting work that may not go on now. Nothing of it was started. */
+export class NotAdmitted extends Error {
+  override readonly name = 'NotAdmitted';
+
+  /**
+   * @param why too many are waiting, or the wait took too long
+   * @param whose whether work of the same owner is in the way, or that of others
+   */
+  constructor(
+    readonly why: 'full' | 'late',
+    readonly whose: 'own' | 'others',
+  ) {
+    super(`Not admitted: ${why} with work of ${whose === 'own' ? 'the same owner' : 'others'}`);
+  }
+}
+
+/** A number of places per key. */
+export interface Places {
+  /** @returns a function that gives the place back, which may be called again; null when all are taken */
+  take(key: string): (() => void) | null;
+}
+
+/** @param max places per key */
+export function places(max: number): Places {
+  const taken = new Map<string, number>();
+  return {
+    take(key) {
+      const count = taken.get(key) ?? 0;
+      if (count >= max) return null;
+      taken.set(key, count + 1);
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        const left = (taken.get(key) ?? 1) - 1;
+        if (left === 0) taken.delete(key);
+        else taken.set(key, left);
+      };
+    },
+  };
+}
 
 /** What a rule, a use case or a store may know about the request that it works for: when to stop. */
 export interface RequestScope {
@@ -75,14 +114,25 @@ function scopeWith(
  * @throws NotAdmitted `full`, `own` at once when too many requests with its key wait already
  */
 export async function waiting<T>(scope: RequestScope, wait: () => Promise<T>): Promise<T> {
-  const { enterWait } = standings.get(scope) ?? withoutStanding;
-  const endWait = enterWait();
+  const endWait = beginWait(scope);
   if (endWait === null) throw new NotAdmitted('full', 'own');
   try {
-    return await outside(scope, wait);
+    return await wait();
   } finally {
     endWait();
   }
+}
+
+/** The same for a wait that ends elsewhere. @returns ends it; null when too many requests with its key wait already */
+export function beginWait(scope: RequestScope): (() => void) | null {
+  const { enterWait, leave } = standings.get(scope) ?? withoutStanding;
+  const endWait = enterWait();
+  if (endWait === null) return null;
+  const comeBack = leave();
+  return () => {
+    comeBack();
+    endWait();
+  };
 }
 
 /**

@@ -5,19 +5,8 @@ export {
   hashAccountToken,
   mintAccountToken,
 } from './accounts/account-tokens.js';
-export { DNS_SCOPE, type DnsCaller } from './dns/caller.js';
 export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';
-export { countRequests, type RequestCounter, requestCounter } from './dns/request-counter.js';
 export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type NewDnsToken } from './dns/token.js';
-export {
-  bearerToken,
-  dnsCallerOf,
-  dnsTokenCheck,
-  dnsTokenHashOf,
-  findDnsCaller,
-  type RequireDnsTokenOptions,
-  type TokenRefusal,
-} from './dns/token-middleware.js';
 export {
   type DnsTokenActor,
   type DnsTokenRecord,
@@ -32,8 +21,28 @@ export {
   revokeOrHandOverDnsTokens,
   shownOfDnsToken,
 } from './dns/token-store.js';
-export { type DnsTokenVerifier, dnsTokenVerifier } from './dns/token-verifier.js';
-export { accountTokenUseRecorder, lastUsedRecorder, sessionUseRecorder, type UseRecorder } from './last-used.js';
+export {
+  bearerToken,
+  DNS_SCOPE,
+  type DnsCaller,
+  type DnsTokenVerifier,
+  dnsCallerOf,
+  dnsTokenCheck,
+  dnsTokenHashOf,
+  dnsTokenVerifier,
+  findDnsCaller,
+  type RequireDnsTokenOptions,
+  type TokenRefusal,
+} from './dns/token-verifier.js';
+export type { UseRecorder } from './last-used.js';
+export {
+  accountTokenUseRecorder,
+  countRequests,
+  lastUsedRecorder,
+  type RequestCounter,
+  requestCounter,
+  sessionUseRecorder,
+} from './last-used.js';
 export {
   accountOf,
   credentialHashOf,

@@ -1,4 +1,6 @@
-import type { Pool } from '@corral/database';
+import { randomUUID } from 'node:crypto';
+import type { TeamId } from '@corral/contracts';
+import type { Pool, Prisma } from '@corral/database';
 import type { SessionTimes } from './sessions/store.js';
 
 /**
@@ -87,4 +89,93 @@ function useRecorder(
       await flush();
     },
   };
+}
+
+export interface RequestCounter {
+  /** Counts one request of the team. */
+  note(teamId: TeamId): void;
+  /** Writes the rest and stops. */
+  close(): Promise<void>;
+}
+
+const MINUTE_MS = 60_000;
+/** Minutes kept in memory while Postgres is unavailable. */
+const MINUTES_KEPT = 60;
+
+/** Counts of one minute per team, and how many of them have been written. */
+interface Minute {
+  readonly startsAt: number;
+  readonly counts: Map<string, number>;
+  noted: number;
+  written: number;
+}
+
+/** Writes absolute counts, so it can be repeated. Deleted teams are skipped. */
+const writeCounts = {
+  text: `INSERT INTO dns_request_count AS known (team_id, minute, process_id, count)
+         SELECT team.id, batch.minute, $3::uuid, batch.count
+         FROM unnest($1::uuid[], $2::timestamptz[], $4::int[]) AS batch(team_id, minute, count)
+         JOIN team ON team.id = batch.team_id
+         ON CONFLICT (team_id, minute, process_id) DO UPDATE SET count = greatest(known.count, excluded.count)`,
+};
+
+/**
+ * Counts the requests of each team per minute, in one statement per 10 s whatever the traffic. Each process writes its
+ * own rows, so processes do not conflict and a statement with unknown outcome can be repeated. A crash loses one
+ * interval. The reconciler deletes old counts.
+ */
+export function requestCounter(pool: Pool, onError: (error: Error) => void): RequestCounter {
+  const processId = randomUUID();
+  let minutes: Minute[] = [];
+  let flushing: Promise<void> = Promise.resolve();
+
+  const currentMinute = (): Minute => {
+    const startsAt = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+    const last = minutes.at(-1);
+    if (last !== undefined && last.startsAt >= startsAt) return last;
+    const begun = { startsAt, counts: new Map<string, number>(), noted: 0, written: 0 };
+    minutes = [...minutes.slice(1 - MINUTES_KEPT), begun];
+    return begun;
+  };
+
+  const flush = async (): Promise<void> => {
+    const batch = minutes.filter(({ noted, written }) => noted > written).map((minute) => ({ ...minute, minute }));
+    if (batch.length === 0) return;
+    const rows = batch.flatMap(({ startsAt, counts }) => [...counts].map(([id, count]) => ({ id, startsAt, count })));
+    const times = rows.map(({ startsAt }) => new Date(startsAt));
+    const values = [rows.map(({ id }) => id), times, processId, rows.map(({ count }) => count)];
+    await pool.query({ ...writeCounts, values });
+    for (const { minute, noted } of batch) minute.written = noted;
+    // Only the current minute can still change; the others are dropped once written.
+    minutes = minutes.filter(({ noted, written }, at) => noted > written || at === minutes.length - 1);
+  };
+  const flushNext = (): Promise<void> => {
+    flushing = flushing.then(flush).catch(onError);
+    return flushing;
+  };
+  const timer = setInterval(() => void flushNext(), FLUSH_MS).unref();
+
+  return {
+    note(teamId) {
+      const minute = currentMinute();
+      minute.counts.set(teamId, (minute.counts.get(teamId) ?? 0) + 1);
+      minute.noted += 1;
+    },
+    close: () => {
+      clearInterval(timer);
+      return flushNext();
+    },
+  };
+}
+
+/**
+ * Requests of a team in the last 60 minutes, including the current one. Counts that gateways have not written yet are
+ * missing.
+ */
+export async function countRequests(prisma: Prisma, teamId: TeamId): Promise<number> {
+  const { _sum } = await prisma.dnsRequestCount.aggregate({
+    where: { teamId, minute: { gt: new Date(Date.now() - 60 * MINUTE_MS) } },
+    _sum: { count: true },
+  });
+  return _sum.count ?? 0;
 }

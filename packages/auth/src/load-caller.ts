@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import type { AccountVerifier, CallingAccount } from './accounts/account-tokens.js';
-import { bearerToken } from './dns/token-middleware.js';
+import { bearerToken } from './dns/token-verifier.js';
 import { SESSION_COOKIE, sessionSecretOf } from './sessions/cookie.js';
 import type { Session, SessionStore } from './sessions/store.js';
 

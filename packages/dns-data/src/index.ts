@@ -39,7 +39,14 @@ export {
   type NewDemo,
 } from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
-export { type Comparison, compareRrset } from './mirror/compare-rrset.js';
+export type {
+  LabelRequirement,
+  PageLookUp,
+  RrsetPage,
+  RrsetScope,
+  RrsetSelection,
+  SortKey,
+} from './mirror/mirror-store.js';
 export {
   type MirrorStore,
   mirrorStore,
@@ -50,12 +57,16 @@ export {
   type DriftReporter,
   driftReporter,
   type FoundRrset,
+  idOf,
   type Observation,
   type ObserveOptions,
   type ObserveResult,
+  type SetKey,
 } from './mirror/observe-rrsets.js';
 export {
   assertUsable,
+  type Comparison,
+  compareRrset,
   effectOf,
   readRrsetBody,
   recordCountOf,
@@ -64,15 +75,6 @@ export {
   UnusableRrset,
   withMember,
 } from './mirror/rrset-body.js';
-export type {
-  LabelRequirement,
-  PageLookUp,
-  RrsetPage,
-  RrsetScope,
-  RrsetSelection,
-  SortKey,
-} from './mirror/rrset-page.js';
-export { idOf, type SetKey } from './mirror/set-key.js';
 export {
   type SyncCounts,
   type SyncLease,
@@ -80,19 +82,33 @@ export {
   type SyncStep,
   SyncTakenOver,
   syncRunStore,
+  type WithZoneLock,
+  zoneLock,
 } from './mirror/sync-run-store.js';
-export { type WithZoneLock, zoneLock } from './mirror/zone-lock.js';
 export {
   type ObservedRrset,
   type ZoneOwners,
   type ZoneSyncStore,
   zoneSyncStore,
 } from './mirror/zone-sync-store.js';
-export { type AnsweredRecorder, answeredRecorder } from './writes/answered-recorder.js';
 export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
 export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './writes/begin-rule.js';
-export { type CopyQuery, type CopyStore, copyStore, type DeliveryCheck, type FirstCopy } from './writes/copies.js';
-export { type PerformedWrite, type PerformWriteDeps, performWrite, type WriteSteps } from './writes/perform-write.js';
+export {
+  type CopyQuery,
+  type CopyStore,
+  copyStore,
+  type DeliveryCheck,
+  type FirstCopy,
+  settledAnswer,
+} from './writes/copies.js';
+export {
+  endOfAccepted,
+  type PerformedWrite,
+  type PerformWriteDeps,
+  performWrite,
+  type UpstreamAnswer,
+  type WriteSteps,
+} from './writes/perform-write.js';
 export {
   type ReadTokenUse,
   recordsOfTeam,
@@ -118,7 +134,6 @@ export {
   settleWrite,
   upstreamReader,
 } from './writes/settle-write.js';
-export { settledAnswer } from './writes/settled-answer.js';
 export {
   type DueEntry,
   type DueRecheck,
@@ -126,5 +141,10 @@ export {
   type SettlementStore,
   settlementStore,
 } from './writes/settlement-store.js';
-export { endOfAccepted, type UpstreamAnswer } from './writes/upstream-end.js';
-export { type WriteEnd, type WriteLedger, writeLedger } from './writes/write-ledger.js';
+export {
+  type AnsweredRecorder,
+  answeredRecorder,
+  type WriteEnd,
+  type WriteLedger,
+  writeLedger,
+} from './writes/write-ledger.js';

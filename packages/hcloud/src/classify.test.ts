@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { classifyRead, classifyWrite } from './classify.js';
+import { classifyRead, classifyWrite } from './calls.js';
 import type { Exchange } from './exchange.js';
 
 const anError = (code: string) => `{"error": {"code": "${code}", "message": "words", "details": null, "new": 1}}`;

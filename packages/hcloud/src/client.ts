@@ -1,4 +1,4 @@
-import type { BudgetReading, BudgetStore, CallClass, TurnTaken, UsedUp } from '@corral/admission';
+import type { BudgetReading, BudgetStore, CallClass, Lack, RequestScope, TurnTaken } from '@corral/admission';
 
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
 
@@ -47,12 +47,12 @@ export interface UpstreamWrite {
 }
 
 export interface WriteOptions {
-  /** how long it may wait, where that is less than `waitMsMax` */
-  patienceMs?: number;
-  /** stops what was not sent yet (`unreached`); a call under way runs to its end, for its outcome matters */
-  signal?: AbortSignal;
-  /** asked for a place when the write has to wait for its turn; null: there is none, and it is `throttled` */
-  enterQueue?: () => (() => void) | null;
+  /**
+   * The request that it is sent for: it waits until its deadline, where that comes before `waitMsMax`, has no place among the requests
+   * that are worked on meanwhile, and counts as one of its waits. Its signal stops what was not sent yet (`unreached`); a call under way
+   * runs to its end, for its outcome matters
+   */
+  scope?: RequestScope;
 }
 
 export type WriteOutcome =
@@ -68,9 +68,10 @@ export type WriteOutcome =
   | { kind: 'unreached'; reason: string }
   /**
    * no turn within `waitMsMax`: nothing happened, nothing will be sent later. From `resetAt` on a turn is kept for the
-   * team for a while. `usedUp` is what lacks: the team's share, while others are served, or the whole budget
+   * team for a while. `usedUp` is what lacks: the team's share, while others are served, the whole budget, or places to
+   * wait
    */
-  | { kind: 'throttled'; retryAfterSeconds: number; resetAt: Date; usedUp: UsedUp }
+  | { kind: 'throttled'; retryAfterSeconds: number; resetAt: Date; usedUp: Lack }
   /** the upstream refuses our own token: nothing happened, our fault */
   | { kind: 'credentials_refused'; status: number; code: string };
 
@@ -130,4 +131,36 @@ export interface HcloudClient {
   budget(): BudgetReading;
   /** Refuses what waits and drops all connections; calls under way end as `uncertain`. Gives back unused budget. */
   close(): Promise<void>;
+}
+
+/**
+ * The upstream gave no usable answer to a read, after all safe retries.
+ *
+ * Carries no cause: errors of the HTTP layer may hold the request's headers, and so the token.
+ */
+export class UpstreamUnavailable extends Error {
+  override readonly name: string = 'UpstreamUnavailable';
+
+  /**
+   * @param reason for our log, made of constants, status numbers and error codes
+   * @param retryAfterSeconds when the budget is what lacks: how long until there is some
+   */
+  constructor(
+    readonly reason: string,
+    readonly retryAfterSeconds: number | null = null,
+  ) {
+    super(`The upstream DNS API is unavailable: ${reason}`);
+  }
+}
+
+/** The upstream refuses our own token: no retry helps until it is replaced. */
+export class UpstreamCredentialsRefused extends UpstreamUnavailable {
+  override readonly name = 'UpstreamCredentialsRefused';
+
+  constructor(
+    readonly status: number,
+    readonly code: string,
+  ) {
+    super(`it refuses our token (${status} ${code}). Replace the token of the upstream project.`);
+  }
 }

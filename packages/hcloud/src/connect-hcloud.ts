@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
 import { openBudget } from '@corral/admission';
 import type { Metrics } from '@corral/service';
-import type { ActionReading, HcloudClient, HcloudOptions, ReadOptions, UpstreamCall } from './client.js';
-import { UpstreamUnavailable } from './errors.js';
+import { type CallDeps, performRead, sendWrite } from './calls.js';
+import {
+  type ActionReading,
+  type HcloudClient,
+  type HcloudOptions,
+  type ReadOptions,
+  type UpstreamCall,
+  UpstreamUnavailable,
+} from './client.js';
 import type { JsonBody } from './exchange.js';
 import { openWire, renderPath } from './exchange.js';
-import { performRead } from './read.js';
 import { isId, parseActions, parseRrset, parseRrsetPage, parseZone } from './readings.js';
-import { type CallDeps, sendWrite } from './write.js';
 
 const rrsetsPerPage = 100;
 /** A full page of the upstream's lists. */

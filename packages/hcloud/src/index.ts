@@ -1,19 +1,20 @@
-export type {
-  ActionReading,
-  HcloudClient,
-  HcloudLog,
-  HcloudOptions,
-  ReadOptions,
-  RrsetPage,
-  RrsetReading,
-  UpstreamCall,
-  UpstreamWrite,
-  WriteOptions,
-  WriteOutcome,
-  ZoneReading,
+export {
+  type ActionReading,
+  type HcloudClient,
+  type HcloudLog,
+  type HcloudOptions,
+  type ReadOptions,
+  type RrsetPage,
+  type RrsetReading,
+  type UpstreamCall,
+  UpstreamCredentialsRefused,
+  UpstreamUnavailable,
+  type UpstreamWrite,
+  type WriteOptions,
+  type WriteOutcome,
+  type ZoneReading,
 } from './client.js';
 export { connectHcloud, upstreamCallMetrics } from './connect-hcloud.js';
-export { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 export {
   connectProjects,
   type ProjectClient,

@@ -1,7 +1,6 @@
 import type { Turn, Turned, UpstreamBudget } from '@corral/admission';
 import { describe, expect, it } from '@jest/globals';
-import { performRead } from './read.js';
-import { type CallDeps, sendWrite } from './write.js';
+import { type CallDeps, performRead, sendWrite } from './calls.js';
 
 const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
 const tooLong: Turned = { kind: 'too_long', retryAfterSeconds: 7, resetAt: new Date(7_000), usedUp: 'share' };

@@ -43,6 +43,9 @@ export function aWrite(overrides: Partial<UpstreamWrite> = {}): UpstreamWrite {
   };
 }
 
+/** The scope of a request that may wait for as long as the client does. */
+export const scopeOn = (signal: AbortSignal) => ({ signal, deadline: Number.POSITIVE_INFINITY });
+
 export function anError(code: string, message = 'words of the upstream'): string {
   return `{"error": {"code": "${code}", "message": "${message}", "details": null}}`;
 }

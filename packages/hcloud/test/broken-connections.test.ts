@@ -3,7 +3,7 @@ import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/te
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Exchange, openWire } from '../src/exchange.js';
 import { type HcloudOptions, UpstreamUnavailable } from '../src/index.js';
-import { aClient, anError, aToken, aWrite } from './a-client.js';
+import { aClient, anError, aToken, aWrite, scopeOn } from './a-client.js';
 
 let upstream: RawServer | undefined;
 
@@ -154,7 +154,7 @@ describe('a write without a connection', () => {
       onCall: ({ outcome }) => outcomes.push(outcome) === 3 && gaveUp.abort(),
     });
 
-    const outcome = await client.write(aWrite(), { signal: gaveUp.signal });
+    const outcome = await client.write(aWrite(), { scope: scopeOn(gaveUp.signal) });
 
     expect(outcome.kind).toBe('unreached');
     expect(outcomes).toEqual(['unreached', 'unreached', 'unreached']);
@@ -177,7 +177,7 @@ describe('a write without a connection', () => {
     await upstream?.close();
     upstream = undefined;
 
-    const outcome = await client.write(aWrite(), { signal: gaveUp.signal });
+    const outcome = await client.write(aWrite(), { scope: scopeOn(gaveUp.signal) });
 
     expect(outcome.kind).toBe('unreached');
     expect(outcomes).toEqual(['accepted', 'unreached', 'unreached', 'unreached']);

@@ -1,6 +1,7 @@
+import { openScope } from '@corral/admission';
 import { describe, expect, it } from '@jest/globals';
 import nock from 'nock';
-import { aBaseUrl, aClient, anError, aToken, aWrite } from './a-client.js';
+import { aBaseUrl, aClient, anError, aToken, aWrite, scopeOn } from './a-client.js';
 import { interceptRequests } from './intercept-requests.js';
 
 const path = '/v1/zones/7001/rrsets/app/A/actions/set_records';
@@ -185,7 +186,7 @@ describe('a caller who aborts', () => {
   it('before the start causes no call', async () => {
     const { client, calls } = aClient();
 
-    const outcome = await client.write(aWrite(), { signal: AbortSignal.abort() });
+    const outcome = await client.write(aWrite(), { scope: scopeOn(AbortSignal.abort()) });
 
     expect(outcome.kind).toBe('unreached');
     expect(calls).toEqual([]);
@@ -195,7 +196,7 @@ describe('a caller who aborts', () => {
     const { client, calls } = aClient({ waitMsMax: 10_000 });
     upstream().post(path).reply(429, '', { 'Retry-After': '5' });
     const giveUp = new AbortController();
-    const writing = client.write(aWrite(), { signal: giveUp.signal });
+    const writing = client.write(aWrite(), { scope: scopeOn(giveUp.signal) });
     while (calls.length === 0) await new Promise(setImmediate);
 
     giveUp.abort();
@@ -214,7 +215,7 @@ describe('a caller who aborts', () => {
         return '{"action": {}}';
       });
 
-    const outcome = await client.write(aWrite(), { signal: giveUp.signal });
+    const outcome = await client.write(aWrite(), { scope: scopeOn(giveUp.signal) });
 
     expect(outcome.kind).toBe('accepted');
   });
@@ -246,13 +247,16 @@ describe('connectHcloud', () => {
 });
 
 describe('a write that must wait for its turn', () => {
+  const scopeOf = (signal: AbortSignal, takePlace: () => (() => void) | null) =>
+    openScope({ signal, waits: { places: { take: takePlace }, key: 'a token' } });
+
   it('is throttled when the waiting places are taken', async () => {
     const { client, calls } = aClient({ waitMsMax: 10_000 });
     upstream().post(path).reply(429, '', { 'Retry-After': '5' });
     // For its first turn it waits until the budget is known.
-    const enterQueue = () => (calls.length === 0 ? () => undefined : null);
+    const scope = scopeOf(new AbortController().signal, () => (calls.length === 0 ? () => undefined : null));
 
-    expect((await client.write(aWrite(), { enterQueue })).kind).toBe('throttled');
+    expect(await client.write(aWrite(), { scope })).toMatchObject({ kind: 'throttled', usedUp: 'places' });
     expect(calls).toHaveLength(1);
   });
 
@@ -261,13 +265,13 @@ describe('a write that must wait for its turn', () => {
     upstream().post(path).reply(429, '', { 'Retry-After': '5' });
     const giveUp = new AbortController();
     let places = 1;
-    const enterQueue = () => {
+    const scope = scopeOf(giveUp.signal, () => {
       places -= 1;
       return () => {
         places += 1;
       };
-    };
-    const writing = client.write(aWrite(), { enterQueue, signal: giveUp.signal });
+    });
+    const writing = client.write(aWrite(), { scope });
     while (calls.length === 0 || places !== 0) await new Promise(setImmediate);
 
     giveUp.abort();
@@ -276,10 +280,11 @@ describe('a write that must wait for its turn', () => {
     expect(places).toBe(1);
   });
 
-  it('waits no longer than its maximum wait', async () => {
+  it('waits no longer than its request', async () => {
     const { client } = aClient({ waitMsMax: 600_000 });
     upstream().post(path).reply(429, '', { 'Retry-After': '300' });
+    const scope = { signal: new AbortController().signal, deadline: performance.now() + 200 };
 
-    expect((await client.write(aWrite(), { patienceMs: 200 })).kind).toBe('throttled');
+    expect((await client.write(aWrite(), { scope })).kind).toBe('throttled');
   });
 });

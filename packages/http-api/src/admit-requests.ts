@@ -1,10 +1,30 @@
 import type { Socket } from 'node:net';
-import { fairQueue, NotAdmitted, siteOf } from '@corral/admission';
+import {
+  fairQueue,
+  NotAdmitted,
+  narrowScope,
+  openScope,
+  type RequestScope,
+  type ScopeOptions,
+  siteOf,
+} from '@corral/admission';
 import type { Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import { type ApiError, type ErrorShape, RequestFault, sendError } from './errors.js';
-import { narrowScopeOf, scopeOf } from './request-scope.js';
+import { type ApiError, clientGone, type ErrorShape, RequestFault, sendError } from './errors.js';
+
+/** The scope of the request that is answered, for everything that works for it and knows no Express. */
+export function scopeOf(res: Response): RequestScope {
+  res.locals.scope ??= openScope({ signal: clientGone(res) });
+  return res.locals.scope as RequestScope;
+}
+
+/** Narrows the scope of a request, e.g. when its caller, and so its deadline and the bound of its waits, are known. */
+export function narrowScopeOf(res: Response, more: Partial<ScopeOptions>): RequestScope {
+  const scope = narrowScope(scopeOf(res), more);
+  res.locals.scope = scope;
+  return scope;
+}
 
 export interface AdmitRequestsOptions<E extends ApiError> {
   /** Most requests that are worked on concurrently. Eight times as many wait. */

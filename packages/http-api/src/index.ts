@@ -1,7 +1,9 @@
 export {
   type AdmitRequestsOptions,
   admitRequests,
+  narrowScopeOf,
   type RequestAdmission,
+  scopeOf,
 } from './admit-requests.js';
 export {
   type ApiError,
@@ -20,7 +22,6 @@ export { type DocsOptions, docsRouter } from './pages/docs-router.js';
 export { type HealthRoutesOptions, healthRoutes } from './pages/health-routes.js';
 export { type StaticPage, staticPage } from './pages/static-page.js';
 export { requestId, requestLog } from './request-log.js';
-export { narrowScopeOf, scopeOf } from './request-scope.js';
 export {
   type BodyBounds,
   bytesOf,

@@ -1,50 +1,56 @@
+import { type Clock, openScope, places } from '@corral/admission';
 import type { ActionRecord, CheckedAction } from '@corral/dns-data';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type FollowUntil, followActions } from './follow-actions.js';
+import { aCaller } from '../../test/support/a-caller.js';
+import type { FollowUntil, Services } from '../services.js';
+import { findActions, followActions, untilOf } from './follow-actions.js';
 
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 
 /** The upstream, answered by the test, and the state in Postgres. */
 let checked: Map<number, CheckedAction>;
 let asked: { ids: readonly number[]; answer: (ended: readonly number[]) => void; fail: () => void }[];
-let follow: ReturnType<typeof followActions>;
+let services: Services;
 beforeEach(() => {
   checked = new Map();
   asked = [];
-  follow = followActions({
-    polls: {
-      takePoll: async (wanted) => ({ kind: 'ours', ids: [...wanted], until: new Date(NOW) }),
-      endPoll: async (_until, ids) => {
-        for (const id of ids) {
-          const { isRunning } = checked.get(id) as CheckedAction;
-          checked.set(id, { id, isRunning, checkedAt: new Date(NOW + 1_000) });
-        }
-      },
-      findChecked: async (ids) => ids.map((id) => checked.get(id) as CheckedAction),
+  const polls = {
+    takePoll: async (wanted: number[]) => ({ kind: 'ours', ids: wanted, until: new Date(NOW) }),
+    endPoll: async (_until: Date, ids: number[]) => {
+      for (const id of ids) {
+        const { isRunning } = checked.get(id) as CheckedAction;
+        checked.set(id, { id, isRunning, checkedAt: new Date(NOW + 1_000) });
+      }
     },
-    store: {
-      recordActions: async (readings) => {
-        for (const { id, status } of readings)
-          checked.set(id, { id, isRunning: status === 'running', checkedAt: new Date(NOW + 1_000) });
-        return [];
-      },
+    findChecked: async (ids: number[]) => ids.map((id) => checked.get(id)),
+  };
+  const actions = {
+    recordActions: async (readings: { id: number; status: string }[]) => {
+      for (const { id, status } of readings)
+        checked.set(id, { id, isRunning: status === 'running', checkedAt: new Date(NOW + 1_000) });
+      return [];
     },
-    lookAgain: async () => undefined,
-    read: (ids) =>
-      new Promise((resolve, reject) => {
-        const readingOf = (id: number, ended: readonly number[]) => ({
-          id,
-          body: '{}',
-          status: ended.includes(id) ? 'success' : 'running',
-        });
-        const answer = (ended: readonly number[]) => resolve(ids.map((id) => readingOf(id, ended)) as never);
-        asked.push({ ids, answer, fail: () => reject(new Error('away')) });
-      }),
+  };
+  const readActions = (ids: number[]) =>
+    new Promise((resolve, reject) => {
+      const readingOf = (id: number, ended: readonly number[]) => ({
+        id,
+        body: '{}',
+        status: ended.includes(id) ? 'success' : 'running',
+      });
+      const answer = (ended: readonly number[]) => resolve(ids.map((id) => readingOf(id, ended)));
+      asked.push({ ids, answer, fail: () => reject(new Error('away')) });
+    });
+  services = {
+    polls,
+    actions,
+    upstream: { readActions },
+    followers: { waiting: new Set(), isLooping: false },
     pause: async () => undefined,
-    now: () => NOW,
-    pollIntervalMs: 1_000,
-    onReadError: () => undefined,
-  });
+    now: () => 0,
+    log: { warn: () => undefined },
+    config: { actionPollMs: 1_000 },
+  } as unknown as Services;
 });
 
 function start(id: number, until: FollowUntil): { isDone: () => boolean } {
@@ -59,7 +65,7 @@ function start(id: number, until: FollowUntil): { isDone: () => boolean } {
   };
   checked.set(id, { id, isRunning: true, checkedAt: new Date(NOW) });
   let isDone = false;
-  void follow([running], until, new AbortController().signal).then(() => {
+  void followActions(services, [running], until, new AbortController().signal).then(() => {
     isDone = true;
   });
   return { isDone: () => isDone };
@@ -106,5 +112,46 @@ describe('a follower of an action', () => {
     await settled();
 
     expect([first.isDone(), late.isDone()]).toEqual([true, true]);
+  });
+});
+
+const aRunning: ActionRecord = {
+  id: 880001,
+  status: 'running',
+  name: 'www.acme',
+  type: 'A',
+  body: '{}',
+  startedAt: new Date(NOW - 5_000),
+  checkedAt: new Date(NOW - 5_000),
+};
+const other: ActionRecord = { ...aRunning, id: 880002 };
+const ended: ActionRecord = { ...aRunning, id: 880003, status: 'success' };
+const justChecked: ActionRecord = { ...aRunning, id: 880004, checkedAt: new Date(NOW - 500) };
+
+describe('a read of actions', () => {
+  it.each([
+    ['for the end of one', 'ended', [aRunning]],
+    ['for the end of one that was checked recently', 'ended', [justChecked]],
+    ['for the end of one of several', 'ended', [aRunning, other]],
+    ['only for the next upstream answer when one has already ended', 'reported', [ended, aRunning]],
+    ['for nothing when there are no actions', null, []],
+    ['for nothing when all have ended', null, [ended]],
+    ['for nothing when one has ended and the others were checked recently', null, [ended, justChecked]],
+  ] as const)('waits %s', (_what, until, known) => {
+    expect(untilOf(known, NOW, 1_000)).toBe(until);
+  });
+
+  it.each([
+    ['too many reads of the token are held', { heldMax: 0, draining: new AbortController().signal }],
+    ['the process drains', { heldMax: 1, draining: AbortSignal.abort() }],
+  ])('answers with the current state when %s', async (_when, { heldMax, draining }) => {
+    const clock: Clock = { now: () => 0, after: () => () => undefined };
+    const actions = { findActions: async () => [aRunning] };
+    const waits = { places: places(heldMax), key: aCaller.tokenId };
+    const scope = openScope({ signal: new AbortController().signal, waits });
+
+    const of = { ...services, actions, clock, draining } as unknown as Services;
+    expect(await findActions(of, aCaller, [], scope)).toEqual({ actions: [aRunning], isHeld: false });
+    expect(asked).toEqual([]);
   });
 });

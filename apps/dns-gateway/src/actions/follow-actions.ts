@@ -1,37 +1,9 @@
-import type { ActionRecord, ActionStore, CheckedAction, PollTurns, RrsetKey } from '@corral/dns-data';
-import type { ActionReading } from '@corral/hcloud';
-
-export interface FollowActionsDeps {
-  readonly polls: Pick<PollTurns, 'takePoll' | 'endPoll' | 'findChecked'>;
-  readonly store: Pick<ActionStore, 'recordActions'>;
-  /** Reads a set again after its write turned out to have failed. Never fails. */
-  readonly lookAgain: (entryId: number, key: RrsetKey) => Promise<void>;
-  /** Asks the upstream. Rejects when it is unavailable. */
-  readonly read: (ids: readonly number[]) => Promise<ActionReading[]>;
-  readonly pause: (ms: number) => Promise<unknown>;
-  readonly now: () => number;
-  /** Minimum time in milliseconds between two upstream calls of all processes together. */
-  readonly pollIntervalMs: number;
-  readonly onReadError: (error: Error) => void;
-}
-
-/** `reported`: the upstream has reported all of them again. `ended`: the first of them has ended. */
-export type FollowUntil = 'reported' | 'ended';
-
-/** Ends when the condition is met, when the upstream is unavailable, or when the signal aborts. */
-export type FollowActions = (
-  actions: readonly ActionRecord[],
-  until: FollowUntil,
-  signal: AbortSignal,
-) => Promise<void>;
-
-interface Waiter {
-  readonly until: FollowUntil;
-  /** Time of the last known state, by action id. */
-  readonly knownAt: ReadonlyMap<number, number>;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
+import { NotAdmitted, type RequestScope, waiting } from '@corral/admission';
+import type { DnsCaller } from '@corral/auth';
+import { type ActionRecord, type CheckedAction, timedOutAction } from '@corral/dns-data';
+import { mayFollow } from '../rrsets/access.js';
+import { lookAgain } from '../rrsets/settling.js';
+import type { Follower, FollowUntil, Services } from '../services.js';
 
 /** How long a polling process may be silent before another process takes over. */
 const LEASE_MS = 5_000;
@@ -42,86 +14,171 @@ const LOOK_MS_MIN = 25;
 const LOOK_MS_MAX = 250;
 
 /**
- * Follows actions on behalf of all clients. Each process runs one loop while clients wait. One process at a time asks the
- * upstream for everything that is wanted anywhere, and the others read the results from Postgres.
+ * Follows actions on behalf of a client until the condition is met, the upstream is unavailable, or the signal aborts. Each process runs
+ * one loop while clients wait. One process at a time asks the upstream for everything that is wanted anywhere, and the others read the
+ * results from Postgres.
  */
-export function followActions(deps: FollowActionsDeps): FollowActions {
-  const waiters = new Set<Waiter>();
-  let isLooping = false;
-
-  const loop = async (): Promise<void> => {
-    while (waiters.size > 0) {
-      const isAway = await pollOrWait(deps, idsOf([...waiters]));
-      // Later waiters are not in this query, so nothing is known about their actions.
-      const present = [...waiters];
-      const checked = new Map((await deps.polls.findChecked(idsOf(present))).map((action) => [action.id, action]));
-      // Without the upstream, clients get the last known state. "Still running" is accurate enough, and they ask again.
-      for (const waiter of present) if (isAway || isDone(waiter, checked)) release(waiter);
-    }
-  };
-
-  const release = (waiter: Waiter): void => {
-    waiters.delete(waiter);
-    waiter.resolve();
-  };
-
-  const startLoop = (): void => {
-    if (isLooping) return;
-    isLooping = true;
-    loop()
-      .catch((error: unknown) => {
-        for (const { reject } of waiters) reject(error);
-        waiters.clear();
-      })
-      .finally(() => {
-        isLooping = false;
-        if (waiters.size > 0) startLoop();
-      });
-  };
-
-  return async (actions, until, signal) => {
-    if (signal.aborted) return;
-    const { promise: done, resolve, reject } = Promise.withResolvers<void>();
-    const knownAt = new Map(actions.map(({ id, checkedAt }) => [id, checkedAt.getTime()]));
-    const waiter: Waiter = { until, knownAt, resolve, reject };
-    const giveUp = () => release(waiter);
-    signal.addEventListener('abort', giveUp);
-    waiters.add(waiter);
-    startLoop();
-    await done.finally(() => signal.removeEventListener('abort', giveUp));
-  };
+export async function followActions(
+  services: Services,
+  actions: readonly ActionRecord[],
+  until: FollowUntil,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return;
+  const { waiting } = services.followers;
+  const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+  const knownAt = new Map(actions.map(({ id, checkedAt }) => [id, checkedAt.getTime()]));
+  const waiter: Follower = { until, knownAt, resolve, reject };
+  const giveUp = () => release(waiting, waiter);
+  signal.addEventListener('abort', giveUp);
+  waiting.add(waiter);
+  startLoop(services);
+  await done.finally(() => signal.removeEventListener('abort', giveUp));
 }
 
-const idsOf = (waiters: readonly Waiter[]): number[] => [
+function release(waiting: Set<Follower>, waiter: Follower): void {
+  waiting.delete(waiter);
+  waiter.resolve();
+}
+
+function startLoop(services: Services): void {
+  const { followers } = services;
+  if (followers.isLooping) return;
+  followers.isLooping = true;
+  loop(services)
+    .catch((error: unknown) => {
+      for (const { reject } of followers.waiting) reject(error);
+      followers.waiting.clear();
+    })
+    .finally(() => {
+      followers.isLooping = false;
+      if (followers.waiting.size > 0) startLoop(services);
+    });
+}
+
+async function loop(services: Services): Promise<void> {
+  const { waiting } = services.followers;
+  while (waiting.size > 0) {
+    const isAway = await pollOrWait(services, idsOf([...waiting]));
+    // Later waiters are not in this query, so nothing is known about their actions.
+    const present = [...waiting];
+    const checked = new Map((await services.polls.findChecked(idsOf(present))).map((action) => [action.id, action]));
+    // Without the upstream, clients get the last known state. "Still running" is accurate enough, and they ask again.
+    for (const waiter of present) if (isAway || isDone(waiter, checked)) release(waiting, waiter);
+  }
+}
+
+const idsOf = (waiters: readonly Follower[]): number[] => [
   ...new Set(waiters.flatMap(({ knownAt }) => [...knownAt.keys()])),
 ];
 
 /** @returns whether the upstream was unavailable */
-async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Promise<boolean> {
-  const options = { intervalMs: deps.pollIntervalMs, leaseMs: LEASE_MS, wantedMs: WANTED_MS };
-  const turn = await deps.polls.takePoll(ids, options);
+async function pollOrWait(services: Services, ids: readonly number[]): Promise<boolean> {
+  const { polls, actions, upstream, pause, log, config } = services;
+  const intervalMs = config.actionPollMs;
+  const turn = await polls.takePoll(ids, { intervalMs, leaseMs: LEASE_MS, wantedMs: WANTED_MS });
   if (turn.kind === 'taken') {
-    await deps.pause(Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, turn.waitMs)));
+    await pause(Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, turn.waitMs)));
     return false;
   }
-  const startedAt = deps.now();
-  const readings = await deps.read(turn.ids).catch((error: Error) => {
-    deps.onReadError(error);
+  const startedAt = services.now();
+  const readings = await upstream.readActions(turn.ids).catch((error: Error) => {
+    log.warn('actions not read', { error });
     return null;
   });
   try {
-    const failed = await deps.store.recordActions(readings ?? []);
+    const failed = await actions.recordActions(readings ?? []);
     // A client that sees the failed action must find the set in its actual state.
-    await Promise.all(failed.map(({ entryId, key }) => deps.lookAgain(entryId, key)));
+    await Promise.all(failed.map(({ entryId, key }) => lookAgain(services, entryId, key)));
   } finally {
-    const restMs = Math.max(0, startedAt + deps.pollIntervalMs - deps.now());
-    await deps.polls.endPoll(turn.until, readings === null ? [] : turn.ids, restMs);
+    const restMs = Math.max(0, startedAt + intervalMs - services.now());
+    await polls.endPoll(turn.until, readings === null ? [] : turn.ids, restMs);
   }
   return readings === null;
 }
 
-function isDone({ until, knownAt }: Waiter, checked: ReadonlyMap<number, CheckedAction>): boolean {
+function isDone({ until, knownAt }: Follower, checked: ReadonlyMap<number, CheckedAction>): boolean {
   const hasEnded = (id: number): boolean => checked.get(id)?.isRunning !== true;
   if (until === 'ended') return [...knownAt.keys()].some(hasEnded);
   return [...knownAt].every(([id, at]) => hasEnded(id) || Number(checked.get(id)?.checkedAt) > at);
+}
+
+export interface Progress {
+  readonly actions: readonly ActionRecord[];
+  /** Whether the read was held. */
+  readonly isHeld: boolean;
+}
+
+/**
+ * The requested actions that the caller may follow, by id, with a recent upstream state. While all of them run, it waits for the first one
+ * to end, as long as reads are held. Finished actions cost no upstream call.
+ */
+export async function findActions(
+  services: Services,
+  caller: DnsCaller,
+  ids: readonly number[],
+  scope: RequestScope,
+): Promise<Progress> {
+  const { actions, config } = services;
+  const read = async () => {
+    const ofOwner = await actions.findActions(caller.ownerId, ids);
+    return ofOwner.filter((action) => mayFollow(caller, action));
+  };
+  const known = await read();
+  const until = untilOf(known, Date.now(), config.actionPollMs);
+  if (until === null) return { actions: known, isHeld: false };
+  const running = known.filter(({ status }) => status === 'running');
+  const isHeld = await hold(services, running, until, scope);
+  if (!isHeld || scope.signal.aborted) return { actions: known, isHeld };
+  const fresh = await read();
+  const now = Date.now();
+  const overdue = fresh.filter((action) => isOverdue(action, now, config.actionRunningMsMax));
+  if (overdue.length === 0) return { actions: fresh, isHeld };
+  await actions.recordActions(overdue.map((action) => timedOutAction(action, new Date(now))));
+  return { actions: await read(), isHeld };
+}
+
+/** What a read of these actions waits for; null for nothing. Pure. */
+export function untilOf(known: readonly ActionRecord[], now: number, pollMs: number): FollowUntil | null {
+  const running = known.filter(({ status }) => status === 'running');
+  if (running.length === 0) return null;
+  // The caller does not know about an end that is recorded here, so it need not wait for the other actions.
+  if (running.length === known.length) return 'ended';
+  return running.some((action) => isStale(action, now, pollMs)) ? 'reported' : null;
+}
+
+/**
+ * Holds a read until actions change, up to the maximum time.
+ *
+ * @returns false when it is not held, because its token has too many held reads or the process drains
+ */
+async function hold(
+  services: Services,
+  running: readonly ActionRecord[],
+  until: FollowUntil,
+  scope: RequestScope,
+): Promise<boolean> {
+  const { draining, clock, config } = services;
+  if (draining.aborted) return false;
+  const over = new AbortController();
+  const signal = AbortSignal.any([scope.signal, draining, over.signal]);
+  const held = async (): Promise<void> => {
+    const callOff = clock.after(config.actionHoldMs, () => over.abort());
+    await followActions(services, running, until, signal).finally(callOff);
+  };
+  try {
+    await waiting(scope, held);
+    return true;
+  } catch (error) {
+    if (error instanceof NotAdmitted) return false;
+    throw error;
+  }
+}
+
+function isStale({ status, checkedAt }: ActionRecord, now: number, intervalMs: number): boolean {
+  return status === 'running' && now - checkedAt.getTime() >= intervalMs;
+}
+
+function isOverdue({ status, startedAt }: ActionRecord, now: number, runningMsMax: number): boolean {
+  return status === 'running' && now - startedAt.getTime() > runningMsMax;
 }

@@ -1,19 +1,10 @@
 import { dnsCallerOf } from '@corral/auth';
-import type { ActionStore } from '@corral/dns-data';
 import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
 import { paginationOf, parseActionIds, parseActionQuery, parseId } from '../rrsets/list-query.js';
-import type { Zones } from '../zones/zone-directory.js';
-import type { ActionProgress } from './action-progress.js';
-
-export interface ActionRoutesDeps {
-  readonly actions: ActionProgress;
-  readonly store: Pick<ActionStore, 'pageActions'>;
-  readonly zones: Zones;
-  /** Refunds the request to its rate limits. */
-  readonly giveBack: (res: Response) => void;
-}
+import type { Services } from '../services.js';
+import { findActions } from './follow-actions.js';
 
 type ActionRoute =
   | 'listActions'
@@ -24,16 +15,15 @@ type ActionRoute =
   | 'getActionOfZone';
 
 /** Progress of writes to names and types that the token covers. Foreign and unknown actions do not exist for the caller. */
-export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, RequestHandler> {
-  const { actions, giveBack } = deps;
+export function actionRoutes(services: Services): Record<ActionRoute, RequestHandler> {
   /** @throws DnsError when the path names a zone that is not the caller's */
   const checkZone = async ({ params }: Request, res: Response): Promise<void> => {
-    if (params.zone !== undefined) await deps.zones.of(dnsCallerOf(res)).resolve(params.zone as string);
+    if (params.zone !== undefined) await services.zones.of(dnsCallerOf(res)).resolve(params.zone as string);
   };
   const find = async (res: Response, ids: readonly number[]) => {
-    const { actions: found, isHeld } = await actions.find(dnsCallerOf(res), ids, scopeOf(res));
+    const { actions: found, isHeld } = await findActions(services, dnsCallerOf(res), ids, scopeOf(res));
     // Waiting for an end is what clients should do, so it is free.
-    if (isHeld) giveBack(res);
+    if (isHeld) services.limits.giveBack(res);
     return found;
   };
   const list = async (req: Request, res: Response): Promise<void> => {
@@ -50,7 +40,7 @@ export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, Reques
       return;
     }
     const { page, perPage, ...selection } = parseActionQuery(query);
-    const { total, bodies } = await deps.store.pageActions({
+    const { total, bodies } = await services.actions.pageActions({
       ownerId: caller.ownerId,
       withinName: caller.withinName,
       types: caller.withinTypes,

@@ -2,90 +2,94 @@ import type { DnsCaller } from '@corral/auth';
 import { asTeamId, type CreateDemo, type DemoBody, dnsLimits, type TeamId } from '@corral/contracts';
 import {
   type CreateOutcome,
-  type DeleteRemainingDeps,
-  type DemoEnds,
   type DemoMaker,
   type DemoReach,
   type DemoRecord,
-  type DemoStore,
   deleteRemaining,
+  drawLabel,
   isLabel,
   isReservedLabel,
   labelOf,
-  type NewDemo,
 } from '@corral/dns-data';
 import { DnsError, invalidInput, notFound } from '../dns-error.js';
-import type { ZoneDirectory } from '../zones/zone-directory.js';
+import type { DemoServices, Services } from '../services.js';
 
-interface DemosDeps {
-  readonly store: DemoStore;
-  /** The demo zone. */
-  readonly zone: Pick<ZoneDirectory, 'read'>;
-  /** Draws a label for a demo without a name. It may be taken. */
-  readonly drawLabel: () => string;
-  /** Deletes the records of an ended demo as far as currently possible. */
-  readonly clear: (ended: DemoRecord, caller: DnsCaller, requestId: string) => Promise<void>;
-}
-
-export type Demos = ReturnType<typeof demos>;
+/*
+ * Demos: who may create, see, extend and end them. An ended demo is reported like one that never existed.
+ */
 
 /** Among millions of labels, several taken ones in a row are practically impossible. */
 const DRAWS_MAX = 5;
 
-/** Demos: who may create, see, extend and end them. An ended demo is reported like one that never existed. */
-export const demos = ({ store, zone, drawLabel, clear }: DemosDeps) => {
-  const createWith = async (maker: DemoMaker, wanted: Omit<NewDemo, 'zoneId'>, requestId: string) => {
-    const { id } = await zone.read();
-    return store.create(maker, { zoneId: id, ...wanted }, requestId);
-  };
+/**
+ * @param caller null without a token. Then a course code is required
+ * @param from the request's id and client address
+ * @throws DnsError `invalid_input` for a name without a valid label, `unauthorized`, `forbidden` for a demo's token or a
+ *   wrong course code, `resource_limit_exceeded`, `uniqueness_error`
+ */
+export async function createDemo(
+  { store, zone }: DemoServices,
+  caller: DnsCaller | null,
+  body: CreateDemo,
+  from: { readonly address: string; readonly requestId: string },
+): Promise<{ demo: DemoBody; token: string }> {
+  const label = body.name == null ? null : parseLabel(body.name);
+  const maker = makerOf(caller, body.course_code ?? null, from.address);
+  const ttlSeconds = body.ttl ?? dnsLimits.demoTtlSecondsDefault;
+  for (let draw = 1; ; draw += 1) {
+    const wished = label ?? drawLabel();
+    const { id: zoneId } = await zone.read();
+    const wanted = { zoneId, label: wished, name: body.name ?? wished, ttlSeconds };
+    const outcome = await store.create(maker, wanted, from.requestId);
+    if (outcome.kind === 'created') return { demo: demoBody(outcome.demo), token: outcome.token };
+    if (outcome.kind !== 'taken' || label !== null || draw === DRAWS_MAX) throw refusalOf(outcome);
+  }
+}
 
-  return {
-    /**
-     * @param caller null without a token. Then a course code is required
-     * @param from the request's id and client address
-     * @throws DnsError `invalid_input` for a name without a valid label, `unauthorized`, `forbidden` for a demo's token or a
-     *   wrong course code, `resource_limit_exceeded`, `uniqueness_error`
-     */
-    async create(
-      caller: DnsCaller | null,
-      body: CreateDemo,
-      from: { readonly address: string; readonly requestId: string },
-    ): Promise<{ demo: DemoBody; token: string }> {
-      const label = body.name == null ? null : parseLabel(body.name);
-      const maker = makerOf(caller, body.course_code ?? null, from.address);
-      const ttlSeconds = body.ttl ?? dnsLimits.demoTtlSecondsDefault;
-      for (let draw = 1; ; draw += 1) {
-        const wished = label ?? drawLabel();
-        const wanted = { label: wished, name: body.name ?? wished, ttlSeconds };
-        const outcome = await createWith(maker, wanted, from.requestId);
-        if (outcome.kind === 'created') return { demo: demoBody(outcome.demo), token: outcome.token };
-        if (outcome.kind !== 'taken' || label !== null || draw === DRAWS_MAX) throw refusalOf(outcome);
-      }
-    },
+/** The team's live demos, oldest first. @throws DnsError `forbidden` for a demo's token */
+export async function listDemos({ store }: DemoServices, caller: DnsCaller): Promise<DemoBody[]> {
+  return (await store.list(teamOf(caller))).map(demoBody);
+}
 
-    /** The team's live demos, oldest first. @throws DnsError `forbidden` for a demo's token */
-    async list(caller: DnsCaller): Promise<DemoBody[]> {
-      return (await store.list(teamOf(caller))).map(demoBody);
-    },
+/** @throws DnsError `not_found` */
+export async function getDemo({ store }: DemoServices, caller: DnsCaller, label: string): Promise<DemoBody> {
+  return demoBody(found(await store.find(...reachOf(caller, label))));
+}
 
-    /** @throws DnsError `not_found` */
-    async get(caller: DnsCaller, label: string): Promise<DemoBody> {
-      return demoBody(found(await store.find(...reachOf(caller, label))));
-    },
+/** @throws DnsError `not_found` */
+export async function extendDemo(
+  { store }: DemoServices,
+  caller: DnsCaller,
+  { label, ttlSeconds, requestId }: { readonly label: string; readonly ttlSeconds: number; readonly requestId: string },
+): Promise<DemoBody> {
+  const by = { tokenId: caller.tokenId, requestId };
+  return demoBody(found(await store.extend(...reachOf(caller, label), ttlSeconds, by)));
+}
 
-    /** @throws DnsError `not_found` */
-    async extend(caller: DnsCaller, label: string, ttlSeconds: number, requestId: string): Promise<DemoBody> {
-      const by = { tokenId: caller.tokenId, requestId };
-      return demoBody(found(await store.extend(...reachOf(caller, label), ttlSeconds, by)));
-    },
-
-    /** Ends the demo immediately. Records that could not be deleted yet are deleted later. @throws DnsError `not_found` */
-    async end(caller: DnsCaller, label: string, requestId: string): Promise<void> {
-      const by = { tokenId: caller.tokenId, requestId };
-      await clear(found(await store.end(...reachOf(caller, label), by)), caller, requestId);
-    },
-  };
-};
+/**
+ * Ends the demo immediately, and deletes its records as far as currently possible. The end is committed then: the reconciler deletes what
+ * could not be deleted because of the budget, the upstream or this process.
+ *
+ * @throws DnsError `not_found`
+ */
+export async function endDemo(
+  services: Services,
+  { store, ends }: DemoServices,
+  caller: DnsCaller,
+  label: string,
+  requestId: string,
+): Promise<void> {
+  const { ledger, upstream, pause, log, config } = services;
+  const by = { tokenId: caller.tokenId, requestId };
+  const ended = found(await store.end(...reachOf(caller, label), by));
+  try {
+    const left = await ends.listRemainingOf(ended.id);
+    const deps = { ledger, send: upstream.write, pause, settleAfterMs: config.settleAfterMs };
+    await Promise.all(left.map((rrset) => deleteRemaining(deps, rrset, { ...by, account: caller.accountId })));
+  } catch (error) {
+    log.warn('demo not cleared immediately', { error });
+  }
+}
 
 function demoBody(demo: DemoRecord): DemoBody {
   return {
@@ -171,24 +175,3 @@ function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>): DnsErr
       );
   }
 }
-
-interface ClearDemoDeps extends DeleteRemainingDeps {
-  readonly ends: Pick<DemoEnds, 'listRemainingOf'>;
-  readonly onError: (error: Error) => void;
-}
-
-/**
- * Deletes the records of a demo that was just ended. Never rejects: the end is committed, and the reconciler deletes what
- * could not be deleted because of the budget, the upstream or this process.
- */
-export const clearDemo =
-  (deps: ClearDemoDeps) =>
-  async (ended: DemoRecord, caller: DnsCaller, requestId: string): Promise<void> => {
-    const by = { tokenId: caller.tokenId, requestId, account: caller.accountId };
-    try {
-      const left = await deps.ends.listRemainingOf(ended.id);
-      await Promise.all(left.map((rrset) => deleteRemaining(deps, rrset, by)));
-    } catch (error) {
-      deps.onError(error as Error);
-    }
-  };

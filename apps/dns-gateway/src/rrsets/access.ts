@@ -1,7 +1,8 @@
 import type { DnsCaller } from '@corral/auth';
 import { canRead, coveredRoot, coversName, coversType, writeRefusal } from '@corral/contracts';
-import type { RefusedWrite, RefusedWrites, RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
+import type { RefusedWrite, RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-data';
 import { DnsError, notFound } from '../dns-error.js';
+import type { Services } from '../services.js';
 
 /** What a caller sees of a zone. */
 export function visibleTo(caller: DnsCaller, zone: ZoneRecord): RrsetScope {
@@ -50,19 +51,16 @@ export interface AskedWrite extends Pick<RefusedWrite, 'key' | 'operation'> {
 }
 
 /**
- * Counts a write that is refused before it is sent in the audit log, and rethrows its error.
+ * Counts a write that is refused before it is sent in the audit log, and rethrows its error. A write that cannot be counted is refused
+ * regardless.
  *
  * @throws always the given error. Only a DnsError is counted
  */
-export type NoteRefused = (asked: AskedWrite, error: unknown) => Promise<never>;
-
-/** @param onError called when a write could not be counted. It is refused regardless */
-export const noteRefused =
-  (refused: RefusedWrites, onError: (error: Error) => void): NoteRefused =>
-  async ({ caller, key, operation, requestId }, error) => {
-    if (error instanceof DnsError) {
-      const refusal = { owner: ownerOf(caller), tokenId: caller.tokenId, key, operation, code: error.code, requestId };
-      await refused.count(refusal).catch(onError);
-    }
-    throw error;
-  };
+export async function noteRefused(services: Services, asked: AskedWrite, error: unknown): Promise<never> {
+  const { caller, key, operation, requestId } = asked;
+  if (error instanceof DnsError) {
+    const refusal = { owner: ownerOf(caller), tokenId: caller.tokenId, key, operation, code: error.code, requestId };
+    await services.refused.count(refusal).catch((error) => services.log.warn('refused write not counted', { error }));
+  }
+  throw error;
+}

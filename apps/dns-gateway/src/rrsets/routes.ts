@@ -2,7 +2,6 @@ import { addBudget, type BudgetReading } from '@corral/admission';
 import { type DnsCaller, dnsCallerOf } from '@corral/auth';
 import {
   type AnsweredRecorder,
-  type MirrorStore,
   parseRrsetWrite,
   type RrsetKey,
   type RrsetWrite,
@@ -16,19 +15,15 @@ import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
 import { jsonObjectBody } from '../http/json-body.js';
-import type { Zones } from '../zones/zone-directory.js';
-import { type NoteRefused, readableRrset, visibleTo, writableRrset } from './access.js';
+import type { Services, WriteAnswer } from '../services.js';
+import { noteRefused, readableRrset, visibleTo, writableRrset } from './access.js';
 import { paginationOf, parseRrsetQuery } from './list-query.js';
-import type { WriteAnswer } from './send-write.js';
-import type { RrsetWriter } from './write-rrset.js';
+import { writeRrset } from './write-rrset.js';
 
-export interface RrsetRoutesDeps {
-  readonly zones: Zones;
-  readonly mirror: MirrorStore;
-}
+export const rrsetRoutes = (services: Services) => ({ ...readRoutes(services), ...writeRoutes(services) });
 
 /** Reads of record sets. All come from the mirror, without upstream calls. */
-export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrsets' | 'getRrset', RequestHandler> {
+function readRoutes({ zones, mirror }: Services): Record<'listRrsets' | 'getRrset', RequestHandler> {
   return {
     async listRrsets(req, res) {
       const caller = dnsCallerOf(res);
@@ -60,16 +55,6 @@ function rrsetParams(req: Request): { name: string; type: string } {
   return { name: req.params.name as string, type: req.params.type as string };
 }
 
-export interface RrsetWriteRoutesDeps {
-  readonly zones: Zones;
-  readonly mirror: MirrorStore;
-  readonly write: RrsetWriter;
-  readonly noteRefused: NoteRefused;
-  readonly answered: AnsweredRecorder;
-  /** The upstream's request budget. Each write takes one request. */
-  readonly budget: () => BudgetReading;
-}
-
 type WriteRoute =
   | 'createRrset'
   | 'updateRrset'
@@ -87,17 +72,17 @@ const recordActions = {
 } as const satisfies Partial<Record<WriteRoute, RrsetWriteKind>>;
 
 /** Writes. Checks come in one order: zone (404), body (400), name and type (403), quota (403), upstream. */
-export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute, RequestHandler> {
-  const { zones, mirror } = deps;
+function writeRoutes(services: Services): Record<WriteRoute, RequestHandler> {
+  const { zones, mirror, upstream: cloud, answered } = services;
 
   const forward = async (res: Response, request: ForwardedWrite): Promise<void> => {
     const { caller, key, write, bytes, method, below } = request;
     const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
     const upstream: UpstreamWrite = { team: caller.accountId, method, segments, body: bytes };
     const { requestId } = res.locals;
-    const answer = await deps.write({ caller, requestId, key, write, bytes, upstream, scope: scopeOf(res) });
-    tellUpstream(res, deps.budget());
-    noteDelivery(res, answer, deps.answered);
+    const answer = await writeRrset(services, { caller, requestId, key, write, bytes, upstream, scope: scopeOf(res) });
+    tellUpstream(res, cloud.budget());
+    noteDelivery(res, answer, answered);
     sendJsonText(res, answer.status, answer.body);
   };
 
@@ -108,7 +93,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
     try {
       return writableRrset(caller, zone, name, type);
     } catch (error) {
-      return deps.noteRefused({ caller, requestId, key: { zoneId: zone.id, name, type }, operation }, error);
+      return noteRefused(services, { caller, requestId, key: { zoneId: zone.id, name, type }, operation }, error);
     }
   };
 
@@ -183,7 +168,11 @@ interface ForwardedWrite {
   readonly below: readonly string[];
 }
 
-async function begin(zones: Zones, req: Request, res: Response): Promise<{ caller: DnsCaller; zone: ZoneRecord }> {
+async function begin(
+  zones: Services['zones'],
+  req: Request,
+  res: Response,
+): Promise<{ caller: DnsCaller; zone: ZoneRecord }> {
   const caller = dnsCallerOf(res);
   return { caller, zone: await zones.of(caller).resolve(req.params.zone as string) };
 }

@@ -1,30 +1,19 @@
-import {
-  extendScope,
-  type FairQueue,
-  NotAdmitted,
-  narrowScope,
-  outside,
-  places,
-  type RequestScope,
-  waiting,
-} from '@corral/admission';
+import { extendScope, NotAdmitted, narrowScope, outside, places, type RequestScope, waiting } from '@corral/admission';
 import type { DnsCaller } from '@corral/auth';
 import {
   assertNever,
   type BeginOutcome,
-  type CopyStore,
   type DeliveryCheck,
-  type DriftReporter,
   type FirstCopy,
   type PerformedWrite,
   performWrite,
   type RrsetKey,
   type RrsetWrite,
-  type UpstreamAnswer,
+  SETTLE_LEASE_MS,
   type WriteLease,
-  type WriteLedger,
 } from '@corral/dns-data';
-import type { UpstreamWrite, WriteOptions, WriteOutcome } from '@corral/hcloud';
+import type { UpstreamWrite } from '@corral/hcloud';
+import { followActions } from '../actions/follow-actions.js';
 import {
   changesAreHeld,
   quotaExceeded,
@@ -34,8 +23,9 @@ import {
   upstreamUnavailable,
   upstreamUsedUp,
 } from '../dns-error.js';
-import { type NoteRefused, ownerOf } from './access.js';
-import type { LookAgain, Settling } from './settling.js';
+import type { Services, WriteAnswer } from '../services.js';
+import { noteRefused, ownerOf } from './access.js';
+import { lookAgain, settleDue, settleOwn } from './settling.js';
 
 /** A write with checked caller, name, type and body. */
 export interface CheckedWrite {
@@ -50,37 +40,9 @@ export interface CheckedWrite {
   readonly scope: RequestScope;
 }
 
-export interface WriteAnswer extends UpstreamAnswer {
-  readonly entryId: number;
-}
-
 /** Audit data of a write that is refused before it is sent. */
 export function refusalOf({ caller, requestId, key, write }: CheckedWrite) {
   return { caller, requestId, key, operation: write.operation };
-}
-
-export interface SendWriteDeps {
-  readonly ledger: Pick<WriteLedger, 'begin' | 'finish' | 'release'>;
-  readonly copies: CopyStore;
-  readonly send: (write: UpstreamWrite, options: Required<WriteOptions>) => Promise<WriteOutcome>;
-  readonly pause: (ms: number) => Promise<unknown>;
-  /** The clock of scopes. */
-  readonly now: () => number;
-  /** Takes one write of each owner at a time. */
-  readonly owners: Pick<FairQueue, 'run'>;
-  /** Reads a set again that was changed by others. */
-  readonly lookAgain: LookAgain;
-  readonly reportDrift: DriftReporter;
-  /** The upstream's hourly request limit, if known. */
-  readonly budgetLimit: () => number | null;
-  readonly noteRefused: NoteRefused;
-  readonly settling: Settling;
-  /** How long an uncertain write is reserved for this process to settle, in milliseconds. */
-  readonly settleHoldMs: number;
-  /** Waits until an action that holds quota of the owner has ended, within the scope. */
-  readonly roomMoves: (ownerId: string, scope: RequestScope) => Promise<void>;
-  /** Whether this process saw the entry's answer delivered. */
-  readonly isDelivered: (entryId: number) => boolean;
 }
 
 /** How often a write is repeated that definitely did not happen. */
@@ -92,124 +54,125 @@ const AGAIN_MS = 1_000;
  * Performs a write for a client and returns the answer. The caller must ensure that it is the only write to its set in this
  * process.
  */
-export function sendWrite(deps: SendWriteDeps) {
-  const { ledger, now } = deps;
-  const waits = writeWaits(deps);
-  const copies = firstCopies(deps, waits);
+export async function sendWrite(services: Services, request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> {
+  for (let attempt = request, repetitions = 0; ; repetitions += 1) {
+    const answer = await sendOnce(services, attempt, requestHash);
+    if (answer.kind === 'known') return answer;
+    // It definitely did not happen, so it is repeated on behalf of the client.
+    if (repetitions === REPETITIONS_MAX) throw upstreamUnavailable(answer.cause);
+    attempt = { ...request, scope: extendScope(request.scope, services.now() + AGAIN_MS) };
+  }
+}
 
-  const perform = async (request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
-    for (let attempt = request, repetitions = 0; ; repetitions += 1) {
-      const answer = await performOnce(attempt, requestHash);
-      if (answer.kind === 'known') return answer;
-      // It definitely did not happen, so it is repeated on behalf of the client.
-      if (repetitions === REPETITIONS_MAX) throw upstreamUnavailable(answer.cause);
-      attempt = { ...request, scope: extendScope(request.scope, now() + AGAIN_MS) };
-    }
-  };
-
-  const performOnce = async (request: CheckedWrite, requestHash: Buffer): Promise<Answered> => {
-    const { scope } = request;
-    const turn = upstreamTurn(scope);
-    let isUnsent = false;
-    const send = async () => {
-      const options = { patienceMs: Math.max(0, scope.deadline - now()), signal: scope.signal, ...turn };
-      const outcome = await outside(scope, () => deps.send(request.upstream, options));
+async function sendOnce(services: Services, request: CheckedWrite, requestHash: Buffer): Promise<Answered> {
+  const { scope } = request;
+  const { ledger, pause, upstream, config } = services;
+  // An uncertain write is reserved for this process to settle for so long.
+  const settleAfterMs = config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS;
+  let isUnsent = false;
+  const performed = await performWrite<Replayed | Held>({ ledger, pause, settleAfterMs }, request, {
+    begin: () =>
+      begin(services, request, requestHash).catch((error: unknown) => noteRefused(services, refusalOf(request), error)),
+    async send() {
+      const outcome = await upstream.write(request.upstream, { scope });
       isUnsent = outcome.kind === 'unreached' || outcome.kind === 'throttled';
       return outcome;
-    };
-    const performed = await performWrite<Replayed | Held>({ ...deps, settleAfterMs: deps.settleHoldMs }, request, {
-      begin: () => begin(request, requestHash).catch((error: unknown) => deps.noteRefused(refusalOf(request), error)),
-      send,
-      settle: (lease) => outside(scope, () => deps.settling.settleOwn(request, lease)),
-    }).catch((error: unknown) => {
-      if (isUnsent) scope.signal.throwIfAborted();
-      throw error;
-    });
-    if (performed.kind === 'replayed') return { ...performed, kind: 'known' };
-    // Not counted as refused: a hold is none of the client's doing.
-    if (performed.kind === 'held') throw changesAreHeld();
-    const { lease, result } = performed;
+    },
+    settle: (lease) => outside(scope, () => settleOwn(services, request, lease)),
+  }).catch((error: unknown) => {
     if (isUnsent) scope.signal.throwIfAborted();
-    if (isUnsent && turn.wasFull()) {
-      throw tooManyWait(result.kind === 'throttled' ? result.retryAfterSeconds : undefined);
-    }
-    return answerOf(request, lease, result);
-  };
+    throw error;
+  });
+  if (performed.kind === 'replayed') return { ...performed, kind: 'known' };
+  // Not counted as refused: a hold is none of the client's doing.
+  if (performed.kind === 'held') throw changesAreHeld();
+  if (isUnsent) scope.signal.throwIfAborted();
+  return answerOf(services, request, performed.lease, performed.result);
+}
 
-  const begin = async (request: CheckedWrite, requestHash: Buffer) => {
-    const { caller, requestId, key, write, bytes, scope } = request;
-    const requestBody = bytes === null ? null : bytes.toString('utf8');
-    const by = { owner: ownerOf(caller), tokenId: caller.tokenId, requestId };
-    const newWrite = { ...by, key, write, requestBody, requestHash };
-    for (;;) {
-      const outcome = await waits.forOwner(request, () => ledger.begin(newWrite, copies.wasDelivered));
-      switch (outcome.kind) {
-        case 'begun':
-        case 'replayed':
-        case 'held':
-          return outcome;
-        case 'refused':
-          if (!outcome.reservedByActions || now() >= scope.deadline) throw quotaExceeded(outcome.limit, outcome.max);
-          await waits.forRoom(request);
-          break;
-        case 'ended':
-          // Revoked after the token was checked. The next request will be rejected earlier.
-          throw tokenUnknown();
-        case 'busy':
-          if (outcome.identical) {
-            const copy = await copies.follow(request, requestHash, outcome);
-            if (copy !== null) return copy;
-          } else await waits.forSet(request, outcome.isDue);
-          break;
-        default:
-          assertNever(outcome);
-      }
-    }
-  };
-
-  const answerOf = async (request: CheckedWrite, lease: WriteLease, result: PerformedWrite): Promise<Answered> => {
-    const { entryId } = lease;
-    switch (result.kind) {
-      case 'accepted':
+/** Enters a write into the ledger, once nothing of its owner or its set is in the way. */
+async function begin(services: Services, request: CheckedWrite, requestHash: Buffer) {
+  const { caller, requestId, key, write, bytes, scope } = request;
+  const requestBody = bytes === null ? null : bytes.toString('utf8');
+  const by = { owner: ownerOf(caller), tokenId: caller.tokenId, requestId };
+  const newWrite = { ...by, key, write, requestBody, requestHash };
+  for (;;) {
+    const outcome = await inTurnOfOwner(services, request, () =>
+      services.ledger.begin(newWrite, wasDelivered(services)),
+    );
+    switch (outcome.kind) {
+      case 'begun':
+      case 'replayed':
+      case 'held':
+        return outcome;
       case 'refused':
-        await tellDrift(request, lease, result);
-        return { kind: 'known', entryId, status: result.status, body: result.body };
-      case 'settled':
-        return { ...result, kind: 'known', entryId };
-      case 'void':
-        return { kind: 'void', cause: new Error(result.reason) };
-      case 'uncertain':
-      case 'unreached':
-        throw upstreamUnavailable(new Error(result.reason));
-      case 'credentials_refused':
-        throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${result.code}`), {
-          waitingHelps: false,
-        });
-      case 'throttled':
-        throw upstreamUsedUp(result.usedUp, {
-          retryAfterSeconds: result.retryAfterSeconds,
-          budget: { limit: deps.budgetLimit(), remaining: 0, resetAt: result.resetAt },
-        });
-      case 'unnecessary':
-        throw new Error('every request of a client is sent');
+        if (!outcome.reservedByActions || services.now() >= scope.deadline) {
+          throw quotaExceeded(outcome.limit, outcome.max);
+        }
+        await waitForRoom(services, request);
+        break;
+      case 'ended':
+        // Revoked after the token was checked. The next request will be rejected earlier.
+        throw tokenUnknown();
+      case 'busy':
+        if (outcome.identical) {
+          const copy = await followCopy(services, request, requestHash, outcome);
+          if (copy !== null) return copy;
+        } else await waitForSet(services, request, outcome.isDue);
+        break;
       default:
-        return assertNever(result);
+        assertNever(outcome);
     }
-  };
+  }
+}
 
-  const tellDrift = async (
-    { caller, key }: CheckedWrite,
-    { entryId }: WriteLease,
-    result: Extract<PerformedWrite, { kind: 'accepted' | 'refused' }>,
-  ): Promise<void> => {
-    if (result.kind === 'accepted' && result.wasRemoved) {
-      const team = caller.kind === 'team' ? caller.ownerLabel : null;
-      deps.reportDrift({ name: key.name, type: key.type, team, result: 'removed' });
-    }
-    if (result.recheck) await deps.lookAgain(entryId, key);
-  };
+async function answerOf(
+  services: Services,
+  request: CheckedWrite,
+  lease: WriteLease,
+  result: PerformedWrite,
+): Promise<Answered> {
+  const { entryId } = lease;
+  switch (result.kind) {
+    case 'accepted':
+    case 'refused':
+      await tellDrift(services, request, lease, result);
+      return { kind: 'known', entryId, status: result.status, body: result.body };
+    case 'settled':
+      return { ...result, kind: 'known', entryId };
+    case 'void':
+      return { kind: 'void', cause: new Error(result.reason) };
+    case 'uncertain':
+    case 'unreached':
+      throw upstreamUnavailable(new Error(result.reason));
+    case 'credentials_refused':
+      throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${result.code}`), {
+        waitingHelps: false,
+      });
+    case 'throttled':
+      if (result.usedUp === 'places') throw tooManyWait(result.retryAfterSeconds);
+      throw upstreamUsedUp(result.usedUp, {
+        retryAfterSeconds: result.retryAfterSeconds,
+        budget: { limit: services.upstream.budget().limit, remaining: 0, resetAt: result.resetAt },
+      });
+    case 'unnecessary':
+      throw new Error('every request of a client is sent');
+    default:
+      return assertNever(result);
+  }
+}
 
-  return { perform, findCopy: copies.findCopy };
+async function tellDrift(
+  services: Services,
+  { caller, key }: CheckedWrite,
+  { entryId }: WriteLease,
+  result: Extract<PerformedWrite, { kind: 'accepted' | 'refused' }>,
+): Promise<void> {
+  if (result.kind === 'accepted' && result.wasRemoved) {
+    const team = caller.kind === 'team' ? caller.ownerLabel : null;
+    services.reportDrift({ name: key.name, type: key.type, team, result: 'removed' });
+  }
+  if (result.recheck) await lookAgain(services, entryId, key);
 }
 
 type Replayed = Extract<BeginOutcome, { kind: 'replayed' }>;
@@ -222,33 +185,40 @@ const BUSY_POLL_MS = 100;
 /** Waits for the transactions of other writes are short, and take no place of the waiting writes of a token. */
 const uncounted = { places: places(Number.POSITIVE_INFINITY), key: '' };
 
-/** What a write waits for before it is sent. All waits end at its deadline, or when its client disconnects. */
-function writeWaits({ owners, settling, roomMoves, pause, now }: SendWriteDeps) {
-  return {
-    /** Writes of one owner take the same lock. Waiting here occupies no database connection. */
-    forOwner: ({ caller, scope }: CheckedWrite, work: () => Promise<BeginOutcome>): Promise<BeginOutcome> =>
-      owners.run(caller.ownerId, narrowScope(scope, { waits: uncounted }), work).catch(tooManyWaitIf),
+/*
+ * What a write waits for before it is sent. All waits end at its deadline, or when its client disconnects.
+ */
 
-    /** @throws DnsError when no time is left to wait for the blocking write */
-    async forSet({ key, scope }: CheckedWrite, isDue: boolean): Promise<void> {
-      if (now() + BUSY_POLL_MS > scope.deadline) throw setIsBusy();
-      await outside(scope, async () => {
-        if (isDue) await settling.settleDue(key, scope.deadline - now());
-        await pause(BUSY_POLL_MS);
-      });
-      scope.signal.throwIfAborted();
-    },
+/** Writes of one owner take the same lock. Waiting here occupies no database connection. */
+const inTurnOfOwner = (
+  { owners }: Services,
+  { caller, scope }: CheckedWrite,
+  work: () => Promise<BeginOutcome>,
+): Promise<BeginOutcome> =>
+  owners.run(caller.ownerId, narrowScope(scope, { waits: uncounted }), work).catch(tooManyWaitIf);
 
-    /** A client that deletes and creates in one go does not wait for the deletion's action, which frees quota shortly after. */
-    async forRoom({ caller, scope }: CheckedWrite): Promise<void> {
-      const moved = async () => {
-        await roomMoves(caller.ownerId, scope);
-        await pause(BUSY_POLL_MS);
-      };
-      await waiting(scope, moved).catch(tooManyWaitIf);
-      scope.signal.throwIfAborted();
-    },
+/** @throws DnsError when no time is left to wait for the blocking write */
+async function waitForSet(services: Services, { key, scope }: CheckedWrite, isDue: boolean): Promise<void> {
+  const { now, pause } = services;
+  if (now() + BUSY_POLL_MS > scope.deadline) throw setIsBusy();
+  await outside(scope, async () => {
+    if (isDue) await settleDue(services, key, scope.deadline - now());
+    await pause(BUSY_POLL_MS);
+  });
+  scope.signal.throwIfAborted();
+}
+
+/** A client that deletes and creates in one go does not wait for the deletion's action, which frees quota shortly after. */
+async function waitForRoom(services: Services, { caller, scope }: CheckedWrite): Promise<void> {
+  const moved = async () => {
+    const holding = await services.actions.findHolding(caller.ownerId);
+    const late = AbortSignal.timeout(Math.max(0, Math.ceil(scope.deadline - services.now())));
+    const signal = AbortSignal.any([scope.signal, late]);
+    if (holding.length > 0) await followActions(services, holding, 'ended', signal);
+    await services.pause(BUSY_POLL_MS);
   };
+  await waiting(scope, moved).catch(tooManyWaitIf);
+  scope.signal.throwIfAborted();
 }
 
 /** @throws always, a DnsError for a wait that was not admitted or took too long */
@@ -256,46 +226,38 @@ function tooManyWaitIf(error: unknown): never {
   throw error instanceof NotAdmitted ? tooManyWait() : error;
 }
 
-/** Lets a write wait for its turn at the upstream, if its token has a place for one more. */
-function upstreamTurn(scope: RequestScope) {
-  let wasFull = false;
-  return {
-    wasFull: () => wasFull,
-    enterQueue: (): (() => void) | null => {
-      const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-      let isIn = false;
-      const wait = (): Promise<void> => {
-        isIn = true;
-        return left;
-      };
-      waiting(scope, wait).catch(() => undefined);
-      wasFull ||= !isIn;
-      return isIn ? leave : null;
-    },
-  };
-}
+/*
+ * Earlier copies of a write in the ledger, from any gateway, answered or not.
+ */
+
+/** Whether the client of an entry has received its answer. */
+const wasDelivered =
+  ({ answered }: Services): DeliveryCheck =>
+  (entryId, recorded) =>
+    recorded || answered.has(entryId);
 
 type Pending = Pick<Extract<FirstCopy, { kind: 'pending' }>, 'entryId' | 'isDue'>;
 
-/** Finds earlier copies of a write in the ledger, from any gateway, answered or not. */
-function firstCopies({ copies, isDelivered }: SendWriteDeps, { forSet }: ReturnType<typeof writeWaits>) {
-  /** Whether the client of an entry has received its answer. */
-  const wasDelivered: DeliveryCheck = (entryId, recorded) => recorded || isDelivered(entryId);
+/** @returns the outcome of a pending first copy, or null when it definitely did not happen */
+async function followCopy(
+  services: Services,
+  request: CheckedWrite,
+  requestHash: Buffer,
+  { entryId, isDue }: Pending,
+): Promise<Replayed | null> {
+  for (let copy: FirstCopy | null = { kind: 'pending', entryId, isDue }; ; ) {
+    if (copy === null || copy.kind === 'replayed') return copy;
+    await waitForSet(services, request, copy.isDue);
+    copy = await services.copies.followCopy({ ...request, requestHash }, entryId);
+  }
+}
 
-  /** @returns the outcome of a pending first copy, or null when it definitely did not happen */
-  const follow = async (request: CheckedWrite, requestHash: Buffer, { entryId, isDue }: Pending) => {
-    for (let copy: FirstCopy | null = { kind: 'pending', entryId, isDue }; ; ) {
-      if (copy === null || copy.kind === 'replayed') return copy;
-      await forSet(request, copy.isDue);
-      copy = await copies.followCopy({ ...request, requestHash }, entryId);
-    }
-  };
-
-  /** The answer of a first copy that is in the ledger on arrival, pending or undelivered. */
-  const findCopy = async (request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer | null> => {
-    const copy = await copies.findCopy({ ...request, requestHash }, wasDelivered);
-    return copy?.kind === 'pending' ? follow(request, requestHash, copy) : copy;
-  };
-
-  return { wasDelivered, follow, findCopy };
+/** The answer of a first copy that is in the ledger on arrival, pending or undelivered. */
+export async function findCopy(
+  services: Services,
+  request: CheckedWrite,
+  requestHash: Buffer,
+): Promise<WriteAnswer | null> {
+  const copy = await services.copies.findCopy({ ...request, requestHash }, wasDelivered(services));
+  return copy?.kind === 'pending' ? followCopy(services, request, requestHash, copy) : copy;
 }

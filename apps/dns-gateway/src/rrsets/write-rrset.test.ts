@@ -1,11 +1,11 @@
 import { fairQueue, openScope, type Places, places } from '@corral/admission';
-import type { BeginOutcome, FirstCopy, WriteEnd, WriteLease } from '@corral/dns-data';
+import type { BeginOutcome, FirstCopy, RefusedWrite, WriteEnd, WriteLease } from '@corral/dns-data';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { describe, expect, it } from '@jest/globals';
 import { aCaller } from '../../test/support/a-caller.js';
-import type { DnsError } from '../dns-error.js';
+import type { Services } from '../services.js';
 import type { CheckedWrite } from './send-write.js';
-import { type RrsetWriterDeps, rrsetWriter } from './write-rrset.js';
+import { writeRrset } from './write-rrset.js';
 
 interface Of {
   readonly name?: string;
@@ -50,9 +50,9 @@ const leaseOf = (entryId: number): WriteLease => ({
 });
 
 /** A writer with a ledger that admits everything, and an upstream whose answers the test controls. */
-function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, copies: Partial<RrsetWriterDeps['copies']> = {}) {
+function startWriter(ledger: Partial<Services['ledger']> = {}, copies: Partial<Services['copies']> = {}) {
   const sent: string[] = [];
-  const options: Required<WriteOptions>[] = [];
+  const options: WriteOptions[] = [];
   const pauses: number[] = [];
   const refused: string[] = [];
   const ends: WriteEnd[] = [];
@@ -61,43 +61,37 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, copies: Part
   const startedAt = performance.now();
   let paused = 0;
   const oneAtATime = { concurrency: 99, perOwner: 1, waiting: 99, waitingPerOwner: 99, waitMs: 60_000 };
-  const write = rrsetWriter({
-    ledger: {
-      begin: async (): Promise<BeginOutcome> => ({
-        kind: 'begun',
-        lease: leaseOf(++entries),
-      }),
-      finish: async (_lease, _key, end) => ends.push(end) > 0,
-      release: async () => undefined,
-      ...deps,
-    },
-    send: ({ body }, given) => {
-      sent.push(String(body));
-      options.push(given);
-      return new Promise((resolve) => {
-        answer = resolve;
-      });
-    },
+  const ofWrites: Partial<Services['ledger']> = {
+    begin: async () => ({ kind: 'begun', lease: leaseOf(++entries) }),
+    finish: async (_lease, _key, end) => ends.push(end) > 0,
+    release: async () => undefined,
+    ...ledger,
+  };
+  const send: Services['upstream']['write'] = ({ body }, given = {}) => {
+    sent.push(String(body));
+    options.push(given);
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  };
+  const services = {
+    ledger: ofWrites,
     copies: { findCopy: async () => null, followCopy: async () => null, ...copies },
+    upstream: { write: send, budget: () => ({ limit: null }) },
+    refused: { count: async ({ operation, code }: RefusedWrite) => void refused.push(`${operation} ${code}`) },
+    answered: { has: () => false },
     sets: fairQueue(oneAtATime),
     owners: fairQueue(oneAtATime),
-    isDelivered: () => false,
-    lookAgain: async () => undefined,
-    roomMoves: async () => undefined,
-    reportDrift: () => undefined,
-    noteRefused: async ({ operation }, error) => {
-      refused.push(`${operation} ${(error as DnsError).code}`);
-      throw error;
-    },
-    pause: async (ms) => {
+    underWay: new Map(),
+    pause: async (ms: number) => {
       pauses.push(ms);
       paused += ms;
     },
     now: () => startedAt + paused,
-    settling: { settleOwn: async () => null, settleDue: async () => undefined },
-    settleHoldMs: 1,
-    budgetLimit: () => null,
-  });
+    log: { warn: () => undefined },
+    config: { settleAfterMs: 0, settleWithinMs: 0 },
+  } as unknown as Services;
+  const write = (request: CheckedWrite) => writeRrset(services, request);
   const untilSent = async (count: number): Promise<void> => {
     while (sent.length < count) await new Promise(setImmediate);
   };
@@ -359,9 +353,9 @@ describe('a write whose client disconnects', () => {
     await untilSent(1);
 
     clients[0]?.abort();
-    expect(options[0]?.signal.aborted).toBe(false);
+    expect(options[0]?.scope?.signal.aborted).toBe(false);
     clients[1]?.abort();
-    expect(options[0]?.signal.aborted).toBe(true);
+    expect(options[0]?.scope?.signal.aborted).toBe(true);
   });
 
   it('is not shared by a repetition that arrives after all clients have disconnected', async () => {
@@ -384,7 +378,7 @@ describe('a write whose client disconnects', () => {
 
 describe('a write beyond the waiting places of its token', () => {
   it('gets 429 with that reason for any wait, and is not sent', async () => {
-    const { write, options, sent, ends, untilSent, answer } = startWriter();
+    const { write, sent, ends, untilSent, answer } = startWriter();
     const waiting = places(1);
     const first = write(changeTtl(60, { waiting }));
     await untilSent(1);
@@ -394,8 +388,7 @@ describe('a write beyond the waiting places of its token', () => {
       code: 'rate_limit_exceeded',
       message: expect.stringContaining('writes with this token are waiting'),
     });
-    expect(options[0]?.enterQueue()).toBeNull();
-    answer({ kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'budget' });
+    answer({ kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'places' });
     await expect(first).rejects.toMatchObject({
       message: expect.stringContaining('writes with this token are waiting'),
       retryAfterSeconds: 7,

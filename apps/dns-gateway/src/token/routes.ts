@@ -1,39 +1,28 @@
 import type { ChargedBudget } from '@corral/admission';
 import { DNS_SCOPE, type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { coveredRoot, coversType, type TokenBody, writableTypes } from '@corral/contracts';
-import type { ReadTokenUse, RecordQuota, TokenUse } from '@corral/dns-data';
+import type { RecordQuota, TokenUse } from '@corral/dns-data';
 import { sendJsonText } from '@corral/http-api';
 import type { RequestHandler } from 'express';
 import { tokenUnknown } from '../dns-error.js';
-import type { RequestLimits } from '../http/rate-limits.js';
-import type { Zones } from '../zones/zone-directory.js';
-
-export interface TokenRoutesDeps {
-  readonly zones: Zones;
-  readonly readUse: ReadTokenUse;
-  readonly leftOf: RequestLimits['leftOf'];
-  readonly quota: RecordQuota;
-  /** Null when the operator has not stated it. */
-  readonly endpoint: string | null;
-}
+import type { Services } from '../services.js';
 
 /** What a token says about itself. It knows its own team or demo and no other. */
-export function tokenRoutes(deps: TokenRoutesDeps): Record<'getToken', RequestHandler> {
-  const { zones, readUse, leftOf, quota, endpoint } = deps;
+export function tokenRoutes({ zones, readTokenUse, limits, config }: Services): Record<'getToken', RequestHandler> {
   return {
     async getToken(_req, res) {
       const caller = dnsCallerOf(res);
       const { id, name } = await zones.of(caller).identify();
-      const use = await readUse(caller, id);
+      const use = await readTokenUse(caller, id);
       if (use === null) throw tokenUnknown();
-      const { token, team } = leftOf(res);
+      const { token, team } = limits.leftOf(res);
       const body: TokenBody = {
         ...identityOf(caller, use),
-        endpoint,
+        endpoint: config.publicUrl,
         zone: { id, name },
         ...reachOf(caller),
         requests: { per_token: leftBody(token), per_team: leftBody(team) },
-        records: hasScope(caller) ? quotaBody(caller, use, quota) : null,
+        records: hasScope(caller) ? quotaBody(caller, use, config.quota) : null,
       };
       sendJsonText(res, 200, JSON.stringify({ token: body }));
     },

@@ -1,18 +1,12 @@
 import { type DnsCaller, dnsCallerOf } from '@corral/auth';
-import { type MirrorStore, withMember, type ZoneRecord } from '@corral/dns-data';
+import { withMember, type ZoneRecord } from '@corral/dns-data';
 import { queryOf, sendJsonText } from '@corral/http-api';
 import type { RequestHandler } from 'express';
 import { visibleTo } from '../rrsets/access.js';
-import { fitsLabels } from '../rrsets/label-selector.js';
-import { paginationOf, parsePage, parseSelection } from '../rrsets/list-query.js';
-import type { Zones } from './zone-directory.js';
+import { fitsLabels, paginationOf, parsePage, parseSelection } from '../rrsets/list-query.js';
+import type { Services } from '../services.js';
 
-export interface ZoneRoutesDeps {
-  readonly zones: Zones;
-  readonly mirror: Pick<MirrorStore, 'countRecords'>;
-}
-
-export function zoneRoutes({ zones, mirror }: ZoneRoutesDeps): Record<'listZones' | 'getZone', RequestHandler> {
+export function zoneRoutes({ zones, mirror }: Services): Record<'listZones' | 'getZone', RequestHandler> {
   /** Shows only the caller's own record count. */
   const bodyFor = async (caller: DnsCaller, zone: ZoneRecord): Promise<string> =>
     withMember(zone.body, 'record_count', await mirror.countRecords(visibleTo(caller, zone)));

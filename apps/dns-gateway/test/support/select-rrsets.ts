@@ -1,5 +1,5 @@
 import { type RrsetSelection, readRrsetBody, type SortKey } from '@corral/dns-data';
-import { fitsLabels } from '../../src/rrsets/label-selector.js';
+import { fitsLabels } from '../../src/rrsets/list-query.js';
 
 export interface MirroredRrset {
   readonly name: string;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Request, Response } from 'express';
-import { places } from '../places.js';
-import { openScope, type RequestScope } from '../request-scope.js';
+import { openScope, places, type RequestScope } from '../request-scope.js';
 import { type CallerLimit, callerLimiter, type Patience } from './caller-limiter.js';
 import { type Buckets, memoryBuckets, perMinute } from './token-bucket.js';
 

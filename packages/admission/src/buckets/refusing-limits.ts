@@ -7,7 +7,7 @@ import {
   type Store,
 } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
-import { addBudget, setBudget } from './budget-headers.js';
+import { addBudget, type RequestLimiter, setBudget } from './caller-limiter.js';
 import {
   type BucketRule,
   type Buckets,
@@ -28,13 +28,6 @@ export interface RequestLimit {
   readonly skip?: (req: Request, res: Response) => boolean;
   /** Creates the API's error for a request that finds the bucket empty. */
   readonly refuse: (retryAfterSeconds: number) => Error;
-}
-
-export interface RequestLimiter {
-  /** Charges a request or refuses it. */
-  readonly check: RequestHandler;
-  /** Gives back a request's charge, as if the request had never been made. Does not wait for Redis: the state can be predicted. */
-  giveBack(res: Response): void;
 }
 
 /**

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { secondsOf } from '../buckets/token-bucket.js';
 import { type Clock, systemClock } from '../clock.js';
-import { type BudgetState, type CallClass, freshState, levelOf, type PromisedTurn, usualLimit } from './account.js';
+import { beginWait, type RequestScope } from '../request-scope.js';
+import { type BudgetState, type CallClass, levelOf, type PromisedTurn } from './account.js';
+import { type Alone, exchangeAlone, openAlone, subtract, type Told } from './alone.js';
 import { BudgetBusy, type BudgetStore, memoryStore } from './budget-store.js';
-import { adopt, keptMs } from './promises.js';
+import { keptMs, type UsedUp } from './find-turn.js';
 import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
-import { type CallEnd, type Statement, type Turn, takePause } from './statements.js';
-import { type Answer, type Ask, exchange, type Question, type UsedUp } from './turns.js';
+import type { CallEnd, Statement, Turn } from './statements.js';
+import { type Answer, type Ask, exchange } from './turns.js';
 
 /** One call that is to be made. */
 export interface Want {
@@ -20,10 +22,12 @@ export interface Patience {
   readonly patienceMs: number;
   /** The request had its turn and was answered 429: it comes before the others here. */
   readonly again?: boolean;
-  readonly signal?: AbortSignal | undefined;
-  /** Asks for a place when no turn is free; null when the request cannot wait. */
-  readonly enterQueue?: (() => (() => void) | null) | undefined;
+  /** On whose behalf it waits, if it does: the wait ends with its signal, and counts as one of its waits. */
+  readonly scope?: RequestScope | undefined;
 }
+
+/** What a request is refused for, apart from `UsedUp`: too many requests like it wait already. */
+export type Lack = UsedUp | 'places';
 
 export type Turned =
   | { readonly kind: 'go'; readonly turn: Turn }
@@ -33,7 +37,7 @@ export type Turned =
       readonly kind: 'too_long';
       readonly retryAfterSeconds: number;
       readonly resetAt: Date;
-      readonly usedUp: UsedUp;
+      readonly usedUp: Lack;
     };
 
 export interface UpstreamBudget {
@@ -71,10 +75,6 @@ const idleMs = 10_000;
 /** Longest wait for the store, and how often it is asked while it is away. */
 const storeMs = 1_000;
 const retryMs = 1_000;
-/** Processes that are assumed by one that has never reached the store. */
-const processesUnknown = 8;
-/** What others drew since the store was last seen is not known: half of what was there is left alone. */
-const caution = 2;
 
 interface Waiting {
   readonly id: number;
@@ -151,20 +151,21 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
     else lookBy(lookedAt + (waiting.size > 0 ? waitingMsMin : busyMs));
   };
 
-  const tooLong = ({ retryAfterMs, usedUp }: { retryAfterMs: number; usedUp: UsedUp }): Turned => {
+  const tooLong = ({ retryAfterMs, usedUp }: { retryAfterMs: number; usedUp: Lack }): Turned => {
     const retryAfterSeconds = secondsOf(retryAfterMs);
     return { kind: 'too_long', retryAfterSeconds, resetAt: new Date(wallClock() + retryAfterSeconds * 1_000), usedUp };
   };
   const closed = { retryAfterMs: 0, usedUp: 'budget' } as const;
 
-  const wait = (want: Want, { patienceMs, again = false, signal, enterQueue }: Patience): Promise<Turned> =>
+  const wait = (want: Want, { patienceMs, again = false, scope }: Patience): Promise<Turned> =>
     new Promise((resolve) => {
-      let leaveQueue: (() => void) | null | undefined;
+      /** Undefined before it waits; null: it has no place to wait. */
+      let endWait: (() => void) | null | undefined;
       const id = ++lastId;
       const settle = (turned: Turned): void => {
         waiting.delete(id);
-        signal?.removeEventListener('abort', giveUp);
-        leaveQueue?.();
+        scope?.signal.removeEventListener('abort', giveUp);
+        endWait?.();
         resolve(turned);
       };
       const giveUp = (): void => settle({ kind: 'aborted' });
@@ -175,15 +176,17 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
         since: clock.now(),
         deadline: clock.now() + patienceMs,
         decide(answer) {
-          if (answer.kind === 'refused') return settle(tooLong(answer));
+          if (answer.kind === 'refused') {
+            return settle(tooLong(endWait === null ? { ...answer, usedUp: 'places' } : answer));
+          }
           if (answer.kind !== 'wait') return settle(answer);
-          if (leaveQueue === undefined) leaveQueue = enterQueue === undefined ? () => undefined : enterQueue();
+          if (endWait === undefined && scope !== undefined) endWait = beginWait(scope);
           // Without a place it is refused with a time, which the next look brings.
-          if (leaveQueue === null) request.deadline = clock.now();
+          if (endWait === null) request.deadline = clock.now();
         },
       };
       waiting.set(id, request);
-      signal?.addEventListener('abort', giveUp, { once: true });
+      scope?.signal.addEventListener('abort', giveUp, { once: true });
       lookBy(clock.now());
     });
 
@@ -191,7 +194,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
   return {
     async turn(want, patience) {
       const startedAt = clock.now();
-      const turned = patience.signal?.aborted
+      const turned = patience.scope?.signal.aborted
         ? ({ kind: 'aborted' } as const)
         : await (isClosed ? tooLong(closed) : wait(want, patience));
       const outcome = turned.kind === 'too_long' ? 'refused' : turned.kind;
@@ -224,14 +227,6 @@ function asksOf(waiting: ReadonlyMap<number, Waiting>, now: number): Ask[] {
     .map(({ id, want, since, deadline }) => ({ id, ...want, waitedMs: now - since, patienceMs: deadline - now }));
 }
 
-/** An account that a process keeps alone: its part of the budget. */
-interface Alone {
-  state: BudgetState;
-  readonly processes: number;
-  /** Calls so far, by flow. */
-  readonly made: Record<string, number>;
-}
-
 /** @throws Error when the store gives no answer in time: `late` is aborted with it */
 function inTime<T>(work: Promise<T>, clock: Clock, late: AbortController): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -256,7 +251,6 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
   /** Promises that were given here: an account that was lost, or that is kept alone, learns of them. */
   let promises: PromisedTurn[] = [];
 
-  type Told = Pick<Question, 'ends' | 'asks' | 'leaves'>;
   const exchangeShared = async (told: Told) => {
     const madeAlone = { ...alone?.made };
     const pause = alone?.state ?? null;
@@ -279,20 +273,6 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
     return exchanged.answers;
   };
 
-  const exchangeAlone = (told: Told): Map<number, Answer> => {
-    alone ??= openAlone(seen, promises, clock.now() + aheadMs);
-    const { processes, made } = alone;
-    const ends = told.ends.map(({ turn, how }) => ({ turn: { ...turn, epoch: '' }, how: partOf(how, processes) }));
-    const nothing = { seen: null, newEpoch: '', madeAlone: {}, pause: null, promised: [] };
-    const question = { ...told, ...nothing, ends, process: 'this' };
-    const { state, answers } = exchange(alone.state, question, clock.now() + aheadMs);
-    alone.state = state;
-    for (const answer of answers.values()) {
-      if (answer.kind === 'go') made[answer.turn.flow] = (made[answer.turn.flow] ?? 0) + 1;
-    }
-    return answers;
-  };
-
   return {
     /** @returns null when others were faster: nothing of it has arrived, and the next look tells it again */
     async exchange(told: Told): Promise<Map<number, Answer> | null> {
@@ -308,7 +288,10 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
         });
       }
       if (answers === null) return null;
-      answers ??= exchangeAlone(told);
+      if (answers === undefined) {
+        alone ??= openAlone(seen, promises, clock.now() + aheadMs);
+        answers = exchangeAlone(alone, told, clock.now() + aheadMs);
+      }
       promises = promises.filter(({ dueAt }) => dueAt + keptMs > clock.now() + aheadMs);
       waitMs = waitingMsMax;
       for (const answer of answers.values()) {
@@ -329,26 +312,4 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
       return { ...readingOf(alone.state), limit: seen?.limit ?? null };
     },
   };
-}
-
-function openAlone(seen: BudgetState | null, promises: readonly PromisedTurn[], now: number): Alone {
-  const processes = seen === null ? processesUnknown : Math.max(1, Object.keys(seen.processes).length);
-  // Nothing was heard of the upstream: what it has published is assumed.
-  const level = seen === null || seen.limit === null ? usualLimit : levelOf(seen);
-  const limit = (seen?.limit ?? usualLimit) / processes;
-  const fresh = freshState({ epoch: randomUUID(), now, limit, level: level / (processes * caution) });
-  const state = adopt(seen === null ? fresh : takePause(fresh, seen), promises);
-  return { state, processes, made: {} };
-}
-
-function subtract(from: Record<string, number>, counts: Readonly<Record<string, number>>): void {
-  for (const [name, count] of Object.entries(counts)) from[name] = Math.max(0, (from[name] ?? 0) - count);
-}
-
-/** Scales a statement about the whole budget to one part. */
-function partOf(how: CallEnd, processes: number): CallEnd {
-  if ((how.kind !== 'answered' && how.kind !== 'refused') || how.statement === null) return how;
-  const { limit, remaining } = how.statement;
-  const part = { limit: limit === null ? null : limit / processes, remaining: Math.floor(remaining / processes) };
-  return { ...how, statement: part };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type BudgetState, capacityOf, committedOf, freshState, levelOf, silentMs } from '../../src/budget/account.js';
-import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/promises.js';
+import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/find-turn.js';
 import { readingOf } from '../../src/budget/readings.js';
 import type { Turn } from '../../src/budget/statements.js';
 import { type Answer, type Ask, exchange, type Question } from '../../src/budget/turns.js';
@@ -101,8 +101,8 @@ describe('while few calls are left', () => {
   });
 
   it('clean-up, settlements and polls have reserves that writes cannot touch', () => {
-    const account = startAccount();
-    account.tell({ asks: Array.from({ length: 40 }, (_, index) => ({ flow: `team ${index}`, count: 100 })) });
+    const account = startAccount({ limit: 1_080 });
+    account.tell({ asks: Array.from({ length: 40 }, (_, index) => ({ flow: `team ${index}`, count: 30 })) });
     account.pass(1_000);
 
     const answers = account.tell({
@@ -120,18 +120,18 @@ describe('while few calls are left', () => {
   });
 
   it('what the reserves hold and do not need is lent to all but for the last calls', () => {
-    const account = startAccount();
+    const account = startAccount({ limit: 720 });
 
-    account.tell({ asks: Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 100 })) });
+    account.tell({ asks: Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 20 })) });
 
-    expect(account.state().buckets.poll).toBeCloseTo(120, 0);
-    expect(levelOf(account.state())).toBeCloseTo(10, 6);
+    expect(account.state().buckets.poll).toBeCloseTo(24, 0);
+    expect(levelOf(account.state())).toBeCloseTo(2, 6);
   });
 
   it('a sync leaves half of the remaining calls to others', () => {
-    const account = startAccount();
+    const account = startAccount({ limit: 360 });
 
-    account.tell({ asks: [{ class: 'sync', flow: '~sync', count: 2_000 }] });
+    account.tell({ asks: [{ class: 'sync', flow: '~sync', count: 200 }] });
 
     expect(account.state().buckets.common).toBeGreaterThanOrEqual(capacityOf(account.state(), 'common') / 2);
     expect(account.state().buckets.sync).toBeLessThan(1);

@@ -1,21 +1,26 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type Arrival, type Ended, jainIndex, type Outcome, type Refused, simulate } from './simulate.js';
-import { mean, quantile, steadyArrivals } from './worlds.js';
+import {
+  type Arrival,
+  type Ended,
+  jainIndex,
+  type Outcome,
+  type Refused,
+  seededRandom,
+  simulate,
+  type World,
+} from './simulate.js';
+import { HOUR_MS, mean, quantile, steadyArrivals } from './worlds.js';
 
-const TEAMS = 50;
-const UNTIL_MS = 1_200_000;
+const UNTIL_MS = 360_000;
 const LIMIT_PER_HOUR = 3_600;
 /** What flows back until the end. */
-const REFILL = LIMIT_PER_HOUR / 3;
-/** Of the calls that were left at first, for what is not of teams. */
-const RESERVES = 0.1 * LIMIT_PER_HOUR;
-const SHARE_PER_HOUR = LIMIT_PER_HOUR / TEAMS;
+const REFILL = LIMIT_PER_HOUR / 10;
 const REPLICAS = [0, 1, 2];
 /** By then it is as it stays: who asks for more than there is waits. */
-const WAITING_FROM_MS = 300_000;
+const WAITING_FROM_MS = 120_000;
 const FLOODER = 'team 0';
 
-const teams = Array.from({ length: TEAMS }, (_, index) => `team ${index}`);
+const namesOf = (teams: number): string[] => Array.from({ length: teams }, (_, index) => `team ${index}`);
 
 /** Who is refused comes back at the stated time, but for the overloading team, which sends so many requests anyway. */
 function comesBack(ended: Ended | Refused): Arrival | null {
@@ -23,12 +28,20 @@ function comesBack(ended: Ended | Refused): Arrival | null {
   return { ...ended.arrival, at: Math.round(ended.at) + Math.max(1, Math.ceil(ended.retryMs / 1_000)) * 1_000 };
 }
 
-/** Twenty minutes of fifty teams on three replicas. The overloading team, if any, sends all its requests to one of them. */
-function play({ load, flood, remaining }: { load: number; flood: number | null; remaining: number }): Promise<Outcome> {
+interface Played {
+  readonly teams: number;
+  /** In multiples of their equal shares. */
+  readonly load: number;
+  readonly flood: number | null;
+  readonly remaining: number;
+}
+
+/** Six minutes of so many teams on three replicas. The overloading team, if any, sends all its requests to one of them. */
+function play({ teams, load, flood, remaining }: Played): Promise<Outcome> {
   const untilMs = UNTIL_MS;
-  const arrivals = teams.flatMap((team, index) => {
+  const arrivals = namesOf(teams).flatMap((team, index) => {
     const isFlood = team === FLOODER && flood !== null;
-    const perHour = SHARE_PER_HOUR * (isFlood ? flood : load);
+    const perHour = (LIMIT_PER_HOUR / teams) * (isFlood ? flood : load);
     const seed = 1_000 + index;
     const replicas = isFlood ? [0] : REPLICAS;
     return steadyArrivals({ team, perHour, untilMs, replicas, seed, isEven: load > 1 });
@@ -40,15 +53,16 @@ function play({ load, flood, remaining }: { load: number; flood: number | null; 
 const of = (ended: readonly Ended[], team: string): Ended[] => ended.filter(({ arrival }) => arrival.team === team);
 const waitsOfOthers = ({ served }: Outcome, since = 0): number[] =>
   served.filter(({ arrival, at }) => arrival.team !== FLOODER && at >= since).map(({ waitMs }) => waitMs);
-/** Calls that are left at first: hardly more than none. */
+/** Calls that are left at first: hardly more than none, or a few minutes' worth. */
 const LEFT = 20;
+const ENOUGH = 1_000;
 /** A waiting request gets its turn with the next report, which comes within this time. Most wait less. */
 const REPORT_MS = 250;
 
 describe('a team that asks for all that there is, while all others want half of their shares', () => {
   let flooded: Outcome;
   beforeAll(async () => {
-    flooded = await play({ load: 0.5, flood: 300, remaining: LIMIT_PER_HOUR });
+    flooded = await play({ teams: 50, load: 0.5, flood: 330, remaining: ENOUGH });
   });
 
   it('makes the others wait for the next call or two', () => {
@@ -66,7 +80,7 @@ describe('a team that asks for all that there is, while all others want half of 
   });
 
   it('gets all that the others do not use: no refill is lost, and nothing but the reserves is left', () => {
-    expect(flooded.served.length).toBeGreaterThanOrEqual(LIMIT_PER_HOUR + REFILL - RESERVES);
+    expect(flooded.served.length).toBeGreaterThanOrEqual(0.98 * (ENOUGH + REFILL));
   });
 
   it('does not make us exceed the upstream’s budget', () => {
@@ -78,15 +92,15 @@ describe('a team that sends 100 times its share, while the budget is too small f
   let calm: Outcome;
   let flooded: Outcome;
   beforeAll(async () => {
-    calm = await play({ load: 1.5, flood: null, remaining: LEFT });
+    calm = await play({ teams: 20, load: 1.5, flood: null, remaining: LEFT });
   });
   beforeAll(async () => {
-    flooded = await play({ load: 1.5, flood: 100, remaining: LEFT });
+    flooded = await play({ teams: 20, load: 1.5, flood: 100, remaining: LEFT });
   });
 
   it('gets hardly more calls than the others from the time on that they wait', () => {
     const sinceThen = flooded.served.filter(({ at }) => at > WAITING_FROM_MS);
-    const served = teams.map((team) => of(sinceThen, team).length);
+    const served = namesOf(20).map((team) => of(sinceThen, team).length);
 
     // It always waits, so it also gets the calls of moments in which nobody else does.
     expect(of(sinceThen, FLOODER).length).toBeLessThanOrEqual(3 * mean(served));
@@ -111,5 +125,124 @@ describe('a team that sends 100 times its share, while the budget is too small f
 
   it('does not make us exceed the upstream’s budget', () => {
     expect([calm.upstream429, flooded.upstream429]).toEqual([0, 0]);
+  });
+});
+
+const aWorld = { limitPerHour: LIMIT_PER_HOUR, replicas: REPLICAS.length, patienceMs: 8_000 };
+/** How far a record set's action is looked up, for all who wait together. */
+const POLL_EVERY_MS = 10_000;
+
+/** hcloud-go's own: five more tries, after 1, 2, 4, 8 and 16 s less jitter. It does not read `Retry-After`. */
+const TRIES = 6;
+const backOffMs = (tries: number, random: number): number => 1_000 + random * (2 ** (tries - 1) - 1) * 1_000;
+
+/** Sets at Terraform's parallelism: created, changed twice in TTL, records and labels, and destroyed. */
+async function applied(of: { sets: number; remaining: number; beside: readonly Arrival[]; untilMs: number }) {
+  const random = seededRandom(7);
+  const calls = [...phase(of.sets, 1), ...phase(of.sets, 3), ...phase(of.sets, 3), ...phase(of.sets, 1, 'cleanup')];
+  const triesOf = new Map<Arrival, number>();
+  let failed = 0;
+  const start = (at: number): Arrival | null => {
+    const call = calls.shift();
+    return call === undefined ? null : { at, team: 'acme', replica: Math.floor(random() * 3), class: call };
+  };
+  const next = (ended: Ended | Refused): Arrival | null => {
+    if (ended.arrival.team !== 'acme') return null;
+    if (!('retryMs' in ended)) return start(Math.ceil(ended.at + 150));
+    const tries = (triesOf.get(ended.arrival) ?? 1) + 1;
+    if (tries > TRIES) failed += 1;
+    if (tries > TRIES) return start(Math.ceil(ended.at + 150));
+    const again = { ...ended.arrival, at: Math.ceil(ended.at + backOffMs(tries - 1, random())) };
+    triesOf.set(again, tries);
+    return again;
+  };
+  const polls = Array.from({ length: of.untilMs / POLL_EVERY_MS }, (_, index) => ({
+    at: index * POLL_EVERY_MS,
+    team: 'any',
+    replica: 1,
+    class: 'poll' as const,
+  }));
+  const workers = Array.from({ length: 10 }, () => start(0) as Arrival);
+  const arrivals = [...workers, ...polls, ...of.beside];
+  const outcome = await simulate({ ...aWorld, remaining: of.remaining, untilMs: of.untilMs, arrivals, next });
+  return { outcome, failed, left: calls.length };
+}
+
+function phase(sets: number, each: number, callClass: 'write' | 'cleanup' = 'write'): ('write' | 'cleanup')[] {
+  return Array.from({ length: sets * each }, () => callClass);
+}
+
+/** Nine teams that wrote a little before, and write now and then. */
+const quiet = (untilMs: number): Arrival[] =>
+  Array.from({ length: 9 }, (_, index) => {
+    const team = `quiet ${index}`;
+    const before = Array.from({ length: 20 }, () => ({ at: 0, team, replica: index % 3 }));
+    return [...before, ...steadyArrivals({ team, perHour: 6, untilMs, replicas: REPLICAS, seed: 100 + index })];
+  }).flat();
+
+const countOf = ({ served }: Outcome, team: string, fromMs = 0): number =>
+  served.filter(({ arrival, at }) => arrival.team === team && at >= fromMs).length;
+
+const every = (ms: number, fromMs: number, untilMs: number, arrival: Omit<Arrival, 'at'>): Arrival[] =>
+  Array.from({ length: Math.floor((untilMs - fromMs) / ms) }, (_, index) => ({ ...arrival, at: fromMs + index * ms }));
+
+describe('200 record sets that Terraform creates, changes twice and destroys', () => {
+  it.each([
+    ['alone', () => []],
+    ['beside nine quiet teams', quiet],
+  ])('are all written %s', async (_what, beside) => {
+    const untilMs = HOUR_MS / 2;
+
+    const { outcome, failed, left } = await applied({
+      sets: 200,
+      remaining: LIMIT_PER_HOUR,
+      beside: beside(untilMs),
+      untilMs,
+    });
+
+    expect([failed, left]).toEqual([0, 0]);
+    expect(outcome.refused).toEqual([]);
+    expect(outcome.upstream429).toBe(0);
+  });
+});
+
+describe('a team that is alone', () => {
+  const untilMs = 240_000;
+  const alone = (of: Partial<World>, beside: readonly Arrival[] = []): Promise<Outcome> =>
+    simulate({
+      ...aWorld,
+      ...of,
+      untilMs,
+      arrivals: [...every(250, 0, untilMs, { team: 'acme', replica: 0 }), ...beside],
+    });
+
+  it('gets everything but the reserves as fast as it asks, and then the whole refill', async () => {
+    const outcome = await alone({ limitPerHour: 360 });
+
+    expect(outcome.refused.every(({ at }) => at > 60_000)).toBe(true);
+    expect(countOf(outcome, 'acme')).toBeGreaterThanOrEqual(0.95 * (0.9 * 360 + untilMs / 10_000));
+    expect(outcome.upstream429).toBe(0);
+  });
+
+  it('makes the team that comes next wait for the next call or two, not for what it had before', async () => {
+    const arrivals = every(2_500, 120_000, 180_000, { team: 'globex', replica: 1 });
+
+    const { served } = await alone({ remaining: 200 }, arrivals);
+    const waits = served.flatMap(({ arrival, waitMs }) => (arrival.team === 'globex' ? [waitMs] : []));
+
+    expect(waits).toHaveLength(arrivals.length);
+    expect(Math.max(...waits)).toBeLessThan(3_000);
+  });
+
+  it('shares fairly with those that wait from then on, whatever it had before', async () => {
+    const comeAt = 90_000;
+    const others = ['globex', 'initech', 'umbrella', 'hooli'];
+    const beside = others.flatMap((team, index) => every(500, comeAt, untilMs, { team, replica: index % 3 }));
+
+    const outcome = await alone({ remaining: 200 }, beside);
+
+    const shares = ['acme', ...others].map((team) => countOf(outcome, team, comeAt));
+    expect(jainIndex(shares)).toBeGreaterThanOrEqual(0.98);
+    expect(shares.reduce((sum, share) => sum + share)).toBeGreaterThanOrEqual((0.95 * (untilMs - comeAt)) / 1_000);
   });
 });

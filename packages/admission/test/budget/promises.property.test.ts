@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type BudgetState, freshState, levelOf, rateOf, setLevelOf } from '../../src/budget/account.js';
-import { keepTurn, keptFor, promisesPerFlow, unpromisedMs } from '../../src/budget/promises.js';
+import { keepTurn, keptFor, promisesPerFlow, unpromisedMs } from '../../src/budget/find-turn.js';
 
 const NOW = 1_000_000;
 const LIMIT = 3_600;
@@ -43,6 +43,7 @@ describe('promises', () => {
         const last = state.promises.at(-1)?.dueAt ?? state.at;
         expect(levelOf(pass(state, last - state.at))).toBeGreaterThanOrEqual(-1e-6);
       }),
+      { numRuns: 40 },
     );
   });
 
@@ -56,6 +57,7 @@ describe('promises', () => {
           expect(index + 1).toBeLessThanOrEqual(level + 0.7 * rateOf(state) * (dueAt - NOW) + 1e-6);
         }
       }),
+      { numRuns: 40 },
     );
   });
 
@@ -74,6 +76,7 @@ describe('promises', () => {
         expect(Math.max(0, ...counts.values())).toBeLessThanOrEqual(promisesPerFlow);
         expect(state.promises).toEqual([...state.promises].sort((one, other) => one.dueAt - other.dueAt));
       }),
+      { numRuns: 40 },
     );
   });
 
@@ -92,6 +95,7 @@ describe('promises', () => {
         const lacks = times.some((at, index) => at >= sooner && index + 1 > level + perMs * (at - NOW) - 1e-9);
         expect(waitMs < 1 || lacks).toBe(true);
       }),
+      { numRuns: 40 },
     );
   });
 });

@@ -1,7 +1,6 @@
 import { type BudgetState, type CallClass, flowOf, isForTeam } from '../../src/budget/account.js';
 import type { BudgetStore } from '../../src/budget/budget-store.js';
-import type { UsedUp } from '../../src/budget/turns.js';
-import { openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
+import { type Lack, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
 import type { Clock } from '../../src/clock.js';
 
 /** One request for a call: its time in milliseconds, its team, and its replica. */
@@ -45,7 +44,7 @@ export interface Ended {
 
 export interface Refused extends Ended {
   readonly retryMs: number;
-  readonly usedUp: UsedUp;
+  readonly usedUp: Lack;
 }
 
 export interface Outcome {

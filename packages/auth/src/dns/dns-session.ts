@@ -1,7 +1,7 @@
 import { dnsLimits, type TeamId, type UserId } from '@corral/contracts';
 import { type Prisma, rowClock, sqlText } from '@corral/database';
-import { DNS_SCOPE } from './caller.js';
 import { hashDnsToken, mintDnsToken } from './token.js';
+import { DNS_SCOPE } from './token-verifier.js';
 
 export interface DnsSessionOwner {
   readonly sessionId: string;

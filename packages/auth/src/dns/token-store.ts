@@ -2,8 +2,8 @@ import { type DnsTokenHandling, dnsLimits, type UserId } from '@corral/contracts
 import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
 import { personOf } from '../people/person.js';
 import type { TeamRecord } from '../people/team-store.js';
-import { DNS_SCOPE } from './caller.js';
 import { checkNewDnsToken, DnsTokenRefused, hashDnsToken, mintDnsToken, type NewDnsToken } from './token.js';
+import { DNS_SCOPE } from './token-verifier.js';
 
 export interface DnsTokenRecord {
   readonly id: string;

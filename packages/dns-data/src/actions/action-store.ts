@@ -2,8 +2,6 @@ import { type Prisma, readClock, type Transaction } from '@corral/database';
 import { lockOwner } from '../writes/records-held.js';
 import type { RrsetKey } from '../writes/rrset-write.js';
 import { type ActionPage, type ActionPageLookUp, pageActions } from './action-page.js';
-import { lockRunning } from './lock-running.js';
-import { releasable } from './releasable.js';
 
 export interface ActionRecord {
   readonly id: number;
@@ -187,4 +185,44 @@ export function timedOutAction({ id, body }: Pick<ActionRecord, 'id' | 'body'>, 
   const message = 'The upstream did not report an end in time. Read the record set to see its state.';
   const ended = { status: 'error', finished: at.toISOString(), error: { code: 'timeout', message } };
   return { id, status: 'error', body: JSON.stringify({ ...JSON.parse(body), ...ended }) };
+}
+
+/** A write that freed records, which count as used until its action has succeeded. */
+export interface HoldingWrite {
+  readonly zoneId: bigint;
+  readonly name: string;
+  readonly type: string;
+  /** Set if its set must be read again. */
+  readonly recheckAt: Date | null;
+  /** Its action, if it is known. */
+  readonly actions: readonly { readonly status: string }[];
+}
+
+/**
+ * The writes whose freed records are free now. The upstream applies writes to a set in order, so the result of a write depends on the
+ * earlier ones: a write with an action that runs or has failed, or that contradicted the mirror, keeps the records of all that follow it,
+ * until the set has been read again.
+ *
+ * @param writes all that hold records of their sets, the earliest first
+ */
+export function releasable<W extends HoldingWrite>(writes: readonly W[]): W[] {
+  const bySet = Map.groupBy(writes, ({ zoneId, name, type }) => `${zoneId}/${name}/${type}`);
+  return [...bySet.values()].flatMap((ofSet) => {
+    const first = ofSet.findIndex(isUncertain);
+    return first === -1 ? ofSet : ofSet.slice(0, first);
+  });
+}
+
+const isUncertain = ({ actions, recheckAt }: HoldingWrite): boolean =>
+  actions.some(({ status }) => status !== 'success' || recheckAt !== null);
+
+/**
+ * Locks actions until the transaction ends, in an order that all who lock several follow.
+ *
+ * @returns the ids of those that run, in order
+ */
+export async function lockRunning(tx: Pick<Transaction, '$queryRaw'>, ids: readonly number[]): Promise<number[]> {
+  const rows = await tx.$queryRaw<{ id: bigint }[]>`
+    SELECT id FROM dns_action WHERE id = ANY(${ids}::bigint[]) AND status = 'running' ORDER BY id FOR UPDATE`;
+  return rows.map(({ id }) => Number(id));
 }

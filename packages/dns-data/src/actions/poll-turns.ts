@@ -1,5 +1,5 @@
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
-import { lockRunning } from './lock-running.js';
+import { lockRunning } from './action-store.js';
 
 export type PollTurn =
   /** This process polls these actions now; others wait until `endPoll`. */

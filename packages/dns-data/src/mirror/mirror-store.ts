@@ -1,6 +1,131 @@
 import { isAtOrBelow } from '@corral/contracts';
 import type { Queryable } from '@corral/database';
-import { type PageLookUp, pageStatement, type RrsetPage, type RrsetScope, recordsStatement } from './rrset-page.js';
+
+/** The sets visible to a caller: those of a team or demo, or at and below one name. */
+export interface RrsetScope {
+  readonly zoneId: number;
+  readonly ownerLabel: string;
+  /** The owner's name, or the name that its token is narrowed to. */
+  readonly root: string;
+}
+
+/** One label condition of a selector. */
+export interface LabelRequirement {
+  readonly key: string;
+  /** Null for any value. */
+  readonly values: readonly string[] | null;
+  /** Inverts the condition. A set without the label then matches. */
+  readonly negated: boolean;
+}
+
+export interface SortKey {
+  readonly by: 'id' | 'name' | 'created';
+  readonly descending: boolean;
+}
+
+/** Filters and order of the sets within a scope. */
+export interface RrsetSelection {
+  /** Null for any. */
+  readonly name: string | null;
+  /** Empty for any. */
+  readonly types: readonly string[];
+  /** All must hold; null for any labels. */
+  readonly labels: readonly LabelRequirement[] | null;
+  /** Ties are broken by id, so that pages do not overlap. */
+  readonly sort: readonly SortKey[];
+}
+
+export interface PageLookUp {
+  readonly scope: RrsetScope;
+  readonly selection: RrsetSelection;
+  readonly limit: number;
+  /** Zero-based. */
+  readonly offset: number;
+}
+
+export interface RrsetPage {
+  /** How many sets there are on all pages. */
+  readonly total: number;
+  /** JSON texts joined by commas. */
+  readonly bodies: string;
+}
+
+interface Statement {
+  /** Present for a statement worth preparing. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** Adds a value to a statement. @returns its place in SQL */
+type Place = (value: unknown) => string;
+
+/** In the order of bytes, which is independent of the database's collation. */
+const columns = {
+  id: `(name || '/' || type) COLLATE "C"`,
+  name: 'name COLLATE "C"',
+  created: 'first_seen_at',
+} as const;
+
+/**
+ * The labels of a body. Characters that Postgres cannot read are replaced by one that no selector contains: the upstream decides what
+ * a body contains.
+ */
+const labels = `(regexp_replace(body, '\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\\\\n', 'g')::json -> 'labels')`;
+
+/**
+ * The statement for one page. It returns one row, a `RrsetPage`: only the bodies of the page leave the database, so a list takes no
+ * more memory than its page, however many sets the owner has.
+ */
+export function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
+  const values: unknown[] = [];
+  const place: Place = (value) => `$${values.push(value)}`;
+  const selected = [...inScope(scope, place), ...matching(selection, place)].join(' AND ');
+  const text = `
+    SELECT (SELECT count(*)::int FROM dns_rrset WHERE ${selected}) AS total,
+           (SELECT coalesce(string_agg(body, ','), '') FROM (
+              SELECT body FROM dns_rrset WHERE ${selected}
+              ORDER BY ${orderOf(selection.sort)} LIMIT ${place(limit)} OFFSET ${place(offset)}
+            ) AS page) AS bodies`;
+  const isPlain = values.length === 4 && selection.sort.length === 0;
+  return { ...(isPlain && { name: 'rrset-page' }), text, values };
+}
+
+/** The statement for the number of records in a scope, `records`. */
+export function recordsStatement(scope: RrsetScope): Statement {
+  const values: unknown[] = [];
+  const held = inScope(scope, (value) => `$${values.push(value)}`).join(' AND ');
+  return { text: `SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE ${held}`, values };
+}
+
+function inScope({ zoneId, ownerLabel, root }: RrsetScope, place: Place): string[] {
+  const owned = [`zone_id = ${place(zoneId)}`, `owner_label = ${place(ownerLabel)}`];
+  if (root === ownerLabel) return owned;
+  const at = place(root);
+  return [...owned, `(name = ${at} OR right(name, length(${at}) + 1) = '.' || ${at})`];
+}
+
+function matching({ name, types, labels: required }: RrsetSelection, place: Place): string[] {
+  return [
+    ...(name === null ? [] : [`name = ${place(findable(name))}`]),
+    ...(types.length === 0 ? [] : [`type = ANY(${place(types.map(findable))})`]),
+    ...(required ?? []).map((requirement) => fitting(requirement, place)),
+  ];
+}
+
+function fitting({ key, values, negated }: LabelRequirement, place: Place): string {
+  const value = `${labels} ->> ${place(findable(key))}::text`;
+  const fits = values === null ? `(${value}) IS NOT NULL` : `(${value}) = ANY(${place(values.map(findable))})`;
+  return `(${fits}) IS ${negated ? 'NOT ' : ''}TRUE`;
+}
+
+const orderOf = (sort: readonly SortKey[]): string =>
+  [...sort, { by: 'id', descending: false } as const]
+    .map(({ by, descending }) => `${columns[by]} ${descending ? 'DESC' : 'ASC'}`)
+    .join(', ');
+
+/** No set has an empty name or type, and Postgres rejects NUL in text. */
+const findable = (text: string): string => (text.includes('\0') ? '' : text);
 
 export interface ZoneRecord {
   readonly id: number;

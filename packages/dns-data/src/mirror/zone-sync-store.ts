@@ -1,8 +1,13 @@
 import { type Prisma, readClock } from '@corral/database';
 import type { RrsetKey } from '../writes/rrset-write.js';
-import { findContested } from './contested.js';
-import { type Observation, type ObserveOptions, observeRrsets, readMirrored } from './observe-rrsets.js';
-import type { SetKey } from './set-key.js';
+import {
+  findContested,
+  type Observation,
+  type ObserveOptions,
+  observeRrsets,
+  readMirrored,
+  type SetKey,
+} from './observe-rrsets.js';
 
 /** One record set read from the upstream. */
 export interface ObservedRrset {

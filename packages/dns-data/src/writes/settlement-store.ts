@@ -1,4 +1,5 @@
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import { settledAction } from './copies.js';
 import {
   type EntryHold,
   endEntry,
@@ -11,7 +12,6 @@ import {
   type OwnedEntryRow,
 } from './end-entry.js';
 import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
-import { settledAction } from './settled-answer.js';
 
 /** A pending entry whose record set must be read upstream. */
 export interface DueEntry extends EntryHold {

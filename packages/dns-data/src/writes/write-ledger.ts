@@ -1,12 +1,116 @@
-import type { DnsErrorCode } from '@corral/contracts';
-import { type Prisma, readClock } from '@corral/database';
+import { type DnsErrorCode, ownerLabelOf } from '@corral/contracts';
+import { isHeld, type Prisma, readClock, type Transaction } from '@corral/database';
 import { recordCountOf } from '../mirror/rrset-body.js';
-import type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './begin-rule.js';
-import { beginWrite } from './begin-write.js';
-import type { DeliveryCheck } from './copies.js';
+import {
+  type BeginOutcome,
+  countPresent,
+  decideBegin,
+  type LedgerOptions,
+  type NewWrite,
+  type Situation,
+  type WriteLease,
+} from './begin-rule.js';
+import { type DeliveryCheck, findLatestWrite } from './copies.js';
 import { endEntry, isHeldBy, keepAction, lockedOwner, mirrorRrset } from './end-entry.js';
+import { countMirrored, type LockedOwner, lockOwner, readOpenEntries } from './records-held.js';
 import { countUnsent } from './refused-writes.js';
 import type { RrsetKey } from './rrset-write.js';
+
+/**
+ * First transaction of a write: reads what the rule needs, and records the write as pending if the rule admits it, before anything is
+ * sent.
+ *
+ * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new write
+ */
+export function beginWrite(
+  prisma: Prisma,
+  options: LedgerOptions,
+  newWrite: NewWrite,
+  wasDelivered: DeliveryCheck,
+): Promise<BeginOutcome> {
+  return prisma.$transaction<BeginOutcome>(async (tx) => {
+    const owner = await lockOwner(tx, newWrite.owner);
+    if (owner === null) return { kind: 'ended' };
+    const seen = await readSituation(tx, newWrite, owner);
+    const decided = decideBegin(newWrite, seen, options, wasDelivered);
+    if (decided.kind !== 'admitted') return decided;
+    const entryId = await insertPending(tx, newWrite, seen, { reserve: decided.reserve, leaseMs: options.leaseMs });
+    const lease = { entryId, fence: FIRST_FENCE, current: seen.body, recordsMax: decided.recordsMax };
+    return { kind: 'begun', lease: { ...lease, owner: newWrite.owner, operation: newWrite.write.operation } };
+  });
+}
+
+const FIRST_FENCE = 1;
+
+async function readSituation(
+  tx: Transaction,
+  { owner, key, write }: NewWrite,
+  locked: LockedOwner,
+): Promise<Situation> {
+  const { zoneId, name, type } = key;
+  const rrset = await tx.dnsRrset.findUnique({
+    where: { zoneId_name_type: { zoneId, name, type } },
+    select: { body: true },
+  });
+  const body = rrset?.body ?? null;
+  return {
+    owner: locked,
+    isHeld: await isHeld(tx),
+    latest: await findLatestWrite(tx, key),
+    body,
+    records: await countMirrored(tx, zoneId, ownerLabelOf(name)),
+    open: await readOpenEntries(tx, owner.id),
+    // Only writes that add values which the mirror already has depend on it.
+    isInDoubt: countPresent(write, body) > 0 && (await isSetInDoubt(tx, { owner, key })),
+  };
+}
+
+/**
+ * Whether the action of a write to the set still runs, or has failed, and the set was not read since. The indexes of running actions
+ * and of rechecks are small, but Prisma's conditions do not fit them.
+ */
+async function isSetInDoubt(
+  tx: Pick<Transaction, '$queryRaw'>,
+  { owner, key }: Pick<NewWrite, 'owner' | 'key'>,
+): Promise<boolean> {
+  const { zoneId, name, type } = key;
+  const [row] = await tx.$queryRaw<{ isInDoubt: boolean }[]>`
+    SELECT EXISTS (SELECT FROM dns_audit_entry
+                   WHERE zone_id = ${zoneId} AND name = ${name} AND type = ${type} AND recheck_at IS NOT NULL)
+        OR EXISTS (SELECT FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
+                   WHERE coalesce(action.demo_id, action.team_id) = ${owner.id}::uuid AND action.status = 'running'
+                     AND zone_id = ${zoneId} AND name = ${name} AND type = ${type}) AS "isInDoubt"`;
+  return row?.isInDoubt === true;
+}
+
+async function insertPending(
+  tx: Pick<Transaction, 'dnsAuditEntry'>,
+  { owner, tokenId, key, write, requestBody, requestId, requestHash }: NewWrite,
+  { owner: { now }, body }: Situation,
+  { reserve, leaseMs }: { readonly reserve: number; readonly leaseMs: number },
+): Promise<number> {
+  const { id } = await tx.dnsAuditEntry.create({
+    data: {
+      ...key,
+      teamId: owner.teamId,
+      demoId: owner.kind === 'demo' ? owner.id : null,
+      actor: tokenId === null ? 'service' : 'token',
+      tokenId,
+      operation: write.operation,
+      requestBody,
+      requestId,
+      requestHash: requestHash === null ? null : new Uint8Array(requestHash),
+      state: 'pending',
+      reservedRecords: reserve,
+      beforeBody: body,
+      leaseUntil: new Date(now.getTime() + leaseMs),
+      leaseFence: FIRST_FENCE,
+      createdAt: now,
+    },
+    select: { id: true },
+  });
+  return Number(id);
+}
 
 /** The known outcome of a write in progress. */
 export type WriteEnd =
@@ -132,4 +236,61 @@ function ceilingOf({ operation, recordsMax }: WriteLease, { rrset, action }: Com
   // Records were added to those of earlier writes, whatever became of these. Other writes add none, or state all of the set.
   const isCertain = action.status === 'success' && operation !== 'add_records';
   return !isCertain && recordsMax > recordCountOf(rrset) ? recordsMax : null;
+}
+
+export interface AnsweredRecorder {
+  /** Records that this entry's client received its answer. */
+  note(entryId: number): void;
+  has(entryId: number): boolean;
+  /** Writes the rest and stops. */
+  close(): Promise<void>;
+}
+
+const FLUSH_MS = 200;
+
+/**
+ * Remembers which answers were delivered: immediately in this process, and for other processes with one statement per
+ * interval. An entry lost in a crash counts as undelivered, so an identical write gets the same answer again.
+ */
+export function answeredRecorder(
+  ledger: Pick<WriteLedger, 'markAnswered'>,
+  replayMs: number,
+  onError: (error: Error) => void,
+): AnsweredRecorder {
+  const noted = new Map<number, number>();
+  let unwritten: number[] = [];
+  let flushing: Promise<void> = Promise.resolve();
+
+  const flush = async (): Promise<void> => {
+    const oldest = Date.now() - replayMs;
+    for (const [entryId, at] of noted) {
+      if (at >= oldest) break;
+      noted.delete(entryId);
+    }
+    if (unwritten.length === 0) return;
+    const batch = unwritten;
+    unwritten = [];
+    try {
+      await ledger.markAnswered(batch);
+    } catch (error) {
+      unwritten = batch.filter((entryId) => noted.has(entryId)).concat(unwritten);
+      onError(error as Error);
+    }
+  };
+  const timer = setInterval(() => {
+    flushing = flushing.then(flush);
+  }, FLUSH_MS).unref();
+
+  return {
+    note(entryId) {
+      noted.set(entryId, Date.now());
+      unwritten.push(entryId);
+    },
+    has: (entryId) => noted.has(entryId),
+    close: async () => {
+      clearInterval(timer);
+      await flushing;
+      await flush();
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { printable } from '../classify.js';
+import { printable } from '../calls.js';
 import type { Exchange } from '../exchange.js';
 import { errorCodeOf, type JsonBody, readJsonObject } from '../exchange.js';
 

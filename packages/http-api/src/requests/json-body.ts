@@ -1,8 +1,8 @@
 import { outside } from '@corral/admission';
 import { cutText } from '@corral/contracts';
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import { scopeOf } from '../admit-requests.js';
 import { type BodyFault, RequestFault } from '../errors.js';
-import { scopeOf } from '../request-scope.js';
 
 /** Bounds of a JSON text. */
 export interface JsonBounds {

@@ -1,8 +1,8 @@
 import { checkDnsAnswer, type DnsAnswer } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { OWN_ACTION_ID_BASE } from '../actions/action-store.js';
+import { settledAnswer } from './copies.js';
 import type { RrsetWriteKind } from './rrset-write.js';
-import { settledAnswer } from './settled-answer.js';
 
 const key = { zoneId: 7001, name: 'api.acme', type: 'A' };
 const found = `{"id":"api.acme/A","name":"api.acme","type":"A","ttl":null,"labels":{},"protection":{"change":false},"records":[{"value":"192.0.2.1","comment":""}],"zone":7001}`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { endOfAccepted, endOfRefused } from './perform-write.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
-import { endOfAccepted, endOfRefused } from './upstream-end.js';
 
 const key: RrsetKey = { zoneId: 7001, name: 'www.acme', type: 'A' };
 const one = { value: '192.0.2.1' };

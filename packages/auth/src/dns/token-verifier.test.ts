@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bearerToken } from './token-middleware.js';
+import { bearerToken } from './token-verifier.js';
 
 describe('bearerToken', () => {
   it.each([

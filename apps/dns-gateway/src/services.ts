@@ -1,0 +1,234 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, type FairQueue, fairQueue } from '@corral/admission';
+import { retentionLimits } from '@corral/contracts';
+import type { Pool, Prisma } from '@corral/database';
+import {
+  type ActionStore,
+  type AnsweredRecorder,
+  actionStore,
+  type CopyStore,
+  copyStore,
+  type DemoEnds,
+  type DemoStore,
+  type DriftReporter,
+  demoEnds,
+  demoStore,
+  driftReporter,
+  type MirrorStore,
+  mirrorStore,
+  type PollTurns,
+  pollTurns,
+  type ReadRrset,
+  type ReadTokenUse,
+  type RecordQuota,
+  type RefusedWrites,
+  refusedWrites,
+  type SettlementStore,
+  settlementStore,
+  tokenUseReader,
+  type UpstreamAnswer,
+  upstreamReader,
+  type WriteLedger,
+  type ZoneSyncStore,
+  zoneSyncStore,
+} from '@corral/dns-data';
+import type { HcloudClient } from '@corral/hcloud';
+import type { Log, Metrics } from '@corral/service';
+import type { RequestLimits } from './http/rate-limits.js';
+import { type ZoneDirectory, type Zones, zoneDirectory, zonesOf } from './zones/zone-directory.js';
+
+/** All times are in milliseconds. */
+export interface ServicesConfig {
+  readonly zoneName: string;
+  /** Base address of the API for its clients. Null when the operator has not stated it. */
+  readonly publicUrl: string | null;
+  readonly quota: RecordQuota;
+  /** Null where demos are switched off. */
+  readonly demos: DemoConfig | null;
+  /** How long the upstream may still be processing a write without a usable answer. */
+  readonly settleAfterMs: number;
+  /** Maximum time that a client then waits for the outcome of its write. */
+  readonly settleWithinMs: number;
+  /** How long after an accepted write the upstream may not show it yet. */
+  readonly settleGraceMs: number;
+  /** Minimum time between two upstream calls of all processes together. A younger answer is fresh enough. */
+  readonly actionPollMs: number;
+  /** Maximum time for which a read is held. */
+  readonly actionHoldMs: number;
+  /** An action that runs for longer is reported as failed, because some clients would wait forever. */
+  readonly actionRunningMsMax: number;
+}
+
+export interface DemoConfig {
+  readonly zoneName: string;
+  /** Live demos that a team may have. */
+  readonly perTeam: number;
+}
+
+/** What the services are made of. */
+export interface Connections {
+  /** For the reads of record sets. */
+  readonly pool: Pool;
+  /** For all else. */
+  readonly prisma: Prisma;
+  /** On the connections for writes: what waits for the rows of owners. */
+  readonly writePrisma: Prisma;
+  readonly ledger: WriteLedger;
+  readonly upstream: HcloudClient;
+  readonly answered: AnsweredRecorder;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Everything that the routes and use cases of the app work with. */
+export interface Services {
+  readonly config: ServicesConfig;
+  readonly log: Pick<Log, 'warn'>;
+  /** Times held reads. */
+  readonly clock: Clock;
+  /** The clock of scopes. */
+  readonly now: () => number;
+  readonly pause: (ms: number) => Promise<unknown>;
+  /** Aborted when the process takes no more connections: reads that are held end, and nothing is held afterwards. */
+  readonly draining: AbortSignal;
+  readonly limits: RequestLimits;
+
+  readonly zones: Zones;
+  readonly mirror: MirrorStore;
+  readonly sync: ZoneSyncStore;
+  readonly readTokenUse: ReadTokenUse;
+  /** Null where demos are switched off. */
+  readonly demos: DemoServices | null;
+
+  readonly ledger: WriteLedger;
+  readonly copies: CopyStore;
+  readonly settlements: SettlementStore;
+  readonly refused: RefusedWrites;
+  /** Which answers this process has delivered. */
+  readonly answered: AnsweredRecorder;
+  readonly reportDrift: DriftReporter;
+  /** Takes one write of each set at a time. */
+  readonly sets: FairQueue;
+  /** Takes one write of each owner at a time. */
+  readonly owners: FairQueue;
+  /** Waiting and running writes of this process, by the identity of their exact repetitions. */
+  readonly underWay: Map<string, WriteUnderWay>;
+
+  readonly actions: ActionStore;
+  readonly polls: PollTurns;
+  readonly followers: Followers;
+
+  readonly upstream: HcloudClient;
+  /** Reads one set from the upstream. */
+  readonly read: ReadRrset;
+}
+
+export interface WriteAnswer extends UpstreamAnswer {
+  readonly entryId: number;
+}
+
+/** A write, which may be one request sent several times. */
+export interface WriteUnderWay {
+  readonly answer: Promise<WriteAnswer>;
+  /** Aborted when all clients that wait for the answer have disconnected. */
+  readonly gone: AbortSignal;
+  /** Another client waits for the answer. @param gone aborted when it disconnects */
+  join(gone: AbortSignal): void;
+}
+
+/** A client that waits for actions. */
+export interface Follower {
+  readonly until: FollowUntil;
+  /** Time of the last known state, by action id. */
+  readonly knownAt: ReadonlyMap<number, number>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** `reported`: the upstream has reported all of them again. `ended`: the first of them has ended. */
+export type FollowUntil = 'reported' | 'ended';
+
+/** Clients of this process that wait for actions, and whether its loop runs. */
+export interface Followers {
+  readonly waiting: Set<Follower>;
+  isLooping: boolean;
+}
+
+export interface DemoServices {
+  readonly zone: ZoneDirectory;
+  readonly store: DemoStore;
+  readonly ends: DemoEnds;
+}
+
+/** The scopes of the requests bound number and time of the waits. */
+const oneAtATime = {
+  concurrency: Number.POSITIVE_INFINITY,
+  perOwner: 1,
+  waiting: Number.POSITIVE_INFINITY,
+  waitingPerOwner: Number.POSITIVE_INFINITY,
+  waitMs: Number.POSITIVE_INFINITY,
+};
+/** Time during which this process deletes the records of a deleted demo; afterwards the reconciler does. */
+const CLEAR_LEASE_MS = 10_000;
+
+/** Builds the services of the app on what it is connected to. */
+export function buildServices(
+  { pool, prisma, writePrisma, ledger, answered, metrics, log, ...connections }: Connections,
+  { config, ...ofApp }: Pick<Services, 'clock' | 'draining' | 'limits'> & { readonly config: ServicesConfig },
+): Services {
+  const upstream = countingWrites(connections.upstream, metrics);
+  const mirror = mirrorStore(pool);
+  const directoryOf = (zoneName: string) => zoneDirectory({ zoneName, find: mirror.findZone });
+  const demos = config.demos && {
+    zone: directoryOf(config.demos.zoneName),
+    store: demoStore(prisma, { demosPerTeam: config.demos.perTeam, clearLeaseMs: CLEAR_LEASE_MS }),
+    ends: demoEnds(prisma),
+  };
+  return {
+    ...ofApp,
+    config,
+    log,
+    now: () => performance.now(),
+    pause,
+    zones: zonesOf(directoryOf(config.zoneName), demos?.zone ?? null),
+    mirror,
+    sync: zoneSyncStore(writePrisma),
+    readTokenUse: tokenUseReader(prisma),
+    demos,
+    ledger,
+    copies: copyStore(prisma, retentionLimits.replaySeconds * 1_000),
+    settlements: settlementStore(writePrisma),
+    refused: refusedWrites(writePrisma),
+    answered,
+    reportDrift: driftReporter(metrics, log),
+    sets: fairQueue(oneAtATime),
+    owners: fairQueue(oneAtATime),
+    underWay: new Map(),
+    actions: actionStore(prisma),
+    polls: pollTurns(prisma),
+    followers: { waiting: new Set(), isLooping: false },
+    upstream,
+    // A new reader per read, because a zone that was found once may be unreachable the next time.
+    read: (key, purpose) => upstreamReader(upstream)(key, purpose),
+  };
+}
+
+/** Counts writes by how they ended. */
+function countingWrites(upstream: HcloudClient, metrics: Pick<Metrics, 'counter'>): HcloudClient {
+  const writes = metrics.counter({
+    name: 'corral_dns_writes_total',
+    help: 'Writes sent upstream, by how they ended; forbidden: answered 403',
+    labelNames: ['outcome'],
+  });
+  // Counted from zero, so that the first one is seen as an increase.
+  writes.inc({ outcome: 'forbidden' }, 0);
+  return {
+    ...upstream,
+    async write(write, options) {
+      const outcome = await upstream.write(write, options);
+      const isForbidden = outcome.kind === 'refused' && outcome.status === 403;
+      writes.inc({ outcome: isForbidden ? 'forbidden' : outcome.kind });
+      return outcome;
+    },
+  };
+}
