@@ -1,232 +1,473 @@
-import { checkDnsAnswer, type DnsOperationId, type DnsRoute, dnsRoutes, dnsStrangerVerdictOf } from '@corral/contracts';
+import { memoryBuckets } from '@corral/admission';
+import { sessionStore, startDnsSession, userStore } from '@corral/auth';
+import {
+  checkDnsAnswer,
+  coversName,
+  coversType,
+  type DnsOperationId,
+  type DnsRoute,
+  dnsRoutes,
+  dnsStrangerVerdictOf,
+  ownerLabelOf,
+  type TokenBody,
+} from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeDemo } from './support/demos.js';
+import fc from 'fast-check';
+import { addCourse, createSet, createWithCode, makeDemo } from './support/demos.js';
 import { expectError, expectRefusal } from './support/expect-refusal.js';
-import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+import { startHoldingUpstream } from './support/holding-upstream.js';
+import { type Answer, DEMO_ZONE, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
-/*
- * Iterates over the route table, so that no route can be forgotten: a route that is missing in `howToCall` fails here and does not
- * compile. Each route is called without a token, by another team and by the owner, and compared with the table in
- * docs/access.md.
- */
+describe('access', () => {
+  /*
+   * Iterates over the route table, so that no route can be forgotten: a route that is missing in `howToCall` fails here and does not
+   * compile. Each route is called without a token, by another team and by the owner, and compared with the table in
+   * docs/access.md.
+   */
 
-interface HowToCall {
-  /** The call for acme's own resources. `name` is a new set of type A for each call. */
-  readonly own: (own: Own) => Filled;
-  /** The same call for resources that do not exist. */
-  readonly absent: (own: Own) => Filled;
-}
-interface Own {
-  readonly name: string;
-  readonly actionId: number;
-  /** Label of a demo. */
-  readonly label: string;
-}
-interface Filled {
-  readonly path: string;
-  readonly body?: object;
-}
+  interface HowToCall {
+    /** The call for acme's own resources. `name` is a new set of type A for each call. */
+    readonly own: (own: Own) => Filled;
+    /** The same call for resources that do not exist. */
+    readonly absent: (own: Own) => Filled;
+  }
+  interface Own {
+    readonly name: string;
+    readonly actionId: number;
+    /** Label of a demo. */
+    readonly label: string;
+  }
+  interface Filled {
+    readonly path: string;
+    readonly body?: object;
+  }
 
-const records = [{ value: '192.0.2.7' }];
-const setPath = (name: string) => `/zones/${ZONE}/rrsets/${name}/A`;
-const onSet = (below: string, body?: object): HowToCall => ({
-  own: ({ name }) => ({ path: `${setPath(name)}${below}`, ...(body === undefined ? {} : { body }) }),
-  absent: () => ({ path: `${setPath('none.acme')}${below}`, ...(body === undefined ? {} : { body }) }),
-});
-const ABSENT_ACTION = 4_000_000_000;
-const onActions = (path: (id: number) => string): HowToCall => ({
-  own: ({ actionId }) => ({ path: path(actionId) }),
-  absent: () => ({ path: path(ABSENT_ACTION) }),
-});
-const zoneOnly = (below: string): HowToCall => ({
-  own: () => ({ path: `/zones${below.replace('Z', ZONE)}` }),
-  absent: () => ({ path: `/zones${below.replace('Z', 'other.test')}` }),
-});
-
-const onDemo = (below: string, body?: object): HowToCall => ({
-  own: ({ label }) => ({ path: `/demos/${label}${below}`, ...(body === undefined ? {} : { body }) }),
-  absent: () => ({ path: `/demos/none${below}`, ...(body === undefined ? {} : { body }) }),
-});
-const onDemos = (body?: object): HowToCall => {
-  const filled = () => ({ path: '/demos', ...(body === undefined ? {} : { body }) });
-  return { own: filled, absent: filled };
-};
-
-const howToCall: Record<DnsOperationId, HowToCall> = {
-  listZones: zoneOnly(''),
-  getZone: zoneOnly('/Z'),
-  listRrsets: zoneOnly('/Z/rrsets'),
-  createRrset: {
-    own: ({ name }) => ({ path: `/zones/${ZONE}/rrsets`, body: { name: `new.${name}`, type: 'A', records } }),
-    absent: () => ({ path: `/zones/${ZONE}/rrsets`, body: { name: 'none.acme', type: 'A', records } }),
-  },
-  getRrset: onSet(''),
-  updateRrset: onSet('', { labels: { env: 'prod' } }),
-  deleteRrset: onSet(''),
-  setRecords: onSet('/actions/set_records', { records }),
-  addRecords: onSet('/actions/add_records', { records }),
-  removeRecords: onSet('/actions/remove_records', { records: [{ value: '192.0.2.1' }] }),
-  changeTtl: onSet('/actions/change_ttl', { ttl: 600 }),
-  listActions: onActions((id) => `/actions?id=${id}`),
-  getAction: onActions((id) => `/actions/${id}`),
-  listZoneActions: onActions((id) => `/zones/actions?id=${id}`),
-  listActionsOfZone: onActions((id) => `/zones/${ZONE}/actions?id=${id}`),
-  getZoneAction: onActions((id) => `/zones/actions/${id}`),
-  getActionOfZone: onActions((id) => `/zones/${ZONE}/actions/${id}`),
-  getToken: { own: () => ({ path: '/token' }), absent: () => ({ path: '/token' }) },
-  createDemo: onDemos({}),
-  listDemos: onDemos(),
-  getDemo: onDemo(''),
-  deleteDemo: onDemo(''),
-  extendDemo: onDemo('/actions/extend', { ttl: 600 }),
-};
-
-let gateway: TestGateway;
-let calls = 0;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
-
-/** A set of acme with its finished creation, and a demo. */
-async function makeOwn(): Promise<Own> {
-  calls += 1;
-  const name = `own-${calls}.acme`;
-  const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
-  const created = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
-  expect(created.status).toBe(201);
-  return { name, actionId: created.json.action.id, label: await theDemo() };
-}
-
-/** Reuses a live demo, because acme may have at most ten. */
-async function theDemo(): Promise<string> {
-  const { json } = await gateway.call('GET', '/demos');
-  return json.demos[0]?.label ?? (await makeDemo(gateway, { name: `acme ${calls}` })).label;
-}
-
-/** Checks an answer against the documented shape of its route. */
-function checkShape({ answer: shape }: DnsRoute, answer: Answer): void {
-  if (shape === null) expect(answer.text).toBe('');
-  else checkDnsAnswer[shape](answer.json);
-}
-
-function send(route: DnsRoute, { path, body }: Filled, token: string | null): Promise<Answer> {
-  return gateway.call(route.method.toUpperCase(), path, { token, ...(body === undefined ? {} : { body }) });
-}
-
-describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as const))('%s', (operationId, route) => {
-  const how = howToCall[operationId];
-
-  it('is covered by this test', () => {
-    expect(how).toBeDefined();
+  const records = [{ value: '192.0.2.7' }];
+  const setPath = (name: string) => `/zones/${ZONE}/rrsets/${name}/A`;
+  const onSet = (below: string, body?: object): HowToCall => ({
+    own: ({ name }) => ({ path: `${setPath(name)}${below}`, ...(body === undefined ? {} : { body }) }),
+    absent: () => ({ path: `${setPath('none.acme')}${below}`, ...(body === undefined ? {} : { body }) }),
+  });
+  const ABSENT_ACTION = 4_000_000_000;
+  const onActions = (path: (id: number) => string): HowToCall => ({
+    own: ({ actionId }) => ({ path: path(actionId) }),
+    absent: () => ({ path: path(ABSENT_ACTION) }),
+  });
+  const zoneOnly = (below: string): HowToCall => ({
+    own: () => ({ path: `/zones${below.replace('Z', ZONE)}` }),
+    absent: () => ({ path: `/zones${below.replace('Z', 'other.test')}` }),
   });
 
-  it('reveals nothing without a token', async () => {
+  const onDemo = (below: string, body?: object): HowToCall => ({
+    own: ({ label }) => ({ path: `/demos/${label}${below}`, ...(body === undefined ? {} : { body }) }),
+    absent: () => ({ path: `/demos/none${below}`, ...(body === undefined ? {} : { body }) }),
+  });
+  const onDemos = (body?: object): HowToCall => {
+    const filled = () => ({ path: '/demos', ...(body === undefined ? {} : { body }) });
+    return { own: filled, absent: filled };
+  };
+
+  const howToCall: Record<DnsOperationId, HowToCall> = {
+    listZones: zoneOnly(''),
+    getZone: zoneOnly('/Z'),
+    listRrsets: zoneOnly('/Z/rrsets'),
+    createRrset: {
+      own: ({ name }) => ({ path: `/zones/${ZONE}/rrsets`, body: { name: `new.${name}`, type: 'A', records } }),
+      absent: () => ({ path: `/zones/${ZONE}/rrsets`, body: { name: 'none.acme', type: 'A', records } }),
+    },
+    getRrset: onSet(''),
+    updateRrset: onSet('', { labels: { env: 'prod' } }),
+    deleteRrset: onSet(''),
+    setRecords: onSet('/actions/set_records', { records }),
+    addRecords: onSet('/actions/add_records', { records }),
+    removeRecords: onSet('/actions/remove_records', { records: [{ value: '192.0.2.1' }] }),
+    changeTtl: onSet('/actions/change_ttl', { ttl: 600 }),
+    listActions: onActions((id) => `/actions?id=${id}`),
+    getAction: onActions((id) => `/actions/${id}`),
+    listZoneActions: onActions((id) => `/zones/actions?id=${id}`),
+    listActionsOfZone: onActions((id) => `/zones/${ZONE}/actions?id=${id}`),
+    getZoneAction: onActions((id) => `/zones/actions/${id}`),
+    getActionOfZone: onActions((id) => `/zones/${ZONE}/actions/${id}`),
+    getToken: { own: () => ({ path: '/token' }), absent: () => ({ path: '/token' }) },
+    createDemo: onDemos({}),
+    listDemos: onDemos(),
+    getDemo: onDemo(''),
+    deleteDemo: onDemo(''),
+    extendDemo: onDemo('/actions/extend', { ttl: 600 }),
+  };
+
+  let gateway: TestGateway;
+  let calls = 0;
+  beforeAll(async () => {
+    gateway = await startGateway();
+  });
+  afterAll(() => gateway.close());
+
+  /** A set of acme with its finished creation, and a demo. */
+  async function makeOwn(): Promise<Own> {
+    calls += 1;
+    const name = `own-${calls}.acme`;
+    const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
+    const created = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+    expect(created.status).toBe(201);
+    return { name, actionId: created.json.action.id, label: await theDemo() };
+  }
+
+  /** Reuses a live demo, because acme may have at most ten. */
+  async function theDemo(): Promise<string> {
+    const { json } = await gateway.call('GET', '/demos');
+    return json.demos[0]?.label ?? (await makeDemo(gateway, { name: `acme ${calls}` })).label;
+  }
+
+  /** Checks an answer against the documented shape of its route. */
+  function checkShape({ answer: shape }: DnsRoute, answer: Answer): void {
+    if (shape === null) expect(answer.text).toBe('');
+    else checkDnsAnswer[shape](answer.json);
+  }
+
+  function send(route: DnsRoute, { path, body }: Filled, token: string | null): Promise<Answer> {
+    return gateway.call(route.method.toUpperCase(), path, { token, ...(body === undefined ? {} : { body }) });
+  }
+
+  describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as const))(
+    '%s',
+    (operationId, route) => {
+      const how = howToCall[operationId];
+
+      it('is covered by this test', () => {
+        expect(how).toBeDefined();
+      });
+
+      it('reveals nothing without a token', async () => {
+        const own = await makeOwn();
+
+        const answer = await expectRefusal(gateway, () => send(route, how.own(own), null), 401, 'unauthorized');
+
+        const elsewhere = await gateway.call('GET', '/no/such/path', { token: null });
+        // Where a course code is accepted too, the refusal says so. Otherwise no path reveals whether it exists.
+        if (route.tokenless === undefined) expect(answer.text).toBe(elsewhere.text);
+        expect((await send(route, how.absent(own), null)).text).toBe(answer.text);
+      });
+
+      it.each(['revoked', 'expired', 'unknown'])('reveals nothing to a token that is %s', async (why) => {
+        const own = await makeOwn();
+        const token = await uselessToken(why);
+
+        await expectRefusal(gateway, () => send(route, how.own(own), token), 401, 'unauthorized');
+      });
+
+      it(route.anyScope ? 'serves any valid token' : 'is forbidden to a token without the scope dns', async () => {
+        const own = await makeOwn();
+        const team = await gateway.createTeam(`scoped-${own.actionId}`);
+        const { token } = await gateway.issueToken(team, { scopes: ['clusters'] });
+        const ask = () => send(route, how.own(own), token);
+
+        if (route.anyScope) checkShape(route, await ask());
+        else await expectRefusal(gateway, ask, 403, 'forbidden');
+      });
+
+      it('answers another team like for a resource that does not exist', async () => {
+        const stranger = dnsStrangerVerdictOf(route);
+        const own = await makeOwn();
+        const { token } = gateway.globex;
+        const ask = () => send(route, how.own(own), token);
+        const absent = await send(route, how.absent(own), token);
+
+        if (stranger === 'hidden' || stranger === 'forbidden') {
+          const [status, code] = stranger === 'hidden' ? [404, 'not_found'] : [403, 'forbidden'];
+          const answer = await expectRefusal(gateway, ask, status as number, code as string);
+          expect(answer.text).toBe(absent.text);
+        } else {
+          const before = gateway.upstreamCalls();
+          const answer = await ask();
+          expect([answer.status, gateway.upstreamCalls()]).toEqual([route.status, before]);
+          checkShape(route, answer);
+          expect(answer.text).not.toContain('acme');
+          expect(answer.text).not.toContain(String(own.actionId));
+        }
+      });
+
+      it('serves the owner', async () => {
+        const own = await makeOwn();
+
+        const answer = await send(route, how.own(own), gateway.acme.token);
+
+        expect([answer.status, answer.text]).toEqual([route.status, expect.anything()]);
+        checkShape(route, answer);
+      });
+
+      it('refuses every other method, and names the allowed ones', async () => {
+        const own = await makeOwn();
+        const methods = dnsRoutes.filter(({ path }) => path === route.path).map(({ method }) => method.toUpperCase());
+        const served = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+        const others = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'].filter(
+          (m) => !served.includes(m),
+        );
+
+        for (const method of others) {
+          const path = how.own(own).path;
+          const answer = await expectRefusal(gateway, () => gateway.call(method, path), 405, 'method_not_allowed');
+          expect(answer.headers.get('allow')).toBe(served.join(', '));
+        }
+      });
+    },
+  );
+
+  it('every GET route answers HEAD with the same headers and no body', async () => {
     const own = await makeOwn();
+    await waitFor('the end of the action', async () => {
+      const { json } = await gateway.call('GET', `/actions/${own.actionId}`);
+      return json.action.status === 'success';
+    });
+    for (const route of dnsRoutes.filter(({ method }) => method === 'get') as DnsRoute[]) {
+      const { path } = howToCall[route.operationId as DnsOperationId].own(own);
 
-    const answer = await expectRefusal(gateway, () => send(route, how.own(own), null), 401, 'unauthorized');
+      const [head, get] = [await gateway.call('HEAD', path), await gateway.call('GET', path)];
 
-    const elsewhere = await gateway.call('GET', '/no/such/path', { token: null });
-    // Where a course code is accepted too, the refusal says so. Otherwise no path reveals whether it exists.
-    if (route.tokenless === undefined) expect(answer.text).toBe(elsewhere.text);
-    expect((await send(route, how.absent(own), null)).text).toBe(answer.text);
+      expect([route.path, head.status, head.text]).toEqual([route.path, 200, '']);
+      expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+      expect(head.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    }
   });
 
-  it.each(['revoked', 'expired', 'unknown'])('reveals nothing to a token that is %s', async (why) => {
-    const own = await makeOwn();
-    const token = await uselessToken(why);
-
-    await expectRefusal(gateway, () => send(route, how.own(own), token), 401, 'unauthorized');
-  });
-
-  it(route.anyScope ? 'serves any valid token' : 'is forbidden to a token without the scope dns', async () => {
-    const own = await makeOwn();
-    const team = await gateway.createTeam(`scoped-${own.actionId}`);
-    const { token } = await gateway.issueToken(team, { scopes: ['clusters'] });
-    const ask = () => send(route, how.own(own), token);
-
-    if (route.anyScope) checkShape(route, await ask());
-    else await expectRefusal(gateway, ask, 403, 'forbidden');
-  });
-
-  it('answers another team like for a resource that does not exist', async () => {
-    const stranger = dnsStrangerVerdictOf(route);
+  it('no error reveals whether a name of another team exists', async () => {
     const own = await makeOwn();
     const { token } = gateway.globex;
-    const ask = () => send(route, how.own(own), token);
-    const absent = await send(route, how.absent(own), token);
+    const bodies = new Set<string>();
+    for (const name of [own.name, 'none.acme', 'acme', 'hooli', 'a.b.c.hooli']) {
+      const answer = await gateway.call('GET', setPath(name), { token });
+      expectError(answer, 404, 'not_found');
+      bodies.add(answer.text);
+    }
+    expect(bodies.size).toBe(1);
+  });
 
-    if (stranger === 'hidden' || stranger === 'forbidden') {
-      const [status, code] = stranger === 'hidden' ? [404, 'not_found'] : [403, 'forbidden'];
-      const answer = await expectRefusal(gateway, ask, status as number, code as string);
-      expect(answer.text).toBe(absent.text);
-    } else {
+  async function uselessToken(why: string): Promise<string> {
+    if (why === 'unknown') return `${gateway.acme.token.slice(0, -1)}${gateway.acme.token.endsWith('a') ? 'b' : 'a'}`;
+    const { token, tokenId } = await gateway.issueToken(gateway.acme);
+    const column = why === 'revoked' ? 'revoked_at' : 'expires_at';
+    await gateway.pool.query(`UPDATE dns_token SET ${column} = now() - interval '1 second' WHERE id = $1`, [tokenId]);
+    return token;
+  }
+});
+
+describe('what a token says of itself', () => {
+  const limits = { perAddressPerMinute: 100_000, perTokenPerMinute: 5_000, perTeamPerMinute: 9_000 };
+  const publicUrl = 'https://dns.example.test/v1';
+
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway({ config: { publicUrl, limits }, buckets: memoryBuckets(() => 0) });
+  });
+  afterAll(() => gateway.close());
+
+  async function tokenOf(token: string, through = gateway): Promise<TokenBody> {
+    const answer = await through.call('GET', '/token', { token });
+    expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
+    checkDnsAnswer.token(answer.json);
+    return answer.json.token;
+  }
+
+  const addresses = (count: number) => Array.from({ length: count }, (_, at) => ({ value: `192.0.2.${at + 1}` }));
+  const create = (token: string, name: string, count: number, through = gateway) =>
+    through.call('POST', `/zones/${ZONE}/rrsets`, { token, body: { name, type: 'A', records: addresses(count) } });
+
+  describe('a token of a team', () => {
+    it('says whose it is, what it may write, where, and what is left', async () => {
+      const { token, tokenId } = await gateway.createTeam('whole');
+      await create(token, 'www.whole', 3);
+
+      const own = await tokenOf(token);
+
+      expect(own).toEqual({
+        id: tokenId,
+        name: 'test',
+        kind: 'team',
+        scopes: ['dns'],
+        created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+        expires_at: null,
+        team: 'whole',
+        demo: null,
+        endpoint: publicUrl,
+        zone: { id: gateway.zoneId, name: ZONE },
+        names: ['whole'],
+        types: ['A', 'AAAA', 'CNAME', 'TXT'],
+        requests: {
+          per_token: { limit: 5_000, remaining: 4_998, reset_at: expect.any(String) },
+          per_team: { limit: 9_000, remaining: 8_998, reset_at: expect.any(String) },
+        },
+        records: { used: 3, reserved: 0, limit: 200, limit_per_rrset: 50 },
+      });
+      expect(Date.parse(own.requests.per_token.reset_at)).toBeGreaterThan(Date.now() - 60_000);
+    });
+
+    it('is told its narrowing and its expiry', async () => {
+      const expiresAt = new Date(Date.now() + 3_600_000);
+      const team = await gateway.createTeam('narrow');
+      const wanted = { withinName: '_acme-challenge.narrow', withinTypes: ['TXT'], expiresAt, name: 'certificates' };
+      const { token } = await gateway.issueToken(team, wanted);
+
+      expect(await tokenOf(token)).toMatchObject({
+        name: 'certificates',
+        names: ['_acme-challenge.narrow'],
+        types: ['TXT'],
+        expires_at: expiresAt.toISOString(),
+      });
+    });
+
+    it('that belongs to a session says so, and not whose session it is', async () => {
+      const { id: teamId } = await gateway.createTeam('seated');
+      const user = await userStore(gateway.prisma).createUser({ email: 'eve@example.test' });
+      await gateway.prisma.membership.create({ data: { teamId, userId: user.id, role: 'member' } });
+      const sessions = sessionStore(gateway.pool, { idleMs: 3_600_000, absoluteMs: 3_600_000 });
+      const { secret } = await sessions.start(user.id, null);
+      const { id: sessionId } = (await sessions.find(secret)) as { id: string };
+      const started = await startDnsSession(gateway.prisma, { sessionId, userId: user.id, teamId });
+
+      const own = await tokenOf(started?.token as string);
+
+      expect(own).toMatchObject({ kind: 'session', name: 'session', team: 'seated', names: ['seated'] });
+      expect(JSON.stringify(own)).not.toMatch(new RegExp(`eve|${user.id}|${sessionId}`));
+    });
+
+    it('without the scope dns says that it can do nothing', async () => {
+      const team = await gateway.createTeam('elsewhere');
+      const { token } = await gateway.issueToken(team, { scopes: ['clusters'] });
+
+      expect(await tokenOf(token)).toMatchObject({
+        team: 'elsewhere',
+        scopes: ['clusters'],
+        names: [],
+        types: [],
+        records: null,
+      });
+    });
+
+    it('may do exactly what it says', async () => {
+      const inside = fc.constantFrom('exact', 'a.exact', 'b.a.exact', '*.exact', '_acme-challenge.exact');
+      const types = fc.uniqueArray(fc.constantFrom('A', 'AAAA', 'CNAME', 'TXT'), { maxLength: 3 });
+      const team = await gateway.createTeam('exact');
+      const isRefused = async (token: string, name: string, type: string) => {
+        const { status } = await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${name}/${type}`, { token });
+        expect([403, 404]).toContain(status); // 404: may be written, but does not exist
+        return status === 403;
+      };
+
+      await fc.assert(
+        fc.asyncProperty(fc.option(inside), types, async (withinName, withinTypes) => {
+          await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE team_id = $1', [team.id]);
+          const { token } = await gateway.issueToken(team, { withinName, withinTypes });
+          const said = await tokenOf(token);
+          const [root = ''] = said.names;
+          const coverage = { ownerLabel: ownerLabelOf(root), withinName: root, withinTypes: said.types };
+          for (const name of ['exact', 'a.exact', 'c.b.a.exact', 'xexact', 'acme']) {
+            for (const type of ['A', 'TXT', 'MX']) {
+              const isAllowed = coversName(coverage, name) && coversType(coverage, type);
+              expect([name, type, await isRefused(token, name, type)]).toEqual([name, type, !isAllowed]);
+            }
+          }
+        }),
+        { numRuns: 8 },
+      );
+    });
+  });
+
+  describe('a token of a demo', () => {
+    it('says what it may write in the demo zone, and nothing about the team that gave it away', async () => {
+      const { label, token } = await makeDemo(gateway, { name: 'Given Away' });
+      await createSet(gateway, token, `www.${label}`, 2);
+
+      const own = await tokenOf(token);
+
+      expect(own).toMatchObject({
+        kind: 'demo',
+        team: null,
+        demo: label,
+        zone: { id: gateway.demoZoneId, name: DEMO_ZONE },
+        names: [label],
+        records: { used: 2, reserved: 0, limit: 20, limit_per_rrset: 50 },
+      });
+      expect(Date.parse(own.expires_at as string)).toBeGreaterThan(Date.now());
+      expect(JSON.stringify(own)).not.toContain('acme');
+    });
+
+    it('of a course has its own quota, and shares the requests of the course', async () => {
+      await addCourse(gateway, 'SHARED-CODE');
+      const made = await createWithCode(gateway, { course_code: 'SHARED-CODE' });
+      const other = await createWithCode(gateway, { course_code: 'SHARED-CODE' });
+      await tokenOf(other.json.token);
+
+      expect(await tokenOf(made.json.token)).toMatchObject({
+        team: null,
+        demo: made.json.demo.label,
+        requests: { per_token: { remaining: 4_999 }, per_team: { remaining: 8_998 } },
+        records: { used: 0, limit: 20 },
+      });
+    });
+  });
+
+  describe('the quota', () => {
+    it('is that of the team, whichever of its tokens asks', async () => {
+      const team = await gateway.createTeam('sized');
+      await gateway.pool.query('UPDATE team SET dns_records_max = 7 WHERE id = $1', [team.id]);
+      const { token } = await gateway.issueToken(team, { withinName: 'other.sized' });
+      await create(team.token, 'www.sized', 5);
+
+      expect((await tokenOf(token)).records).toMatchObject({ used: 5, limit: 7 });
+      expect((await create(token, 'other.sized', 3)).status).toBe(403);
+      expect((await create(token, 'other.sized', 2)).status).toBe(201);
+    });
+
+    it('counts records of writes whose outcome is open, and of deletions that may still fail', async () => {
+      const upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
+      const beside = await startGateway({ beside: gateway, upstreamUrl: upstream.url });
+      const { token } = await gateway.createTeam('pending');
+      await create(token, 'old.pending', 4);
+      const release = upstream.hold('/rrsets');
+      const writing = create(token, 'new.pending', 3, beside);
+      await waitFor('the write', () => upstream.calls('/rrsets') > 0);
+
+      expect((await tokenOf(token, beside)).records).toMatchObject({ used: 4, reserved: 3 });
+      release();
+      expect((await writing).status).toBe(201);
+      expect((await tokenOf(token, beside)).records).toMatchObject({ used: 7, reserved: 0 });
+      await gateway.call('DELETE', `/zones/${ZONE}/rrsets/old.pending/A`, { token });
+      expect((await tokenOf(token, beside)).records).toMatchObject({ used: 3, reserved: 4 });
+      await beside.close();
+      await upstream.close();
+    });
+  });
+
+  describe('GET /v1/token', () => {
+    it('costs no upstream call, and is never cached', async () => {
       const before = gateway.upstreamCalls();
-      const answer = await ask();
-      expect([answer.status, gateway.upstreamCalls()]).toEqual([route.status, before]);
-      checkShape(route, answer);
-      expect(answer.text).not.toContain('acme');
-      expect(answer.text).not.toContain(String(own.actionId));
-    }
-  });
 
-  it('serves the owner', async () => {
-    const own = await makeOwn();
+      const answer = await gateway.call('GET', '/token');
 
-    const answer = await send(route, how.own(own), gateway.acme.token);
+      expect([gateway.upstreamCalls(), answer.headers.get('cache-control')]).toEqual([before, 'no-store']);
+    });
 
-    expect([answer.status, answer.text]).toEqual([route.status, expect.anything()]);
-    checkShape(route, answer);
-  });
+    it('counts as a read: beyond the limit of its token it is refused, and says nothing', async () => {
+      const beside = await startGateway({
+        beside: gateway,
+        buckets: memoryBuckets(() => 0),
+        config: { limits: { ...limits, perTokenPerMinute: 2 } },
+      });
+      const left = [await tokenOf(gateway.acme.token, beside), await tokenOf(gateway.acme.token, beside)];
 
-  it('refuses every other method, and names the allowed ones', async () => {
-    const own = await makeOwn();
-    const methods = dnsRoutes.filter(({ path }) => path === route.path).map(({ method }) => method.toUpperCase());
-    const served = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-    const others = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'].filter((m) => !served.includes(m));
+      const refused = await beside.call('GET', '/token');
 
-    for (const method of others) {
-      const path = how.own(own).path;
-      const answer = await expectRefusal(gateway, () => gateway.call(method, path), 405, 'method_not_allowed');
-      expect(answer.headers.get('allow')).toBe(served.join(', '));
-    }
+      expect(left.map(({ requests }) => requests.per_token.remaining)).toEqual([1, 0]);
+      expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limit_exceeded']);
+      await beside.close();
+    });
+
+    it('names no endpoint if the installation does not state it', async () => {
+      const beside = await startGateway({ beside: gateway });
+
+      expect((await tokenOf(gateway.acme.token, beside)).endpoint).toBeNull();
+      await beside.close();
+    });
   });
 });
-
-it('every GET route answers HEAD with the same headers and no body', async () => {
-  const own = await makeOwn();
-  await waitFor('the end of the action', async () => {
-    const { json } = await gateway.call('GET', `/actions/${own.actionId}`);
-    return json.action.status === 'success';
-  });
-  for (const route of dnsRoutes.filter(({ method }) => method === 'get') as DnsRoute[]) {
-    const { path } = howToCall[route.operationId as DnsOperationId].own(own);
-
-    const [head, get] = [await gateway.call('HEAD', path), await gateway.call('GET', path)];
-
-    expect([route.path, head.status, head.text]).toEqual([route.path, 200, '']);
-    expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
-    expect(head.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  }
-});
-
-it('no error reveals whether a name of another team exists', async () => {
-  const own = await makeOwn();
-  const { token } = gateway.globex;
-  const bodies = new Set<string>();
-  for (const name of [own.name, 'none.acme', 'acme', 'hooli', 'a.b.c.hooli']) {
-    const answer = await gateway.call('GET', setPath(name), { token });
-    expectError(answer, 404, 'not_found');
-    bodies.add(answer.text);
-  }
-  expect(bodies.size).toBe(1);
-});
-
-async function uselessToken(why: string): Promise<string> {
-  if (why === 'unknown') return `${gateway.acme.token.slice(0, -1)}${gateway.acme.token.endsWith('a') ? 'b' : 'a'}`;
-  const { token, tokenId } = await gateway.issueToken(gateway.acme);
-  const column = why === 'revoked' ? 'revoked_at' : 'expires_at';
-  await gateway.pool.query(`UPDATE dns_token SET ${column} = now() - interval '1 second' WHERE id = $1`, [tokenId]);
-  return token;
-}

@@ -1,268 +1,635 @@
+import { memoryBuckets } from '@corral/admission';
 import { checkDnsAnswer } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { steppedClock } from './support/clocks.js';
 import { expectError } from './support/expect-refusal.js';
-import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
-let gateway: TestGateway;
-let made = 0;
-beforeAll(async () => {
-  gateway = await startGateway({ actionMs: 150 });
-});
-afterAll(() => gateway.close());
-afterEach(() => gateway.cloud.admin.clearFaults());
-
-const get = (path: string, token?: string) => gateway.call('GET', path, token === undefined ? {} : { token });
-
-/** Starts a write. @returns the id of its running action */
-async function start(name = `set-${++made}.acme`, token = gateway.acme.token): Promise<number> {
-  const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
-  const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body, token });
-  expect(json.action.status).toBe('running');
-  return json.action.id as number;
-}
-const ended = (id: number, path = '/actions', token?: string) =>
-  waitFor(`the end of action ${id}`, async () => {
-    const { json } = await get(`${path}/${id}`, token);
-    return json.action.status !== 'running' && json.action;
+describe('reads of actions', () => {
+  let gateway: TestGateway;
+  let made = 0;
+  beforeAll(async () => {
+    gateway = await startGateway({ actionMs: 150 });
   });
+  afterAll(() => gateway.close());
+  afterEach(() => gateway.cloud.admin.clearFaults());
 
-describe.each(['/actions', '/zones/actions', `/zones/${ZONE}/actions`])('GET %s/{id}', (path) => {
-  it('follows a write from running to success', async () => {
-    const id = await start();
-    const first = await get(`${path}/${id}`);
-    checkDnsAnswer.action(first.json);
+  const get = (path: string, token?: string) => gateway.call('GET', path, token === undefined ? {} : { token });
 
-    const action = await ended(id, path);
-
-    expect(action).toMatchObject({ id, command: 'create_rrset', status: 'success', progress: 100, error: null });
-    expect(action.resources).toEqual([{ id: gateway.zoneId, type: 'zone' }]);
-  });
-
-  it('reports the error of a failed action', async () => {
-    const actionError = { code: 'action_failed', message: 'publication failed' };
-    gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
-
-    const action = await ended(await start(), path);
-
-    expect(action).toMatchObject({ status: 'error', error: actionError });
-  });
-
-  it('reads the record set again immediately when the action failed', async () => {
-    const name = `set-${++made}.acme`;
-    await ended(await start(name), path);
-    gateway.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'no' } } });
-    const removed = await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${name}/A`);
-    expect((await get(`/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(404);
-
-    expect((await ended(removed.json.action.id, path)).status).toBe('error');
-
-    await waitFor('the set', async () => (await get(`/zones/${ZONE}/rrsets/${name}/A`)).status === 200);
-  });
-
-  it('reports the action of another team as absent', async () => {
-    const foreign = await start(`foreign-${++made}.globex`, gateway.globex.token);
-    const absent = await get(`${path}/4000000000`);
-
-    const answer = await get(`${path}/${foreign}`);
-
-    expectError(answer, 404, 'not_found');
-    expect(answer.text).toBe(absent.text);
-  });
-});
-
-describe('GET /zones/{zone}/actions/{id}', () => {
-  it('takes the zone by its ID, too, and does not know another one', async () => {
-    const id = await start();
-
-    expect((await get(`/zones/${gateway.zoneId}/actions/${id}`)).json.action.id).toBe(id);
-    for (const zone of ['other.test', String(gateway.demoZoneId)]) {
-      expectError(await get(`/zones/${zone}/actions/${id}`), 404, 'not_found');
-    }
-  });
-});
-
-describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
-  it('returns exactly the requested ids without meta, ignoring page and sort', async () => {
-    const ids = [await start(), await start(), await start()];
-    const asked = `id=${ids[0]}&id=${ids[2]}&page=1&per_page=1&sort=status&sort=id`;
-
-    const { status, json } = await get(`${path}?${asked}`);
-
-    expect(status).toBe(200);
-    checkDnsAnswer.actionList(json);
-    expect(Object.keys(json)).toEqual(['actions']);
-    expect(json.actions.map((action: { id: number }) => action.id)).toEqual([ids[0], ids[2]]);
-  });
-
-  it('returns 30 ids in one request, and a repeated id once', async () => {
-    const id = await start();
-    const many = Array.from({ length: 29 }, (_, index) => `id=${5_000_000 + index}`).join('&');
-
-    const { json } = await get(`${path}?id=${id}&${many}&id=${id}`);
-
-    expect(json.actions.map((action: { id: number }) => action.id)).toEqual([id]);
-  });
-
-  it('leaves out foreign and unknown ids', async () => {
-    const [own, foreign] = [await start(), await start(`f${++made}.globex`, gateway.globex.token)];
-
-    const { json } = await get(`${path}?id=${foreign}&id=${own}&id=4000000000`);
-
-    expect(json.actions.map((action: { id: number }) => action.id)).toEqual([own]);
-    expect((await get(`${path}?id=${foreign}`)).json).toEqual({ actions: [] });
-  });
-
-  it('accepts at most 100 ids', async () => {
-    const ids = (count: number) => Array.from({ length: count }, (_, index) => `id=${index + 1}`).join('&');
-
-    expect((await get(`${path}?${ids(100)}`)).status).toBe(200);
-    expectError(await get(`${path}?${ids(101)}`), 400, 'invalid_input');
-  });
-});
-
-describe('a restricted token', () => {
-  const narrowings: [string, object, string][] = [
-    ['a name', { withinName: 'ci.acme' }, 'ci.acme/A'],
-    ['types', { withinTypes: ['AAAA'] }, 'acme/AAAA'],
-    ['both', { withinName: 'ci.acme', withinTypes: ['AAAA'] }, 'below.ci.acme/AAAA'],
-  ];
-
-  it.each(narrowings)(
-    'for %s sees only the actions of covered sets, and others as absent',
-    async (_to, narrowing, own) => {
-      const { token } = await gateway.issueToken(gateway.acme, narrowing);
-      const idOf = new Map<string, number>();
-      for (const name of ['ci.acme', 'acme', 'xci.acme', 'below.ci.acme']) {
-        for (const [type, value] of [
-          ['A', '192.0.2.1'],
-          ['AAAA', '2001:db8::1'],
-        ]) {
-          const body = { name, type, records: [{ value }] };
-          const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
-          idOf.set(`${name}/${type}`, json.action.id);
-        }
-      }
-      const ids = [...idOf.values()];
-      const isOwn = (key: string): boolean => {
-        const [name = '', type = ''] = key.split('/');
-        const { withinName = 'acme', withinTypes = [type] } = narrowing as {
-          withinName?: string;
-          withinTypes?: string[];
-        };
-        return `.${name}`.endsWith(`.${withinName}`) && withinTypes.includes(type);
-      };
-
-      for (const path of ['/actions', '/zones/actions']) {
-        const listed = await get(`${path}?${ids.map((id) => `id=${id}`).join('&')}`, token);
-        const shown = listed.json.actions.map((action: { id: number }) => action.id);
-
-        expect(shown).toEqual([...idOf].filter(([key]) => isOwn(key)).map(([, id]) => id));
-        expect(shown).toContain(idOf.get(own));
-        const absent = await get(`${path}/4000000000`, token);
-        for (const [key, id] of idOf) {
-          const { status, text } = await get(`${path}/${id}`, token);
-          expect([key, status]).toEqual([key, isOwn(key) ? 200 : 404]);
-          if (!isOwn(key)) expect(text).toBe(absent.text);
-        }
-      }
-      for (const key of idOf.keys()) await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${key}`);
-    },
-  );
-});
-
-describe('a finished action', () => {
-  it('is served without an upstream call', async () => {
-    const id = await start();
-    await ended(id);
-    gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
-    const before = gateway.upstreamCalls();
-
-    const [one, list] = [await get(`/actions/${id}`), await get(`/zones/actions?id=${id}`)];
-
-    expect([one.json.action.status, list.json.actions[0].status]).toEqual(['success', 'success']);
-    expect(gateway.upstreamCalls()).toBe(before);
-  });
-});
-
-describe('a running action', () => {
-  it('causes one upstream call per poll interval for all waiting clients together', async () => {
-    const ids = [await start(), await start(), await start()];
-    const before = gateway.upstreamCalls();
-    const startedAt = Date.now();
-
-    await Promise.all(ids.flatMap((id) => Array.from({ length: 10 }, () => ended(id))));
-
-    const intervals = Math.ceil((Date.now() - startedAt) / 50) + 1;
-    expect(gateway.upstreamCalls() - before).toBeLessThanOrEqual(intervals);
-  });
-
-  it('is reported as running while the upstream is unavailable', async () => {
-    const id = await start();
-    gateway.cloud.admin.addFaults({ match: { method: 'GET' }, times: null, effect: { status: 500, body: 'oops' } });
-
-    const { status, json } = await get(`/actions/${id}`);
-
-    expect([status, json.action.status]).toEqual([200, 'running']);
-  });
-});
-
-describe.each(['/zones/actions', `/zones/${ZONE}/actions`])('GET %s without ids', (path) => {
-  const idsOf = ({ json }: { json: { actions: { id: number }[] } }) => json.actions.map(({ id }) => id);
-
-  it('lists only the team’s actions, page by page', async () => {
-    const team = await gateway.createTeam(`lister-${++made}`);
-    const ids: number[] = [];
-    for (let at = 0; at < 5; at += 1) {
-      ids.push(await start(`n${at}.${team.slug}`, team.token));
-      await start(`other-${++made}.globex`, gateway.globex.token);
-    }
-
-    const first = await get(`${path}?per_page=2`, team.token);
-    const last = await get(`${path}?per_page=2&page=3`, team.token);
-
-    checkDnsAnswer.actionPage(first.json);
-    expect([idsOf(first), idsOf(last)]).toEqual([ids.slice(0, 2), ids.slice(4)]);
-    expect(first.json.meta.pagination).toEqual({
-      page: 1,
-      per_page: 2,
-      previous_page: null,
-      next_page: 2,
-      last_page: 3,
-      total_entries: 5,
+  /** Starts a write. @returns the id of its running action */
+  async function start(name = `set-${++made}.acme`, token = gateway.acme.token): Promise<number> {
+    const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
+    const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body, token });
+    expect(json.action.status).toBe('running');
+    return json.action.id as number;
+  }
+  const ended = (id: number, path = '/actions', token?: string) =>
+    waitFor(`the end of action ${id}`, async () => {
+      const { json } = await get(`${path}/${id}`, token);
+      return json.action.status !== 'running' && json.action;
     });
-    expect(idsOf(await get(`${path}?sort=id:desc`, team.token))).toEqual(ids.toReversed());
-    expect(idsOf(await get(`${path}?sort=command&sort=started:desc`, team.token))).toEqual(ids.toReversed());
+
+  describe.each(['/actions', '/zones/actions', `/zones/${ZONE}/actions`])('GET %s/{id}', (path) => {
+    it('follows a write from running to success', async () => {
+      const id = await start();
+      const first = await get(`${path}/${id}`);
+      checkDnsAnswer.action(first.json);
+
+      const action = await ended(id, path);
+
+      expect(action).toMatchObject({ id, command: 'create_rrset', status: 'success', progress: 100, error: null });
+      expect(action.resources).toEqual([{ id: gateway.zoneId, type: 'zone' }]);
+    });
+
+    it('reports the error of a failed action', async () => {
+      const actionError = { code: 'action_failed', message: 'publication failed' };
+      gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
+
+      const action = await ended(await start(), path);
+
+      expect(action).toMatchObject({ status: 'error', error: actionError });
+    });
+
+    it('reads the record set again immediately when the action failed', async () => {
+      const name = `set-${++made}.acme`;
+      await ended(await start(name), path);
+      gateway.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'no' } } });
+      const removed = await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${name}/A`);
+      expect((await get(`/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(404);
+
+      expect((await ended(removed.json.action.id, path)).status).toBe('error');
+
+      await waitFor('the set', async () => (await get(`/zones/${ZONE}/rrsets/${name}/A`)).status === 200);
+    });
+
+    it('reports the action of another team as absent', async () => {
+      const foreign = await start(`foreign-${++made}.globex`, gateway.globex.token);
+      const absent = await get(`${path}/4000000000`);
+
+      const answer = await get(`${path}/${foreign}`);
+
+      expectError(answer, 404, 'not_found');
+      expect(answer.text).toBe(absent.text);
+    });
   });
 
-  it('makes no upstream call, and filters by status', async () => {
-    const team = await gateway.createTeam(`stands-${++made}`);
-    const done = await start(`done.${team.slug}`, team.token);
-    await ended(done, '/actions', team.token);
-    const before = gateway.upstreamCalls();
+  describe('GET /zones/{zone}/actions/{id}', () => {
+    it('takes the zone by its ID, too, and does not know another one', async () => {
+      const id = await start();
 
-    expect(idsOf(await get(`${path}?status=success&status=error`, team.token))).toEqual([done]);
-    expect(idsOf(await get(`${path}?status=running`, team.token))).toEqual([]);
-    expect(gateway.upstreamCalls()).toBe(before);
+      expect((await get(`/zones/${gateway.zoneId}/actions/${id}`)).json.action.id).toBe(id);
+      for (const zone of ['other.test', String(gateway.demoZoneId)]) {
+        expectError(await get(`/zones/${zone}/actions/${id}`), 404, 'not_found');
+      }
+    });
   });
 
-  it('shows a restricted token only the actions that it covers', async () => {
-    const team = await gateway.createTeam(`narrow-${++made}`);
-    const within = await start(`a.in.${team.slug}`, team.token);
-    await start(`b.${team.slug}`, team.token);
-    const { token } = await gateway.issueToken(team, { withinName: `in.${team.slug}` });
-    const typed = await gateway.issueToken(team, { withinTypes: ['TXT'] });
+  describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
+    it('returns exactly the requested ids without meta, ignoring page and sort', async () => {
+      const ids = [await start(), await start(), await start()];
+      const asked = `id=${ids[0]}&id=${ids[2]}&page=1&per_page=1&sort=status&sort=id`;
 
-    expect(idsOf(await get(path, token))).toEqual([within]);
-    expect(idsOf(await get(path, typed.token))).toEqual([]);
+      const { status, json } = await get(`${path}?${asked}`);
+
+      expect(status).toBe(200);
+      checkDnsAnswer.actionList(json);
+      expect(Object.keys(json)).toEqual(['actions']);
+      expect(json.actions.map((action: { id: number }) => action.id)).toEqual([ids[0], ids[2]]);
+    });
+
+    it('returns 30 ids in one request, and a repeated id once', async () => {
+      const id = await start();
+      const many = Array.from({ length: 29 }, (_, index) => `id=${5_000_000 + index}`).join('&');
+
+      const { json } = await get(`${path}?id=${id}&${many}&id=${id}`);
+
+      expect(json.actions.map((action: { id: number }) => action.id)).toEqual([id]);
+    });
+
+    it('leaves out foreign and unknown ids', async () => {
+      const [own, foreign] = [await start(), await start(`f${++made}.globex`, gateway.globex.token)];
+
+      const { json } = await get(`${path}?id=${foreign}&id=${own}&id=4000000000`);
+
+      expect(json.actions.map((action: { id: number }) => action.id)).toEqual([own]);
+      expect((await get(`${path}?id=${foreign}`)).json).toEqual({ actions: [] });
+    });
+
+    it('accepts at most 100 ids', async () => {
+      const ids = (count: number) => Array.from({ length: count }, (_, index) => `id=${index + 1}`).join('&');
+
+      expect((await get(`${path}?${ids(100)}`)).status).toBe(200);
+      expectError(await get(`${path}?${ids(101)}`), 400, 'invalid_input');
+    });
   });
 
-  it('returns the progress of given ids like `/actions`', async () => {
-    const id = await start();
+  describe('a restricted token', () => {
+    const narrowings: [string, object, string][] = [
+      ['a name', { withinName: 'ci.acme' }, 'ci.acme/A'],
+      ['types', { withinTypes: ['AAAA'] }, 'acme/AAAA'],
+      ['both', { withinName: 'ci.acme', withinTypes: ['AAAA'] }, 'below.ci.acme/AAAA'],
+    ];
 
-    const { json } = await get(`${path}?id=${id}`);
+    it.each(narrowings)(
+      'for %s sees only the actions of covered sets, and others as absent',
+      async (_to, narrowing, own) => {
+        const { token } = await gateway.issueToken(gateway.acme, narrowing);
+        const idOf = new Map<string, number>();
+        for (const name of ['ci.acme', 'acme', 'xci.acme', 'below.ci.acme']) {
+          for (const [type, value] of [
+            ['A', '192.0.2.1'],
+            ['AAAA', '2001:db8::1'],
+          ]) {
+            const body = { name, type, records: [{ value }] };
+            const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+            idOf.set(`${name}/${type}`, json.action.id);
+          }
+        }
+        const ids = [...idOf.values()];
+        const isOwn = (key: string): boolean => {
+          const [name = '', type = ''] = key.split('/');
+          const { withinName = 'acme', withinTypes = [type] } = narrowing as {
+            withinName?: string;
+            withinTypes?: string[];
+          };
+          return `.${name}`.endsWith(`.${withinName}`) && withinTypes.includes(type);
+        };
 
-    expect(Object.keys(json)).toEqual(['actions']);
-    expect(idsOf({ json })).toEqual([id]);
+        for (const path of ['/actions', '/zones/actions']) {
+          const listed = await get(`${path}?${ids.map((id) => `id=${id}`).join('&')}`, token);
+          const shown = listed.json.actions.map((action: { id: number }) => action.id);
+
+          expect(shown).toEqual([...idOf].filter(([key]) => isOwn(key)).map(([, id]) => id));
+          expect(shown).toContain(idOf.get(own));
+          const absent = await get(`${path}/4000000000`, token);
+          for (const [key, id] of idOf) {
+            const { status, text } = await get(`${path}/${id}`, token);
+            expect([key, status]).toEqual([key, isOwn(key) ? 200 : 404]);
+            if (!isOwn(key)) expect(text).toBe(absent.text);
+          }
+        }
+        for (const key of idOf.keys()) await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${key}`);
+      },
+    );
+  });
+
+  describe('a finished action', () => {
+    it('is served without an upstream call', async () => {
+      const id = await start();
+      await ended(id);
+      gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
+      const before = gateway.upstreamCalls();
+
+      const [one, list] = [await get(`/actions/${id}`), await get(`/zones/actions?id=${id}`)];
+
+      expect([one.json.action.status, list.json.actions[0].status]).toEqual(['success', 'success']);
+      expect(gateway.upstreamCalls()).toBe(before);
+    });
+  });
+
+  describe('a running action', () => {
+    it('causes one upstream call per poll interval for all waiting clients together', async () => {
+      const ids = [await start(), await start(), await start()];
+      const before = gateway.upstreamCalls();
+      const startedAt = Date.now();
+
+      await Promise.all(ids.flatMap((id) => Array.from({ length: 10 }, () => ended(id))));
+
+      const intervals = Math.ceil((Date.now() - startedAt) / 50) + 1;
+      expect(gateway.upstreamCalls() - before).toBeLessThanOrEqual(intervals);
+    });
+
+    it('is reported as running while the upstream is unavailable', async () => {
+      const id = await start();
+      gateway.cloud.admin.addFaults({ match: { method: 'GET' }, times: null, effect: { status: 500, body: 'oops' } });
+
+      const { status, json } = await get(`/actions/${id}`);
+
+      expect([status, json.action.status]).toEqual([200, 'running']);
+    });
+  });
+
+  describe.each(['/zones/actions', `/zones/${ZONE}/actions`])('GET %s without ids', (path) => {
+    const idsOf = ({ json }: { json: { actions: { id: number }[] } }) => json.actions.map(({ id }) => id);
+
+    it('lists only the team’s actions, page by page', async () => {
+      const team = await gateway.createTeam(`lister-${++made}`);
+      const ids: number[] = [];
+      for (let at = 0; at < 5; at += 1) {
+        ids.push(await start(`n${at}.${team.slug}`, team.token));
+        await start(`other-${++made}.globex`, gateway.globex.token);
+      }
+
+      const first = await get(`${path}?per_page=2`, team.token);
+      const last = await get(`${path}?per_page=2&page=3`, team.token);
+
+      checkDnsAnswer.actionPage(first.json);
+      expect([idsOf(first), idsOf(last)]).toEqual([ids.slice(0, 2), ids.slice(4)]);
+      expect(first.json.meta.pagination).toEqual({
+        page: 1,
+        per_page: 2,
+        previous_page: null,
+        next_page: 2,
+        last_page: 3,
+        total_entries: 5,
+      });
+      expect(idsOf(await get(`${path}?sort=id:desc`, team.token))).toEqual(ids.toReversed());
+      expect(idsOf(await get(`${path}?sort=command&sort=started:desc`, team.token))).toEqual(ids.toReversed());
+    });
+
+    it('makes no upstream call, and filters by status', async () => {
+      const team = await gateway.createTeam(`stands-${++made}`);
+      const done = await start(`done.${team.slug}`, team.token);
+      await ended(done, '/actions', team.token);
+      const before = gateway.upstreamCalls();
+
+      expect(idsOf(await get(`${path}?status=success&status=error`, team.token))).toEqual([done]);
+      expect(idsOf(await get(`${path}?status=running`, team.token))).toEqual([]);
+      expect(gateway.upstreamCalls()).toBe(before);
+    });
+
+    it('shows a restricted token only the actions that it covers', async () => {
+      const team = await gateway.createTeam(`narrow-${++made}`);
+      const within = await start(`a.in.${team.slug}`, team.token);
+      await start(`b.${team.slug}`, team.token);
+      const { token } = await gateway.issueToken(team, { withinName: `in.${team.slug}` });
+      const typed = await gateway.issueToken(team, { withinTypes: ['TXT'] });
+
+      expect(idsOf(await get(path, token))).toEqual([within]);
+      expect(idsOf(await get(path, typed.token))).toEqual([]);
+    });
+
+    it('returns the progress of given ids like `/actions`', async () => {
+      const id = await start();
+
+      const { json } = await get(`${path}?id=${id}`);
+
+      expect(Object.keys(json)).toEqual(['actions']);
+      expect(idsOf({ json })).toEqual([id]);
+    });
+  });
+});
+
+describe('the progress of actions', () => {
+  const POLL_MS = 50;
+  /** Long enough that an action ends only when a test advances the clock of the local cloud. */
+  const ACTION_MS = 3_600_000;
+
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway({ actionMs: ACTION_MS, waitMsMax: 30_000, config: { actionPollMs: POLL_MS } });
+  });
+  afterAll(() => gateway.close());
+  afterEach(() => gateway.cloud.admin.clearFaults());
+
+  let names = 0;
+
+  async function startAction(through = gateway): Promise<number> {
+    names += 1;
+    const body = { name: `n${names}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
+    const { status, json } = await through.call('POST', `/zones/${ZONE}/rrsets`, { body });
+    expect(status).toBe(201);
+    expect(json.action.status).toBe('running');
+    return json.action.id;
+  }
+
+  const endActions = (): unknown => gateway.cloud.admin.advanceClock(ACTION_MS);
+  const actionCalls = (): number => gateway.cloud.admin.calls().byRoute['GET /v1/actions'] ?? 0;
+  const get = (id: number, token = gateway.acme.token): Promise<Answer> =>
+    gateway.call('GET', `/actions/${id}`, { token });
+  const statusOf = async (id: number): Promise<string> => (await get(id)).json.action.status;
+
+  describe('an action', () => {
+    it('runs until the upstream reports its success', async () => {
+      const id = await startAction();
+
+      const running = await get(id);
+      checkDnsAnswer.action(running.json);
+      expect(running.json.action).toMatchObject({ id, status: 'running', command: 'create_rrset', error: null });
+      endActions();
+      await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
+
+      const ended = await get(id);
+      checkDnsAnswer.action(ended.json);
+      expect(ended.json.action).toMatchObject({ id, status: 'success', progress: 100 });
+    });
+
+    it('ends with the upstream’s error', async () => {
+      const actionError = { code: 'action_failed', message: 'no luck' };
+      gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
+      const id = await startAction();
+
+      endActions();
+      await waitFor('the action to end', async () => (await statusOf(id)) === 'error');
+
+      expect((await get(id)).json.action.error).toEqual(actionError);
+    });
+
+    it('costs no upstream call once it has ended', async () => {
+      const id = await startAction();
+      endActions();
+      await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
+      const before = gateway.upstreamCalls();
+
+      for (let time = 0; time < 5; time += 1) expect(await statusOf(id)).toBe('success');
+
+      expect(gateway.upstreamCalls()).toBe(before);
+    });
+
+    it('of another team looks absent, without an upstream call', async () => {
+      const id = await startAction();
+      const before = gateway.upstreamCalls();
+
+      const foreign = await get(id, gateway.globex.token);
+      const absent = await get(4_711, gateway.globex.token);
+      const listed = await gateway.call('GET', `/actions?id=${id}&id=4711`, { token: gateway.globex.token });
+
+      checkDnsAnswer.error(foreign.json);
+      expect([foreign.status, foreign.text]).toEqual([404, absent.text]);
+      expect(listed.json).toEqual({ actions: [] });
+      expect(gateway.upstreamCalls()).toBe(before);
+    });
+  });
+
+  describe('many waiting clients', () => {
+    it('cause at most one upstream call per interval together', async () => {
+      const ids = await Promise.all(Array.from({ length: 20 }, () => startAction()));
+      const before = actionCalls();
+      const startedAt = performance.now();
+
+      const clients = Promise.all(
+        ids.map((id) => waitFor(`action ${id} to succeed`, async () => (await statusOf(id)) === 'success')),
+      );
+      await waitFor('some calls to be made', () => actionCalls() - before >= 5);
+      const calls = actionCalls() - before;
+      const intervals = (performance.now() - startedAt) / POLL_MS;
+      endActions();
+      await clients;
+
+      expect(calls).toBeLessThanOrEqual(Math.ceil(intervals) + 1);
+    });
+  });
+
+  describe('waiting clients of several replicas', () => {
+    it('cause at most one upstream call per interval together, and all see the end', async () => {
+      const beside = { beside: gateway, config: { actionPollMs: POLL_MS } };
+      const replicas = [gateway, await startGateway(beside), await startGateway(beside)];
+      const ids = await Promise.all(Array.from({ length: 12 }, () => startAction()));
+      const before = actionCalls();
+      const startedAt = performance.now();
+      const ended = async (id: number, at: TestGateway): Promise<boolean> =>
+        (await at.call('GET', `/actions/${id}`)).json.action.status === 'success';
+
+      const clients = Promise.all(
+        ids.map((id, index) => {
+          const at = replicas[index % replicas.length] as TestGateway;
+          return waitFor(`action ${id} to succeed`, () => ended(id, at));
+        }),
+      );
+      await waitFor('some calls to be made', () => actionCalls() - before >= 5);
+      const calls = actionCalls() - before;
+      const intervals = (performance.now() - startedAt) / POLL_MS;
+      endActions();
+      await clients;
+
+      expect(calls).toBeLessThanOrEqual(Math.ceil(intervals) + 1);
+      for (const replica of replicas.slice(1)) await replica.close();
+    });
+
+    it('are served after the polling replica dies', async () => {
+      const id = await startAction();
+      await gateway.pool.query(`UPDATE dns_action_poll SET next_at = clock_timestamp() + interval '500 ms'`);
+      endActions();
+
+      await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
+    });
+  });
+
+  describe('an action that never ends', () => {
+    it('is reported as failed after the time limit, and its set is read again', async () => {
+      const bounded = await startGateway({ beside: gateway, config: { actionPollMs: POLL_MS } });
+      const id = await startAction(bounded);
+      const status = async () => (await bounded.call('GET', `/actions/${id}`)).json.action.status;
+      expect(await status()).toBe('running');
+      await gateway.pool.query(`UPDATE dns_action SET started_at = now() - interval '2 minutes' WHERE id = $1`, [id]);
+
+      await waitFor('the action to fail', async () => (await status()) === 'error');
+
+      const { json } = await bounded.call('GET', `/actions/${id}`);
+      checkDnsAnswer.action(json);
+      expect(json.action).toMatchObject({ id, command: 'create_rrset', error: { code: 'timeout' } });
+      expect(json.action.finished).not.toBeNull();
+      const before = gateway.upstreamCalls();
+      expect(await status()).toBe('error');
+      expect(gateway.upstreamCalls()).toBe(before);
+      const { rowCount } = await gateway.pool.query(
+        `SELECT FROM dns_audit_entry JOIN dns_action ON audit_entry_id = dns_audit_entry.id
+         WHERE dns_action.id = $1 AND recheck_at IS NOT NULL`,
+        [id],
+      );
+      expect(rowCount).toBe(1);
+      await bounded.close();
+    });
+  });
+
+  describe('while the upstream is unavailable', () => {
+    it('the last known state is reported, and the actual one afterwards', async () => {
+      const id = await startAction();
+      gateway.cloud.admin.addFaults({ match: { path: '/actions' }, times: null, effect: { reset: 'before' } });
+      const hits = () => gateway.cloud.admin.faults()[0]?.hits ?? 0;
+      endActions();
+
+      await waitFor('a failed upstream call', async () => {
+        const { status, json } = await get(id);
+        expect([status, json.action.status]).toEqual([200, 'running']);
+        return hits() > 0;
+      });
+      gateway.cloud.admin.clearFaults();
+
+      await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
+    });
+  });
+
+  describe('after a poll that could not be recorded', () => {
+    it('the next poll works again', async () => {
+      const id = await startAction();
+      await gateway.pool.query(`
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+        CREATE TRIGGER refuse BEFORE UPDATE ON dns_action FOR EACH STATEMENT EXECUTE FUNCTION refuse()`);
+      await waitFor('a poll to fail', async () => (await get(id)).status === 500);
+
+      await gateway.pool.query('DROP TRIGGER refuse ON dns_action');
+      endActions();
+
+      await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
+    });
+  });
+});
+
+describe('held reads', () => {
+  /** Long enough that an action ends only when a test advances the clock of the local cloud. */
+  const ACTION_MS = 3_600_000;
+  const HOLD_MS = 3_000;
+  const many = {
+    perAddressPerMinute: 100_000,
+    perTokenPerMinute: 100_000,
+    perTeamPerMinute: 100_000,
+    actionReadsPerTokenPerMinute: 100_000,
+  };
+
+  let base: TestGateway;
+  let gateway: TestGateway;
+  let clock: ReturnType<typeof steppedClock>;
+  let names = 0;
+  beforeAll(async () => {
+    base = await startGateway({ actionMs: ACTION_MS });
+  });
+  afterEach(() => gateway.close());
+  afterAll(() => base.close());
+
+  async function start(limits: Partial<typeof many> = {}): Promise<void> {
+    clock = steppedClock();
+    const config = { limits: { ...many, ...limits }, actionHoldMs: HOLD_MS };
+    gateway = await startGateway({ beside: base, buckets: memoryBuckets(clock.now), clock, config });
+  }
+
+  /** Uses another gateway, so that no limits of this one are spent. */
+  async function startAction(): Promise<number> {
+    const body = { name: `held${++names}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
+    return (await base.call('POST', `/zones/${ZONE}/rrsets`, { body })).json.action.id;
+  }
+  const endActions = (): unknown => gateway.cloud.admin.advanceClock(ACTION_MS);
+  const get = (id: number, token?: string | null): Promise<Answer> =>
+    gateway.call('GET', `/actions/${id}`, token === undefined ? {} : { token });
+  const statusOf = ({ status, json }: Answer) => [status, json.action?.status ?? json.actions?.[0]?.status];
+  const untilHeld = (count = 1) => waitFor('reads to be held', () => clock.timers() === count);
+
+  describe('a read of a running action', () => {
+    it.each([
+      ['/actions/{id}', (id: number) => `/actions/${id}`],
+      ['/zones/actions/{id}', (id: number) => `/zones/actions/${id}`],
+      ['/zones/{zone}/actions/{id}', (id: number) => `/zones/${ZONE}/actions/${id}`],
+      ['/actions?id=', (id: number) => `/actions?id=${id}`],
+      ['/zones/actions?id=', (id: number) => `/zones/actions?id=${id}`],
+    ])('waits for its end: %s', async (_what, pathOf) => {
+      await start();
+      const id = await startAction();
+      const held = gateway.call('GET', pathOf(id));
+      await untilHeld();
+
+      endActions();
+
+      expect(statusOf(await held)).toEqual([200, 'success']);
+      expect(clock.timers()).toBe(0);
+    });
+
+    it('is held for at most three seconds', async () => {
+      await start();
+      const id = await startAction();
+      const held = get(id);
+      await untilHeld();
+
+      clock.pass(HOLD_MS);
+
+      expect(statusOf(await held)).toEqual([200, 'running']);
+    });
+
+    it('ends when its client disconnects', async () => {
+      await start();
+      const id = await startAction();
+      const gone = new AbortController();
+      const headers = { Authorization: `Bearer ${gateway.acme.token}` };
+      const held = fetch(`${gateway.url}/actions/${id}`, { headers, signal: gone.signal });
+      held.catch(() => undefined);
+      await untilHeld();
+
+      gone.abort();
+
+      await waitFor('it to be released', () => clock.timers() === 0);
+    });
+
+    it('is answered immediately when the gateway drains', async () => {
+      await start();
+      const id = await startAction();
+      const held = [get(id), get(id)];
+      await untilHeld(2);
+
+      gateway.drain();
+
+      expect((await Promise.all(held)).map(statusOf)).toEqual([
+        [200, 'running'],
+        [200, 'running'],
+      ]);
+      expect(statusOf(await get(id))).toEqual([200, 'running']);
+    });
+
+    it('is answered immediately with the current state when 64 reads of the token are held', async () => {
+      await start();
+      const id = await startAction();
+      const { token: other } = await gateway.issueToken(gateway.acme);
+      const held = Array.from({ length: 64 }, () => get(id));
+      await untilHeld(64);
+
+      expect(statusOf(await get(id))).toEqual([200, 'running']);
+      const ofOther = get(id, other);
+      await untilHeld(65);
+      clock.pass(HOLD_MS);
+
+      expect(new Set((await Promise.all([...held, ofOther])).map(({ status }) => status))).toEqual(new Set([200]));
+    });
+  });
+
+  describe('reads of actions', () => {
+    it('do not count for the other requests of the token or the team', async () => {
+      await start({ perTokenPerMinute: 2, perTeamPerMinute: 2 });
+      const id = await startAction();
+      endActions();
+      await waitFor('the action to end', async () => (await get(id)).json.action.status === 'success');
+
+      for (let time = 0; time < 10; time += 1) expect((await get(id)).status).toBe(200);
+
+      const { status, headers } = await gateway.call('GET', '/zones');
+      expect([status, headers.get('ratelimit-remaining')]).toEqual([200, '1']);
+    });
+
+    it('count for their token when they were not held, and for nobody else at its address', async () => {
+      await start({ perAddressPerMinute: 1, perTokenPerMinute: 1, actionReadsPerTokenPerMinute: 3 });
+      const id = await startAction();
+      endActions();
+      expect(statusOf(await get(id))).toEqual([200, 'success']); // held until the upstream answered
+
+      const answers = [await get(id), await get(id), await get(id), await get(id)];
+
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+      expect(answers.map(({ headers }) => headers.get('ratelimit-remaining'))).toEqual(['2', '1', '0', '0']);
+      expect(answers[3]?.json.error.message).toContain('for actions with this token');
+      const { token: other } = await gateway.issueToken(gateway.acme);
+      for (const each of [other, gateway.globex.token]) expect((await get(id, each)).status).not.toBe(429);
+      expect((await get(id, 'wrong')).status).toBe(401);
+    });
+
+    it('may be as many as the other requests of a token whose limit an operator has raised', async () => {
+      await start({ perTokenPerMinute: 1, actionReadsPerTokenPerMinute: 1 });
+      const team = await gateway.createTeam('polling');
+      await gateway.pool.query('UPDATE team SET dns_token_requests_max = 3 WHERE id = $1', [team.id]);
+
+      const statuses: number[] = [];
+      for (let time = 0; time < 4; time += 1) statuses.push((await get(1, team.token)).status);
+
+      expect(statuses).toEqual([404, 404, 404, 429]);
+    });
+
+    it('are refunded when they were held', async () => {
+      await start({ perAddressPerMinute: 1, perTokenPerMinute: 1, actionReadsPerTokenPerMinute: 1 });
+      const id = await startAction();
+      for (let time = 0; time < 3; time += 1) {
+        const held = get(id);
+        await untilHeld();
+        clock.pass(HOLD_MS);
+        const answer = await held;
+        expect([...statusOf(answer), answer.headers.get('ratelimit-remaining')]).toEqual([200, 'running', '1']);
+      }
+    });
   });
 });

@@ -1,301 +1,624 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { mirroredRecords, upstreamRecords } from './support/audit.js';
 import { expectError } from './support/expect-refusal.js';
-import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from './support/start-gateway.js';
+import {
+  type Answer,
+  startGateway,
+  type TestGateway,
+  type TestTeam,
+  UPSTREAM_TOKEN,
+  ZONE,
+} from './support/start-gateway.js';
 
-let gateway: TestGateway;
-let made = 0;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
-afterEach(() => {
-  gateway.cloud.admin.setExtraFields({});
-  gateway.cloud.admin.clearFaults();
-});
+describe('writes', () => {
+  let gateway: TestGateway;
+  let made = 0;
+  beforeAll(async () => {
+    gateway = await startGateway();
+  });
+  afterAll(() => gateway.close());
+  afterEach(() => {
+    gateway.cloud.admin.setExtraFields({});
+    gateway.cloud.admin.clearFaults();
+  });
 
-const at = (name: string, below = '', type = 'A') => `/zones/${ZONE}/rrsets/${name}/${type}${below}`;
-const read = async (name: string) => (await gateway.call('GET', at(name))).json?.rrset;
-const upstream = (name: string, type = 'A') =>
-  gateway.cloud.admin.zones()[0]?.rrsets.find((rrset) => rrset.name === name && rrset.type === type);
-const post = (name: string, action: string, body: object) =>
-  gateway.call('POST', at(name, `/actions/${action}`), { body });
+  const at = (name: string, below = '', type = 'A') => `/zones/${ZONE}/rrsets/${name}/${type}${below}`;
+  const read = async (name: string) => (await gateway.call('GET', at(name))).json?.rrset;
+  const upstream = (name: string, type = 'A') =>
+    gateway.cloud.admin.zones()[0]?.rrsets.find((rrset) => rrset.name === name && rrset.type === type);
+  const post = (name: string, action: string, body: object) =>
+    gateway.call('POST', at(name, `/actions/${action}`), { body });
 
-/** Creates a set of acme with two records. */
-async function aSet(change: object = {}): Promise<string> {
-  made += 1;
-  const name = `set-${made}.acme`;
-  const records = [{ value: '192.0.2.1' }, { value: '192.0.2.2', comment: 'blue' }];
-  const body = { name, type: 'A', ttl: 300, labels: { env: 'prod' }, records, ...change };
-  expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(201);
-  return name;
-}
-
-/** Asserts that a write causes exactly one upstream call. */
-async function costingOneCall(send: () => Promise<Answer>): Promise<Answer> {
-  const before = gateway.upstreamCalls();
-  const answer = await send();
-  expect(gateway.upstreamCalls()).toBe(before + 1);
-  return answer;
-}
-
-/** Asserts that a later read shows exactly what the upstream holds, in every field. */
-async function expectMirrored(name: string): Promise<void> {
-  const held = upstream(name);
-  const shown = await read(name);
-  if (held === undefined) expect(shown).toBeUndefined();
-  else {
-    const { ttl, labels, protection, records } = held;
-    expect(shown).toEqual({
-      id: `${name}/A`,
-      name,
-      type: 'A',
-      zone: gateway.zoneId,
-      ttl,
-      labels,
-      protection,
-      records,
-    });
-  }
-}
-
-describe('POST /zones/{zone}/rrsets', () => {
-  it.each([
-    ['all fields', { ttl: 300, labels: { env: 'prod' }, records: [{ value: '192.0.2.1', comment: 'blue' }] }],
-    ['only what is required', { records: [{ value: '192.0.2.1' }] }],
-    ['a null ttl and a null comment', { ttl: null, records: [{ value: '192.0.2.1', comment: null }] }],
-    ['an unknown field', { records: [{ value: '192.0.2.1', weight: 3 }], later: { deep: [1, null] } }],
-  ])('with %s answers 201 with rrset and action, after one upstream call', async (_what, fields) => {
+  /** Creates a set of acme with two records. */
+  async function aSet(change: object = {}): Promise<string> {
     made += 1;
-    const body = { name: `new-${made}.acme`, type: 'A', ...fields };
-
-    const answer = await costingOneCall(() => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body }));
-
-    expect(answer.status).toBe(201);
-    checkDnsAnswer.created(answer.json);
-    expect(await read(body.name)).toEqual(answer.json.rrset);
-    await expectMirrored(body.name);
-    expect(gateway.cloud.admin.writes().at(-1)?.body).toEqual(body);
-  });
-
-  it('works the same with the ID of the zone', async () => {
-    const body = { name: 'by-id.acme', type: 'TXT', records: [{ value: '"x"' }] };
-
-    const answer = await costingOneCall(() => gateway.call('POST', `/zones/${gateway.zoneId}/rrsets`, { body }));
-
-    expect([answer.status, answer.json.rrset.id]).toEqual([201, 'by-id.acme/TXT']);
-  });
-
-  it.each([
-    ['CNAME', 'target.example.'],
-    ['AAAA', '2001:db8::1'],
-    ['TXT', '"v=1" "two"'],
-  ])('writes the type %s', async (type, value) => {
-    const body = { name: `typed-${type.toLowerCase()}.acme`, type, records: [{ value }] };
-
+    const name = `set-${made}.acme`;
+    const records = [{ value: '192.0.2.1' }, { value: '192.0.2.2', comment: 'blue' }];
+    const body = { name, type: 'A', ttl: 300, labels: { env: 'prod' }, records, ...change };
     expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(201);
-    expect(upstream(body.name, type)?.records).toEqual([{ value, comment: '' }]);
-  });
+    return name;
+  }
 
-  it('writes a wildcard and the name of the team itself', async () => {
-    for (const name of ['*.apps.acme', 'acme']) {
-      const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
-      expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(201);
-      await expectMirrored(name);
+  /** Asserts that a write causes exactly one upstream call. */
+  async function costingOneCall(send: () => Promise<Answer>): Promise<Answer> {
+    const before = gateway.upstreamCalls();
+    const answer = await send();
+    expect(gateway.upstreamCalls()).toBe(before + 1);
+    return answer;
+  }
+
+  /** Asserts that a later read shows exactly what the upstream holds, in every field. */
+  async function expectMirrored(name: string): Promise<void> {
+    const held = upstream(name);
+    const shown = await read(name);
+    if (held === undefined) expect(shown).toBeUndefined();
+    else {
+      const { ttl, labels, protection, records } = held;
+      expect(shown).toEqual({
+        id: `${name}/A`,
+        name,
+        type: 'A',
+        zone: gateway.zoneId,
+        ttl,
+        labels,
+        protection,
+        records,
+      });
     }
-  });
-});
+  }
 
-describe('writes of one set', () => {
-  it.each<[string, object, string, string[]]>([
-    ['set_records', { records: [{ value: '192.0.2.9' }] }, 'set_rrset_records', ['192.0.2.9']],
-    [
-      'add_records',
-      { records: [{ value: '192.0.2.3' }] },
-      'add_rrset_records',
-      ['192.0.2.1', '192.0.2.2', '192.0.2.3'],
-    ],
-    [
-      'add_records',
-      { records: [{ value: '192.0.2.3' }], ttl: 300 },
-      'add_rrset_records',
-      ['192.0.2.1', '192.0.2.2', '192.0.2.3'],
-    ],
-    ['remove_records', { records: [{ value: '192.0.2.1', comment: 'any' }] }, 'remove_rrset_records', ['192.0.2.2']],
-    ['change_ttl', { ttl: 600 }, 'change_rrset_ttl', ['192.0.2.1', '192.0.2.2']],
-    ['change_ttl', { ttl: null }, 'change_rrset_ttl', ['192.0.2.1', '192.0.2.2']],
-  ])('%s %j answers 201 with the action, and reads show it immediately', async (action, body, command, values) => {
-    const name = await aSet();
+  describe('POST /zones/{zone}/rrsets', () => {
+    it.each([
+      ['all fields', { ttl: 300, labels: { env: 'prod' }, records: [{ value: '192.0.2.1', comment: 'blue' }] }],
+      ['only what is required', { records: [{ value: '192.0.2.1' }] }],
+      ['a null ttl and a null comment', { ttl: null, records: [{ value: '192.0.2.1', comment: null }] }],
+      ['an unknown field', { records: [{ value: '192.0.2.1', weight: 3 }], later: { deep: [1, null] } }],
+    ])('with %s answers 201 with rrset and action, after one upstream call', async (_what, fields) => {
+      made += 1;
+      const body = { name: `new-${made}.acme`, type: 'A', ...fields };
 
-    const answer = await costingOneCall(() => post(name, action, body));
+      const answer = await costingOneCall(() => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body }));
 
-    expect([answer.status, answer.json.action?.command]).toEqual([201, command]);
-    checkDnsAnswer.action(answer.json);
-    expect((await read(name)).records.map((record: { value: string }) => record.value)).toEqual(values);
-    await expectMirrored(name);
-  });
-
-  it('add_records creates a missing set, with its ttl', async () => {
-    const answer = await post('added.acme', 'add_records', { records: [{ value: '192.0.2.1' }], ttl: 120 });
-
-    expect(answer.status).toBe(201);
-    expect(await read('added.acme')).toMatchObject({ ttl: 120, labels: {} });
-    await expectMirrored('added.acme');
-  });
-
-  it('remove_records of the last value deletes the set, and set_records then does not find it', async () => {
-    const name = await aSet();
-
-    const answer = await post(name, 'remove_records', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.2' }] });
-
-    expect(answer.status).toBe(201);
-    expectError(await gateway.call('GET', at(name)), 404, 'not_found');
-    expectError(await post(name, 'set_records', { records: [{ value: '192.0.2.1' }] }), 404, 'not_found');
-    await expectMirrored(name);
-  });
-
-  it('DELETE answers 201 with the action, and reads and lists no longer show the set', async () => {
-    const name = await aSet();
-
-    const answer = await costingOneCall(() => gateway.call('DELETE', at(name)));
-
-    expect([answer.status, answer.json.action.command]).toEqual([201, 'delete_rrset']);
-    checkDnsAnswer.action(answer.json);
-    await expectMirrored(name);
-    expect((await gateway.call('GET', `/zones/${ZONE}/rrsets?name=${name}`)).json.rrsets).toEqual([]);
-    expectError(await gateway.call('DELETE', at(name)), 404, 'not_found');
-  });
-});
-
-describe('PUT of a set', () => {
-  it.each([['{}'], ['{"labels":{"env":"prod"}}'], ['{"labels":null}']])(
-    'with %s changes nothing: 200 with the current set, without an upstream call',
-    async (body) => {
-      const name = await aSet();
-      await post(name, 'change_ttl', { ttl: 900 });
-      const before = gateway.upstreamCalls();
-
-      const answer = await gateway.call('PUT', at(name), { body });
-
-      expect([answer.status, gateway.upstreamCalls()]).toEqual([200, before]);
-      checkDnsAnswer.rrset(answer.json);
-      expect(answer.json.rrset).toMatchObject({ ttl: 900, labels: { env: 'prod' } });
-    },
-  );
-
-  it.each([[{ env: 'test' }], [{}], [{ env: 'prod', tier: '' }]])(
-    'with the labels %j replaces them',
-    async (labels) => {
-      const name = await aSet();
-
-      const answer = await costingOneCall(() => gateway.call('PUT', at(name), { body: { labels } }));
-
-      expect([answer.status, answer.json.rrset.labels]).toEqual([200, labels]);
-      checkDnsAnswer.rrset(answer.json);
-      await expectMirrored(name);
-    },
-  );
-
-  it('with records is refused with the message of the upstream', async () => {
-    const name = await aSet();
-
-    const answer = await gateway.call('PUT', at(name), { body: { records: [{ value: '192.0.2.9' }] } });
-
-    expectError(answer, 422, 'invalid_input');
-    expect(answer.json.error).toMatchObject({ message: "can't update records with this endpoint", details: null });
-    await expectMirrored(name);
-  });
-
-  it('of a missing set is answered 404', async () => {
-    expectError(await gateway.call('PUT', at('none.acme'), { body: {} }), 404, 'not_found');
-  });
-});
-
-describe('what the gateway passes on', () => {
-  it('every answer keeps the fields that the upstream adds later', async () => {
-    gateway.cloud.admin.setExtraFields({ rrset: { geo: { eu: [1] } }, record: { weight: 2 }, action: { region: 'x' } });
-    const name = await aSet();
-    const added = await post(name, 'add_records', { records: [{ value: '192.0.2.7' }] });
-
-    const rrset = await read(name);
-
-    expect(rrset).toMatchObject({ geo: { eu: [1] }, records: [{ weight: 2 }, { weight: 2 }, { value: '192.0.2.7' }] });
-    expect(added.json.action.region).toBe('x');
-    expect((await gateway.call('GET', `/actions/${added.json.action.id}`)).json.action.region).toBe('x');
-  });
-
-  it.each([
-    [
-      422,
-      '{"error":{"code":"invalid_input","message":"no  such\\tvalue","details":{"fields":[{"name":"records[0].records[0].value","messages":["x"]}]},"later":1}}',
-    ],
-    [423, '{"error":{"code":"locked","message":"busy","details":null}}'],
-    [409, '{ "error" : {"code":"conflict","message":"changed meanwhile","details":{}} }'],
-    [403, '{"error":{"code":"resource_limit_exceeded","message":"too many","details":{"limits":[{"name":"x"}]}}}'],
-    [412, '{"error":{"code":"resource_unavailable","message":"ö","details":null}}'],
-  ])('an upstream refusal arrives with its status %i, its code and its body byte for byte', async (status, body) => {
-    const name = await aSet();
-    gateway.cloud.admin.addFaults({ match: { method: 'POST', path: name }, effect: { status, body } });
-
-    const answer = await post(name, 'set_records', { records: [{ value: '192.0.2.9' }] });
-
-    expect([answer.status, answer.text]).toEqual([status, body]);
-    await expectMirrored(name);
-  });
-
-  it('values arrive and return as they were written: the gateway does not respell, sort or merge them', async () => {
-    const values = ['2001:DB8:0:0:0:0:0:1', '2001:db8::2', '2001:0db8::0003'];
-    const body = { name: 'spelled.acme', type: 'AAAA', records: values.map((value) => ({ value })) };
-    await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
-
-    const { json } = await gateway.call('GET', at('spelled.acme', '', 'AAAA'));
-
-    expect(json.rrset.records.map((record: { value: string }) => record.value)).toEqual(values);
-    expect(upstream('spelled.acme', 'AAAA')?.records.map(({ value }) => value)).toEqual(values);
-  });
-
-  it('no header of the upstream', async () => {
-    const name = await aSet();
-    const answer = await post(name, 'change_ttl', { ttl: 600 });
-
-    expect(answer.headers.get('link')).toBeNull();
-    expect(answer.headers.get('ratelimit-limit')).toBe('100000');
-  });
-});
-
-it('every write is in the audit log with token, name, type and the upstream’s answer', async () => {
-  const name = await aSet();
-  const accepted = await post(name, 'add_records', { records: [{ value: '192.0.2.3' }] });
-  const refused = await post(name, 'add_records', { records: [{ value: '192.0.2.3', comment: 'again' }] });
-
-  const { rows } = await gateway.pool.query(
-    `SELECT token_id, type, operation, state, upstream_status, upstream_body FROM dns_audit_entry
-     WHERE name = $1 AND team_id = $2 ORDER BY id`,
-    [name, gateway.acme.id],
-  );
-
-  const written = { token_id: gateway.acme.tokenId, type: 'A' };
-  expect(rows).toMatchObject([
-    { ...written, operation: 'create', state: 'completed', upstream_status: 201 },
-    { ...written, operation: 'add_records', state: 'completed', upstream_status: 201, upstream_body: accepted.text },
-    { ...written, operation: 'add_records', state: 'refused', upstream_status: 422, upstream_body: refused.text },
-  ]);
-});
-
-describe('what the upstream decides', () => {
-  it.each([
-    ['a TTL beyond 31 bits', { ttl: 2 ** 31, records: [{ value: '192.0.2.1' }] }],
-    ['the same value twice', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.1' }] }],
-  ])('is refused with the message of the upstream: %s', async (_what, more) => {
-    const body = { name: 'judged.acme', type: 'A', ...more };
-
-    const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
-
-    const direct = await fetch(`${gateway.cloud.apiUrl}/zones/${ZONE}/rrsets`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${UPSTREAM_TOKEN}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
+      expect(answer.status).toBe(201);
+      checkDnsAnswer.created(answer.json);
+      expect(await read(body.name)).toEqual(answer.json.rrset);
+      await expectMirrored(body.name);
+      expect(gateway.cloud.admin.writes().at(-1)?.body).toEqual(body);
     });
-    expect([answer.status, answer.text]).toEqual([422, await direct.text()]);
+
+    it('works the same with the ID of the zone', async () => {
+      const body = { name: 'by-id.acme', type: 'TXT', records: [{ value: '"x"' }] };
+
+      const answer = await costingOneCall(() => gateway.call('POST', `/zones/${gateway.zoneId}/rrsets`, { body }));
+
+      expect([answer.status, answer.json.rrset.id]).toEqual([201, 'by-id.acme/TXT']);
+    });
+
+    it.each([
+      ['CNAME', 'target.example.'],
+      ['AAAA', '2001:db8::1'],
+      ['TXT', '"v=1" "two"'],
+    ])('writes the type %s', async (type, value) => {
+      const body = { name: `typed-${type.toLowerCase()}.acme`, type, records: [{ value }] };
+
+      expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(201);
+      expect(upstream(body.name, type)?.records).toEqual([{ value, comment: '' }]);
+    });
+
+    it('writes a wildcard and the name of the team itself', async () => {
+      for (const name of ['*.apps.acme', 'acme']) {
+        const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
+        expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(201);
+        await expectMirrored(name);
+      }
+    });
+  });
+
+  describe('writes of one set', () => {
+    it.each<[string, object, string, string[]]>([
+      ['set_records', { records: [{ value: '192.0.2.9' }] }, 'set_rrset_records', ['192.0.2.9']],
+      [
+        'add_records',
+        { records: [{ value: '192.0.2.3' }] },
+        'add_rrset_records',
+        ['192.0.2.1', '192.0.2.2', '192.0.2.3'],
+      ],
+      [
+        'add_records',
+        { records: [{ value: '192.0.2.3' }], ttl: 300 },
+        'add_rrset_records',
+        ['192.0.2.1', '192.0.2.2', '192.0.2.3'],
+      ],
+      ['remove_records', { records: [{ value: '192.0.2.1', comment: 'any' }] }, 'remove_rrset_records', ['192.0.2.2']],
+      ['change_ttl', { ttl: 600 }, 'change_rrset_ttl', ['192.0.2.1', '192.0.2.2']],
+      ['change_ttl', { ttl: null }, 'change_rrset_ttl', ['192.0.2.1', '192.0.2.2']],
+    ])('%s %j answers 201 with the action, and reads show it immediately', async (action, body, command, values) => {
+      const name = await aSet();
+
+      const answer = await costingOneCall(() => post(name, action, body));
+
+      expect([answer.status, answer.json.action?.command]).toEqual([201, command]);
+      checkDnsAnswer.action(answer.json);
+      expect((await read(name)).records.map((record: { value: string }) => record.value)).toEqual(values);
+      await expectMirrored(name);
+    });
+
+    it('add_records creates a missing set, with its ttl', async () => {
+      const answer = await post('added.acme', 'add_records', { records: [{ value: '192.0.2.1' }], ttl: 120 });
+
+      expect(answer.status).toBe(201);
+      expect(await read('added.acme')).toMatchObject({ ttl: 120, labels: {} });
+      await expectMirrored('added.acme');
+    });
+
+    it('remove_records of the last value deletes the set, and set_records then does not find it', async () => {
+      const name = await aSet();
+
+      const answer = await post(name, 'remove_records', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.2' }] });
+
+      expect(answer.status).toBe(201);
+      expectError(await gateway.call('GET', at(name)), 404, 'not_found');
+      expectError(await post(name, 'set_records', { records: [{ value: '192.0.2.1' }] }), 404, 'not_found');
+      await expectMirrored(name);
+    });
+
+    it('DELETE answers 201 with the action, and reads and lists no longer show the set', async () => {
+      const name = await aSet();
+
+      const answer = await costingOneCall(() => gateway.call('DELETE', at(name)));
+
+      expect([answer.status, answer.json.action.command]).toEqual([201, 'delete_rrset']);
+      checkDnsAnswer.action(answer.json);
+      await expectMirrored(name);
+      expect((await gateway.call('GET', `/zones/${ZONE}/rrsets?name=${name}`)).json.rrsets).toEqual([]);
+      expectError(await gateway.call('DELETE', at(name)), 404, 'not_found');
+    });
+  });
+
+  describe('PUT of a set', () => {
+    it.each([['{}'], ['{"labels":{"env":"prod"}}'], ['{"labels":null}']])(
+      'with %s changes nothing: 200 with the current set, without an upstream call',
+      async (body) => {
+        const name = await aSet();
+        await post(name, 'change_ttl', { ttl: 900 });
+        const before = gateway.upstreamCalls();
+
+        const answer = await gateway.call('PUT', at(name), { body });
+
+        expect([answer.status, gateway.upstreamCalls()]).toEqual([200, before]);
+        checkDnsAnswer.rrset(answer.json);
+        expect(answer.json.rrset).toMatchObject({ ttl: 900, labels: { env: 'prod' } });
+      },
+    );
+
+    it.each([[{ env: 'test' }], [{}], [{ env: 'prod', tier: '' }]])(
+      'with the labels %j replaces them',
+      async (labels) => {
+        const name = await aSet();
+
+        const answer = await costingOneCall(() => gateway.call('PUT', at(name), { body: { labels } }));
+
+        expect([answer.status, answer.json.rrset.labels]).toEqual([200, labels]);
+        checkDnsAnswer.rrset(answer.json);
+        await expectMirrored(name);
+      },
+    );
+
+    it('with records is refused with the message of the upstream', async () => {
+      const name = await aSet();
+
+      const answer = await gateway.call('PUT', at(name), { body: { records: [{ value: '192.0.2.9' }] } });
+
+      expectError(answer, 422, 'invalid_input');
+      expect(answer.json.error).toMatchObject({ message: "can't update records with this endpoint", details: null });
+      await expectMirrored(name);
+    });
+
+    it('of a missing set is answered 404', async () => {
+      expectError(await gateway.call('PUT', at('none.acme'), { body: {} }), 404, 'not_found');
+    });
+  });
+
+  describe('what the gateway passes on', () => {
+    it('every answer keeps the fields that the upstream adds later', async () => {
+      gateway.cloud.admin.setExtraFields({
+        rrset: { geo: { eu: [1] } },
+        record: { weight: 2 },
+        action: { region: 'x' },
+      });
+      const name = await aSet();
+      const added = await post(name, 'add_records', { records: [{ value: '192.0.2.7' }] });
+
+      const rrset = await read(name);
+
+      expect(rrset).toMatchObject({
+        geo: { eu: [1] },
+        records: [{ weight: 2 }, { weight: 2 }, { value: '192.0.2.7' }],
+      });
+      expect(added.json.action.region).toBe('x');
+      expect((await gateway.call('GET', `/actions/${added.json.action.id}`)).json.action.region).toBe('x');
+    });
+
+    it.each([
+      [
+        422,
+        '{"error":{"code":"invalid_input","message":"no  such\\tvalue","details":{"fields":[{"name":"records[0].records[0].value","messages":["x"]}]},"later":1}}',
+      ],
+      [423, '{"error":{"code":"locked","message":"busy","details":null}}'],
+      [409, '{ "error" : {"code":"conflict","message":"changed meanwhile","details":{}} }'],
+      [403, '{"error":{"code":"resource_limit_exceeded","message":"too many","details":{"limits":[{"name":"x"}]}}}'],
+      [412, '{"error":{"code":"resource_unavailable","message":"ö","details":null}}'],
+    ])('an upstream refusal arrives with its status %i, its code and its body byte for byte', async (status, body) => {
+      const name = await aSet();
+      gateway.cloud.admin.addFaults({ match: { method: 'POST', path: name }, effect: { status, body } });
+
+      const answer = await post(name, 'set_records', { records: [{ value: '192.0.2.9' }] });
+
+      expect([answer.status, answer.text]).toEqual([status, body]);
+      await expectMirrored(name);
+    });
+
+    it('values arrive and return as they were written: the gateway does not respell, sort or merge them', async () => {
+      const values = ['2001:DB8:0:0:0:0:0:1', '2001:db8::2', '2001:0db8::0003'];
+      const body = { name: 'spelled.acme', type: 'AAAA', records: values.map((value) => ({ value })) };
+      await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+
+      const { json } = await gateway.call('GET', at('spelled.acme', '', 'AAAA'));
+
+      expect(json.rrset.records.map((record: { value: string }) => record.value)).toEqual(values);
+      expect(upstream('spelled.acme', 'AAAA')?.records.map(({ value }) => value)).toEqual(values);
+    });
+
+    it('no header of the upstream', async () => {
+      const name = await aSet();
+      const answer = await post(name, 'change_ttl', { ttl: 600 });
+
+      expect(answer.headers.get('link')).toBeNull();
+      expect(answer.headers.get('ratelimit-limit')).toBe('100000');
+    });
+  });
+
+  it('every write is in the audit log with token, name, type and the upstream’s answer', async () => {
+    const name = await aSet();
+    const accepted = await post(name, 'add_records', { records: [{ value: '192.0.2.3' }] });
+    const refused = await post(name, 'add_records', { records: [{ value: '192.0.2.3', comment: 'again' }] });
+
+    const { rows } = await gateway.pool.query(
+      `SELECT token_id, type, operation, state, upstream_status, upstream_body FROM dns_audit_entry
+       WHERE name = $1 AND team_id = $2 ORDER BY id`,
+      [name, gateway.acme.id],
+    );
+
+    const written = { token_id: gateway.acme.tokenId, type: 'A' };
+    expect(rows).toMatchObject([
+      { ...written, operation: 'create', state: 'completed', upstream_status: 201 },
+      { ...written, operation: 'add_records', state: 'completed', upstream_status: 201, upstream_body: accepted.text },
+      { ...written, operation: 'add_records', state: 'refused', upstream_status: 422, upstream_body: refused.text },
+    ]);
+  });
+
+  describe('what the upstream decides', () => {
+    it.each([
+      ['a TTL beyond 31 bits', { ttl: 2 ** 31, records: [{ value: '192.0.2.1' }] }],
+      ['the same value twice', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.1' }] }],
+    ])('is refused with the message of the upstream: %s', async (_what, more) => {
+      const body = { name: 'judged.acme', type: 'A', ...more };
+
+      const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+
+      const direct = await fetch(`${gateway.cloud.apiUrl}/zones/${ZONE}/rrsets`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${UPSTREAM_TOKEN}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      expect([answer.status, answer.text]).toEqual([422, await direct.text()]);
+    });
+  });
+});
+
+describe('what is passed through', () => {
+  const RRSETS = `/zones/${ZONE}/rrsets`;
+  const future = { since: 2030, list: [1, 'ü', null], nested: { deep: true } };
+
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
+    gateway.cloud.admin.setExtraFields({
+      zone: { future },
+      rrset: { future },
+      record: { weight: 7 },
+      action: { future },
+    });
+    await gateway.syncZone();
+  });
+  afterAll(() => gateway.close());
+
+  const read = async (name: string) => (await gateway.call('GET', `${RRSETS}/${name}/A`)).json.rrset;
+
+  async function create(name: string) {
+    const body = { name, type: 'A', ttl: 300, labels: { a: 'b' }, records: [{ value: '192.0.2.1', comment: 'one' }] };
+    const { status, json } = await gateway.call('POST', RRSETS, { body });
+    expect(status).toBe(201);
+    return json;
+  }
+
+  describe('fields that the upstream may add in the future', () => {
+    it('are in the answer to a creation, in a get and in a list', async () => {
+      const { rrset, action } = await create('extra.acme');
+
+      expect(rrset).toMatchObject({ future, records: [{ value: '192.0.2.1', comment: 'one', weight: 7 }] });
+      expect(action).toMatchObject({ future });
+      expect(await read('extra.acme')).toEqual(rrset);
+      const listed = await gateway.call('GET', RRSETS);
+      checkDnsAnswer.rrsetList(listed.json);
+      expect(listed.json.rrsets).toContainEqual(rrset);
+    });
+
+    it.each([
+      ['set_records', { records: [{ value: '192.0.2.9' }] }, { records: [{ value: '192.0.2.9', comment: '' }] }],
+      [
+        'add_records',
+        { records: [{ value: '192.0.2.2' }] },
+        { records: [{ value: '192.0.2.1', comment: 'one', weight: 7 }, { value: '192.0.2.2' }] },
+      ],
+      ['change_ttl', { ttl: 60 }, { ttl: 60, records: [{ value: '192.0.2.1', comment: 'one', weight: 7 }] }],
+    ])('are still there after %s', async (operation, body, after) => {
+      const name = `${operation.replace('_', '-')}.acme`;
+      await create(name);
+
+      const { status, json } = await gateway.call('POST', `${RRSETS}/${name}/A/actions/${operation}`, { body });
+
+      expect(status).toBe(201);
+      expect(json.action).toMatchObject({ future });
+      expect(await read(name)).toMatchObject({ future, labels: { a: 'b' }, ...after });
+    });
+
+    it('are still there after a record is removed, and after an update of labels', async () => {
+      await create('shrinks.acme');
+      await gateway.call('POST', `${RRSETS}/shrinks.acme/A/actions/add_records`, {
+        body: { records: [{ value: '192.0.2.2' }] },
+      });
+
+      const records = [{ value: '192.0.2.2' }];
+      await gateway.call('POST', `${RRSETS}/shrinks.acme/A/actions/remove_records`, { body: { records } });
+      const one = await read('shrinks.acme');
+      const updated = await gateway.call('PUT', `${RRSETS}/shrinks.acme/A`, { body: { labels: { c: 'd' } } });
+
+      expect(one).toMatchObject({ future, records: [{ value: '192.0.2.1', weight: 7 }] });
+      expect(updated.json.rrset).toMatchObject({ future, labels: { c: 'd' } });
+      expect(await read('shrinks.acme')).toEqual(updated.json.rrset);
+    });
+
+    it('are in the zone, and in the action once it has ended', async () => {
+      expect((await gateway.call('GET', `/zones/${ZONE}`)).json.zone).toMatchObject({ future });
+      const { action } = await create('action.acme');
+
+      const shown = await gateway.call('GET', `/actions/${action.id}`);
+
+      expect(shown.json.action).toMatchObject({ id: action.id, future });
+    });
+  });
+
+  describe('unknown fields that a client sends', () => {
+    it('reach the upstream', async () => {
+      const body = { name: 'sent.acme', type: 'A', records: [{ value: '192.0.2.1', weight: 9 }], future };
+
+      expect((await gateway.call('POST', RRSETS, { body })).status).toBe(201);
+
+      expect(gateway.cloud.admin.writes().at(-1)?.body).toEqual(body);
+    });
+  });
+});
+
+describe('refusals', () => {
+  let gateway: TestGateway;
+  let replica: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway({ recordsPerTeam: 2 });
+    replica = await startGateway({ beside: gateway, recordsPerTeam: 2 });
+  });
+  afterAll(async () => {
+    await replica.close();
+    await gateway.close();
+  });
+
+  const create = (name: string, { through = gateway, type = 'A', value = '192.0.2.1' } = {}): Promise<Answer> =>
+    through.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type, records: [{ value }] } });
+
+  /** The counted refusals of a name over all minutes. Each minute has one entry. */
+  async function counted(name: string) {
+    const { rows } = await gateway.pool.query(
+      `SELECT type, operation, state::text, refusal_code AS code, team_id = $2 AS own, token_id IS NOT NULL AS token,
+              sum(count)::int AS count, count(*) = count(DISTINCT minute) AS once, count(request_body)::int AS bodies
+       FROM dns_audit_entry WHERE name = $1 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY type, operation, code`,
+      [name, gateway.acme.id],
+    );
+    return rows;
+  }
+  const of = (code: string, count: number, more: object = {}) => ({
+    type: 'A',
+    operation: 'create',
+    state: 'unsent',
+    code,
+    own: true,
+    token: true,
+    count,
+    once: true,
+    bodies: 0,
+    ...more,
+  });
+
+  describe('a write that is refused before it is sent', () => {
+    it('is counted for a name of another team, by all gateways in one entry per minute', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, at) => create('web.globex', { through: at % 2 === 0 ? gateway : replica })),
+      );
+
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403]));
+      expect(await counted('web.globex')).toEqual([of('forbidden', 40)]);
+    });
+
+    it('is counted for a type that no token may write, and for each operation', async () => {
+      await create('mail.acme', { type: 'MX', value: '10 mail' });
+      for (const action of ['set_records', 'add_records']) {
+        const path = `/zones/${ZONE}/rrsets/mail.acme/MX/actions/${action}`;
+        expect((await gateway.call('POST', path, { body: { records: [{ value: '10 mail' }] } })).status).toBe(403);
+      }
+      await gateway.call('DELETE', `/zones/${ZONE}/rrsets/mail.acme/MX`);
+      await gateway.call('PUT', `/zones/${ZONE}/rrsets/mail.acme/MX`, { body: { labels: {} } });
+
+      expect(await counted('mail.acme')).toEqual(
+        ['add_records', 'create', 'delete', 'set_records', 'update'].map((operation) =>
+          of('forbidden', 1, { type: 'MX', operation }),
+        ),
+      );
+    });
+
+    it('is counted when the quota has no room for it', async () => {
+      expect((await create('one.acme')).status).toBe(201);
+      expect((await create('two.acme')).status).toBe(201);
+
+      for (let last = 1; last <= 3; last += 1) {
+        expect((await create('three.acme', { value: `192.0.2.${last}` })).status).toBe(403);
+      }
+
+      expect(await counted('three.acme')).toEqual([of('resource_limit_exceeded', 3)]);
+    });
+
+    it('is counted with a name that Postgres cannot store', async () => {
+      expect((await create('a\u0000b')).status).toBe(403);
+
+      expect(await counted('a\ufffdb')).toEqual([of('forbidden', 1)]);
+    });
+
+    it('is not counted when its body cannot be read', async () => {
+      const body = { name: 'unread.acme', type: 'A', records: 'none' };
+      expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(400);
+
+      expect(await counted('unread.acme')).toEqual([]);
+    });
+  });
+
+  describe('the audit log of a write', () => {
+    const requestIds = async (name: string) => {
+      const { rows } = await gateway.pool.query('SELECT request_id FROM dns_audit_entry WHERE name = $1 ORDER BY id', [
+        name,
+      ]);
+      return rows.map((row) => row.request_id);
+    };
+    const idOf = ({ headers }: Answer) => headers.get('x-correlation-id');
+
+    it('has the same request ID as the answer, for accepted, refused and unsent writes', async () => {
+      const { token } = await gateway.createTeam('named');
+      const body = { name: 'www.named', type: 'A', records: [{ value: '192.0.2.1' }] };
+      const ask = () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { token, body });
+      const [accepted, refused] = [await ask(), await ask()];
+      const foreign = await create('named.globex');
+
+      expect([accepted.status, refused.status, foreign.status]).toEqual([201, 409, 403]);
+      expect(await requestIds('www.named')).toEqual([idOf(accepted), idOf(refused)]);
+      expect(await requestIds('named.globex')).toEqual([idOf(foreign)]);
+    });
+
+    it('has the ID of the last request when it counts several', async () => {
+      const answers = [await create('often.globex'), await create('often.globex')];
+
+      expect((await requestIds('often.globex')).at(-1)).toBe(idOf(answers[1] as Answer));
+    });
+  });
+});
+
+describe('the quota', () => {
+  let gateway: TestGateway;
+  let replica: TestGateway;
+  beforeAll(async () => {
+    // None of the many concurrent writes may be refused because it waited too long.
+    gateway = await startGateway({ waitMsMax: 60_000 });
+    replica = await startGateway({ beside: gateway, waitMsMax: 60_000 });
+  });
+  afterAll(async () => {
+    await replica.close();
+    await gateway.close();
+  });
+
+  const records = (count: number) => Array.from({ length: count }, (_, at) => ({ value: `192.0.2.${at}` }));
+
+  async function teamHolding(slug: string, count: number): Promise<TestTeam> {
+    const team = await gateway.createTeam(slug);
+    for (let left = count, at = 0; left > 0; left -= 50, at += 1) {
+      const body = { name: `held${at}.${slug}`, type: 'A', records: records(Math.min(50, left)) };
+      const { status } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { token: team.token, body });
+      expect(status).toBe(201);
+    }
+    return team;
+  }
+
+  describe.each([
+    ['one gateway', () => [gateway]],
+    ['two gateways on one database', () => [gateway, replica]],
+  ] as const)('the quota of a team, through %s', (what, gateways) => {
+    it('holds for 64 concurrent writes with 190 records: ten pass, and mirror and upstream end at 200', async () => {
+      const team = await teamHolding(what.startsWith('one') ? 'crowded' : 'doubled', 190);
+      const through = gateways();
+      gateway.cloud.admin.resetCalls();
+
+      const answers = await Promise.all(
+        Array.from({ length: 64 }, (_, at) => {
+          const path = `/zones/${ZONE}/rrsets/n${at}.${team.slug}/A/actions/add_records`;
+          const target = through[at % through.length] as TestGateway;
+          return target.call('POST', path, { token: team.token, body: { records: records(1) } });
+        }),
+      );
+
+      const refused = answers.filter(({ status }) => status !== 201);
+      expect(refused).toHaveLength(54);
+      for (const { status, json } of refused) {
+        checkDnsAnswer.error(json);
+        expect([status, json.error.code]).toEqual([403, 'resource_limit_exceeded']);
+        expect(json.error.details).toEqual({ limits: [{ name: 'records_per_team' }] });
+      }
+      expect(gateway.upstreamCalls()).toBe(10);
+      expect(upstreamRecords(gateway, team.slug)).toBe(200);
+      expect(await mirroredRecords(gateway, team.slug)).toBe(200);
+    });
+  });
+
+  describe('a team at its quota', () => {
+    it('can still make writes that add nothing, and can add records again after it deleted some', async () => {
+      const { slug, token } = await teamHolding('full', 200);
+      const send = (method: string, path: string, body?: object) =>
+        gateway.call(method, `/zones/${ZONE}/rrsets${path}`, { token, ...(body === undefined ? {} : { body }) });
+      const another = { name: `more.${slug}`, type: 'A', records: records(1) };
+
+      expect((await send('POST', '', another)).status).toBe(403);
+      expect((await send('POST', `/held0.${slug}/A/actions/change_ttl`, { ttl: 60 })).status).toBe(201);
+      expect((await send('POST', `/held0.${slug}/A/actions/set_records`, { records: records(50) })).status).toBe(201);
+      expect((await send('POST', `/held0.${slug}/A/actions/remove_records`, { records: records(1) })).status).toBe(201);
+
+      expect((await send('POST', '', another)).status).toBe(201);
+      expect(upstreamRecords(gateway, slug)).toBe(200);
+    });
+
+    it('can use the room that a deletion has freed, but not the room of a deletion whose action failed', async () => {
+      const { slug, token } = await teamHolding('exchanging', 200);
+      const send = (method: string, path: string, body?: object) =>
+        gateway.call(method, `/zones/${ZONE}/rrsets${path}`, { token, ...(body === undefined ? {} : { body }) });
+      // The reconciler does this. Without it, the creation of a set may still be running, and its outcome is unknown.
+      await gateway.pool.query(`UPDATE dns_action SET status = 'success'`);
+      const another = (at: number) => ({ name: `more${at}.${slug}`, type: 'A', records: records(50) });
+
+      expect((await send('DELETE', `/held0.${slug}/A`)).status).toBe(201);
+      expect((await send('POST', '', another(0))).status).toBe(201); // waits for the end of the deletion’s action
+      gateway.cloud.admin.addFaults({
+        effect: { actionError: { code: 'action_failed', message: 'no', afterMs: 200 } },
+      });
+      expect((await send('DELETE', `/held1.${slug}/A`)).status).toBe(201);
+      const refused = await send('POST', '', another(1));
+
+      expect([refused.status, refused.json.error.code]).toEqual([403, 'resource_limit_exceeded']);
+      expect(upstreamRecords(gateway, slug)).toBe(200);
+      expect(await mirroredRecords(gateway, slug)).toBe(200);
+    });
   });
 });

@@ -1,235 +1,370 @@
 import { type Buckets, memoryBuckets, perMinute, type Taken } from '@corral/admission';
 import { dnsLimits } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { steppedClock } from './support/clocks.js';
-import { type Answer, type CallOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { hurryingClock, steppedClock } from './support/clocks.js';
+import {
+  type Answer,
+  type CallOptions,
+  startGateway,
+  type TestGateway,
+  type TestTeam,
+  ZONE,
+} from './support/start-gateway.js';
 
-const RECORDS = `/zones/${ZONE}/rrsets`;
-const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
-/** Four per minute are one every fifteen seconds. No write gives up in real time before the test has passed that time. */
-const [PER_MINUTE, GAP_MS] = [4, 15_000];
-/** The second write still has time to wait for the upstream budget, which a new gateway does not know. The third is too late. */
-const [WRITE_WAIT_MS, READ_WAIT_MS] = [2 * GAP_MS + 4_000, 3 * GAP_MS + 4_000];
+describe('requests that wait', () => {
+  const RECORDS = `/zones/${ZONE}/rrsets`;
+  const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
+  /** Four per minute are one every fifteen seconds. No write gives up in real time before the test has passed that time. */
+  const [PER_MINUTE, GAP_MS] = [4, 15_000];
+  /** The second write still has time to wait for the upstream budget, which a new gateway does not know. The third is too late. */
+  const [WRITE_WAIT_MS, READ_WAIT_MS] = [2 * GAP_MS + 4_000, 3 * GAP_MS + 4_000];
 
-let base: TestGateway;
-let gateway: TestGateway;
-let clock: ReturnType<typeof steppedClock>;
-let token: string;
-let made = 0;
-beforeAll(async () => {
-  base = await startGateway();
-});
-afterEach(() => gateway.close());
-afterAll(() => base.close());
-
-/** Starts a gateway with its own clock, and a team that has used none of its limits. */
-async function start(limits: Partial<typeof many>) {
-  clock = steppedClock();
-  const buckets = memoryBuckets(clock.now);
-  const config = { limits: { ...many, ...limits }, writeWaitMs: WRITE_WAIT_MS, readWaitMs: READ_WAIT_MS };
-  // However slow the machine is, no write should fail because it waits for a turn upstream.
-  gateway = await startGateway({ beside: base, buckets, clock, config, waitMsMax: 600_000 });
-  const team = await gateway.createTeam(`team-${++made}`);
-  token = team.token;
-  return { buckets, team };
-}
-
-const read = (): Promise<Answer> => gateway.call('GET', RECORDS, { token });
-const write = (name: string, options: CallOptions = {}): Promise<Answer> =>
-  gateway.call('POST', RECORDS, {
-    token,
-    body: { name: `${name}.team-${made}`, type: 'A', records: [{ value: '192.0.2.1' }] },
-    ...options,
+  let base: TestGateway;
+  let gateway: TestGateway;
+  let clock: ReturnType<typeof steppedClock>;
+  let token: string;
+  let made = 0;
+  beforeAll(async () => {
+    base = await startGateway();
   });
-const spend = async (count: number): Promise<void> => {
-  for (let time = 0; time < count; time += 1) expect((await read()).status).toBe(200);
-};
-const takeOf = async (buckets: Buckets, tokenId: string, limit: number): Promise<Taken> => {
-  const [taken] = await buckets.take([{ key: `token:${tokenId}`, rule: perMinute(limit) }]);
-  return taken as Taken;
-};
-const untilWaiting = () => waitFor('a write to wait', () => clock.timers() > 0);
-const written = (): string[] =>
-  gateway.cloud.admin
-    .writes()
-    .map(({ name }) => name)
-    .filter((name) => name.endsWith(`.team-${made}`));
+  afterEach(() => gateway.close());
+  afterAll(() => base.close());
 
-describe('a write over the rate of its token', () => {
-  it('waits unsent until the bucket has refilled, and is then answered like any other', async () => {
-    await start({ perTokenPerMinute: PER_MINUTE });
-    await spend(PER_MINUTE);
+  /** Starts a gateway with its own clock, and a team that has used none of its limits. */
+  async function start(limits: Partial<typeof many>) {
+    clock = steppedClock();
+    const buckets = memoryBuckets(clock.now);
+    const config = { limits: { ...many, ...limits }, writeWaitMs: WRITE_WAIT_MS, readWaitMs: READ_WAIT_MS };
+    // However slow the machine is, no write should fail because it waits for a turn upstream.
+    gateway = await startGateway({ beside: base, buckets, clock, config, waitMsMax: 600_000 });
+    const team = await gateway.createTeam(`team-${++made}`);
+    token = team.token;
+    return { buckets, team };
+  }
 
-    const waiting = write('a');
-    await untilWaiting();
-    clock.pass(GAP_MS - 1);
-    expect(written()).toEqual([]);
-    clock.pass(1);
-
-    const { status, headers } = await waiting;
-    expect([status, headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([201, '4', '0']);
-    expect(clock.timers()).toBe(0);
-  });
-
-  it('holds no database connection while it waits', async () => {
-    await start({ perTokenPerMinute: PER_MINUTE });
-    await spend(PER_MINUTE);
-    const waiting = write('a');
-    await untilWaiting();
-
-    await waitFor('all connections to be idle', () => gateway.pool.idleCount === gateway.pool.totalCount);
-
-    clock.pass(GAP_MS);
-    expect((await waiting).status).toBe(201);
-  });
-
-  it('is served in the order of arrival, and refused immediately if its turn would come too late', async () => {
-    await start({ perTokenPerMinute: PER_MINUTE });
-    await spend(PER_MINUTE);
-    const first = write('first');
-    await untilWaiting();
-    const remaining = new Set([write('second'), write('third')]);
-
-    // Either of the two may arrive first. The other does not fit into the time that writes may wait.
-    const refused = await Promise.race(remaining);
-    expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringContaining('with this token')]);
-    expect(refused.headers.get('retry-after')).toBe('45');
-    clock.pass(GAP_MS);
-    expect((await first).status).toBe(201);
-    expect(written()).toHaveLength(1);
-    clock.pass(GAP_MS);
-
-    const statuses = (await Promise.all(remaining)).map(({ status }) => status);
-    expect(statuses.sort()).toEqual([201, 429]);
-    expect(written()[0]).toBe(`first.team-${made}`);
-  });
-
-  it('goes before reads of lists: they are refused immediately while a write waits', async () => {
-    await start({ perTokenPerMinute: PER_MINUTE });
-    await spend(PER_MINUTE);
-    const waiting = write('a');
-    await untilWaiting();
-    clock.pass(GAP_MS - 1);
-
-    const refused = await read();
-
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '16']);
-    clock.pass(1);
-    expect((await waiting).status).toBe(201);
-  });
-
-  it('costs nothing when its client disconnects, and the next one moves up', async () => {
-    const { team } = await start({ perTokenPerMinute: PER_MINUTE });
-    await spend(PER_MINUTE);
-    const gone = new AbortController();
-    const left = fetch(`${gateway.url}${RECORDS}`, {
-      method: 'POST',
-      signal: gone.signal,
-      body: '{}',
-      headers: { Authorization: `Bearer ${team.token}`, 'Content-Type': 'application/json' },
+  const read = (): Promise<Answer> => gateway.call('GET', RECORDS, { token });
+  const write = (name: string, options: CallOptions = {}): Promise<Answer> =>
+    gateway.call('POST', RECORDS, {
+      token,
+      body: { name: `${name}.team-${made}`, type: 'A', records: [{ value: '192.0.2.1' }] },
+      ...options,
     });
-    left.catch(() => undefined);
-    await untilWaiting();
+  const spend = async (count: number): Promise<void> => {
+    for (let time = 0; time < count; time += 1) expect((await read()).status).toBe(200);
+  };
+  const takeOf = async (buckets: Buckets, tokenId: string, limit: number): Promise<Taken> => {
+    const [taken] = await buckets.take([{ key: `token:${tokenId}`, rule: perMinute(limit) }]);
+    return taken as Taken;
+  };
+  const untilWaiting = () => waitFor('a write to wait', () => clock.timers() > 0);
+  const written = (): string[] =>
+    gateway.cloud.admin
+      .writes()
+      .map(({ name }) => name)
+      .filter((name) => name.endsWith(`.team-${made}`));
 
-    gone.abort();
-    await waitFor('the write to leave the queue', () => clock.timers() === 0);
-    const next = write('next');
-    await untilWaiting();
-    clock.pass(GAP_MS);
+  describe('a write over the rate of its token', () => {
+    it('waits unsent until the bucket has refilled, and is then answered like any other', async () => {
+      await start({ perTokenPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
 
-    expect((await next).status).toBe(201);
-    expect(written()).toEqual([`next.team-${made}`]);
+      const waiting = write('a');
+      await untilWaiting();
+      clock.pass(GAP_MS - 1);
+      expect(written()).toEqual([]);
+      clock.pass(1);
+
+      const { status, headers } = await waiting;
+      expect([status, headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([201, '4', '0']);
+      expect(clock.timers()).toBe(0);
+    });
+
+    it('holds no database connection while it waits', async () => {
+      await start({ perTokenPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
+      const waiting = write('a');
+      await untilWaiting();
+
+      await waitFor('all connections to be idle', () => gateway.pool.idleCount === gateway.pool.totalCount);
+
+      clock.pass(GAP_MS);
+      expect((await waiting).status).toBe(201);
+    });
+
+    it('is served in the order of arrival, and refused immediately if its turn would come too late', async () => {
+      await start({ perTokenPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
+      const first = write('first');
+      await untilWaiting();
+      const remaining = new Set([write('second'), write('third')]);
+
+      // Either of the two may arrive first. The other does not fit into the time that writes may wait.
+      const refused = await Promise.race(remaining);
+      expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringContaining('with this token')]);
+      expect(refused.headers.get('retry-after')).toBe('45');
+      clock.pass(GAP_MS);
+      expect((await first).status).toBe(201);
+      expect(written()).toHaveLength(1);
+      clock.pass(GAP_MS);
+
+      const statuses = (await Promise.all(remaining)).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([201, 429]);
+      expect(written()[0]).toBe(`first.team-${made}`);
+    });
+
+    it('goes before reads of lists: they are refused immediately while a write waits', async () => {
+      await start({ perTokenPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
+      const waiting = write('a');
+      await untilWaiting();
+      clock.pass(GAP_MS - 1);
+
+      const refused = await read();
+
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '16']);
+      clock.pass(1);
+      expect((await waiting).status).toBe(201);
+    });
+
+    it('costs nothing when its client disconnects, and the next one moves up', async () => {
+      const { team } = await start({ perTokenPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
+      const gone = new AbortController();
+      const left = fetch(`${gateway.url}${RECORDS}`, {
+        method: 'POST',
+        signal: gone.signal,
+        body: '{}',
+        headers: { Authorization: `Bearer ${team.token}`, 'Content-Type': 'application/json' },
+      });
+      left.catch(() => undefined);
+      await untilWaiting();
+
+      gone.abort();
+      await waitFor('the write to leave the queue', () => clock.timers() === 0);
+      const next = write('next');
+      await untilWaiting();
+      clock.pass(GAP_MS);
+
+      expect((await next).status).toBe(201);
+      expect(written()).toEqual([`next.team-${made}`]);
+    });
+
+    it('is refused when too many writes of its token wait already', async () => {
+      const { buckets, team } = await start({ perTokenPerMinute: 6_000 });
+      while ((await takeOf(buckets, team.tokenId, 6_000)).allowed);
+
+      const answers = Array.from({ length: 65 }, (_, at) => write(`w${at}`));
+      const refused = await Promise.race(answers);
+      expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limit_exceeded']);
+      clock.pass(1_000);
+
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      expect(statuses.filter((status) => status === 201)).toHaveLength(64);
+    });
   });
 
-  it('is refused when too many writes of its token wait already', async () => {
-    const { buckets, team } = await start({ perTokenPerMinute: 6_000 });
-    while ((await takeOf(buckets, team.tokenId, 6_000)).allowed);
+  describe('a write over the rate of its team', () => {
+    it('waits too, and a refusal names the limit of the team', async () => {
+      const { team } = await start({ perTeamPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
+      const { token: second } = await gateway.issueToken(team);
 
-    const answers = Array.from({ length: 65 }, (_, at) => write(`w${at}`));
-    const refused = await Promise.race(answers);
-    expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limit_exceeded']);
-    clock.pass(1_000);
+      const waiting = [write('a')];
+      await untilWaiting();
+      waiting.push(write('b', { token: second }));
+      const refused = await Promise.race([...waiting, write('c')]);
+      expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringContaining('of this team')]);
+      clock.pass(2 * GAP_MS);
+      await Promise.all(waiting);
+    });
 
-    const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 201)).toHaveLength(64);
+    it('does not charge its token when it is refused', async () => {
+      await start({ perTokenPerMinute: 3, perTeamPerMinute: 1 });
+      expect((await write('a')).status).toBe(201);
+
+      for (let time = 0; time < 5; time += 1) {
+        expect((await write('b')).json.error.message).toContain('of this team');
+      }
+    });
+  });
+
+  describe('a read of one record set over the rate of its token', () => {
+    /** Probes the bucket with a request that is refused, which charges nothing. */
+    const untilPromised = (count: number, { buckets, team }: Awaited<ReturnType<typeof start>>, limit: number) =>
+      waitFor(`${count} requests to have a turn`, async () => {
+        const { retryInMs } = await takeOf(buckets, team.tokenId, limit);
+        return retryInMs > (count * 60_000) / limit;
+      });
+    const readOne = (name: string) => gateway.call('GET', `${RECORDS}/${name}.team-${made}/A`, { token });
+
+    it('waits for its turn', async () => {
+      await start({ perTokenPerMinute: PER_MINUTE });
+      expect((await write('a')).status).toBe(201);
+      await spend(PER_MINUTE - 1);
+
+      const waiting = readOne('a');
+      await untilWaiting();
+      clock.pass(GAP_MS);
+
+      expect(await waiting).toMatchObject({ status: 200, json: { rrset: { id: `a.team-${made}/A` } } });
+      expect(clock.timers()).toBe(0);
+    });
+
+    it('has a place behind all writes that may wait: a client can read back what it wrote', async () => {
+      const started = await start({ perTokenPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
+      const writes = [write('a'), write('b'), write('c')];
+      expect((await Promise.race(writes)).status).toBe(429);
+
+      const waiting = readOne('absent');
+      await untilPromised(3, started, PER_MINUTE);
+      clock.pass(3 * GAP_MS);
+
+      expect((await waiting).status).toBe(404);
+    });
+
+    it('is refused when sixteen reads of its token wait, so that writes always find a place', async () => {
+      const limit = dnsLimits.requestsPerTokenPerMinute;
+      const started = await start({ perTokenPerMinute: limit });
+      const { buckets, team } = started;
+      while ((await takeOf(buckets, team.tokenId, limit)).allowed);
+
+      const answers = Array.from({ length: 17 }, () => readOne('absent'));
+      expect((await Promise.race(answers)).status).toBe(429);
+      const writing = write('a');
+      await untilPromised(17, started, limit);
+      clock.pass((17 * 60_000) / limit);
+
+      expect((await writing).status).toBe(201);
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      expect(statuses.filter((status) => status === 404)).toHaveLength(16);
+    });
   });
 });
 
-describe('a write over the rate of its team', () => {
-  it('waits too, and a refusal names the limit of the team', async () => {
-    const { team } = await start({ perTeamPerMinute: PER_MINUTE });
-    await spend(PER_MINUTE);
-    const { token: second } = await gateway.issueToken(team);
+describe('a burst', () => {
+  /* Terraform with many record sets, under the limits of the specification, with a clock that skips the waiting times. */
 
-    const waiting = [write('a')];
-    await untilWaiting();
-    waiting.push(write('b', { token: second }));
-    const refused = await Promise.race([...waiting, write('c')]);
-    expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringContaining('of this team')]);
-    clock.pass(2 * GAP_MS);
-    await Promise.all(waiting);
+  const SETS = 60;
+  /** The default of Terraform. */
+  const PARALLELISM = 10;
+  const RECORDS = `/zones/${ZONE}/rrsets`;
+
+  let base: TestGateway;
+  let gateway: TestGateway;
+  let team: TestTeam;
+  let clock: ReturnType<typeof hurryingClock>;
+  let answers: Answer[];
+  let made = 0;
+  beforeAll(async () => {
+    base = await startGateway();
   });
+  beforeEach(async () => {
+    // The limit is such that reads of actions wait for the end of the action, not for the time to pass.
+    clock = hurryingClock(dnsLimits.writeWaitMs);
+    gateway = await startGateway({
+      beside: base,
+      clock,
+      buckets: memoryBuckets(clock.now),
+      waitMsMax: 600_000,
+      config: {
+        limits: {
+          perAddressPerMinute: dnsLimits.requestsPerAddressPerMinute,
+          perTokenPerMinute: dnsLimits.requestsPerTokenPerMinute,
+          perTeamPerMinute: dnsLimits.requestsPerTeamPerMinute,
+        },
+        writeWaitMs: dnsLimits.writeWaitMs,
+        readWaitMs: dnsLimits.readWaitMs,
+        actionHoldMs: 10 * dnsLimits.writeWaitMs,
+      },
+    });
+    made += 1;
+    team = await gateway.createTeam(`burst-${made}`);
+    answers = [];
+  });
+  afterEach(() => gateway.close());
+  afterAll(() => base.close());
 
-  it('does not charge its token when it is refused', async () => {
-    await start({ perTokenPerMinute: 3, perTeamPerMinute: 1 });
-    expect((await write('a')).status).toBe(201);
+  const call = async (method: string, path: string, body?: object): Promise<Answer> => {
+    const answer = await gateway.call(method, path, { token: team.token, ...(body && { body }) });
+    answers.push(answer);
+    return answer;
+  };
+  const refused = (): Answer[] => answers.filter(({ status }) => status === 429);
 
-    for (let time = 0; time < 5; time += 1) {
-      expect((await write('b')).json.error.message).toContain('of this team');
+  /** One resource: the write, the polls of its action as hcloud-go makes them, and a read of the set afterwards. */
+  async function apply(name: string, { reads = true } = {}): Promise<void> {
+    const body = { name: `${name}.${team.slug}`, type: 'A', records: [{ value: '192.0.2.1' }] };
+    const { status, json } = await call('POST', RECORDS, body);
+    expect(status).toBe(201);
+    for (let ended = false; !ended; ) {
+      const polled = await call('GET', `/actions?id=${json.action.id}`);
+      ended = polled.json.actions?.[0]?.status === 'success';
+      if (polled.status !== 200) break;
     }
-  });
-});
+    if (reads) await call('GET', `${RECORDS}/${name}.${team.slug}/A`);
+  }
 
-describe('a read of one record set over the rate of its token', () => {
-  /** Probes the bucket with a request that is refused, which charges nothing. */
-  const untilPromised = (count: number, { buckets, team }: Awaited<ReturnType<typeof start>>, limit: number) =>
-    waitFor(`${count} requests to have a turn`, async () => {
-      const { retryInMs } = await takeOf(buckets, team.tokenId, limit);
-      return retryInMs > (count * 60_000) / limit;
+  /** Works on as many resources concurrently as Terraform does. */
+  async function eachAtOnce(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
+    const left = [...names];
+    const worker = async (): Promise<void> => {
+      for (let name = left.shift(); name !== undefined; name = left.shift()) await work(name);
+    };
+    await Promise.all(Array.from({ length: PARALLELISM }, worker));
+  }
+  const applyAll = (names: readonly string[], options = {}) => eachAtOnce(names, (name) => apply(name, options));
+
+  const spend = async (count: number): Promise<void> => {
+    for (let time = 0; time < count; time += 1) await call('GET', '/zones');
+  };
+  const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+
+  describe('Terraform with 60 record sets and its own token', () => {
+    it('gets no refusal with an unused token', async () => {
+      await applyAll(names('s', SETS));
+
+      expect(refused()).toEqual([]);
+      const { token } = await gateway.issueToken(team);
+      const { json } = await gateway.call('GET', RECORDS, { token });
+      expect(json.meta.pagination.total_entries).toBe(SETS);
     });
-  const readOne = (name: string) => gateway.call('GET', `${RECORDS}/${name}.team-${made}/A`, { token });
 
-  it('waits for its turn', async () => {
-    await start({ perTokenPerMinute: PER_MINUTE });
-    expect((await write('a')).status).toBe(201);
-    await spend(PER_MINUTE - 1);
+    it('gets no refusal with an exhausted token: each request is served in turn as the bucket refills', async () => {
+      await spend(dnsLimits.requestsPerTokenPerMinute);
+      const startedAt = clock.now();
 
-    const waiting = readOne('a');
-    await untilWaiting();
-    clock.pass(GAP_MS);
+      await applyAll(names('s', SETS));
 
-    expect(await waiting).toMatchObject({ status: 200, json: { rrset: { id: `a.team-${made}/A` } } });
-    expect(clock.timers()).toBe(0);
-  });
+      expect(refused()).toEqual([]);
+      // The limit is two requests per second, and it holds.
+      expect(clock.now() - startedAt).toBeGreaterThanOrEqual(
+        ((2 * SETS) / dnsLimits.requestsPerTokenPerMinute) * 60_000 - 1,
+      );
+    });
 
-  it('has a place behind all writes that may wait: a client can read back what it wrote', async () => {
-    const started = await start({ perTokenPerMinute: PER_MINUTE });
-    await spend(PER_MINUTE);
-    const writes = [write('a'), write('b'), write('c')];
-    expect((await Promise.race(writes)).status).toBe(429);
+    it('reads all sets again, ten at a time, without a refusal', async () => {
+      await applyAll(names('s', SETS));
+      await spend(dnsLimits.requestsPerTokenPerMinute - 2 * SETS);
 
-    const waiting = readOne('absent');
-    await untilPromised(3, started, PER_MINUTE);
-    clock.pass(3 * GAP_MS);
+      await eachAtOnce(names('s', SETS), async (name) => void (await call('GET', `${RECORDS}/${name}.${team.slug}/A`)));
 
-    expect((await waiting).status).toBe(404);
-  });
+      expect(refused()).toEqual([]);
+    });
 
-  it('is refused when sixteen reads of its token wait, so that writes always find a place', async () => {
-    const limit = dnsLimits.requestsPerTokenPerMinute;
-    const started = await start({ perTokenPerMinute: limit });
-    const { buckets, team } = started;
-    while ((await takeOf(buckets, team.tokenId, limit)).allowed);
+    it('also leaves turns for a client with the same token that never retries', async () => {
+      await spend(dnsLimits.requestsPerTokenPerMinute - 10);
+      const challenges = async (): Promise<void> => {
+        for (const name of names('acme-challenge', 5)) {
+          await apply(name, { reads: false });
+          expect((await call('DELETE', `${RECORDS}/${name}.${team.slug}/A`)).status).toBe(201);
+        }
+      };
 
-    const answers = Array.from({ length: 17 }, () => readOne('absent'));
-    expect((await Promise.race(answers)).status).toBe(429);
-    const writing = write('a');
-    await untilPromised(17, started, limit);
-    clock.pass((17 * 60_000) / limit);
+      await Promise.all([applyAll(names('s', 15)), challenges()]);
 
-    expect((await writing).status).toBe(201);
-    const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 404)).toHaveLength(16);
+      expect(refused()).toEqual([]);
+    });
   });
 });

@@ -1,4 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type ActionStore, actionStore, type RrsetWrite } from '../src/index.js';
 import {
   accepted,
   addOf,
@@ -8,108 +9,334 @@ import {
   mirrorFixture,
   neverDelivered,
   newWrite,
+  observeLater,
   type TestTeam,
   writeAccepted,
 } from './mirror-database.js';
 
-const given = mirrorFixture();
+describe('quotas', () => {
+  const given = mirrorFixture();
 
-async function holding(team: TestTeam, count: number): Promise<void> {
-  for (let left = count, at = 0; left > 0; left -= 50, at += 1) {
-    const name = `held${at}.${team.slug}`;
-    const size = Math.min(left, 50);
-    await writeAccepted(given.ledger, newWrite(team, name, addOf(size)), bodyOf(name, size));
+  async function holding(team: TestTeam, count: number): Promise<void> {
+    for (let left = count, at = 0; left > 0; left -= 50, at += 1) {
+      const name = `held${at}.${team.slug}`;
+      const size = Math.min(left, 50);
+      await writeAccepted(given.ledger, newWrite(team, name, addOf(size)), bodyOf(name, size));
+    }
   }
-}
 
-async function recordsOfTeam(team: TestTeam): Promise<number> {
-  const { rows } = await given.database.pool.query<{ records: number }>(
-    'SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE owner_label = $1',
-    [team.slug],
-  );
-  return rows[0]?.records ?? -1;
-}
+  async function recordsOfTeam(team: TestTeam): Promise<number> {
+    const { rows } = await given.database.pool.query<{ records: number }>(
+      'SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE owner_label = $1',
+      [team.slug],
+    );
+    return rows[0]?.records ?? -1;
+  }
 
-describe('the records of a team', () => {
-  it('reach 200 and never exceed it with 64 concurrent writes from 190', async () => {
-    const team = await given.database.createTeam('crowded');
-    await holding(team, 190);
+  describe('the records of a team', () => {
+    it('reach 200 and never exceed it with 64 concurrent writes from 190', async () => {
+      const team = await given.database.createTeam('crowded');
+      await holding(team, 190);
 
-    const ends = await Promise.all(
-      Array.from({ length: 64 }, async (_, at) => {
-        const name = `n${at}.${team.slug}`;
-        const outcome = await given.ledger.begin(newWrite(team, name, addOf(1)), neverDelivered);
-        if (outcome.kind === 'begun') await given.ledger.finish(outcome.lease, keyOf(name), accepted(bodyOf(name, 1)));
+      const ends = await Promise.all(
+        Array.from({ length: 64 }, async (_, at) => {
+          const name = `n${at}.${team.slug}`;
+          const outcome = await given.ledger.begin(newWrite(team, name, addOf(1)), neverDelivered);
+          if (outcome.kind === 'begun')
+            await given.ledger.finish(outcome.lease, keyOf(name), accepted(bodyOf(name, 1)));
+          return outcome;
+        }),
+      );
+
+      expect(ends.filter(({ kind }) => kind === 'begun')).toHaveLength(10);
+      const refused = ends.filter(({ kind }) => kind !== 'begun');
+      expect(new Set(refused.map((end) => JSON.stringify(end)))).toEqual(
+        new Set(['{"kind":"refused","limit":"recordsPerTeam","max":200,"reservedByActions":false}']),
+      );
+      expect(await recordsOfTeam(team)).toBe(200);
+    });
+
+    it('are counted against the quota of the team, if it has one', async () => {
+      const team = await given.database.createTeam('generous');
+      const setQuota = (max: number | null) =>
+        given.database.pool.query('UPDATE team SET dns_records_max = $2 WHERE slug = $1', [team.slug, max]);
+      const beginOne = async () => {
+        const outcome = await given.ledger.begin(newWrite(team, `more.${team.slug}`, addOf(1)), neverDelivered);
+        if (outcome.kind === 'begun')
+          await given.ledger.finish(outcome.lease, keyOf(`more.${team.slug}`), {
+            state: 'unsent',
+            code: 'rate_limit_exceeded',
+          });
         return outcome;
-      }),
-    );
+      };
+      await holding(team, 200);
 
-    expect(ends.filter(({ kind }) => kind === 'begun')).toHaveLength(10);
-    const refused = ends.filter(({ kind }) => kind !== 'begun');
-    expect(new Set(refused.map((end) => JSON.stringify(end)))).toEqual(
-      new Set(['{"kind":"refused","limit":"recordsPerTeam","max":200,"reservedByActions":false}']),
-    );
-    expect(await recordsOfTeam(team)).toBe(200);
-  });
-
-  it('are counted against the quota of the team, if it has one', async () => {
-    const team = await given.database.createTeam('generous');
-    const setQuota = (max: number | null) =>
-      given.database.pool.query('UPDATE team SET dns_records_max = $2 WHERE slug = $1', [team.slug, max]);
-    const beginOne = async () => {
-      const outcome = await given.ledger.begin(newWrite(team, `more.${team.slug}`, addOf(1)), neverDelivered);
-      if (outcome.kind === 'begun')
-        await given.ledger.finish(outcome.lease, keyOf(`more.${team.slug}`), {
-          state: 'unsent',
-          code: 'rate_limit_exceeded',
-        });
-      return outcome;
-    };
-    await holding(team, 200);
-
-    expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
-    await setQuota(201);
-    expect(await beginOne()).toMatchObject({ kind: 'begun' });
-    await setQuota(10);
-    expect(await beginOne()).toMatchObject({ kind: 'refused', limit: 'recordsPerTeam', max: 10 });
-    await setQuota(null);
-    expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
-  });
-
-  it('are reserved for a write whose outcome is unknown, until it is known', async () => {
-    const team = await given.database.createTeam('uncertain');
-    await holding(team, 195);
-    const lease = await begin(given.ledger, newWrite(team, `a.${team.slug}`, addOf(5)));
-    await given.ledger.release(lease, 60_000, null);
-    const another = newWrite(team, `b.${team.slug}`, addOf(1));
-
-    expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'refused' });
-    await given.ledger.finish(lease, keyOf(`a.${team.slug}`), {
-      state: 'refused',
-      status: 409,
-      body: '{}',
-      recheck: false,
+      expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
+      await setQuota(201);
+      expect(await beginOne()).toMatchObject({ kind: 'begun' });
+      await setQuota(10);
+      expect(await beginOne()).toMatchObject({ kind: 'refused', limit: 'recordsPerTeam', max: 10 });
+      await setQuota(null);
+      expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
     });
 
-    expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'begun' });
+    it('are reserved for a write whose outcome is unknown, until it is known', async () => {
+      const team = await given.database.createTeam('uncertain');
+      await holding(team, 195);
+      const lease = await begin(given.ledger, newWrite(team, `a.${team.slug}`, addOf(5)));
+      await given.ledger.release(lease, 60_000, null);
+      const another = newWrite(team, `b.${team.slug}`, addOf(1));
+
+      expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'refused' });
+      await given.ledger.finish(lease, keyOf(`a.${team.slug}`), {
+        state: 'refused',
+        status: 409,
+        body: '{}',
+        recheck: false,
+      });
+
+      expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'begun' });
+    });
+
+    it('do not count against another team', async () => {
+      const [full, other] = [await given.database.createTeam('full'), await given.database.createTeam('other')];
+      await holding(full, 200);
+
+      expect(await given.ledger.begin(newWrite(other, 'a.other', addOf(50)), neverDelivered)).toMatchObject({
+        kind: 'begun',
+      });
+    });
+
+    it('leave no entry behind when they are refused', async () => {
+      const team = await given.database.createTeam('refused');
+
+      const outcome = await given.ledger.begin(newWrite(team, 'a.refused', addOf(51)), neverDelivered);
+
+      expect(outcome).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 50, reservedByActions: false });
+      const { rowCount } = await given.database.pool.query('SELECT FROM dns_audit_entry WHERE team_id = $1', [team.id]);
+      expect(rowCount).toBe(0);
+    });
+  });
+});
+
+describe('freed records', () => {
+  const given = mirrorFixture({ quota: { recordsPerTeam: 10, recordsPerDemo: 20, recordsPerRrset: 10 } });
+
+  let actions: ActionStore;
+  beforeAll(() => {
+    actions = actionStore(given.database.prisma);
   });
 
-  it('do not count against another team', async () => {
-    const [full, other] = [await given.database.createTeam('full'), await given.database.createTeam('other')];
-    await holding(full, 200);
+  /** An accepted write that leaves `left` records in its set. @returns its action and its entry */
+  async function write(name: string, of: RrsetWrite, left: number, status = 'running') {
+    return writeAccepted(given.ledger, newWrite(given.team, name, of), left === 0 ? null : bodyOf(name, left), {
+      status,
+    });
+  }
 
-    expect(await given.ledger.begin(newWrite(other, 'a.other', addOf(50)), neverDelivered)).toMatchObject({
-      kind: 'begun',
+  const grow = (name: string, count: number, from = 0) => write(name, addOf(count, from), count, 'success');
+  const remove = (name: string) => write(name, { operation: 'delete' }, 0);
+  const read = (name: string, found: string | null) => observeLater(given.database, name, found);
+  const end = (id: number, status: string) => actions.recordActions([{ id, status, body: '{}' }]);
+  const admits = async (count: number, name = `b.${given.team.slug}`) =>
+    (await given.ledger.begin(newWrite(given.team, name, addOf(count, 100)), neverDelivered)).kind === 'begun';
+
+  describe('records freed by a write', () => {
+    it("stay reserved while the write's action runs, because it may still fail", async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 10);
+      const { id } = await remove(name);
+
+      const early = await given.ledger.begin(newWrite(given.team, `b.${given.team.slug}`, addOf(1)), neverDelivered);
+
+      expect(early).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 10, reservedByActions: true });
+      await end(id, 'success');
+      expect(await admits(10)).toBe(true);
+    });
+
+    it('are free immediately when the upstream answers with a successful action', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 10);
+      await write(name, { operation: 'delete' }, 0, 'success');
+
+      expect(await admits(10)).toBe(true);
+    });
+
+    it('stay reserved after the action failed, until the set is read again', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 10);
+      const { id } = await remove(name);
+      await end(id, 'error');
+      expect(await admits(1)).toBe(false);
+
+      await read(name, null); // as if the set had been deleted by hand meanwhile
+
+      expect(await admits(10)).toBe(true);
+    });
+
+    it('can be reused by a write to the same set, which the upstream applies later', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 10);
+      await remove(name);
+
+      const again: RrsetWrite = { operation: 'set_records', records: [{ value: '192.0.2.77' }] };
+      expect(await given.ledger.begin(newWrite(given.team, name, again), neverDelivered)).toMatchObject({
+        kind: 'begun',
+      });
+    });
+
+    it('stay reserved by a pending write to the same set once they are free', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 6);
+      const { id } = await remove(name);
+      const records = [1, 2, 3, 4].map((host) => ({ value: `192.0.2.${host}` }));
+      await given.ledger.begin(newWrite(given.team, name, { operation: 'set_records', records }), neverDelivered);
+      expect(await admits(5)).toBe(false);
+
+      await end(id, 'success');
+
+      expect(await admits(7, `c.${given.team.slug}`)).toBe(false);
+      expect(await admits(6, `d.${given.team.slug}`)).toBe(true);
+    });
+
+    it('are not reused by records added to the same set, because both may remain', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 8);
+      await write(name, { operation: 'remove_records', records: [{ value: '192.0.2.0' }, { value: '192.0.2.1' }] }, 6);
+
+      expect(await admits(3, name)).toBe(false);
+      expect(await admits(2, name)).toBe(true);
+    });
+
+    it('count once, however many writes to the set are in progress', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 8);
+      const first = await remove(name);
+      const second = await write(name, { operation: 'set_records', records: [{ value: '192.0.2.0' }] }, 1);
+      const third = await remove(name);
+
+      expect(await admits(3)).toBe(false);
+      await end(first.id, 'success');
+      await end(second.id, 'success');
+      expect(await admits(3)).toBe(false);
+      await end(third.id, 'success');
+      expect(await admits(10)).toBe(true);
     });
   });
 
-  it('leave no entry behind when they are refused', async () => {
-    const team = await given.database.createTeam('refused');
+  describe('records added to a set whose deletion may fail', () => {
+    it('count with the earlier ones until the deletion ends, even after their own action succeeded', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 6);
+      const removal = await remove(name);
+      const addition = await write(name, addOf(2, 100), 2);
 
-    const outcome = await given.ledger.begin(newWrite(team, 'a.refused', addOf(51)), neverDelivered);
+      await end(addition.id, 'success');
+      expect(await admits(3)).toBe(false);
+      await end(removal.id, 'success');
+      expect(await admits(8)).toBe(true);
+    });
 
-    expect(outcome).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 50, reservedByActions: false });
-    const { rowCount } = await given.database.pool.query('SELECT FROM dns_audit_entry WHERE team_id = $1', [team.id]);
-    expect(rowCount).toBe(0);
+    it('count with the earlier ones after the deletion failed, until the set is read', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 6);
+      const removal = await remove(name);
+      const addition = await write(name, addOf(2, 100), 2);
+      await end(removal.id, 'error');
+      await end(addition.id, 'success');
+      expect(await admits(3)).toBe(false);
+
+      await read(name, bodyOf(name, 8));
+
+      expect(await admits(3)).toBe(false);
+      expect(await admits(2)).toBe(true);
+      const { rows } = await given.database.pool.query('SELECT records_ceiling FROM dns_audit_entry WHERE name = $1', [
+        name,
+      ]);
+      expect(rows.every((row) => row.records_ceiling === null)).toBe(true);
+    });
+
+    it('count with the earlier ones even if the answer already told that they were added', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 6);
+      const removal = await remove(name);
+      await write(name, addOf(2, 100), 2, 'success');
+
+      expect(await admits(3)).toBe(false);
+      await end(removal.id, 'success');
+      expect(await admits(8)).toBe(true);
+    });
+  });
+
+  describe('values that are added although the mirror has them', () => {
+    const replace = (name: string, count: number) =>
+      write(name, { operation: 'set_records', records: [{ value: '192.0.2.0' }] }, count);
+    const begins = async (name: string, count: number) =>
+      (await given.ledger.begin(newWrite(given.team, name, addOf(count)), neverDelivered)).kind === 'begun';
+
+    it('need room while the write that brought them may have failed', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 10);
+      const { id } = await replace(name, 10);
+
+      expect(await begins(name, 1)).toBe(false);
+      await end(id, 'success');
+      expect(await begins(name, 1)).toBe(true); // the upstream refuses it
+    });
+
+    it('need room after that write failed, until the set is read', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 10);
+      const { id } = await replace(name, 10);
+      await end(id, 'error');
+      expect(await begins(name, 1)).toBe(false);
+
+      await read(name, bodyOf(name, 10));
+
+      expect(await begins(name, 1)).toBe(true);
+    });
+
+    it.each(['running', 'success'])(
+      'count twice if the upstream accepts them, until the set is read: %s',
+      async (status) => {
+        const name = `a.${given.team.slug}`;
+        await grow(name, 5);
+        const replaced = await replace(name, 5);
+        const lease = await begin(given.ledger, newWrite(given.team, name, addOf(2)));
+        const added = accepted(bodyOf(name, 5), { status, recheck: true });
+        await given.ledger.finish(lease, keyOf(name), added);
+        await end(added.action.id, 'success');
+        await end(replaced.id, 'error');
+        expect(await admits(4)).toBe(false);
+
+        await read(name, bodyOf(name, 6));
+
+        expect(await admits(5)).toBe(false);
+        expect(await admits(4)).toBe(true);
+      },
+    );
+  });
+
+  describe('a failed action', () => {
+    it('is reported once, with the set of its write', async () => {
+      const name = `a.${given.team.slug}`;
+      const { id, entryId } = await write(name, addOf(1), 1);
+
+      expect(await end(id, 'error')).toEqual([{ entryId, key: keyOf(name) }]);
+      expect(await end(id, 'error')).toEqual([]);
+    });
+
+    it('schedules no recheck when it began over an hour ago, since a zone sync followed', async () => {
+      const name = `a.${given.team.slug}`;
+      await grow(name, 10);
+      const { id, entryId } = await remove(name);
+      await given.database.pool.query(
+        `UPDATE dns_action SET started_at = started_at - interval '61 minutes' WHERE id = $1`,
+        [id],
+      );
+
+      expect(await end(id, 'error')).toEqual([]);
+      expect((await given.database.entry(entryId)).recheck_at).toBeNull();
+    });
   });
 });

@@ -1,5 +1,19 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import type { Pool } from '@corral/database';
 import { describe, expect, it } from '@jest/globals';
-import { mirrorStore } from '../src/index.js';
+import fc from 'fast-check';
+import {
+  type BeginOutcome,
+  copyStore,
+  type DeliveryCheck,
+  decideAdmission,
+  mirrorStore,
+  type RefusedWrite,
+  type RrsetWrite,
+  refusedWrites,
+  settlementStore,
+  type WriteEnd,
+} from '../src/index.js';
 import {
   accepted,
   addOf,
@@ -13,194 +27,678 @@ import {
   ZONE_ID,
 } from './mirror-database.js';
 
-const given = mirrorFixture();
+describe('the beginning of writes', () => {
+  const quota = { recordsPerTeam: 100, recordsPerDemo: 20, recordsPerRrset: 6 };
+  const given = mirrorFixture({ quota });
 
-const mirrored = (): Promise<string | null> =>
-  mirrorStore(given.database.pool).findRrset(
-    { zoneId: ZONE_ID, ownerLabel: given.team.slug, root: given.team.slug },
-    given.name,
-    'A',
+  const setOf = (size: number): RrsetWrite => {
+    return { operation: 'set_records', records: Array.from({ length: size }, (_, at) => ({ value: `192.0.2.${at}` })) };
+  };
+  const count = (max: number) => fc.integer({ min: 0, max });
+  const records = fc.integer({ min: 1, max: 8 });
+  const write: fc.Arbitrary<RrsetWrite> = fc.oneof(
+    records.map((of) => setOf(of)),
+    records.map((of) => addOf(of)),
+    fc.constant({ operation: 'delete' as const }),
+    fc.constant({ operation: 'change_ttl' as const, ttl: 60 }),
   );
-
-describe('beginning a write', () => {
-  it('records it as pending with its lease and reservation before anything is sent', async () => {
-    const { entryId, fence, current } = await begin(given.ledger, newWrite(given.team, given.name, addOf(3)));
-
-    const entry = await given.database.entry(entryId);
-    expect({ fence, current }).toEqual({ fence: 1, current: null });
-    expect(entry).toMatchObject({ state: 'pending', reserved_records: 3, upstream_status: null, completed_at: null });
-    expect(entry.lease_until?.getTime()).toBeGreaterThan(Date.now() + 15_000);
+  const state = fc.record({
+    /** Records of the set. */
+    mirrored: count(8),
+    /** How many it has again if an earlier action fails. */
+    ceiling: fc.option(count(9)),
+    /** Records of another set, and those that a pending write reserves for it. */
+    others: count(6),
+    reserved: count(4),
+    teamQuota: fc.option(fc.integer({ min: 4, max: 20 })),
   });
 
-  it('returns the set as the mirror has it', async () => {
-    await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), bodyOf(given.name, 1));
+  type State = typeof state extends fc.Arbitrary<infer S> ? S : never;
+  const plain: State = { mirrored: 0, ceiling: null, others: 0, reserved: 0, teamQuota: null };
 
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1, 9)));
-
-    expect(lease.current).toBe(bodyOf(given.name, 1));
-  });
-
-  it('reports busy while another write to the set is pending, and whether it is identical', async () => {
-    await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
-
-    expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(1)), neverDelivered)).toEqual({
-      kind: 'busy',
-      entryId: expect.any(Number),
-      identical: true,
-      isDue: false,
-    });
-    expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(2)), neverDelivered)).toEqual({
-      kind: 'busy',
-      entryId: expect.any(Number),
-      identical: false,
-      isDue: false,
-    });
-    expect(await given.ledger.begin(newWrite(given.team, `b.${given.name}`, addOf(1)), neverDelivered)).toMatchObject({
-      kind: 'begun',
-    });
-  });
-
-  it('succeeds for one of many concurrent attempts', async () => {
-    const tries = Array.from({ length: 12 }, (_, at) =>
-      given.ledger.begin(newWrite(given.team, given.name, addOf(1, at)), neverDelivered),
+  async function arrange(pool: Pool, { mirrored, ceiling, others, reserved, teamQuota }: State) {
+    const team = await given.database.createTeam();
+    const [name, other] = [`a.${team.slug}`, `b.${team.slug}`];
+    for (const [of, size] of [
+      [name, mirrored],
+      [other, others],
+    ] as const) {
+      if (size === 0) continue;
+      await pool.query(
+        `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body) VALUES ($1, $2, 'A', $3, $4, $5)`,
+        [ZONE_ID, of, team.slug, size, bodyOf(of, size)],
+      );
+    }
+    await pool.query('UPDATE team SET dns_records_max = $2 WHERE id = $1', [team.id, teamQuota]);
+    await pool.query(
+      `INSERT INTO dns_audit_entry (team_id, token_id, actor, zone_id, name, type, operation, state, records_ceiling, reserved_records, lease_until)
+       SELECT $1, $2, 'token', $3, name, 'A', 'set_records', state::dns_audit_state, ceiling, reserved,
+              CASE WHEN state = 'pending' THEN now() + interval '1 minute' END
+       FROM (VALUES ($4, 'completed', $6::int, 0), ($5, 'pending', NULL, $7::int)) AS entry (name, state, ceiling, reserved)`,
+      [team.id, team.tokenId, ZONE_ID, name, other, ceiling, reserved],
     );
+    return { team, name };
+  }
 
-    const kinds = (await Promise.all(tries)).map((outcome) => outcome.kind);
+  describe('beginning a write', () => {
+    it('follows the rule of admission', async () => {
+      await fc.assert(
+        fc.asyncProperty(state, write, async (of, asked) => {
+          const { team, name } = await arrange(given.database.pool, of);
+          const current = of.mirrored === 0 ? null : bodyOf(name, of.mirrored);
+          const ceiling = Math.max(of.mirrored, of.ceiling ?? 0);
+          const held = of.others + of.reserved + ceiling;
+          const owner = {
+            limit: 'recordsPerTeam',
+            quota: { ...quota, recordsPerTeam: of.teamQuota ?? quota.recordsPerTeam },
+          } as const;
 
-    expect(kinds.filter((kind) => kind === 'begun')).toHaveLength(1);
-    expect(kinds.filter((kind) => kind === 'busy')).toHaveLength(11);
-  });
+          const outcome = await given.ledger.begin(newWrite(team, name, asked), neverDelivered);
 
-  it('cannot create a second pending entry for a set even in raw SQL', async () => {
-    const { entryId } = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
-    const again = `INSERT INTO dns_audit_entry (team_id, actor, zone_id, name, type, operation, lease_until, token_id, state)
-                   SELECT team_id, actor, zone_id, name, type, operation, lease_until, token_id, $2 FROM dns_audit_entry WHERE id = $1`;
+          const expected = decideAdmission(asked, { body: current, ceiling }, held, owner);
+          if (expected.kind === 'refused') {
+            expect(outcome).toMatchObject(expected);
+            return;
+          }
+          if (outcome.kind !== 'begun') throw new Error(`It did not begin: ${JSON.stringify(outcome)}`);
+          expect(outcome.lease).toMatchObject({ current, recordsMax: expected.recordsMax });
+          expect(await given.database.entry(outcome.lease.entryId)).toMatchObject({
+            state: 'pending',
+            reserved_records: expected.reserve,
+            before_body: current,
+          });
+        }),
+        { numRuns: 150 },
+      );
+    });
 
-    await expect(given.database.pool.query(again, [entryId, 'pending'])).rejects.toMatchObject({ code: '23505' });
-    await given.database.pool.query(again, [entryId, 'refused']);
+    it('records who writes what, under a lease', async () => {
+      const { team, name } = await arrange(given.database.pool, { ...plain, mirrored: 2 });
+
+      const { entryId } = await begin(given.ledger, newWrite(team, name, setOf(5)));
+
+      const { rows } = await given.database.pool.query(
+        `SELECT team_id, demo_id, actor, token_id, zone_id, name, type, state, length(request_hash) AS hash, reserved_records,
+                lease_until > now() + interval '15 s' AS leased, lease_fence, request_id, before_body, answered,
+                request_body IS NOT NULL AS has_body, operation
+         FROM dns_audit_entry WHERE id = $1`,
+        [entryId],
+      );
+      expect(rows).toEqual([
+        {
+          team_id: team.id,
+          demo_id: null,
+          actor: 'token',
+          token_id: team.tokenId,
+          zone_id: ZONE_ID,
+          name,
+          type: 'A',
+          state: 'pending',
+          hash: 32,
+          reserved_records: 3,
+          leased: true,
+          lease_fence: 1,
+          request_id: 'request',
+          before_body: bodyOf(name, 2),
+          answered: false,
+          has_body: true,
+          operation: 'set_records',
+        },
+      ]);
+    });
+
+    it('never exceeds the quota, however many begin at the same time', async () => {
+      const { team, name } = await arrange(given.database.pool, { ...plain, others: 6, teamQuota: 10 });
+
+      const outcomes = await Promise.all(
+        Array.from({ length: 24 }, (_, at) =>
+          given.ledger.begin(newWrite(team, `n${at}.${name}`, setOf(1)), neverDelivered),
+        ),
+      );
+
+      expect(outcomes.filter(({ kind }) => kind === 'begun')).toHaveLength(4);
+      expect(outcomes.filter(({ kind }) => kind === 'refused')).toHaveLength(20);
+    });
+
+    it('admits what fits although other writes end meanwhile, and no more', async () => {
+      const { team, name } = await arrange(given.database.pool, { ...plain, teamQuota: 10 });
+      const write = async (at: number): Promise<string> => {
+        const asked = newWrite(team, `n${at}.${name}`, setOf(1));
+        const begun = await given.ledger.begin(asked, neverDelivered);
+        if (begun.kind === 'begun')
+          await given.ledger.finish(begun.lease, asked.key, accepted(bodyOf(asked.key.name, 1)));
+        return begun.kind;
+      };
+
+      const kinds = await Promise.all(Array.from({ length: 24 }, (_, at) => write(at)));
+
+      expect(kinds.toSorted()).toEqual([...Array(10).fill('begun'), ...Array(14).fill('refused')]);
+    });
+
+    it('leaves nothing behind when it is refused at once', async () => {
+      const { team, name } = await arrange(given.database.pool, { ...plain, others: 6, teamQuota: 4 });
+
+      const outcome = await given.ledger.begin(newWrite(team, name, setOf(3)), neverDelivered);
+
+      expect(outcome).toMatchObject({ kind: 'refused', limit: 'recordsPerTeam', max: 4 });
+      const { rows } = await given.database.pool.query(
+        `SELECT FROM dns_audit_entry WHERE team_id = $1 AND name = $2 AND state = 'pending'`,
+        [team.id, name],
+      );
+      expect(rows).toEqual([]);
+    });
   });
 });
 
-describe('ending a write', () => {
-  it('as accepted updates entry, mirror and action together and releases the reservation', async () => {
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-    const end = accepted(bodyOf(given.name, 2));
+describe('the end of writes', () => {
+  const given = mirrorFixture();
 
-    expect(await given.ledger.finish(lease, keyOf(given.name), end)).toBe(true);
+  const mirrored = (): Promise<string | null> =>
+    mirrorStore(given.database.pool).findRrset(
+      { zoneId: ZONE_ID, ownerLabel: given.team.slug, root: given.team.slug },
+      given.name,
+      'A',
+    );
 
-    expect(await given.database.entry(lease.entryId)).toMatchObject({
-      state: 'completed',
-      reserved_records: 0,
-      lease_until: null,
-      recheck_at: null,
-      upstream_status: 201,
-      upstream_body: end.body,
-      completed_at: expect.any(Date),
+  describe('beginning a write', () => {
+    it('records it as pending with its lease and reservation before anything is sent', async () => {
+      const { entryId, fence, current } = await begin(given.ledger, newWrite(given.team, given.name, addOf(3)));
+
+      const entry = await given.database.entry(entryId);
+      expect({ fence, current }).toEqual({ fence: 1, current: null });
+      expect(entry).toMatchObject({ state: 'pending', reserved_records: 3, upstream_status: null, completed_at: null });
+      expect(entry.lease_until?.getTime()).toBeGreaterThan(Date.now() + 15_000);
     });
-    expect(await mirrored()).toBe(bodyOf(given.name, 2));
-    const actions = await given.database.pool.query(
-      'SELECT id, status, body FROM dns_action WHERE audit_entry_id = $1',
-      [lease.entryId],
-    );
-    expect(actions.rows).toEqual([end.action]);
+
+    it('returns the set as the mirror has it', async () => {
+      await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), bodyOf(given.name, 1));
+
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1, 9)));
+
+      expect(lease.current).toBe(bodyOf(given.name, 1));
+    });
+
+    it('reports busy while another write to the set is pending, and whether it is identical', async () => {
+      await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+
+      expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(1)), neverDelivered)).toEqual({
+        kind: 'busy',
+        entryId: expect.any(Number),
+        identical: true,
+        isDue: false,
+      });
+      expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(2)), neverDelivered)).toEqual({
+        kind: 'busy',
+        entryId: expect.any(Number),
+        identical: false,
+        isDue: false,
+      });
+      expect(await given.ledger.begin(newWrite(given.team, `b.${given.name}`, addOf(1)), neverDelivered)).toMatchObject(
+        {
+          kind: 'begun',
+        },
+      );
+    });
+
+    it('succeeds for one of many concurrent attempts', async () => {
+      const tries = Array.from({ length: 12 }, (_, at) =>
+        given.ledger.begin(newWrite(given.team, given.name, addOf(1, at)), neverDelivered),
+      );
+
+      const kinds = (await Promise.all(tries)).map((outcome) => outcome.kind);
+
+      expect(kinds.filter((kind) => kind === 'begun')).toHaveLength(1);
+      expect(kinds.filter((kind) => kind === 'busy')).toHaveLength(11);
+    });
+
+    it('cannot create a second pending entry for a set even in raw SQL', async () => {
+      const { entryId } = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+      const again = `INSERT INTO dns_audit_entry (team_id, actor, zone_id, name, type, operation, lease_until, token_id, state)
+                     SELECT team_id, actor, zone_id, name, type, operation, lease_until, token_id, $2 FROM dns_audit_entry WHERE id = $1`;
+
+      await expect(given.database.pool.query(again, [entryId, 'pending'])).rejects.toMatchObject({ code: '23505' });
+      await given.database.pool.query(again, [entryId, 'refused']);
+    });
   });
 
-  it('as accepted with the set gone deletes it from the mirror', async () => {
-    await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), bodyOf(given.name, 1));
+  describe('ending a write', () => {
+    it('as accepted updates entry, mirror and action together and releases the reservation', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      const end = accepted(bodyOf(given.name, 2));
 
-    await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
+      expect(await given.ledger.finish(lease, keyOf(given.name), end)).toBe(true);
 
-    expect(await mirrored()).toBeNull();
+      expect(await given.database.entry(lease.entryId)).toMatchObject({
+        state: 'completed',
+        reserved_records: 0,
+        lease_until: null,
+        recheck_at: null,
+        upstream_status: 201,
+        upstream_body: end.body,
+        completed_at: expect.any(Date),
+      });
+      expect(await mirrored()).toBe(bodyOf(given.name, 2));
+      const actions = await given.database.pool.query(
+        'SELECT id, status, body FROM dns_action WHERE audit_entry_id = $1',
+        [lease.entryId],
+      );
+      expect(actions.rows).toEqual([end.action]);
+    });
+
+    it('as accepted with the set gone deletes it from the mirror', async () => {
+      await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), bodyOf(given.name, 1));
+
+      await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
+
+      expect(await mirrored()).toBeNull();
+    });
+
+    it('records the set before and after each accepted write, and before each refused one', async () => {
+      const [one, two] = [bodyOf(given.name, 1), bodyOf(given.name, 2)];
+      await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), one);
+      await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1, 2)), two);
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1, 3)));
+      await given.ledger.finish(lease, keyOf(given.name), {
+        state: 'refused',
+        status: 409,
+        body: '{}',
+        recheck: false,
+      });
+      await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
+
+      const { rows } = await given.database.pool.query(
+        'SELECT before_body, after_body FROM dns_audit_entry WHERE name = $1 ORDER BY id',
+        [given.name],
+      );
+      expect(rows).toEqual([
+        { before_body: null, after_body: one },
+        { before_body: one, after_body: two },
+        { before_body: two, after_body: null },
+        { before_body: two, after_body: null },
+      ]);
+    });
+
+    it('as refused changes only the entry and releases the reservation', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      const end = { state: 'refused', status: 409, body: '{"error":{}}', recheck: false } as const;
+
+      expect(await given.ledger.finish(lease, keyOf(given.name), end)).toBe(true);
+
+      const entry = await given.database.entry(lease.entryId);
+      expect(entry).toMatchObject({ state: 'refused', reserved_records: 0, upstream_status: 409 });
+      expect(await mirrored()).toBeNull();
+    });
+
+    it('with an answer that contradicts the mirror schedules a recheck', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+
+      await given.ledger.finish(lease, keyOf(given.name), { state: 'refused', status: 404, body: '{}', recheck: true });
+
+      expect((await given.database.entry(lease.entryId)).recheck_at).toBeInstanceOf(Date);
+    });
+
+    it('without a known outcome keeps it pending and reserved, and due for settlement', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+
+      await given.ledger.release(lease, 500, { status: 500, body: '{"error":{}}' });
+
+      const entry = await given.database.entry(lease.entryId);
+      expect(entry).toMatchObject({ state: 'pending', reserved_records: 2, upstream_status: 500 });
+      expect(entry.lease_until?.getTime()).toBeLessThan(Date.now() + 1_000);
+      expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(9)), neverDelivered)).toMatchObject({
+        kind: 'busy',
+      });
+    });
   });
 
-  it('records the set before and after each accepted write, and before each refused one', async () => {
-    const [one, two] = [bodyOf(given.name, 1), bodyOf(given.name, 2)];
-    await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1)), one);
-    await writeAccepted(given.ledger, newWrite(given.team, given.name, addOf(1, 2)), two);
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1, 3)));
-    await given.ledger.finish(lease, keyOf(given.name), { state: 'refused', status: 409, body: '{}', recheck: false });
-    await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
+  describe('a holder that lost its lease', () => {
+    const takeOver = (entryId: number) =>
+      given.database.pool.query('UPDATE dns_audit_entry SET lease_fence = lease_fence + 1 WHERE id = $1', [entryId]);
 
-    const { rows } = await given.database.pool.query(
-      'SELECT before_body, after_body FROM dns_audit_entry WHERE name = $1 ORDER BY id',
-      [given.name],
-    );
-    expect(rows).toEqual([
-      { before_body: null, after_body: one },
-      { before_body: one, after_body: two },
-      { before_body: two, after_body: null },
-      { before_body: two, after_body: null },
-    ]);
-  });
+    it('changes nothing when it finishes its write late', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      await takeOver(lease.entryId);
+      const before = await given.database.entry(lease.entryId);
 
-  it('as refused changes only the entry and releases the reservation', async () => {
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-    const end = { state: 'refused', status: 409, body: '{"error":{}}', recheck: false } as const;
+      expect(await given.ledger.finish(lease, keyOf(given.name), accepted(bodyOf(given.name, 2)))).toBe(false);
 
-    expect(await given.ledger.finish(lease, keyOf(given.name), end)).toBe(true);
+      expect(await given.database.entry(lease.entryId)).toEqual(before);
+      expect(await mirrored()).toBeNull();
+      const { rowCount } = await given.database.pool.query('SELECT FROM dns_action WHERE team_id = $1', [
+        given.team.id,
+      ]);
+      expect(rowCount).toBe(0);
+    });
 
-    const entry = await given.database.entry(lease.entryId);
-    expect(entry).toMatchObject({ state: 'refused', reserved_records: 0, upstream_status: 409 });
-    expect(await mirrored()).toBeNull();
-  });
+    it('changes nothing when it releases its write late', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      await takeOver(lease.entryId);
+      const before = await given.database.entry(lease.entryId);
 
-  it('with an answer that contradicts the mirror schedules a recheck', async () => {
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      await given.ledger.release(lease, 0, { status: 500, body: '{}' });
 
-    await given.ledger.finish(lease, keyOf(given.name), { state: 'refused', status: 404, body: '{}', recheck: true });
+      expect(await given.database.entry(lease.entryId)).toEqual(before);
+    });
 
-    expect((await given.database.entry(lease.entryId)).recheck_at).toBeInstanceOf(Date);
-  });
+    it('finishes its write once, however often it tries', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
 
-  it('without a known outcome keeps it pending and reserved, and due for settlement', async () => {
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      expect(await given.ledger.finish(lease, keyOf(given.name), accepted(bodyOf(given.name, 2)))).toBe(true);
+      expect(
+        await given.ledger.finish(lease, keyOf(given.name), { state: 'unsent', code: 'upstream_unavailable' }),
+      ).toBe(false);
 
-    await given.ledger.release(lease, 500, { status: 500, body: '{"error":{}}' });
-
-    const entry = await given.database.entry(lease.entryId);
-    expect(entry).toMatchObject({ state: 'pending', reserved_records: 2, upstream_status: 500 });
-    expect(entry.lease_until?.getTime()).toBeLessThan(Date.now() + 1_000);
-    expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(9)), neverDelivered)).toMatchObject({
-      kind: 'busy',
+      expect(await given.database.entry(lease.entryId)).toMatchObject({ state: 'completed' });
     });
   });
 });
 
-describe('a holder that lost its lease', () => {
-  const takeOver = (entryId: number) =>
-    given.database.pool.query('UPDATE dns_audit_entry SET lease_fence = lease_fence + 1 WHERE id = $1', [entryId]);
+describe('refused writes', () => {
+  const given = mirrorFixture();
 
-  it('changes nothing when it finishes its write late', async () => {
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-    await takeOver(lease.entryId);
-    const before = await given.database.entry(lease.entryId);
-
-    expect(await given.ledger.finish(lease, keyOf(given.name), accepted(bodyOf(given.name, 2)))).toBe(false);
-
-    expect(await given.database.entry(lease.entryId)).toEqual(before);
-    expect(await mirrored()).toBeNull();
-    const { rowCount } = await given.database.pool.query('SELECT FROM dns_action WHERE team_id = $1', [given.team.id]);
-    expect(rowCount).toBe(0);
+  const unsent = { state: 'unsent', code: 'upstream_unavailable' } as const;
+  const refusal = (changed: Partial<RefusedWrite> = {}): RefusedWrite => ({
+    owner: { kind: 'team', id: given.team.id, teamId: given.team.id },
+    tokenId: given.team.tokenId,
+    key: keyOf(given.name),
+    operation: 'add_records',
+    code: 'forbidden',
+    requestId: 'request',
+    ...changed,
   });
 
-  it('changes nothing when it releases its write late', async () => {
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-    await takeOver(lease.entryId);
-    const before = await given.database.entry(lease.entryId);
+  interface Counted {
+    readonly operation: string;
+    readonly code: string;
+    readonly count: number;
+  }
 
-    await given.ledger.release(lease, 0, { status: 500, body: '{}' });
+  /** The counts per operation and code. Checks that each minute has one entry. */
+  async function counted(): Promise<Counted[]> {
+    const { rows } = await given.database.pool.query<Counted & { entries: number; minutes: number }>(
+      `SELECT operation, refusal_code AS code, sum(count)::int AS count, count(*)::int AS entries,
+              count(DISTINCT minute)::int AS minutes
+       FROM dns_audit_entry WHERE team_id = $1 AND state = 'unsent' GROUP BY token_id, name, operation, refusal_code
+       ORDER BY operation, refusal_code, min(id)`,
+      [given.team.id],
+    );
+    return rows.map(({ entries, minutes, ...each }) => {
+      expect(entries).toBe(minutes);
+      return each;
+    });
+  }
 
-    expect(await given.database.entry(lease.entryId)).toEqual(before);
+  describe('writes refused before they were sent', () => {
+    it('are counted in one entry a minute by any number of gateways', async () => {
+      const gateways = [1, 2, 3].map(() => refusedWrites(given.database.prisma));
+
+      await Promise.all(Array.from({ length: 60 }, (_, at) => gateways[at % 3]?.count(refusal())));
+
+      expect(await counted()).toEqual([{ operation: 'add_records', code: 'forbidden', count: 60 }]);
+    });
+
+    it('are counted separately when token, name, operation or code differ', async () => {
+      const refused = refusedWrites(given.database.prisma);
+      const other = await given.database.pool.query(
+        `INSERT INTO dns_token (team_id, name, hash, scopes) VALUES ($1, 'other', sha256($2::text::bytea), '{dns}') RETURNING id`,
+        [given.team.id, given.name],
+      );
+
+      for (const changed of [
+        {},
+        { tokenId: other.rows[0].id },
+        { key: keyOf(`b.${given.name}`) },
+        { operation: 'delete' } as const,
+        { code: 'resource_limit_exceeded' } as const,
+      ]) {
+        await refused.count(refusal(changed));
+      }
+
+      expect((await counted()).map(({ count }) => count)).toEqual([1, 1, 1, 1, 1]);
+    });
+
+    it('start another entry in the next minute', async () => {
+      const refused = refusedWrites(given.database.prisma);
+      await refused.count(refusal());
+      await given.database.pool.query(
+        `UPDATE dns_audit_entry SET minute = minute - interval '5 minutes' WHERE team_id = $1`,
+        [given.team.id],
+      );
+
+      await refused.count(refusal());
+
+      expect(
+        (await given.database.pool.query('SELECT FROM dns_audit_entry WHERE team_id = $1', [given.team.id])).rowCount,
+      ).toBe(2);
+    });
+
+    it('are counted even when the requested name is invalid', async () => {
+      await refusedWrites(given.database.prisma).count(
+        refusal({ key: { ...keyOf('\u0000'.repeat(20_000)), type: '\ud800'.repeat(99) } }),
+      );
+
+      const { rows } = await given.database.pool.query('SELECT name, type FROM dns_audit_entry WHERE team_id = $1', [
+        given.team.id,
+      ]);
+      expect(rows).toEqual([{ name: '\ufffd'.repeat(255), type: '\ufffd'.repeat(16) }]);
+    });
   });
 
-  it('finishes its write once, however often it tries', async () => {
-    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+  describe('a write that certainly never reached the upstream', () => {
+    it('leaves the ledger and is counted once, however often its holder finishes it', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
 
-    expect(await given.ledger.finish(lease, keyOf(given.name), accepted(bodyOf(given.name, 2)))).toBe(true);
-    expect(await given.ledger.finish(lease, keyOf(given.name), { state: 'unsent', code: 'upstream_unavailable' })).toBe(
-      false,
+      expect(await given.ledger.finish(lease, keyOf(given.name), unsent)).toBe(true);
+      expect(await given.ledger.finish(lease, keyOf(given.name), unsent)).toBe(false);
+
+      expect(await given.database.entry(lease.entryId)).toBeUndefined();
+      expect(await counted()).toEqual([{ operation: 'add_records', code: 'upstream_unavailable', count: 1 }]);
+    });
+
+    it('is counted with earlier ones and does not block the next write', async () => {
+      for (let turn = 0; turn < 5; turn += 1) {
+        await given.ledger.finish(
+          await begin(given.ledger, newWrite(given.team, given.name, addOf(2), `${turn}`)),
+          keyOf(given.name),
+          unsent,
+        );
+      }
+
+      expect((await counted()).map(({ count }) => count)).toEqual([5]);
+      expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(1)), neverDelivered)).toMatchObject({
+        kind: 'begun',
+      });
+    });
+
+    it('is not counted by a holder that lost its lease', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      await given.database.pool.query('UPDATE dns_audit_entry SET lease_fence = lease_fence + 1 WHERE id = $1', [
+        lease.entryId,
+      ]);
+
+      expect(await given.ledger.finish(lease, keyOf(given.name), unsent)).toBe(false);
+
+      expect(await counted()).toEqual([]);
+      expect(await given.database.entry(lease.entryId)).toMatchObject({ state: 'pending' });
+    });
+
+    it('does not come between a write and its repetition, since it changed nothing', async () => {
+      const first = await writeAccepted(
+        given.ledger,
+        newWrite(given.team, given.name, addOf(1)),
+        bodyOf(given.name, 1),
+      );
+      await given.ledger.finish(
+        await begin(given.ledger, newWrite(given.team, given.name, addOf(1, 9))),
+        keyOf(given.name),
+        unsent,
+      );
+      await refusedWrites(given.database.prisma).count(refusal());
+
+      const again = await given.ledger.begin(newWrite(given.team, given.name, addOf(1)), neverDelivered);
+
+      expect(again).toMatchObject({ kind: 'replayed', entryId: first.entryId });
+    });
+  });
+});
+
+describe('repeated writes', () => {
+  const given = mirrorFixture();
+
+  const sendAgain = (wasDelivered: DeliveryCheck = neverDelivered): Promise<BeginOutcome> =>
+    given.ledger.begin(newWrite(given.team, given.name, addOf(1)), wasDelivered);
+
+  async function ended(end: WriteEnd): Promise<number> {
+    const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+    await given.ledger.finish(lease, keyOf(given.name), end);
+    return lease.entryId;
+  }
+
+  const completedAgo = (entryId: number, seconds: number) =>
+    given.database.pool.query(
+      'UPDATE dns_audit_entry SET completed_at = completed_at - make_interval(secs => $2) WHERE id = $1',
+      [entryId, seconds],
     );
 
-    expect(await given.database.entry(lease.entryId)).toMatchObject({ state: 'completed' });
+  describe('a repeated request', () => {
+    it('gets the undelivered answer byte for byte', async () => {
+      const end = accepted(bodyOf(given.name, 1));
+      const entryId = await ended(end);
+
+      const again = { kind: 'replayed', entryId, status: 201, body: end.body };
+      expect(await sendAgain()).toEqual(again);
+      expect(await sendAgain()).toEqual(again);
+    });
+
+    it('gets the undelivered refusal', async () => {
+      const body = '{"error":{"code":"conflict"}}';
+      const entryId = await ended({ state: 'refused', status: 409, body, recheck: false });
+
+      expect(await sendAgain()).toEqual({ kind: 'replayed', entryId, status: 409, body });
+    });
+
+    it.each([
+      ['this process saw its answer delivered', async () => undefined, (() => true) as DeliveryCheck],
+      ['another process recorded the delivery', (id: number) => given.ledger.markAnswered([id]), neverDelivered],
+    ])('is a new write once %s', async (_what, deliver, wasDelivered) => {
+      await deliver(await ended(accepted(bodyOf(given.name, 1))));
+
+      expect(await sendAgain(wasDelivered)).toMatchObject({ kind: 'begun' });
+    });
+
+    it('is a new write after the first certainly did not reach the upstream', async () => {
+      await ended({ state: 'unsent', code: 'upstream_unavailable' });
+
+      expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+    });
+
+    it('is a new write after another write to the set', async () => {
+      await ended(accepted(bodyOf(given.name, 1)));
+      await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
+
+      expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+    });
+
+    it('is unaffected by a write to another set', async () => {
+      const entryId = await ended(accepted(bodyOf(given.name, 1)));
+      const other = `b.${given.name}`;
+      await writeAccepted(given.ledger, newWrite(given.team, other, addOf(1)), bodyOf(other, 1));
+
+      expect(await sendAgain()).toMatchObject({ kind: 'replayed', entryId });
+    });
+
+    it('is a new write with another token or body', async () => {
+      await ended(accepted(bodyOf(given.name, 1)));
+
+      const asAnother = newWrite(given.team, given.name, addOf(1), 'with another token');
+      expect(await given.ledger.begin(asAnother, neverDelivered)).toMatchObject({ kind: 'begun' });
+    });
+
+    it('gets the first answer within a minute, and is a new write after that', async () => {
+      const entryId = await ended(accepted(bodyOf(given.name, 1)));
+
+      await completedAgo(entryId, 55);
+      expect(await sendAgain()).toMatchObject({ kind: 'replayed' });
+      await completedAgo(entryId, 6);
+
+      expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+    });
+  });
+
+  describe('a repeated request whose first copy was settled', () => {
+    async function settled(found: string | null, applied: boolean): Promise<number> {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+      await given.ledger.release(lease, -1_000, null);
+      const store = settlementStore(given.database.prisma);
+      const due = await store.takePending(100, 10_000);
+      const mine = due.find(({ entryId }) => entryId === lease.entryId);
+      if (mine === undefined) throw new Error('The released write is not due');
+      await store.settle(mine, { found, applied, at: new Date(), recheckAfterMs: 60_000 });
+      return lease.entryId;
+    }
+
+    it("gets an answer in the upstream's shape when the effect was found", async () => {
+      const entryId = await settled(bodyOf(given.name, 1), true);
+
+      const again = await sendAgain();
+
+      expect(again).toMatchObject({ kind: 'replayed', entryId, status: 201 });
+      const body = again.kind === 'replayed' ? JSON.parse(again.body) : null;
+      checkDnsAnswer.action(body);
+      expect(body.action).toMatchObject({ status: 'success', command: 'add_rrset_records' });
+    });
+
+    it('is a new write when the effect was not found', async () => {
+      await settled(null, false);
+
+      expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+    });
+  });
+
+  describe('the first copy of a request', () => {
+    const copies = () => copyStore(given.database.prisma, 60_000);
+    const request = (of = addOf(1)) => newWrite(given.team, given.name, of);
+
+    it('is found while in progress, and replayed once it has ended undelivered', async () => {
+      const lease = await begin(given.ledger, request());
+      expect(await copies().findCopy(request(), neverDelivered)).toEqual({
+        kind: 'pending',
+        entryId: lease.entryId,
+        isDue: false,
+      });
+      expect(await copies().findCopy(request(addOf(2)), neverDelivered)).toBeNull();
+
+      const end = accepted(bodyOf(given.name, 1));
+      await given.ledger.finish(lease, keyOf(given.name), end);
+
+      const replayed = { kind: 'replayed', entryId: lease.entryId, status: 201, body: end.body };
+      expect(await copies().findCopy(request(), neverDelivered)).toEqual(replayed);
+      expect(await copies().findCopy(request(), () => true)).toBeNull();
+    });
+
+    it('can be followed past later writes to the set, even when its client has the answer', async () => {
+      const lease = await begin(given.ledger, request());
+      const end = accepted(bodyOf(given.name, 1));
+      await given.ledger.finish(lease, keyOf(given.name), end);
+      await given.ledger.markAnswered([lease.entryId]);
+      await begin(given.ledger, request(addOf(2)));
+
+      expect(await copies().findCopy(request(), neverDelivered)).toBeNull();
+      expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'replayed', body: end.body });
+    });
+
+    it('cannot be followed when it certainly had no effect', async () => {
+      const lease = await begin(given.ledger, request());
+      await given.ledger.finish(lease, keyOf(given.name), { state: 'unsent', code: 'upstream_unavailable' });
+
+      expect(await copies().followCopy(request(), lease.entryId)).toBeNull();
+    });
+
+    it('is due for settlement when its holder is gone', async () => {
+      const lease = await begin(given.ledger, request());
+      await given.ledger.release(lease, 0, null);
+
+      expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'pending', isDue: true });
+    });
   });
 });

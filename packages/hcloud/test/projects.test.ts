@@ -1,216 +1,486 @@
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
-import { connectProjects, type ProjectClient, type ProjectOutcome } from '../src/index.js';
+import { connectProjects, type ProjectClient, type ProjectOutcome, readPrices, verifyToken } from '../src/index.js';
 import { aBaseUrl, anError, aToken } from './a-client.js';
 import { interceptRequests } from './intercept-requests.js';
 
-const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
-const server = {
-  id: 4711,
-  name: 'web',
-  status: 'running',
-  locked: false,
-  labels: { env: 'prod' },
-  primary_disk_size: 40,
-  server_type: { name: 'cax11', architecture: 'arm' },
-  location: { name: 'hel1' },
-  image: { id: 7 },
-  iso: null,
-  protection: { delete: false, rebuild: true },
-  rescue_enabled: false,
-};
-const action = {
-  id: 99,
-  command: 'rebuild_server',
-  status: 'running',
-  progress: 30,
-  started: '2026-11-21T11:59:58Z',
-  error: null,
-};
+describe('projects', () => {
+  const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
+  const server = {
+    id: 4711,
+    name: 'web',
+    status: 'running',
+    locked: false,
+    labels: { env: 'prod' },
+    primary_disk_size: 40,
+    server_type: { name: 'cax11', architecture: 'arm' },
+    location: { name: 'hel1' },
+    image: { id: 7 },
+    iso: null,
+    protection: { delete: false, rebuild: true },
+    rescue_enabled: false,
+  };
+  const action = {
+    id: 99,
+    command: 'rebuild_server',
+    status: 'running',
+    progress: 30,
+    started: '2026-11-21T11:59:58Z',
+    error: null,
+  };
 
-let upstream: RawServer | undefined;
-interceptRequests({ reachable: '127.0.0.1' });
-afterEach(async () => {
-  await upstream?.close();
-  upstream = undefined;
-});
+  let upstream: RawServer | undefined;
+  interceptRequests({ reachable: '127.0.0.1' });
+  afterEach(async () => {
+    await upstream?.close();
+    upstream = undefined;
+  });
 
-const provider = () => nock(aBaseUrl, { reqheaders: { authorization: `Bearer ${aToken}` } });
-const within = <T>(work: (project: ProjectClient) => Promise<T>, baseUrl = aBaseUrl): Promise<T> =>
-  connectProjects({ baseUrl, timeoutMs: 1_000 }).within(aToken, work);
+  const provider = () => nock(aBaseUrl, { reqheaders: { authorization: `Bearer ${aToken}` } });
+  const within = <T>(work: (project: ProjectClient) => Promise<T>, baseUrl = aBaseUrl): Promise<T> =>
+    connectProjects({ baseUrl, timeoutMs: 1_000 }).within(aToken, work);
 
-describe('reads in a project', () => {
-  it('describe a server in our terms, with the provider’s clock', async () => {
-    provider().get('/servers/4711').reply(200, { server }, { date });
+  describe('reads in a project', () => {
+    it('describe a server in our terms, with the provider’s clock', async () => {
+      provider().get('/servers/4711').reply(200, { server }, { date });
 
-    expect(await within((project) => project.readServer(4711))).toEqual({
-      kind: 'ok',
-      at: new Date(date),
-      value: {
-        id: 4711,
-        name: 'web',
-        status: 'running',
-        isLocked: false,
-        serverType: 'cax11',
-        architecture: 'arm64',
-        location: 'hel1',
-        labels: { env: 'prod' },
-        imageId: 7,
-        isRebuildProtected: true,
-        isInRescue: false,
-        hasIso: false,
-        diskGb: 40,
-      },
+      expect(await within((project) => project.readServer(4711))).toEqual({
+        kind: 'ok',
+        at: new Date(date),
+        value: {
+          id: 4711,
+          name: 'web',
+          status: 'running',
+          isLocked: false,
+          serverType: 'cax11',
+          architecture: 'arm64',
+          location: 'hel1',
+          labels: { env: 'prod' },
+          imageId: 7,
+          isRebuildProtected: true,
+          isInRescue: false,
+          hasIso: false,
+          diskGb: 40,
+        },
+      });
+    });
+
+    it('report whether a server has one of the values of a label', async () => {
+      const query = { label_selector: 'mcm.gardener.cloud/cluster in (one,two)', per_page: '1' };
+      const ask = () => within((project) => project.hasServerWith('mcm.gardener.cloud/cluster', ['one', 'two']));
+
+      provider()
+        .get('/servers')
+        .query(query)
+        .reply(200, { servers: [server] }, { date });
+      expect(await ask()).toMatchObject({ kind: 'ok', value: true });
+      provider().get('/servers').query(query).reply(200, { servers: [] }, { date });
+      expect(await ask()).toMatchObject({ kind: 'ok', value: false });
+      provider().get('/servers').query(query).reply(200, { nothing: 'known' }, { date });
+      expect((await ask()).kind).toBe('uncertain');
+    });
+
+    it('find the image of an architecture, or null', async () => {
+      const query = { type: 'system', status: 'available', name: 'ubuntu-24.04', architecture: 'arm' };
+      const images = [
+        { id: 1, name: 'ubuntu-24.04', architecture: 'x86', disk_size: 5 },
+        { id: 2, name: 'ubuntu-24.04', architecture: 'arm', disk_size: 5 },
+      ];
+      provider().get('/images').query(query).reply(200, { images }, { date });
+      provider()
+        .get('/images')
+        .query(query)
+        .reply(200, { images: [images[0]] }, { date });
+      const find = () => within((project) => project.findSystemImage('ubuntu-24.04', 'arm64'));
+
+      expect(await find()).toMatchObject({ kind: 'ok', value: { id: 2, diskGb: 5 } });
+      expect(await find()).toMatchObject({ kind: 'ok', value: null });
+    });
+
+    it('reject an answer whose list of actions is not a list', async () => {
+      const path = '/servers/4711/actions?sort=id:desc&per_page=50';
+      const list = () => within((project) => project.listServerActions(4711));
+      provider()
+        .get(path)
+        .reply(200, { actions: [action] }, { date });
+      expect(await list()).toMatchObject({ kind: 'ok', value: [{ id: 99, startedAt: new Date(action.started) }] });
+
+      for (const body of [{}, { actions: [{ ...action, started: null }] }, { actions: [null] }]) {
+        provider().get(path).reply(200, body, { date });
+        expect((await list()).kind).toBe('uncertain');
+      }
+    });
+
+    it('reject the answer about another server as unusable', async () => {
+      provider().get('/servers/4712').reply(200, { server }, { date });
+
+      expect((await within((project) => project.readServer(4712))).kind).toBe('uncertain');
     });
   });
 
-  it('report whether a server has one of the values of a label', async () => {
-    const query = { label_selector: 'mcm.gardener.cloud/cluster in (one,two)', per_page: '1' };
-    const ask = () => within((project) => project.hasServerWith('mcm.gardener.cloud/cluster', ['one', 'two']));
+  describe('a rebuild', () => {
+    const rebuild = (baseUrl?: string): Promise<ProjectOutcome<unknown>> =>
+      within((project) => project.rebuild(4711, { imageId: 7, userData: '#cloud-config' }), baseUrl);
 
-    provider()
-      .get('/servers')
-      .query(query)
-      .reply(200, { servers: [server] }, { date });
-    expect(await ask()).toMatchObject({ kind: 'ok', value: true });
-    provider().get('/servers').query(query).reply(200, { servers: [] }, { date });
-    expect(await ask()).toMatchObject({ kind: 'ok', value: false });
-    provider().get('/servers').query(query).reply(200, { nothing: 'known' }, { date });
-    expect((await ask()).kind).toBe('uncertain');
+    it('always sends user data, and does not keep the password', async () => {
+      provider()
+        .post('/servers/4711/actions/rebuild', { image: 7, user_data: '#cloud-config' })
+        .reply(201, { action, root_password: 'zCWbFhnu950dUTko5f40' }, { date });
+
+      const outcome = await rebuild();
+
+      expect(outcome).toMatchObject({ kind: 'ok', value: { id: 99, status: 'running', progress: 30 } });
+      expect(JSON.stringify(outcome)).not.toContain('zCWbFhnu950dUTko5f40');
+    });
+
+    it.each<[number, string, object]>([
+      [401, 'unauthorized', { kind: 'credentials_refused', status: 401, code: 'unauthorized' }],
+      [401, 'token_readonly', { kind: 'credentials_refused', status: 401, code: 'token_readonly' }],
+      [403, 'forbidden', { kind: 'credentials_refused', status: 403, code: 'forbidden' }],
+      [403, 'maintenance', { kind: 'refused', status: 403, code: 'maintenance' }],
+      [404, 'not_found', { kind: 'absent' }],
+      [409, 'conflict', { kind: 'refused', status: 409, code: 'conflict' }],
+      [422, 'invalid_input', { kind: 'refused', status: 422, code: 'invalid_input' }],
+      [423, 'locked', { kind: 'refused', status: 423, code: 'locked' }],
+      [423, 'protected', { kind: 'refused', status: 423, code: 'protected' }],
+      [500, 'server_error', { kind: 'uncertain', reason: '500 server_error' }],
+      [503, 'unavailable', { kind: 'uncertain', reason: '503 unavailable' }],
+    ])('answered %i %s has that outcome', async (status, code, outcome) => {
+      provider().post('/servers/4711/actions/rebuild').reply(status, anError(code), { date });
+
+      expect(await rebuild()).toEqual(outcome);
+    });
+
+    it.each([
+      ['a page of something on the way', 404, '<html>'],
+      ['another shape', 401, '{"message":"no"}'],
+      ['no body', 201, ''],
+      ['an action that is none', 201, '{"action":{}}'],
+    ])('is uncertain when the answer is %s', async (_what, status, body) => {
+      provider().post('/servers/4711/actions/rebuild').reply(status, body, { date });
+
+      expect((await rebuild()).kind).toBe('uncertain');
+    });
+
+    it('is uncertain when half the answer came, or none in time', async () => {
+      upstream = await startRawServer((socket) => socket.end(rawAnswer('201 Created', '{"action":{}}').slice(0, -4)));
+      expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
+      await upstream.close();
+      upstream = await startRawServer(() => {});
+      expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
+    });
+
+    it('is certain not to have happened without a connection', async () => {
+      expect((await rebuild(await closedUrl())).kind).toBe('unreached');
+    });
   });
 
-  it('find the image of an architecture, or null', async () => {
-    const query = { type: 'system', status: 'available', name: 'ubuntu-24.04', architecture: 'arm' };
-    const images = [
-      { id: 1, name: 'ubuntu-24.04', architecture: 'x86', disk_size: 5 },
-      { id: 2, name: 'ubuntu-24.04', architecture: 'arm', disk_size: 5 },
+  describe('a project without budget', () => {
+    it('is not called until the time that the provider states, and the others are', async () => {
+      let tick = 0;
+      const now = () => Date.parse(date);
+      const projects = connectProjects({ baseUrl: aBaseUrl, timeoutMs: 1_000, now, tick: () => tick, random: () => 0 });
+      const read = (token: string) => projects.within(token, (project) => project.readServer(4711));
+      nock(aBaseUrl)
+        .get('/servers/4711')
+        .reply(429, anError('rate_limit_exceeded'), { 'RateLimit-Reset': String(Date.parse(date) / 1_000 + 20) })
+        .get('/servers/4711')
+        .times(2)
+        .reply(200, { server }, { date });
+
+      expect(await read(aToken)).toEqual({ kind: 'throttled', retryAfterMs: 20_000 });
+      tick = 19_999;
+      expect(await read(aToken)).toEqual({ kind: 'throttled', retryAfterMs: 1 });
+      expect((await read('another'.repeat(8))).kind).toBe('ok');
+      tick = 20_000;
+      expect((await read(aToken)).kind).toBe('ok');
+    });
+
+    it.each([
+      ['an hour', { 'RateLimit-Reset': String(Date.parse(date) / 1_000 + 3_600) }, 60_000],
+      ['a time that is over', { 'RateLimit-Reset': '1' }, 1_000],
+      ['nothing', {}, 1_000],
+      ['a wait', { 'Retry-After': '7' }, 7_000],
+    ])('with %s waits no longer than necessary', async (_what, headers, retryAfterMs) => {
+      provider()
+        .get('/servers/4711')
+        .reply(429, anError('rate_limit_exceeded'), headers as Record<string, string>);
+      const now = () => Date.parse(date);
+      const projects = connectProjects({ baseUrl: aBaseUrl, timeoutMs: 1_000, now, random: () => 0 });
+
+      expect(await projects.within(aToken, (project) => project.readServer(4711))).toEqual({
+        kind: 'throttled',
+        retryAfterMs,
+      });
+    });
+  });
+});
+
+describe('prices', () => {
+  interceptRequests();
+
+  const read = () => readPrices({ baseUrl: aBaseUrl, token: aToken });
+  function theProvider(status: number, body: string, headers: Record<string, string> = {}): void {
+    const scope = nock(aBaseUrl, { reqheaders: { authorization: `Bearer ${aToken}` } });
+    scope.get('/pricing').reply(status, body, headers);
+  }
+  const money = (net: unknown) => ({ net, gross: '9.99' });
+  const at = (location: unknown, hourly: unknown, monthly: unknown) => ({
+    location,
+    included_traffic: 1,
+    price_per_tb_traffic: money('1.0000'),
+    price_hourly: money(hourly),
+    price_monthly: money(monthly),
+  });
+
+  describe('the price list', () => {
+    it('contains net prices of nodes, as the provider wrote them', async () => {
+      const server_types = [
+        { id: 1, name: 'cpx31', prices: [at('hel1', '0.0210000000', '13.1000'), at('fsn1', '0.021', '13.1')] },
+        { id: 2, name: 'cx22', prices: [] },
+      ];
+      const primary_ips = [
+        { type: 'ipv6', prices: [at('hel1', '0', '0')] },
+        { type: 'ipv4', prices: [at('hel1', '0.0008', '0.5000')] },
+      ];
+      theProvider(200, JSON.stringify({ pricing: { currency: 'EUR', vat_rate: '19.0', server_types, primary_ips } }));
+
+      expect(await read()).toEqual({
+        kind: 'read',
+        currency: 'EUR',
+        prices: {
+          serverTypes: {
+            cpx31: {
+              hel1: { hourly: '0.0210000000', monthly: '13.1000' },
+              fsn1: { hourly: '0.021', monthly: '13.1' },
+            },
+            cx22: {},
+          },
+          primaryIpv4: { hel1: { hourly: '0.0008', monthly: '0.5000' } },
+        },
+      });
+    });
+
+    it.each([
+      ['a number', 0.02],
+      ['an exponent', '2e-2'],
+      ['a sign', '-1'],
+      ['nothing', ''],
+      ['no price', null],
+    ])('omits a price that is %s, and keeps the others', async (_what, net) => {
+      const prices = [at('hel1', net, '13.1'), at('fsn1', '0.021', '13.1')];
+      theProvider(200, JSON.stringify({ pricing: { currency: 'EUR', server_types: [{ name: 'cpx31', prices }] } }));
+
+      const reading = await read();
+
+      expect(reading).toEqual({
+        kind: 'read',
+        currency: 'EUR',
+        prices: { serverTypes: { cpx31: { fsn1: { hourly: '0.021', monthly: '13.1' } } }, primaryIpv4: {} },
+      });
+    });
+
+    it.each<[string, number, string, Record<string, string>, object]>([
+      ['a spent budget', 429, anError('rate_limit_exceeded'), { 'Retry-After': '7' }, { retryAfterMs: 7_000 }],
+      ['a spent budget without a time', 429, '', {}, { kind: 'throttled', retryAfterMs: null }],
+      ['a refused token', 401, anError('unauthorized'), {}, { kind: 'refused' }],
+      ['a fault', 500, anError('service_error'), {}, { kind: 'unavailable', reason: 'status 500' }],
+      ['a page', 200, '<html></html>', {}, { kind: 'unavailable', reason: 'an answer of another shape' }],
+      ['no currency', 200, '{"pricing": {"currency": "euros"}}', {}, { kind: 'unavailable' }],
+    ])('is unavailable after %s', async (_what, status, body, headers, reading) => {
+      theProvider(status, body, headers);
+
+      expect(await read()).toMatchObject(reading);
+    });
+
+    it('is unavailable without an answer', async () => {
+      expect(await read()).toMatchObject({ kind: 'unavailable' });
+    });
+  });
+});
+
+describe('tokens', () => {
+  let upstream: RawServer | undefined;
+  interceptRequests({ reachable: '127.0.0.1' });
+  afterEach(async () => {
+    await upstream?.close();
+    upstream = undefined;
+  });
+
+  type Reply = readonly [status: number, body: string];
+  const listed: Reply = [200, '{"placement_groups": [], "meta": {}}'];
+  const made: Reply = [201, '{"placement_group": {"id": 71}, "action": null}'];
+  const deleted: Reply = [204, ''];
+  const unauthorized: Reply = [401, anError('unauthorized')];
+  const readOnly: Reply = [401, anError('token_readonly')];
+
+  const LEFT_OVERS = '/placement_groups?label_selector=corral.dev%2Fprobe';
+  type Call = readonly [method: 'GET' | 'POST' | 'DELETE', path: string, reply: Reply];
+  const list = (reply: Reply = listed): Call => ['GET', LEFT_OVERS, reply];
+  const make = (reply: Reply = made): Call => ['POST', '/placement_groups', reply];
+  const remove = (id: number, reply: Reply = deleted): Call => ['DELETE', `/placement_groups/${id}`, reply];
+
+  /** The provider answers these calls, in this order where they are alike, and nothing beyond them. */
+  function theProvider(...calls: readonly Call[]): nock.Scope {
+    const scope = nock(aBaseUrl, { reqheaders: { authorization: `Bearer ${aToken}` } });
+    for (const [method, path, [status, body]] of calls) scope.intercept(path, method).reply(status, body);
+    return scope;
+  }
+  const verify = (timeoutMs = 3_000) => verifyToken({ baseUrl: aBaseUrl, token: aToken, timeoutMs });
+
+  describe('a token', () => {
+    it('is valid when it can list, create and delete, and leaves nothing behind', async () => {
+      const bodies: unknown[] = [];
+      const scope = theProvider(list(), remove(71));
+      scope.post('/placement_groups', (body) => bodies.push(body) > 0).reply(...made);
+
+      expect(await verify()).toBe('valid');
+      expect(scope.isDone()).toBe(true);
+      expect(bodies).toEqual([
+        {
+          name: expect.stringMatching(/^corral-probe-[0-9a-f]{12}$/),
+          type: 'spread',
+          labels: { 'corral.dev/probe': 'token' },
+        },
+      ]);
+    });
+
+    it('is rejected when the provider refuses it twice, and nothing is written', async () => {
+      const scope = theProvider(list(unauthorized), list(unauthorized));
+
+      expect(await verify()).toBe('rejected');
+      expect(scope.isDone()).toBe(true);
+    });
+
+    it('is read-only when the provider refuses two writes as read-only', async () => {
+      const scope = theProvider(list(), make(readOnly), make(readOnly));
+
+      expect(await verify()).toBe('read-only');
+      expect(scope.isDone()).toBe(true);
+    });
+
+    it('is read-only too when a write is forbidden', async () => {
+      theProvider(list(), make([403, anError('forbidden')]), make([403, anError('forbidden')]));
+
+      expect(await verify()).toBe('read-only');
+    });
+
+    it.each<[string, readonly Call[], string]>([
+      ['rejected when the provider then lists', [list(unauthorized), list(), make(), remove(71)], 'valid'],
+      [
+        'rejected when the provider then has a fault',
+        [list(unauthorized), list([500, anError('service_error')])],
+        'unknown',
+      ],
+      ['read-only when the provider then makes it', [list(), make(readOnly), make(), remove(71)], 'valid'],
+      ['read-only when the provider then has a fault', [list(), make(readOnly), make([503, ''])], 'unknown'],
+    ])('is not %s', async (_what, calls, verdict) => {
+      const scope = theProvider(...calls);
+
+      expect(await verify()).toBe(verdict);
+      expect(scope.isDone()).toBe(true);
+    });
+
+    const strange: readonly [string, Reply][] = [
+      ['a refusal for too many requests', [429, anError('rate_limit_exceeded')]],
+      ['a fault', [500, anError('service_error')]],
+      ['maintenance', [503, '']],
+      ['a page of something on the way', [200, '<html>Please sign in</html>']],
+      ['JSON of another shape', [200, '{"servers": []}']],
+      ['no body', [200, '']],
+      ['a redirect', [302, '']],
     ];
-    provider().get('/images').query(query).reply(200, { images }, { date });
-    provider()
-      .get('/images')
-      .query(query)
-      .reply(200, { images: [images[0]] }, { date });
-    const find = () => within((project) => project.findSystemImage('ubuntu-24.04', 'arm64'));
+    it.each<[string, Reply]>([...strange, ['a refusal of another kind', [403, anError('forbidden')]]])(
+      'stays unknown when a list is answered with %s, and no further request is sent',
+      async (_what, reply) => {
+        const scope = theProvider(list(reply), list(), make());
 
-    expect(await find()).toMatchObject({ kind: 'ok', value: { id: 2, diskGb: 5 } });
-    expect(await find()).toMatchObject({ kind: 'ok', value: null });
+        expect(await verify()).toBe('unknown');
+        expect(scope.pendingMocks()).toHaveLength(2);
+      },
+    );
+
+    it.each<[string, Reply]>([
+      ...strange,
+      ['a wait', [403, anError('maintenance')]],
+      ['a lock', [423, anError('locked')]],
+    ])('stays unknown when a write is answered with %s, and no further request is sent', async (_what, reply) => {
+      const scope = theProvider(list(), make(reply), make());
+
+      expect(await verify()).toBe('unknown');
+      expect(scope.pendingMocks()).toHaveLength(1);
+    });
+
+    it.each(['resource_limit_exceeded', 'uniqueness_error', 'invalid_input'])(
+      'can write when the write was refused with %s, which is checked after authorization',
+      async (code) => {
+        theProvider(list(), make([code === 'resource_limit_exceeded' ? 403 : 422, anError(code)]));
+
+        expect(await verify()).toBe('valid');
+      },
+    );
+
+    it.each([
+      ['half a body', 'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"placement_groups": ['],
+      ['garbage', 'SSH-2.0-OpenSSH_9.2\r\n'],
+      ['a closed connection', ''],
+      ['an answer that repeats it', rawAnswer('200 OK', `{"placement_groups": ["${aToken}"]}`)],
+    ])('stays unknown after %s', async (_what, bytes) => {
+      upstream = await startRawServer((socket) => socket.end(bytes));
+
+      expect(await verifyToken({ baseUrl: `${upstream.url}/v1`, token: aToken })).toBe('unknown');
+      expect(upstream.requests).toHaveLength(1);
+    });
+
+    it('stays unknown without a connection', async () => {
+      expect(await verifyToken({ baseUrl: await closedUrl(), token: aToken })).toBe('unknown');
+    });
+
+    it('is verified within the given time, including the second call', async () => {
+      let calls = 0;
+      upstream = await startRawServer((socket) => {
+        calls += 1;
+        if (calls === 1) socket.end(rawAnswer('401 Unauthorized', unauthorized[1]));
+      });
+
+      // The second call is never answered, so a verdict proves the bound.
+      const verdict = await verifyToken({ baseUrl: `${upstream.url}/v1`, token: aToken, timeoutMs: 200 });
+
+      expect(verdict).toBe('unknown');
+      expect(calls).toBeLessThanOrEqual(2);
+    });
   });
 
-  it('reject an answer whose list of actions is not a list', async () => {
-    const path = '/servers/4711/actions?sort=id:desc&per_page=50';
-    const list = () => within((project) => project.listServerActions(4711));
-    provider()
-      .get(path)
-      .reply(200, { actions: [action] }, { date });
-    expect(await list()).toMatchObject({ kind: 'ok', value: [{ id: 99, startedAt: new Date(action.started) }] });
+  describe('a probe that a crash left behind', () => {
+    const leftOver: Reply = [200, '{"placement_groups": [{"id": 5}, {"id": 6}, {"name": "odd"}]}'];
 
-    for (const body of [{}, { actions: [{ ...action, started: null }] }, { actions: [null] }]) {
-      provider().get(path).reply(200, body, { date });
-      expect((await list()).kind).toBe('uncertain');
-    }
-  });
+    it('is deleted by the next verification', async () => {
+      const scope = theProvider(list(leftOver), make(), remove(71), remove(5), remove(6));
 
-  it('reject the answer about another server as unusable', async () => {
-    provider().get('/servers/4712').reply(200, { server }, { date });
+      expect(await verify()).toBe('valid');
+      expect(scope.isDone()).toBe(true);
+    });
 
-    expect((await within((project) => project.readServer(4712))).kind).toBe('uncertain');
-  });
-});
+    it('is deleted even when there is no room for another one', async () => {
+      const noRoom: Reply = [403, anError('resource_limit_exceeded')];
+      const scope = theProvider(list(leftOver), make(noRoom), remove(5), remove(6));
 
-describe('a rebuild', () => {
-  const rebuild = (baseUrl?: string): Promise<ProjectOutcome<unknown>> =>
-    within((project) => project.rebuild(4711, { imageId: 7, userData: '#cloud-config' }), baseUrl);
+      expect(await verify()).toBe('valid');
+      expect(scope.isDone()).toBe(true);
+    });
 
-  it('always sends user data, and does not keep the password', async () => {
-    provider()
-      .post('/servers/4711/actions/rebuild', { image: 7, user_data: '#cloud-config' })
-      .reply(201, { action, root_password: 'zCWbFhnu950dUTko5f40' }, { date });
+    it('does not affect the verdict when it cannot be deleted: the next verification finds it', async () => {
+      theProvider(list(leftOver), make(), remove(71, [500, '']), remove(5, [404, anError('not_found')]), remove(6));
 
-    const outcome = await rebuild();
+      expect(await verify()).toBe('valid');
+    });
 
-    expect(outcome).toMatchObject({ kind: 'ok', value: { id: 99, status: 'running', progress: 30 } });
-    expect(JSON.stringify(outcome)).not.toContain('zCWbFhnu950dUTko5f40');
-  });
+    it('is not deleted with a read-only token', async () => {
+      const scope = theProvider(list(leftOver), make(readOnly), make(readOnly), remove(5));
 
-  it.each<[number, string, object]>([
-    [401, 'unauthorized', { kind: 'credentials_refused', status: 401, code: 'unauthorized' }],
-    [401, 'token_readonly', { kind: 'credentials_refused', status: 401, code: 'token_readonly' }],
-    [403, 'forbidden', { kind: 'credentials_refused', status: 403, code: 'forbidden' }],
-    [403, 'maintenance', { kind: 'refused', status: 403, code: 'maintenance' }],
-    [404, 'not_found', { kind: 'absent' }],
-    [409, 'conflict', { kind: 'refused', status: 409, code: 'conflict' }],
-    [422, 'invalid_input', { kind: 'refused', status: 422, code: 'invalid_input' }],
-    [423, 'locked', { kind: 'refused', status: 423, code: 'locked' }],
-    [423, 'protected', { kind: 'refused', status: 423, code: 'protected' }],
-    [500, 'server_error', { kind: 'uncertain', reason: '500 server_error' }],
-    [503, 'unavailable', { kind: 'uncertain', reason: '503 unavailable' }],
-  ])('answered %i %s has that outcome', async (status, code, outcome) => {
-    provider().post('/servers/4711/actions/rebuild').reply(status, anError(code), { date });
-
-    expect(await rebuild()).toEqual(outcome);
-  });
-
-  it.each([
-    ['a page of something on the way', 404, '<html>'],
-    ['another shape', 401, '{"message":"no"}'],
-    ['no body', 201, ''],
-    ['an action that is none', 201, '{"action":{}}'],
-  ])('is uncertain when the answer is %s', async (_what, status, body) => {
-    provider().post('/servers/4711/actions/rebuild').reply(status, body, { date });
-
-    expect((await rebuild()).kind).toBe('uncertain');
-  });
-
-  it('is uncertain when half the answer came, or none in time', async () => {
-    upstream = await startRawServer((socket) => socket.end(rawAnswer('201 Created', '{"action":{}}').slice(0, -4)));
-    expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
-    await upstream.close();
-    upstream = await startRawServer(() => {});
-    expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
-  });
-
-  it('is certain not to have happened without a connection', async () => {
-    expect((await rebuild(await closedUrl())).kind).toBe('unreached');
-  });
-});
-
-describe('a project without budget', () => {
-  it('is not called until the time that the provider states, and the others are', async () => {
-    let tick = 0;
-    const now = () => Date.parse(date);
-    const projects = connectProjects({ baseUrl: aBaseUrl, timeoutMs: 1_000, now, tick: () => tick, random: () => 0 });
-    const read = (token: string) => projects.within(token, (project) => project.readServer(4711));
-    nock(aBaseUrl)
-      .get('/servers/4711')
-      .reply(429, anError('rate_limit_exceeded'), { 'RateLimit-Reset': String(Date.parse(date) / 1_000 + 20) })
-      .get('/servers/4711')
-      .times(2)
-      .reply(200, { server }, { date });
-
-    expect(await read(aToken)).toEqual({ kind: 'throttled', retryAfterMs: 20_000 });
-    tick = 19_999;
-    expect(await read(aToken)).toEqual({ kind: 'throttled', retryAfterMs: 1 });
-    expect((await read('another'.repeat(8))).kind).toBe('ok');
-    tick = 20_000;
-    expect((await read(aToken)).kind).toBe('ok');
-  });
-
-  it.each([
-    ['an hour', { 'RateLimit-Reset': String(Date.parse(date) / 1_000 + 3_600) }, 60_000],
-    ['a time that is over', { 'RateLimit-Reset': '1' }, 1_000],
-    ['nothing', {}, 1_000],
-    ['a wait', { 'Retry-After': '7' }, 7_000],
-  ])('with %s waits no longer than necessary', async (_what, headers, retryAfterMs) => {
-    provider()
-      .get('/servers/4711')
-      .reply(429, anError('rate_limit_exceeded'), headers as Record<string, string>);
-    const now = () => Date.parse(date);
-    const projects = connectProjects({ baseUrl: aBaseUrl, timeoutMs: 1_000, now, random: () => 0 });
-
-    expect(await projects.within(aToken, (project) => project.readServer(4711))).toEqual({
-      kind: 'throttled',
-      retryAfterMs,
+      expect(await verify()).toBe('read-only');
+      expect(scope.pendingMocks()).toHaveLength(1);
     });
   });
 });

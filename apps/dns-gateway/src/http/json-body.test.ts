@@ -35,12 +35,19 @@ describe('the body of a write', () => {
     expect(read('{}', type).value).toEqual({});
   });
 
-  it.each(['', 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'application/json-patch+json'])(
-    'may not come with the content type %j',
-    (type) => {
-      expect(() => read('{}', type)).toThrow(DnsError);
-    },
-  );
+  it.each([
+    '',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/jsonp',
+    'application/json-patch+json',
+    'application/problem+json',
+    '*/*',
+  ])('may not come with the content type %j', (type) => {
+    expect(() => read('{}', type)).toThrow(DnsError);
+  });
 
   it.each([
     ['nothing', ''],
@@ -54,6 +61,11 @@ describe('the body of a write', () => {
     ['two objects', '{}{}'],
     ['a trailing comma', '{"a":1,}'],
     ['a comment', '{} // x'],
+    ['true', 'true'],
+    ['a form', 'name=api.acme&type=A'],
+    ['XML', '<rrset/>'],
+    ['arrays nested 16 deep in a member', `{"x":${'['.repeat(16)}${']'.repeat(16)}}`],
+    ['4,001 members and elements', `{"x":[${'1,'.repeat(3_999)}1]}`],
     ['single quotes', "{'a':1}"],
     ['a byte order mark', '\ufeff{}'],
     ['a raw NUL', '{"a":"\0"}'],

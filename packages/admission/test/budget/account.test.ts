@@ -1,398 +1,647 @@
 import { describe, expect, it } from '@jest/globals';
-import { type BudgetState, capacityOf, committedOf, freshState, levelOf, silentMs } from '../../src/budget/account.js';
-import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/find-turn.js';
+import fc from 'fast-check';
+import {
+  type BudgetState,
+  capacityOf,
+  committedOf,
+  freshState,
+  levelOf,
+  rateOf,
+  setLevelOf,
+  silentMs,
+} from '../../src/budget/account.js';
+import { keepTurn, keptFor, keptMs, promisesMax, promisesPerFlow, unpromisedMs } from '../../src/budget/find-turn.js';
 import { readingOf } from '../../src/budget/readings.js';
-import type { Turn } from '../../src/budget/statements.js';
+import {
+  type CallEnd,
+  end,
+  observe,
+  parseStatement,
+  pause,
+  retryAfterMs,
+  type Turn,
+} from '../../src/budget/statements.js';
 import { type Answer, type Ask, exchange, type Question } from '../../src/budget/turns.js';
 
-const START = 50_000;
-const PATIENT_MS = 3_600_000;
+describe('the account', () => {
+  const START = 50_000;
+  const PATIENT_MS = 3_600_000;
 
-interface Told extends Partial<Omit<Question, 'asks'>> {
-  readonly asks?: readonly (Partial<Ask> & { readonly flow: string; readonly count?: number })[];
-}
+  interface Told extends Partial<Omit<Question, 'asks'>> {
+    readonly asks?: readonly (Partial<Ask> & { readonly flow: string; readonly count?: number })[];
+  }
 
-/** Processes that tell and ask one account at times that the test controls. */
-function startAccount(of: { level?: number; limit?: number | null; isLost?: boolean } = {}) {
-  const { level, limit = 3_600, isLost = false } = of;
-  let now = START;
-  const opened = freshState({ epoch: 'e', now, limit, ...(level === undefined ? {} : { level }) });
-  let current: BudgetState | null = isLost ? null : opened;
-  let lastId = 0;
-  return {
-    pass: (ms: number): void => {
-      now += ms;
-    },
-    at: () => now,
-    state: () => current as BudgetState,
-    tell({ asks = [], ...told }: Told = {}): { flow: string; class: string; answer: Answer }[] {
-      const asked = asks.flatMap(({ count = 1, ...each }) =>
-        Array.from({ length: count }, () => {
-          lastId += 1;
-          const usual = { class: 'write', key: null, waitedMs: 0, patienceMs: PATIENT_MS } as const;
-          return { ...usual, id: lastId, ...each };
-        }),
-      );
-      const nothing = {
-        process: 'one',
-        ends: [],
-        madeAlone: {},
-        pause: null,
-        promised: [],
-        seen: null,
-        newEpoch: 'new',
-        leaves: false,
-      };
-      const { state, answers } = exchange(current, { ...nothing, ...told, asks: asked }, now);
-      current = state;
-      return asked.map((each) => ({ flow: each.flow, class: each.class, answer: answers.get(each.id) as Answer }));
-    },
-  };
-}
+  /** Processes that tell and ask one account at times that the test controls. */
+  function startAccount(of: { level?: number; limit?: number | null; isLost?: boolean } = {}) {
+    const { level, limit = 3_600, isLost = false } = of;
+    let now = START;
+    const opened = freshState({ epoch: 'e', now, limit, ...(level === undefined ? {} : { level }) });
+    let current: BudgetState | null = isLost ? null : opened;
+    let lastId = 0;
+    return {
+      pass: (ms: number): void => {
+        now += ms;
+      },
+      at: () => now,
+      state: () => current as BudgetState,
+      tell({ asks = [], ...told }: Told = {}): { flow: string; class: string; answer: Answer }[] {
+        const asked = asks.flatMap(({ count = 1, ...each }) =>
+          Array.from({ length: count }, () => {
+            lastId += 1;
+            const usual = { class: 'write', key: null, waitedMs: 0, patienceMs: PATIENT_MS } as const;
+            return { ...usual, id: lastId, ...each };
+          }),
+        );
+        const nothing = {
+          process: 'one',
+          ends: [],
+          madeAlone: {},
+          pause: null,
+          promised: [],
+          seen: null,
+          newEpoch: 'new',
+          leaves: false,
+        };
+        const { state, answers } = exchange(current, { ...nothing, ...told, asks: asked }, now);
+        current = state;
+        return asked.map((each) => ({ flow: each.flow, class: each.class, answer: answers.get(each.id) as Answer }));
+      },
+    };
+  }
 
-type Answers = ReturnType<ReturnType<typeof startAccount>['tell']>;
+  type Answers = ReturnType<ReturnType<typeof startAccount>['tell']>;
 
-/** How many turns each flow got. */
-function turnsIn(answers: Answers): Record<string, number> {
-  const turns: Record<string, number> = {};
-  for (const { flow, answer } of answers) if (answer.kind === 'go') turns[flow] = (turns[flow] ?? 0) + 1;
-  return turns;
-}
-const bucketsIn = (answers: Answers): string[] =>
-  answers.flatMap(({ answer }) => (answer.kind === 'go' ? [answer.turn.bucket] : []));
-const refusalsIn = (answers: Answers) => answers.flatMap(({ answer }) => (answer.kind === 'refused' ? [answer] : []));
-const refused = (flow: string, count = 1) => ({ flow, count, patienceMs: 0 });
+  /** How many turns each flow got. */
+  function turnsIn(answers: Answers): Record<string, number> {
+    const turns: Record<string, number> = {};
+    for (const { flow, answer } of answers) if (answer.kind === 'go') turns[flow] = (turns[flow] ?? 0) + 1;
+    return turns;
+  }
+  const bucketsIn = (answers: Answers): string[] =>
+    answers.flatMap(({ answer }) => (answer.kind === 'go' ? [answer.turn.bucket] : []));
+  const refusalsIn = (answers: Answers) => answers.flatMap(({ answer }) => (answer.kind === 'refused' ? [answer] : []));
+  const refused = (flow: string, count = 1) => ({ flow, count, patienceMs: 0 });
 
-describe('while few calls are left', () => {
-  it('turns rotate between teams, not requests', () => {
-    const account = startAccount({ level: 30 });
+  describe('while few calls are left', () => {
+    it('turns rotate between teams, not requests', () => {
+      const account = startAccount({ level: 30 });
 
-    const answers = account.tell({
-      asks: [
-        { flow: 'flood', count: 50, waitedMs: 5_000 },
-        { flow: 'acme', count: 2 },
-        { flow: 'globex', count: 2 },
-      ],
+      const answers = account.tell({
+        asks: [
+          { flow: 'flood', count: 50, waitedMs: 5_000 },
+          { flow: 'acme', count: 2 },
+          { flow: 'globex', count: 2 },
+        ],
+      });
+
+      expect(turnsIn(answers)).toEqual({ flood: 23, acme: 2, globex: 2 });
     });
 
-    expect(turnsIn(answers)).toEqual({ flood: 23, acme: 2, globex: 2 });
-  });
+    it('a team at one process has its turn before an overload that has waited longer at another', () => {
+      const account = startAccount({ level: 20 });
+      account.tell({ asks: [{ flow: 'flood', count: 40 }] });
+      account.pass(1_500);
+      const acme = account.tell({ process: 'two', asks: [{ flow: 'acme' }] });
+      account.pass(100);
 
-  it('a team at one process has its turn before an overload that has waited longer at another', () => {
-    const account = startAccount({ level: 20 });
-    account.tell({ asks: [{ flow: 'flood', count: 40 }] });
-    account.pass(1_500);
-    const acme = account.tell({ process: 'two', asks: [{ flow: 'acme' }] });
-    account.pass(100);
-
-    expect(turnsIn(acme)).toEqual({ acme: 1 });
-    expect(turnsIn(account.tell({ asks: [{ flow: 'flood', count: 40, waitedMs: 1_600 }] }))).toEqual({});
-  });
-
-  it('a call is left for who comes before and has not asked since, but not for long', () => {
-    const account = startAccount({ level: 0 });
-    account.tell({ asks: [{ flow: 'acme' }] });
-    account.pass(2_000);
-    const waits = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 100 }] });
-    account.pass(silentMs);
-    const goes = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 3_100 }] });
-
-    expect([turnsIn(waits), turnsIn(goes)]).toEqual([{}, { globex: 1 }]);
-  });
-
-  it('clean-up, settlements and polls have reserves that writes cannot touch', () => {
-    const account = startAccount({ limit: 1_080 });
-    account.tell({ asks: Array.from({ length: 40 }, (_, index) => ({ flow: `team ${index}`, count: 30 })) });
-    account.pass(1_000);
-
-    const answers = account.tell({
-      process: 'two',
-      asks: [
-        { class: 'cleanup', flow: 'team 7' },
-        { class: 'poll', flow: '~poll' },
-        { class: 'settle', flow: '~settle' },
-        { flow: 'team 7' },
-      ],
+      expect(turnsIn(acme)).toEqual({ acme: 1 });
+      expect(turnsIn(account.tell({ asks: [{ flow: 'flood', count: 40, waitedMs: 1_600 }] }))).toEqual({});
     });
 
-    expect(turnsIn(answers)).toEqual({ 'team 7': 1, '~poll': 1, '~settle': 1 });
-    expect(bucketsIn(answers)).toContain('cleanup');
-  });
-
-  it('what the reserves hold and do not need is lent to all but for the last calls', () => {
-    const account = startAccount({ limit: 720 });
-
-    account.tell({ asks: Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 20 })) });
-
-    expect(account.state().buckets.poll).toBeCloseTo(24, 0);
-    expect(levelOf(account.state())).toBeCloseTo(2, 6);
-  });
-
-  it('a sync leaves half of the remaining calls to others', () => {
-    const account = startAccount({ limit: 360 });
-
-    account.tell({ asks: [{ class: 'sync', flow: '~sync', count: 200 }] });
-
-    expect(account.state().buckets.common).toBeGreaterThanOrEqual(capacityOf(account.state(), 'common') / 2);
-    expect(account.state().buckets.sync).toBeLessThan(1);
-  });
-
-  it('who waits learns when its turn is', () => {
-    const account = startAccount({ level: 0 });
-
-    const answers = account.tell({ asks: [{ flow: 'acme', count: 2 }] });
-
-    // The refill is one call per second. Empty reserves get three tenths of it.
-    const waits = answers.map(({ answer }) => (answer.kind === 'wait' ? Math.ceil(answer.waitMs ?? 0) : 0));
-    expect(waits).toEqual([1_429, 2_858]);
-  });
-
-  it('calls to one record set have their turns in the order of the requests, in whatever class', () => {
-    const account = startAccount({ level: 0 });
-
-    const answers = account.tell({
-      asks: [
-        { flow: 'acme', key: 'a' },
-        { flow: 'acme', key: 'a', class: 'cleanup' },
-        { flow: '~poll', class: 'poll' },
-      ],
-    });
-    account.pass(2_000);
-    const later = account.tell({
-      asks: [
-        { flow: 'acme', key: 'a' },
-        { flow: 'acme', key: 'a', class: 'cleanup' },
-      ],
-    });
-
-    expect(turnsIn(answers)).toEqual({});
-    expect(later.map(({ answer }) => answer.kind)).toEqual(['go', 'wait']);
-  });
-});
-
-describe('a process that crashes', () => {
-  it('does not wait any more, and its calls are not counted as under way', () => {
-    const account = startAccount({ level: 30 });
-    account.tell({ asks: [{ flow: 'acme', count: 40 }] });
-    expect([committedOf(account.state()), readingOf(account.state()).waiting.write]).toEqual([27, 13]);
-
-    account.pass(silentMs);
-    account.tell({ process: 'two' });
-
-    expect([committedOf(account.state()), readingOf(account.state()).waiting.write]).toEqual([0, 0]);
-    expect(Object.keys(account.state().processes)).toEqual(['one', 'two']);
-    account.pass(30_000);
-    account.tell({ process: 'two' });
-    expect(Object.keys(account.state().processes)).toEqual(['two']);
-  });
-});
-
-describe('a process that ends', () => {
-  it('is forgotten, and its waiting requests get a promise', () => {
-    const account = startAccount({ level: 0 });
-
-    const answers = account.tell({ asks: [refused('acme')], leaves: true });
-
-    expect(refusalsIn(answers)[0]?.promise).toEqual({ flow: 'acme', dueAt: expect.any(Number) });
-    expect(account.state().processes).toEqual({});
-  });
-});
-
-describe('a new account', () => {
-  it('lets ten calls be under way and refuses nobody early until the upstream has stated its budget', () => {
-    const account = startAccount({ limit: null });
-
-    const answers = account.tell({ asks: [{ flow: 'acme', count: 40, patienceMs: 1 }] });
-
-    expect(turnsIn(answers)).toEqual({ acme: 10 });
-    expect(turnsIn(account.tell({ process: 'two', asks: [{ flow: 'globex' }] }))).toEqual({});
-    expect(answers.at(-1)?.answer).toEqual({ kind: 'wait', waitMs: null });
-    expect(readingOf(account.state())).toMatchObject({ limit: null, remaining: null, resetAt: null });
-  });
-});
-
-describe('a lost account', () => {
-  const seen = {
-    ...freshState({ epoch: 'e', now: 0, limit: 7_200, level: 12 }),
-    promises: [{ flow: 'acme', dueAt: START }],
-  };
-
-  it('is opened again as the first process that calls saw it last', () => {
-    const account = startAccount({ isLost: true });
-
-    account.tell({ seen });
-
-    expect(account.state()).toMatchObject({ epoch: 'new', limit: 7_200, promises: seen.promises });
-    expect(levelOf(account.state())).toBeCloseTo(12, 6);
-  });
-
-  it('refuses nobody early until the others had time to bring their promises', () => {
-    const account = startAccount({ isLost: true });
-    const impatient = { asks: [{ flow: 'globex', count: 30, patienceMs: 100 }] };
-
-    expect(refusalsIn(account.tell({ ...impatient, seen }))).toEqual([]);
-    const promised = [{ flow: 'globex', dueAt: START + 9_000 }];
-    account.tell({ process: 'two', promised });
-    expect(account.state().promises).toEqual([...seen.promises, ...promised]);
-
-    account.pass(2_000);
-    expect(refusalsIn(account.tell(impatient)).length).toBeGreaterThan(0);
-  });
-
-  it('does not compare statements with calls that it never recorded', () => {
-    const account = startAccount({ isLost: true });
-    const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
-
-    account.tell({ seen, ends: [{ turn, how: { kind: 'answered', statement: { limit: null, remaining: 900 } } }] });
-
-    expect(levelOf(account.state())).toBeCloseTo(12, 6);
-  });
-});
-
-describe('calls made while the account was out of reach', () => {
-  it('are charged to the team', () => {
-    const account = startAccount();
-
-    account.tell({ madeAlone: { acme: 20 } });
-
-    expect([levelOf(account.state()), account.state().next.acme]).toEqual([expect.closeTo(3_580, 6), 20]);
-  });
-});
-
-describe('a 429', () => {
-  it('stops all processes until its time', () => {
-    const account = startAccount({ level: 100 });
-    const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
-    account.tell({ process: 'two', ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 5_000 } }] });
-
-    const during = account.tell({ asks: [{ flow: 'acme' }] });
-    account.pass(5_000);
-
-    expect(during[0]?.answer).toEqual({ kind: 'wait', waitMs: 5_000 });
-    expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
-  });
-});
-
-describe('a refused request', () => {
-  const first = (answers: Answers) => refusalsIn(answers)[0] as Extract<Answer, { kind: 'refused' }>;
-
-  it('is refused as soon as its patience is known to be too short', () => {
-    const account = startAccount({ level: 0 });
-
-    const answers = account.tell({ asks: [{ flow: 'acme', count: 9, patienceMs: 8_000 }] });
-
-    expect(answers.map(({ answer }) => answer.kind)).toEqual([
-      ...Array.from({ length: 5 }, () => 'wait'),
-      ...Array.from({ length: 4 }, () => 'refused'),
-    ]);
-  });
-
-  it('gets a time from which its team has a turn, even if other teams come before', () => {
-    const account = startAccount({ level: 0 });
-    const { retryAfterMs } = first(account.tell({ asks: [refused('acme')] }));
-    expect(retryAfterMs).toBe(1_429);
-
-    account.pass(retryAfterMs);
-    const other = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 1_400 }] });
-    const own = account.tell({ process: 'three', asks: [{ flow: 'acme' }] });
-
-    expect([turnsIn(other), turnsIn(own)]).toEqual([{}, { acme: 1 }]);
-    expect(account.state().promises).toEqual([]);
-  });
-
-  it('keeps its turn for a while; then other teams may use it', () => {
-    const account = startAccount({ level: 0 });
-    const { retryAfterMs } = first(account.tell({ asks: [refused('acme')] }));
-    account.pass(retryAfterMs + keptMs - 1);
-    account.tell();
-    expect(account.state().promises).toHaveLength(1);
-
-    account.pass(1);
-    account.tell();
-
-    expect(account.state().promises).toEqual([]);
-  });
-
-  it('keeps its promise while the upstream takes no calls, and gets a time after the pause', () => {
-    const account = startAccount({ level: 0 });
-    account.tell({ asks: [refused('acme')] });
-    const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
-    account.tell({ ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 60_000 } }] });
-
-    expect(first(account.tell({ asks: [refused('globex')] })).retryAfterMs).toBe(60_000);
-    account.pass(60_000);
-    expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
-  });
-
-  it('gets a separate time, and above a maximum that of the last one: no team collects turns', () => {
-    const account = startAccount({ level: 0 });
-
-    const refusals = refusalsIn(account.tell({ asks: [refused('acme', 100)] }));
-    const times = refusals.map(({ retryAfterMs }) => retryAfterMs);
-
-    expect(refusals.filter(({ promise }) => promise !== null)).toHaveLength(promisesPerFlow);
-    expect(new Set(times).size).toBe(promisesPerFlow);
-    expect(new Set(times.slice(promisesPerFlow - 1)).size).toBe(1);
-    expect(first(account.tell({ asks: [refused('acme')] }))).toMatchObject({
-      retryAfterMs: times.at(-1),
-      promise: null,
-    });
-    expect(account.state().promises).toHaveLength(promisesPerFlow);
-  });
-
-  it('waits hardly longer because another team was refused a thousand times', () => {
-    const waits = [1_000, 1].map((count) => {
+    it('a call is left for who comes before and has not asked since, but not for long', () => {
       const account = startAccount({ level: 0 });
-      account.tell({ asks: [refused('flood', count)] });
-      return first(account.tell({ asks: [refused('acme')] })).retryAfterMs;
-    }) as [number, number];
+      account.tell({ asks: [{ flow: 'acme' }] });
+      account.pass(2_000);
+      const waits = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 100 }] });
+      account.pass(silentMs);
+      const goes = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 3_100 }] });
 
-    expect(waits[0]).toBeLessThanOrEqual(2 * waits[1]);
+      expect([turnsIn(waits), turnsIn(goes)]).toEqual([{}, { globex: 1 }]);
+    });
+
+    it('clean-up, settlements and polls have reserves that writes cannot touch', () => {
+      const account = startAccount({ limit: 1_080 });
+      account.tell({ asks: Array.from({ length: 40 }, (_, index) => ({ flow: `team ${index}`, count: 30 })) });
+      account.pass(1_000);
+
+      const answers = account.tell({
+        process: 'two',
+        asks: [
+          { class: 'cleanup', flow: 'team 7' },
+          { class: 'poll', flow: '~poll' },
+          { class: 'settle', flow: '~settle' },
+          { flow: 'team 7' },
+        ],
+      });
+
+      expect(turnsIn(answers)).toEqual({ 'team 7': 1, '~poll': 1, '~settle': 1 });
+      expect(bucketsIn(answers)).toContain('cleanup');
+    });
+
+    it('what the reserves hold and do not need is lent to all but for the last calls', () => {
+      const account = startAccount({ limit: 720 });
+
+      account.tell({ asks: Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 20 })) });
+
+      expect(account.state().buckets.poll).toBeCloseTo(24, 0);
+      expect(levelOf(account.state())).toBeCloseTo(2, 6);
+    });
+
+    it('a sync leaves half of the remaining calls to others', () => {
+      const account = startAccount({ limit: 360 });
+
+      account.tell({ asks: [{ class: 'sync', flow: '~sync', count: 200 }] });
+
+      expect(account.state().buckets.common).toBeGreaterThanOrEqual(capacityOf(account.state(), 'common') / 2);
+      expect(account.state().buckets.sync).toBeLessThan(1);
+    });
+
+    it('who waits learns when its turn is', () => {
+      const account = startAccount({ level: 0 });
+
+      const answers = account.tell({ asks: [{ flow: 'acme', count: 2 }] });
+
+      // The refill is one call per second. Empty reserves get three tenths of it.
+      const waits = answers.map(({ answer }) => (answer.kind === 'wait' ? Math.ceil(answer.waitMs ?? 0) : 0));
+      expect(waits).toEqual([1_429, 2_858]);
+    });
+
+    it('calls to one record set have their turns in the order of the requests, in whatever class', () => {
+      const account = startAccount({ level: 0 });
+
+      const answers = account.tell({
+        asks: [
+          { flow: 'acme', key: 'a' },
+          { flow: 'acme', key: 'a', class: 'cleanup' },
+          { flow: '~poll', class: 'poll' },
+        ],
+      });
+      account.pass(2_000);
+      const later = account.tell({
+        asks: [
+          { flow: 'acme', key: 'a' },
+          { flow: 'acme', key: 'a', class: 'cleanup' },
+        ],
+      });
+
+      expect(turnsIn(answers)).toEqual({});
+      expect(later.map(({ answer }) => answer.kind)).toEqual(['go', 'wait']);
+    });
   });
 
-  it('states what is used up: its share, while others would be served, or the whole budget', () => {
-    const ahead = startAccount({ level: 30 });
-    ahead.tell({ asks: [{ flow: 'acme', count: 100 }] });
-    const answers = ahead.tell({ process: 'two', asks: [{ flow: 'globex' }, refused('acme')] });
+  describe('a process that crashes', () => {
+    it('does not wait any more, and its calls are not counted as under way', () => {
+      const account = startAccount({ level: 30 });
+      account.tell({ asks: [{ flow: 'acme', count: 40 }] });
+      expect([committedOf(account.state()), readingOf(account.state()).waiting.write]).toEqual([27, 13]);
 
-    expect(first(answers).usedUp).toBe('share');
-    expect(first(startAccount({ level: 0 }).tell({ asks: [refused('acme')] })).usedUp).toBe('budget');
+      account.pass(silentMs);
+      account.tell({ process: 'two' });
+
+      expect([committedOf(account.state()), readingOf(account.state()).waiting.write]).toEqual([0, 0]);
+      expect(Object.keys(account.state().processes)).toEqual(['one', 'two']);
+      account.pass(30_000);
+      account.tell({ process: 'two' });
+      expect(Object.keys(account.state().processes)).toEqual(['two']);
+    });
   });
 
-  it('of the service itself gets no promise: its jobs repeat it', () => {
-    const account = startAccount({ level: 0 });
+  describe('a process that ends', () => {
+    it('is forgotten, and its waiting requests get a promise', () => {
+      const account = startAccount({ level: 0 });
 
-    expect(first(account.tell({ asks: [{ ...refused('~poll'), class: 'poll' }] })).promise).toBeNull();
-    expect(account.state().promises).toEqual([]);
+      const answers = account.tell({ asks: [refused('acme')], leaves: true });
+
+      expect(refusalsIn(answers)[0]?.promise).toEqual({ flow: 'acme', dueAt: expect.any(Number) });
+      expect(account.state().processes).toEqual({});
+    });
   });
 
-  it('takes bounded memory for all teams together', () => {
-    const account = startAccount({ level: 0 });
-    const asks = Array.from({ length: 1_100 }, (_, index) => refused(`team ${index}`));
+  describe('a new account', () => {
+    it('lets ten calls be under way and refuses nobody early until the upstream has stated its budget', () => {
+      const account = startAccount({ limit: null });
 
-    const refusals = refusalsIn(account.tell({ asks }));
+      const answers = account.tell({ asks: [{ flow: 'acme', count: 40, patienceMs: 1 }] });
 
-    expect(account.state().promises).toHaveLength(promisesMax);
-    expect(refusals).toHaveLength(1_100);
-    expect(refusals.every(({ retryAfterMs }) => retryAfterMs > 0)).toBe(true);
+      expect(turnsIn(answers)).toEqual({ acme: 10 });
+      expect(turnsIn(account.tell({ process: 'two', asks: [{ flow: 'globex' }] }))).toEqual({});
+      expect(answers.at(-1)?.answer).toEqual({ kind: 'wait', waitMs: null });
+      expect(readingOf(account.state())).toMatchObject({ limit: null, remaining: null, resetAt: null });
+    });
+  });
+
+  describe('a lost account', () => {
+    const seen = {
+      ...freshState({ epoch: 'e', now: 0, limit: 7_200, level: 12 }),
+      promises: [{ flow: 'acme', dueAt: START }],
+    };
+
+    it('is opened again as the first process that calls saw it last', () => {
+      const account = startAccount({ isLost: true });
+
+      account.tell({ seen });
+
+      expect(account.state()).toMatchObject({ epoch: 'new', limit: 7_200, promises: seen.promises });
+      expect(levelOf(account.state())).toBeCloseTo(12, 6);
+    });
+
+    it('refuses nobody early until the others had time to bring their promises', () => {
+      const account = startAccount({ isLost: true });
+      const impatient = { asks: [{ flow: 'globex', count: 30, patienceMs: 100 }] };
+
+      expect(refusalsIn(account.tell({ ...impatient, seen }))).toEqual([]);
+      const promised = [{ flow: 'globex', dueAt: START + 9_000 }];
+      account.tell({ process: 'two', promised });
+      expect(account.state().promises).toEqual([...seen.promises, ...promised]);
+
+      account.pass(2_000);
+      expect(refusalsIn(account.tell(impatient)).length).toBeGreaterThan(0);
+    });
+
+    it('does not compare statements with calls that it never recorded', () => {
+      const account = startAccount({ isLost: true });
+      const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
+
+      account.tell({ seen, ends: [{ turn, how: { kind: 'answered', statement: { limit: null, remaining: 900 } } }] });
+
+      expect(levelOf(account.state())).toBeCloseTo(12, 6);
+    });
+  });
+
+  describe('calls made while the account was out of reach', () => {
+    it('are charged to the team', () => {
+      const account = startAccount();
+
+      account.tell({ madeAlone: { acme: 20 } });
+
+      expect([levelOf(account.state()), account.state().next.acme]).toEqual([expect.closeTo(3_580, 6), 20]);
+    });
+  });
+
+  describe('a 429', () => {
+    it('stops all processes until its time', () => {
+      const account = startAccount({ level: 100 });
+      const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
+      account.tell({
+        process: 'two',
+        ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 5_000 } }],
+      });
+
+      const during = account.tell({ asks: [{ flow: 'acme' }] });
+      account.pass(5_000);
+
+      expect(during[0]?.answer).toEqual({ kind: 'wait', waitMs: 5_000 });
+      expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
+    });
+  });
+
+  describe('a refused request', () => {
+    const first = (answers: Answers) => refusalsIn(answers)[0] as Extract<Answer, { kind: 'refused' }>;
+
+    it('is refused as soon as its patience is known to be too short', () => {
+      const account = startAccount({ level: 0 });
+
+      const answers = account.tell({ asks: [{ flow: 'acme', count: 9, patienceMs: 8_000 }] });
+
+      expect(answers.map(({ answer }) => answer.kind)).toEqual([
+        ...Array.from({ length: 5 }, () => 'wait'),
+        ...Array.from({ length: 4 }, () => 'refused'),
+      ]);
+    });
+
+    it('gets a time from which its team has a turn, even if other teams come before', () => {
+      const account = startAccount({ level: 0 });
+      const { retryAfterMs } = first(account.tell({ asks: [refused('acme')] }));
+      expect(retryAfterMs).toBe(1_429);
+
+      account.pass(retryAfterMs);
+      const other = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 1_400 }] });
+      const own = account.tell({ process: 'three', asks: [{ flow: 'acme' }] });
+
+      expect([turnsIn(other), turnsIn(own)]).toEqual([{}, { acme: 1 }]);
+      expect(account.state().promises).toEqual([]);
+    });
+
+    it('keeps its turn for a while; then other teams may use it', () => {
+      const account = startAccount({ level: 0 });
+      const { retryAfterMs } = first(account.tell({ asks: [refused('acme')] }));
+      account.pass(retryAfterMs + keptMs - 1);
+      account.tell();
+      expect(account.state().promises).toHaveLength(1);
+
+      account.pass(1);
+      account.tell();
+
+      expect(account.state().promises).toEqual([]);
+    });
+
+    it('keeps its promise while the upstream takes no calls, and gets a time after the pause', () => {
+      const account = startAccount({ level: 0 });
+      account.tell({ asks: [refused('acme')] });
+      const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
+      account.tell({ ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 60_000 } }] });
+
+      expect(first(account.tell({ asks: [refused('globex')] })).retryAfterMs).toBe(60_000);
+      account.pass(60_000);
+      expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
+    });
+
+    it('gets a separate time, and above a maximum that of the last one: no team collects turns', () => {
+      const account = startAccount({ level: 0 });
+
+      const refusals = refusalsIn(account.tell({ asks: [refused('acme', 100)] }));
+      const times = refusals.map(({ retryAfterMs }) => retryAfterMs);
+
+      expect(refusals.filter(({ promise }) => promise !== null)).toHaveLength(promisesPerFlow);
+      expect(new Set(times).size).toBe(promisesPerFlow);
+      expect(new Set(times.slice(promisesPerFlow - 1)).size).toBe(1);
+      expect(first(account.tell({ asks: [refused('acme')] }))).toMatchObject({
+        retryAfterMs: times.at(-1),
+        promise: null,
+      });
+      expect(account.state().promises).toHaveLength(promisesPerFlow);
+    });
+
+    it('waits hardly longer because another team was refused a thousand times', () => {
+      const waits = [1_000, 1].map((count) => {
+        const account = startAccount({ level: 0 });
+        account.tell({ asks: [refused('flood', count)] });
+        return first(account.tell({ asks: [refused('acme')] })).retryAfterMs;
+      }) as [number, number];
+
+      expect(waits[0]).toBeLessThanOrEqual(2 * waits[1]);
+    });
+
+    it('states what is used up: its share, while others would be served, or the whole budget', () => {
+      const ahead = startAccount({ level: 30 });
+      ahead.tell({ asks: [{ flow: 'acme', count: 100 }] });
+      const answers = ahead.tell({ process: 'two', asks: [{ flow: 'globex' }, refused('acme')] });
+
+      expect(first(answers).usedUp).toBe('share');
+      expect(first(startAccount({ level: 0 }).tell({ asks: [refused('acme')] })).usedUp).toBe('budget');
+    });
+
+    it('of the service itself gets no promise: its jobs repeat it', () => {
+      const account = startAccount({ level: 0 });
+
+      expect(first(account.tell({ asks: [{ ...refused('~poll'), class: 'poll' }] })).promise).toBeNull();
+      expect(account.state().promises).toEqual([]);
+    });
+
+    it('takes bounded memory for all teams together', () => {
+      const account = startAccount({ level: 0 });
+      const asks = Array.from({ length: 1_100 }, (_, index) => refused(`team ${index}`));
+
+      const refusals = refusalsIn(account.tell({ asks }));
+
+      expect(account.state().promises).toHaveLength(promisesMax);
+      expect(refusals).toHaveLength(1_100);
+      expect(refusals.every(({ retryAfterMs }) => retryAfterMs > 0)).toBe(true);
+    });
+  });
+
+  describe('the public view of the budget', () => {
+    it('states the limit, the remaining calls, the time of the complete refill, and who waits', () => {
+      const account = startAccount({ level: 0 });
+      account.tell({
+        asks: [
+          { flow: 'acme', count: 2 },
+          { class: 'poll', flow: '~poll' },
+        ],
+      });
+
+      expect(readingOf(account.state())).toEqual({
+        limit: 3_600,
+        remaining: 0,
+        resetAt: new Date(START + 3_600_000),
+        waiting: { write: 2, cleanup: 0, settle: 0, recheck: 0, poll: 1, sync: 0 },
+      });
+    });
   });
 });
 
-describe('the public view of the budget', () => {
-  it('states the limit, the remaining calls, the time of the complete refill, and who waits', () => {
-    const account = startAccount({ level: 0 });
-    account.tell({
-      asks: [
-        { flow: 'acme', count: 2 },
-        { class: 'poll', flow: '~poll' },
-      ],
+describe('statements', () => {
+  const NOW = 1_000_000;
+
+  /** An account of 3,600 calls per hour. */
+  function anAccount(of: { level: number; out?: number; ended?: number; limit?: number | null }): BudgetState {
+    const { level, out = 0, ended = 0, limit = 3_600 } = of;
+    const process = { seenAt: NOW, out, waiting: [] };
+    return { ...setLevelOf(freshState({ epoch: 'e', now: NOW, limit }), level), ended, processes: { one: process } };
+  }
+
+  describe('a statement of the upstream', () => {
+    it.each([
+      // The call that made the statement has ended and is counted in it.
+      ['that agrees changes nothing', { level: 100, ended: 1 }, 100, 100],
+      ['is believed when it is lower', { level: 100, ended: 1 }, 40, 40],
+      ['is believed when it is higher', { level: 100, ended: 1 }, 140, 140],
+      ['a little below hides a fraction, and what flowed in since', { level: 100.9, ended: 1 }, 100, 100],
+      // 7 calls are still under way: the upstream may have counted any of them.
+      ['that calls under way explain changes nothing', { level: 100, ended: 1, out: 7 }, 105, 100],
+      ['that even calls under way do not explain raises the account', { level: 100, ended: 1, out: 7 }, 110, 103],
+      ['far below leaves out calls that it may not have counted', { level: 100, ended: 1, out: 7 }, 50, 43],
+      // 5 more calls ended since this one began: the upstream may not have counted them either.
+      ['that calls ended since explain changes nothing', { level: 100, ended: 6 }, 104, 100],
+      ['that they do not explain raises the account', { level: 100, ended: 6 }, 110, 105],
+      ['of nothing left may mean less than nothing', { level: 100, ended: 1, out: 7 }, 0, -7],
+    ])('%s', (_what, account, remaining, expected) => {
+      const state = observe(anAccount(account), { limit: 3_600, remaining, endedBefore: 0 });
+
+      expect(levelOf(state)).toBeCloseTo(expected, 6);
     });
 
-    expect(readingOf(account.state())).toEqual({
-      limit: 3_600,
-      remaining: 0,
-      resetAt: new Date(START + 3_600_000),
-      waiting: { write: 2, cleanup: 0, settle: 0, recheck: 0, poll: 1, sync: 0 },
+    it('with an unknown predecessor can only lower the account', () => {
+      const lowered = observe(anAccount({ level: 100 }), { limit: null, remaining: 40, endedBefore: null });
+      const kept = observe(anAccount({ level: 100 }), { limit: null, remaining: 400, endedBefore: null });
+
+      expect([levelOf(lowered), levelOf(kept)]).toEqual([40, 100]);
+    });
+
+    it('sets the limit, and with it the capacity', () => {
+      const state = observe(anAccount({ level: 3_600, limit: null, ended: 1 }), {
+        limit: 720,
+        remaining: 719,
+        endedBefore: 0,
+      });
+
+      expect(state.limit).toBe(720);
+      expect(levelOf(state)).toBeCloseTo(719, 6);
+    });
+
+    it.each([['-1'], ['1.5'], ['many'], ['1, 2'], ['']])('is ignored with the remaining budget %j', (remaining) => {
+      expect(parseStatement({ 'ratelimit-remaining': remaining })).toBeNull();
+    });
+
+    it('may omit the limit', () => {
+      expect(parseStatement({ 'ratelimit-remaining': '7', 'ratelimit-limit': '0' })).toEqual({
+        limit: null,
+        remaining: 7,
+      });
+    });
+  });
+
+  describe('a 429', () => {
+    const pauseOf = (retryAfter: number | null, refusals = 0): number =>
+      pause({ ...anAccount({ level: 1 }), refusals }, retryAfter).pausedUntil - NOW;
+
+    it.each([
+      ['stops all calls for its time', 7_000, 7_000],
+      ['for an hour at most', 999_999_000, 3_600_000],
+      ['for a moment at least, lest it become a busy loop', 0, 100],
+      ['for a second where it does not say', null, 1_000],
+    ])('%s', (_what, retryAfter, expected) => {
+      expect(pauseOf(retryAfter)).toBe(expected);
+    });
+
+    it('without a time pauses calls longer each time until another answer arrives, for at most a minute', () => {
+      expect([0, 1, 2, 5, 6, 60].map((refusals) => pauseOf(null, refusals))).toEqual([
+        1_000, 2_000, 4_000, 32_000, 60_000, 60_000,
+      ]);
+    });
+
+    it('is one for all calls that were under way: they do not make the pause longer', () => {
+      const paused = pause(anAccount({ level: 1 }), null);
+
+      expect(pause(paused, null)).toEqual(paused);
+      expect(pause(paused, 9_000)).toMatchObject({ pausedUntil: NOW + 9_000, refusals: 1 });
+    });
+
+    it.each([
+      ['seconds', '7', 7_000],
+      ['a date', new Date(NOW + 20_000).toUTCString(), 20_000],
+      ['a date that is past', new Date(0).toUTCString(), 0],
+      ['words', 'soon', null],
+      ['nothing', undefined, null],
+    ])('may state its time in %s', (_what, header, expected) => {
+      expect(retryAfterMs(header === undefined ? {} : { 'retry-after': header }, NOW)).toBe(expected);
+    });
+  });
+
+  describe('a call that has ended', () => {
+    const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
+    const ended = (how: CallEnd, out = 2) => {
+      const state = { ...anAccount({ level: 100, out }), next: { acme: 5 } };
+      const after = end(state, 'one', turn, how);
+      return { level: levelOf(after), out: after.processes.one?.out, ended: after.ended, ahead: after.next.acme };
+    };
+
+    it('without reaching the upstream comes back', () => {
+      expect(ended({ kind: 'unreached' })).toEqual({ level: 101, out: 1, ended: 0, ahead: 4 });
+    });
+
+    it('without an answer counts: the upstream may have had it', () => {
+      expect(ended({ kind: 'lost' })).toEqual({ level: 100, out: 1, ended: 1, ahead: 5 });
+    });
+
+    it('does not come back when it was written off before, because its process was silent', () => {
+      expect(ended({ kind: 'unreached' }, 0)).toMatchObject({ level: 100, out: 0 });
+    });
+
+    it('with an answer that states nothing means that the published budget holds', () => {
+      const after = end(anAccount({ level: 10, limit: null }), 'one', turn, { kind: 'answered', statement: null });
+
+      expect([after.limit, levelOf(after)]).toEqual([3_600, 3_600]);
+    });
+  });
+});
+
+describe('any promises', () => {
+  const NOW = 1_000_000;
+  const LIMIT = 3_600;
+
+  const anAccount = (level: number): BudgetState =>
+    setLevelOf(freshState({ epoch: 'e', now: NOW, limit: LIMIT }), level);
+
+  /** Promises to any flows, made one after another over time. Due promises take their calls. */
+  const histories = fc.record({
+    level: fc.double({ min: 0, max: 30, noNaN: true }),
+    asked: fc.array(
+      fc.record({
+        flow: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),
+        fairMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 200_000 })),
+        before: fc.integer({ min: 0, max: 5 }),
+        passMs: fc.integer({ min: 0, max: 3_000 }),
+      }),
+      { maxLength: 80, size: 'max' },
+    ),
+  });
+
+  /** Advances the time: adds the refill, and lets each due promise take its call. */
+  function pass(state: BudgetState, ms: number): BudgetState {
+    const at = state.at + ms;
+    const due = state.promises.filter(({ dueAt }) => dueAt <= at);
+    const level = levelOf(state) + ms * rateOf(state) - due.length;
+    return { ...setLevelOf(state, level), at, promises: state.promises.filter(({ dueAt }) => dueAt > at) };
+  }
+
+  describe('promises', () => {
+    it('can all be kept from the refill, whenever and for any team: each has a call at its time', () => {
+      fc.assert(
+        fc.property(histories, ({ level, asked }) => {
+          let state = anAccount(level);
+          for (const { passMs, ...wanted } of asked) {
+            state = pass(keepTurn(state, wanted).state, passMs);
+            expect(levelOf(state)).toBeGreaterThanOrEqual(-1e-6);
+            expect(keptFor(state)).toBeLessThanOrEqual(levelOf(state) + 1e-6);
+          }
+          const last = state.promises.at(-1)?.dueAt ?? state.at;
+          expect(levelOf(pass(state, last - state.at))).toBeGreaterThanOrEqual(-1e-6);
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it('leave three tenths of the refill unpromised', () => {
+      fc.assert(
+        fc.property(histories, ({ level, asked }) => {
+          let state = anAccount(level);
+          for (const wanted of asked) state = keepTurn(state, wanted).state;
+
+          for (const [index, { dueAt }] of state.promises.entries()) {
+            expect(index + 1).toBeLessThanOrEqual(level + 0.7 * rateOf(state) * (dueAt - NOW) + 1e-6);
+          }
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it('are not earlier than is fair, and each team has a maximum number', () => {
+      fc.assert(
+        fc.property(histories, ({ level, asked }) => {
+          let state = anAccount(level);
+          for (const wanted of asked) {
+            const { state: after, retryAfterMs } = keepTurn(state, wanted);
+            if (after !== state) expect(retryAfterMs).toBeGreaterThanOrEqual(wanted.fairMs);
+            state = after;
+          }
+
+          const counts = new Map<string, number>();
+          for (const { flow } of state.promises) counts.set(flow, (counts.get(flow) ?? 0) + 1);
+          expect(Math.max(0, ...counts.values())).toBeLessThanOrEqual(promisesPerFlow);
+          expect(state.promises).toEqual([...state.promises].sort((one, other) => one.dueAt - other.dueAt));
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it('are for the first time at which a call is available', () => {
+      fc.assert(
+        fc.property(histories, ({ level, asked }) => {
+          let state = anAccount(level);
+          for (const wanted of asked) state = keepTurn(state, wanted).state;
+          const perMs = 0.7 * rateOf(state);
+
+          const waitMs = unpromisedMs(state, level, perMs);
+
+          // Earlier, this or a later promise would lack a call.
+          const sooner = NOW + waitMs - 1;
+          const times = [...state.promises.map(({ dueAt }) => dueAt), sooner].sort((one, other) => one - other);
+          const lacks = times.some((at, index) => at >= sooner && index + 1 > level + perMs * (at - NOW) - 1e-9);
+          expect(waitMs < 1 || lacks).toBe(true);
+        }),
+        { numRuns: 40 },
+      );
     });
   });
 });

@@ -1,4 +1,5 @@
-import { type BudgetStore, connectBudgetStore, type FlowReading } from '@corral/admission';
+import { type BudgetStore, connectBudgetStore, type FlowReading, upstreamBudgetMetrics } from '@corral/admission';
+import { createMetrics } from '@corral/service';
 import { describeNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { postgresPlace, redisPlace, type TestPlace } from '../../../admission/test/budget/test-stores.js';
@@ -83,7 +84,7 @@ for (const [name, place] of places) {
     });
 
     it('never exceed it together, and use the whole refill', async () => {
-      upstream = await startBucketUpstream(36_000, 10);
+      upstream = await startBucketUpstream(180_000, 10);
       const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
       await write(one, 'acme');
 
@@ -97,12 +98,12 @@ for (const [name, place] of places) {
       upstream = await startBucketUpstream(36_000, 40);
       const [one, two] = [await startReplica(at, 1_500), await startReplica(at, PATIENT_MS)];
       await write(one, 'flood');
-      const flood = Array.from({ length: 200 }, () => write(one, 'flood'));
+      const flood = Array.from({ length: 100 }, () => write(one, 'flood'));
 
       const outcomes = await many(two, 'acme', 3);
 
       expect(sentIn(outcomes)).toBe(3);
-      expect((await Promise.all(flood)).filter(({ kind }) => kind === 'throttled').length).toBeGreaterThan(100);
+      expect((await Promise.all(flood)).filter(({ kind }) => kind === 'throttled').length).toBeGreaterThan(30);
       expect(upstream.refusals()).toBe(0);
     });
 
@@ -122,7 +123,7 @@ for (const [name, place] of places) {
     });
 
     it('open a new account when it is lost, without exceeding the budget', async () => {
-      upstream = await startBucketUpstream(36_000, 40);
+      upstream = await startBucketUpstream(180_000, 40);
       const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
       await Promise.all([many(one, 'acme', 5), many(two, 'globex', 5)]);
 
@@ -134,7 +135,7 @@ for (const [name, place] of places) {
     });
 
     it('keep a promised turn after the replica that promised it ends and the others restart', async () => {
-      upstream = await startBucketUpstream(3_600, 40);
+      upstream = await startBucketUpstream(18_000, 40);
       const one = await startReplica(at, 50);
       const outcomes = await many(one, 'acme', 60);
       const [refused] = outcomes.filter((outcome) => outcome.kind === 'throttled');
@@ -180,7 +181,7 @@ describe('while the store is unavailable', () => {
 
   it.each(['away', 'hanging'] as const)('(%s) replicas continue, each with its part of the budget', async (how) => {
     upstream = await startBucketUpstream(3_600, 400);
-    const [one, two] = [await startReplica(at), await startReplica(at)];
+    const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
     await Promise.all([many(one, 'acme', 2), many(two, 'globex', 2)]);
     // Each has heard of the other.
     for (const replica of [one, two]) await write(replica, 'acme');
@@ -223,7 +224,7 @@ describe('a process that starts while the store is unavailable', () => {
   it('uses a small part of the usual budget until the store is available', async () => {
     upstream = await startBucketUpstream(3_600);
     const place = places[0]?.[1] as TestPlace;
-    const replica = await startReplica(place);
+    const replica = await startReplica(place, 1_500);
     replica.switchStore('away');
 
     const outcomes = await many(replica, 'acme', 300);
@@ -247,5 +248,54 @@ describeNeeding(describe, missingRedis(), 'without a running Redis', () => {
     });
 
     expect((await write(client, 'acme')).kind).toBe('accepted');
+  });
+});
+
+describe('metrics', () => {
+  let upstream: BucketUpstream | undefined;
+  afterEach(() => upstream?.close());
+
+  /** A client of an upstream with so many calls left, and what its metrics say. */
+  async function startMeasured(remaining: number) {
+    upstream = await startBucketUpstream(360, remaining);
+    const metrics = createMetrics({ service: 'test' });
+    const { client } = aClient({
+      baseUrl: upstream.baseUrl,
+      onTurn: upstreamBudgetMetrics(metrics, () => client.budget()),
+    });
+    const value = async (name: string, suffix = ''): Promise<number | undefined> => {
+      const text = await metrics.registry.metrics();
+      const line = text.split('\n').find((each) => each.startsWith(`${name}{`) && each.includes(suffix));
+      return line === undefined ? undefined : Number(line.split(' ').at(-1));
+    };
+    return { client, value };
+  }
+
+  describe('the metrics of the budget', () => {
+    it('state the limit and the remaining budget only after the upstream has stated them', async () => {
+      const { client, value } = await startMeasured(200);
+      expect(await value('corral_upstream_budget_left_requests')).toBeUndefined();
+
+      await client.write(aWrite());
+      await client.close();
+
+      expect(await value('corral_upstream_budget_limit_requests')).toBe(360);
+      expect(await value('corral_upstream_budget_left_requests')).toBe(199);
+    });
+
+    it('state who waited how long, and who got no turn, by class', async () => {
+      const { client, value } = await startMeasured(1);
+
+      const kinds = [];
+      for (const method of ['POST', 'POST', 'DELETE'] as const)
+        kinds.push((await client.write(aWrite({ method }))).kind);
+      await client.close();
+
+      expect(kinds).toEqual(['accepted', 'throttled', 'throttled']);
+      expect(await value('corral_upstream_wait_seconds_count', 'class="write"')).toBe(1);
+      expect(await value('corral_upstream_refused_total', 'class="write"')).toBe(1);
+      expect(await value('corral_upstream_refused_total', 'class="cleanup"')).toBe(1);
+      expect(await value('corral_upstream_waiting_requests', 'class="write"')).toBe(0);
+    });
   });
 });

@@ -1,0 +1,425 @@
+import { fileURLToPath } from 'node:url';
+import { checkDnsAnswer } from '@corral/contracts';
+import { type DatabaseDoor, databaseDoor, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { auditOf } from './support/audit.js';
+import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from './support/start-gateway.js';
+
+describe('Postgres', () => {
+  const RRSETS = `/zones/${ZONE}/rrsets`;
+
+  let gateway: TestGateway;
+  let door: DatabaseDoor;
+  beforeAll(async () => {
+    gateway = await startGateway({ config: { actionPollMs: 10 } });
+    door = databaseDoor(gateway.databaseUrl);
+  });
+  afterAll(() => gateway.close());
+  afterEach(() => door.open());
+
+  const create = (name: string): Promise<Answer> =>
+    gateway.call('POST', RRSETS, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+
+  function expectUnavailable({ status, json, headers }: Answer): void {
+    checkDnsAnswer.error(json);
+    expect(status).toBe(503);
+    expect(json.error).toMatchObject({ code: 'unavailable', details: null });
+    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  }
+
+  describe('during a Postgres outage', () => {
+    it('reads and writes get 503 with Retry-After, nothing is sent upstream, and service recovers by itself', async () => {
+      const { json } = await create('before.acme');
+      const actionId = json.action.id;
+      gateway.cloud.admin.resetCalls();
+      await door.shut();
+
+      for (const path of ['/zones', `/zones/${ZONE}`, RRSETS, `${RRSETS}/before.acme/A`, `/actions/${actionId}`]) {
+        expectUnavailable(await gateway.call('GET', path));
+      }
+      expectUnavailable(await create('during.acme'));
+      expectUnavailable(await gateway.call('DELETE', `${RRSETS}/before.acme/A`));
+      expectUnavailable(await gateway.call('GET', RRSETS, { token: gateway.globex.token }));
+      expect(gateway.upstreamCalls()).toBe(0);
+      await door.open();
+
+      await waitFor('reads to work', async () => (await gateway.call('GET', RRSETS)).status === 200);
+      expect((await create('during.acme')).status).toBe(201);
+      expect((await gateway.call('DELETE', `${RRSETS}/before.acme/A`)).status).toBe(201);
+      expect((await gateway.call('GET', `/actions/${actionId}`)).status).toBe(200);
+    });
+
+    it('a request without a valid token still gets 401', async () => {
+      await door.shut();
+
+      expect((await gateway.call('GET', RRSETS, { token: null })).status).toBe(401);
+      expect((await gateway.call('GET', RRSETS, { token: 'x'.repeat(64) })).status).toBe(401);
+    });
+
+    it('a revoked token is rejected afterwards, although the notification was lost', async () => {
+      const { token, tokenId } = await gateway.issueToken(gateway.acme);
+      expect((await gateway.call('GET', RRSETS, { token })).status).toBe(200);
+      await door.shut();
+      await door.open();
+
+      await waitFor('the revocation to be written', async () => {
+        await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
+        return true;
+      });
+
+      expect((await gateway.call('GET', RRSETS, { token })).status).toBe(401);
+    });
+  });
+
+  describe('a Postgres outage during a write', () => {
+    it('that is short: the write ends with the upstream’s result', async () => {
+      gateway.cloud.admin.resetCalls();
+      gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 200 } });
+      const answer = create('short.acme');
+      await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
+
+      await door.shut();
+      await door.open();
+
+      expect((await answer).status).toBe(201);
+      expect(await auditOf(gateway, 'short.acme')).toEqual([expect.objectContaining({ state: 'completed' })]);
+      expect((await gateway.call('GET', `${RRSETS}/short.acme/A`)).status).toBe(200);
+    });
+
+    it('that lasts: 503, and the entry stays pending for settlement', async () => {
+      gateway.cloud.admin.resetCalls();
+      gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 1_000 } });
+      const answer = create('long.acme');
+      await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
+
+      await door.shut();
+      expectUnavailable(await answer);
+      await door.open();
+
+      const entries = () => auditOf(gateway, 'long.acme');
+      await waitFor('Postgres to be back', async () => (await entries()).length === 1);
+      expect(await entries()).toEqual([expect.objectContaining({ state: 'pending', reserved_records: 1 })]);
+    });
+  });
+});
+
+describe('the operators', () => {
+  let at: TestGateway;
+  beforeAll(async () => {
+    at = await startGateway();
+  });
+  afterAll(() => at.close());
+  beforeEach(() => at.pool.query("INSERT INTO installation_hold (reason) VALUES ('requested')"));
+  afterEach(() => at.pool.query('DELETE FROM installation_hold'));
+
+  const records = [{ value: '192.0.2.1' }];
+  const countEntries = async () =>
+    (await at.pool.query("SELECT 1 FROM dns_audit_entry WHERE actor = 'token'")).rowCount;
+  const create = (name: string) =>
+    at.call('POST', `/zones/${at.zoneId}/rrsets`, { token: at.acme.token, body: { name, type: 'A', records } });
+
+  describe('during a hold', () => {
+    it('refuses writes with 503 and Retry-After, without a call upstream or an audit entry', async () => {
+      const before = { calls: at.upstreamCalls(), entries: await countEntries() };
+
+      const answer = await create('refused.acme');
+
+      expect(answer.status).toBe(503);
+      expect(answer.json.error).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('stopped changes'),
+      });
+      expect(answer.headers.get('retry-after')).toBe('60');
+      expect({ calls: at.upstreamCalls(), entries: await countEntries() }).toEqual(before);
+    });
+
+    it('serves reads', async () => {
+      expect((await at.call('GET', `/zones/${at.zoneId}/rrsets`, { token: at.acme.token })).status).toBe(200);
+    });
+
+    it('accepts the same write when the hold has ended', async () => {
+      expect((await create('later.acme')).status).toBe(503);
+      await at.pool.query('UPDATE installation_hold SET ended_at = now()');
+
+      expect((await create('later.acme')).status).toBe(201);
+    });
+  });
+});
+
+describe('edges', () => {
+  /*
+   * Known mistakes of compatible gateways for this API, and the test that keeps ours from making each of them. The right
+   * column names the file in this folder, or `src/…` when the test is there.
+   *
+   *   every Terraform update ends with a PUT of the record set ... rrset-writes, client-traces
+   *   some clients poll /zones/actions/{id} ...................... actions, client-traces
+   *   tokens of 64 characters, never 32 .......................... here
+   *   exact success statuses, bodies with both rrset and action .. rrset-writes, access
+   *   rrset.zone as a number, labels never null, comment always there ... every answer, by checkDnsAnswer
+   *   no labels or comments of our own ........................... rrset-writes (bodies arrive as sent)
+   *   null ttl, comment and labels in requests ................... rrset-writes, client-traces
+   *   details in every error ..................................... every refusal, by checkDnsAnswer
+   *   the upstream's messages unchanged .......................... rrset-writes, client-traces (duplicate value)
+   *   messages that stay the same for the same mistake ........... error-table, here
+   *   409 and 429, not 423 and 503, for our own contention ....... error-table
+   *   JSON with its content type on every error .................. fuzz, error-table, bad-http
+   *   replayed POSTs ............................................. the tests of writes under faults
+   *   actions: page and sort ignored, no meta, ownership, ids .... actions
+   *   actions survive a restart .................................. here
+   *   every action ends, whatever the upstream says .............. here
+   *   last_page a number, six keys ............................... rrset-lists, src/domain/list-query
+   *   per_page=100 clamped, repeated keys ........................ zones, rrset-lists
+   *   one zone by name and by number ............................. zones, client-traces
+   *   names decoded once, in one spelling, label boundaries ...... bad-names, src/domain/rrset-access
+   *   the parent's _acme-challenge, the zone's wildcard .......... bad-names
+   *   registry names as children, siblings refused ............... src/domain/rrset-access
+   *   relative targets pass as they are .......................... here
+   *   values are not rewritten, order is not promised ............ rrset-writes
+   *   differing ttls are the upstream's to refuse ................ client-traces
+   *   removing the last value removes the set .................... rrset-writes
+   *   reads after a write show it ................................ rrset-writes, here
+   *   foreign zones and names are 404 ............................ access, zones
+   *   id and name come first ..................................... zones, client-traces
+   *   only the team's sets are listed ............................ rrset-lists
+   *   reads work while the upstream is unavailable ............... here
+   *   repeated slashes ........................................... bad-names
+   *   no Link, no RateLimit-* of the upstream .................... rrset-writes
+   *   a write is held for a bounded time ......................... here
+   *
+   * These do not apply: the gateway does not serve update_records, change_protection, zone files and zone writes, and the
+   * API documents this. @/NS and @/SOA belong to no team and are not shown. There is only one zone, so there are no
+   * secondary zones. The operator chooses the address under which the API is served.
+   */
+
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway({
+      actionMs: 600_000,
+      config: { actionRunningMsMax: 150 },
+    });
+  });
+  afterAll(() => gateway.close());
+  afterEach(() => gateway.cloud.admin.clearFaults());
+
+  const records = [{ value: '192.0.2.1' }];
+  const post = (to: TestGateway, name: string, change: object = {}) =>
+    to.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records, ...change } });
+  const create = (name: string, change: object = {}) => post(gateway, name, change);
+  const read = (name: string, type = 'A') => gateway.call('GET', `/zones/${ZONE}/rrsets/${name}/${type}`);
+
+  it('a token has the 64 characters that Terraform and the CLI check', () => {
+    expect(gateway.acme.token).toMatch(/^[A-Za-z0-9]{64}$/);
+  });
+
+  it('the same mistake gets the same text every time, so that a status that shows it does not flap', async () => {
+    const texts = new Set<string>();
+    for (let time = 0; time < 3; time += 1) texts.add((await create('globex')).text);
+    await create('stable.acme');
+    for (const note of ['a', 'b']) texts.add((await create('stable.acme', { note })).text);
+
+    expect(texts.size).toBe(2);
+  });
+
+  describe('an action', () => {
+    it('that never ends upstream fails after a while, and stays failed', async () => {
+      const { json } = await create('endless.acme');
+      const path = `/actions/${json.action.id}`;
+      await gateway.pool.query(`UPDATE dns_action SET started_at = now() - interval '1 minute' WHERE id = $1`, [
+        json.action.id,
+      ]);
+
+      const polled = await pollOnceStale(path);
+
+      expect(polled).toMatchObject({ id: json.action.id, command: 'create_rrset', status: 'error' });
+      expect(polled.error).toMatchObject({ code: 'timeout' });
+      expect(Date.parse(polled.finished as string)).toBeGreaterThan(0);
+      const before = gateway.upstreamCalls();
+      expect((await gateway.call('GET', path)).json.action).toEqual(polled);
+      expect(gateway.upstreamCalls()).toBe(before);
+    });
+
+    it('survives a restart: it is in the database before its write is answered', async () => {
+      const { json } = await create('kept.acme');
+
+      const { rows } = await gateway.pool.query('SELECT body FROM dns_action WHERE id = $1', [json.action.id]);
+
+      expect(JSON.parse((rows[0] as { body: string }).body)).toEqual(json.action);
+    });
+  });
+
+  it.each([
+    ['relative', 'mail'],
+    ['absolute', 'mail.example.net.'],
+    ['the apex', '@'],
+  ])('a target that is %s stays as written', async (what, value) => {
+    const name = `target-${what.replace(' ', '-')}.acme`;
+    const answer = await create(name, { type: 'CNAME', records: [{ value }] });
+
+    expect(answer.status).toBe(201);
+    expect((await read(name, 'CNAME')).json.rrset.records).toEqual([{ value, comment: '' }]);
+  });
+
+  it('a read right after the answer to a write shows it, while its action still runs', async () => {
+    const created = await create('fresh.acme');
+
+    expect(created.json.action.status).toBe('running');
+    expect((await read('fresh.acme')).status).toBe(200);
+  });
+
+  it('a read that found nothing before a write finds the set after it', async () => {
+    expect((await read('later.acme')).status).toBe(404);
+    await create('later.acme');
+
+    expect((await read('later.acme')).status).toBe(200);
+  });
+
+  describe('while the upstream is unavailable', () => {
+    it('lists and reads still work, so that no client sees an empty zone', async () => {
+      await create('steady.acme');
+      gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
+
+      const [zones, list, one] = await Promise.all([
+        gateway.call('GET', '/zones'),
+        gateway.call('GET', `/zones/${ZONE}/rrsets?name=steady.acme`),
+        read('steady.acme'),
+      ]);
+
+      expect([zones?.status, list?.json.rrsets.length, one?.status]).toEqual([200, 1, 200]);
+    });
+
+    it('a write ends before clients give up, and is not repeated while its outcome is unknown', async () => {
+      const impatient = await startGateway({ beside: gateway, timeoutMs: 1_000, config: { settleWithinMs: 100 } });
+      gateway.cloud.admin.addFaults({ times: null, effect: { hang: true } });
+      const posts = () => {
+        const routes = Object.entries(gateway.cloud.admin.calls().byRoute);
+        return routes.reduce((sum, [route, count]) => sum + (route.startsWith('POST ') ? count : 0), 0);
+      };
+      const [calls, writes] = [posts(), gateway.cloud.admin.writes().length];
+
+      // The upstream never answers, so the answer comes from the time limit of one call.
+      const answer = await post(impatient, 'hanging.acme');
+
+      expect([answer.status, answer.json.error.code]).toEqual([502, 'upstream_unavailable']);
+      expect(posts() - calls).toBe(1);
+      expect(gateway.cloud.admin.writes()).toHaveLength(writes);
+      await impatient.close();
+    });
+  });
+
+  /** Makes the last look-up older than the poll interval, so that the action is looked up again. */
+  async function pollOnceStale(path: string) {
+    await gateway.pool.query(`UPDATE dns_action SET checked_at = now() - interval '1 minute'`);
+    return (await gateway.call('GET', path)).json.action;
+  }
+});
+
+describe('the built program', () => {
+  /** The built program: turbo builds a package before it tests it. */
+  const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+  let gateway: TestGateway;
+  let running: RunningProcess | undefined;
+  beforeAll(async () => {
+    gateway = await startGateway(); // provides the database, the mirrored zone and the local cloud
+  });
+  afterAll(() => gateway.close());
+  afterEach(async () => {
+    await running?.stop({ timeoutMs: 0 });
+    running = undefined;
+  });
+
+  const environment = () => ({
+    PORT: '0',
+    METRICS_PORT: '0',
+    HOST: '127.0.0.1',
+    DATABASE_URL: gateway.databaseUrl,
+    REDIS_URL: undefined,
+    DNS_ZONE_NAME: ZONE,
+    HCLOUD_API_URL: gateway.cloud.apiUrl,
+    HCLOUD_TOKEN: UPSTREAM_TOKEN,
+  });
+
+  const run = (env: Record<string, string | undefined>, readyLine?: string): Promise<RunningProcess> =>
+    startProcess({
+      command: process.execPath,
+      args: [program],
+      env,
+      ...(readyLine === undefined ? {} : { readyLine }),
+    });
+
+  async function start(): Promise<{ url: string; metricsUrl: string }> {
+    running = await run(environment(), '"message":"listening"');
+    const lines = running.output().split('\n');
+    return JSON.parse(lines.find((line) => line.includes('"message":"listening"')) as string);
+  }
+
+  const send = (url: string, method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${url}/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${gateway.acme.token}`, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+
+  const aSet = (name: string) => ({ name, type: 'A', records: [{ value: '192.0.2.1' }] });
+
+  describe('the process', () => {
+    it('exits with 78 and one message that names every wrong variable and shows no secrets', async () => {
+      const wrong = { PORT: 'http', HCLOUD_TOKEN: undefined, DNS_ZONE_NAME: undefined, ACTION_POLL_MS: 'soon' };
+      running = await run({ ...environment(), ...wrong });
+
+      expect(await running.exited).toEqual({ code: 78, signal: null });
+
+      const output = running.output();
+      expect(output).toMatch(/^dns-gateway cannot start\. The configuration has 4 error\(s\):\n/);
+      for (const name of Object.keys(wrong)) expect(output.match(new RegExp(`^  ${name} `, 'gm'))).toHaveLength(1);
+      expect(output).not.toContain(new URL(gateway.databaseUrl).password);
+      expect(output).not.toMatch(/^\s+at /m); // no stack
+    });
+
+    it('serves reads and writes, health and metrics', async () => {
+      const { url, metricsUrl } = await start();
+
+      expect((await send(url, 'POST', `/zones/${ZONE}/rrsets`, aSet('process.acme'))).status).toBe(201);
+      expect((await send(url, 'GET', `/zones/${ZONE}/rrsets/process.acme/A`)).status).toBe(200);
+      expect((await fetch(`${url}/readyz`)).status).toBe(200);
+      const metrics = await (await fetch(`${metricsUrl}/metrics`)).text();
+      expect(metrics).toContain('corral_dns_writes_total{outcome="accepted"');
+    });
+
+    it('logs no token: neither its own token for the upstream nor those of callers', async () => {
+      const { url } = await start();
+      await send(url, 'POST', `/zones/${ZONE}/rrsets`, aSet('quiet.acme'));
+      await send(url, 'POST', `/zones/${ZONE}/rrsets`, { broken: true });
+
+      running?.kill('SIGTERM');
+      await running?.exited;
+
+      const output = running?.output() as string;
+      for (const secret of [UPSTREAM_TOKEN, gateway.acme.token, new URL(gateway.databaseUrl).password]) {
+        expect(output).not.toContain(secret);
+      }
+    });
+
+    it('finishes a write in flight when it is asked to stop, and exits with 0', async () => {
+      const { url } = await start();
+      gateway.cloud.admin.resetCalls();
+      gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 700 } });
+      const answer = send(url, 'POST', `/zones/${ZONE}/rrsets`, aSet('ending.acme'));
+      await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
+
+      running?.kill('SIGTERM');
+      await waitFor('new connections to be refused', () =>
+        send(url, 'GET', '/zones').then(
+          ({ status }) => status === 503,
+          () => true,
+        ),
+      );
+
+      expect((await answer).status).toBe(201);
+      expect(await running?.exited).toEqual({ code: 0, signal: null });
+      expect(await auditOf(gateway, 'ending.acme')).toEqual([
+        expect.objectContaining({ state: 'completed', upstream_status: 201, answered: true }),
+      ]);
+    });
+  });
+});

@@ -1,0 +1,758 @@
+import { gzipSync } from 'node:zlib';
+import { checkDnsAnswer, type DnsRoute, dnsBodyLimits, dnsRoutes } from '@corral/contracts';
+import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { expectError, expectRefusal, fieldsOf } from './support/expect-refusal.js';
+import { type CallOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+  gateway.cloud.admin.putRrset(ZONE, 'globex', 'A', { records: [{ value: '192.0.2.9' }] });
+  await gateway.syncZone();
+});
+afterAll(() => gateway.close());
+
+describe('HTTP that clients get wrong', () => {
+  let callsBefore: number;
+  beforeEach(() => {
+    callsBefore = gateway.upstreamCalls();
+  });
+  afterEach(async () => {
+    expect(gateway.upstreamCalls()).toBe(callsBefore);
+    // The next client is served after any bad request.
+    expect((await gateway.call('GET', '/zones')).status).toBe(200);
+  });
+
+  const create = (change: Partial<RawRequest>): RawRequest => ({
+    method: 'POST',
+    path: `/v1/zones/${ZONE}/rrsets`,
+    token: gateway.acme.token,
+    headers: [['Content-Type', 'application/json']],
+    ...change,
+  });
+  const bytes = (text: string) => sendBytes(gateway.url, Buffer.from(text, 'latin1'));
+
+  describe('the Authorization header', () => {
+    const zonesWith = (...values: string[]) =>
+      sendRaw(gateway.url, { path: '/v1/zones', headers: values.map((value) => ['Authorization', value] as const) });
+
+    it.each<[string, (token: string) => string[]]>([
+      ['is missing', () => []],
+      ['is present twice', (token) => [`Bearer ${token}`, `Bearer ${token}`]],
+      ['is present twice, the second one invalid', (token) => [`Bearer ${token}`, 'Bearer x']],
+      ['is present twice, the first one invalid', (token) => ['Bearer x', `Bearer ${token}`]],
+      ['is present twice, one with another scheme', (token) => ['Basic eDp5', `Bearer ${token}`]],
+      ['is empty', () => ['']],
+      ['has no token', () => ['Bearer']],
+      ['has an empty token', () => ['Bearer ']],
+      ['has no scheme', (token) => [token]],
+      ['has another scheme', (token) => [`Token ${token}`]],
+      ['is Basic', (token) => [`Basic ${Buffer.from(`x:${token}`).toString('base64')}`]],
+      ['has a token with a space', (token) => [`Bearer ${token.slice(0, 30)} ${token.slice(30)}`]],
+      ['has two tokens', (token) => [`Bearer ${token} ${token}`]],
+      ['has two tokens separated by a comma', (token) => [`Bearer ${token}, Bearer ${token}`]],
+      ['has a token that is too short', (token) => [`Bearer ${token.slice(1)}`]],
+      ['has a token that is too long', (token) => [`Bearer ${token}a`]],
+      ['has a token in quotes', (token) => [`Bearer "${token}"`]],
+      ['has a token of letters beyond ASCII', () => [`Bearer ${'\u00e9'.repeat(64)}`]],
+      ['has a token of 8,000 characters', () => [`Bearer ${'a'.repeat(8_000)}`]],
+      ['has a token with SQL', () => ["Bearer ' OR 1=1 --"]],
+    ])('is rejected when it %s', async (_what, values) => {
+      expectError(await zonesWith(...values(gateway.acme.token)), 401, 'unauthorized');
+    });
+
+    it.each<[string, (token: string) => string]>([
+      ['in lower case', (token) => `bearer ${token}`],
+      ['with two spaces', (token) => `Bearer  ${token}`],
+      ['with a trailing space', (token) => `Bearer ${token} `],
+    ])('is accepted %s', async (_what, value) => {
+      expect((await zonesWith(value(gateway.acme.token))).status).toBe(200);
+    });
+
+    it('is asked for by a challenge, which says what is wrong of a token that was sent', async () => {
+      expect((await zonesWith()).headers['www-authenticate']).toBe('Bearer realm="Corral"');
+      expect((await zonesWith('Bearer x')).headers['www-authenticate']).toBe(
+        'Bearer realm="Corral", error="invalid_token"',
+      );
+    });
+
+    it('is the only place for a token', async () => {
+      const { token } = gateway.acme;
+
+      expectError(await sendRaw(gateway.url, { path: `/v1/zones?access_token=${token}` }), 401, 'unauthorized');
+      const headers = [
+        ['Cookie', `token=${token}`],
+        ['X-Auth-Token', token],
+        ['Auth-API-Token', token],
+      ] as const;
+      expectError(await sendRaw(gateway.url, { path: '/v1/zones', headers }), 401, 'unauthorized');
+    });
+  });
+
+  describe('a raw body', () => {
+    it('over 1 MiB is refused by its length or its chunks', async () => {
+      const body = JSON.stringify({ padding: 'x'.repeat(dnsBodyLimits.recordSets.bytes) });
+      const chunks = create({ headers: [['Transfer-Encoding', 'chunked']], body: chunked(body) });
+
+      expectError(await sendRaw(gateway.url, create({ body })), 413, 'payload_too_large');
+      expectError(await sendRaw(gateway.url, chunks), 413, 'payload_too_large');
+    });
+
+    it('that is compressed is refused before it arrives, so that it cannot expand', async () => {
+      const announced = renderRequest(create({ headers: [['Content-Encoding', 'gzip']], body: 'all of it' }))
+        .toString()
+        .replace('all of it', '');
+
+      expectError(await bytes(announced), 415, 'unsupported_media_type');
+    });
+
+    it('in chunks of one byte is refused', async () => {
+      const body = `${'1\r\n[\r\n'.repeat(2_000)}0\r\n\r\n`;
+
+      const answer = await sendRaw(gateway.url, create({ headers: [['Transfer-Encoding', 'chunked']], body }));
+
+      expectError(answer, 400, 'invalid_input');
+    });
+
+    it('of a DELETE has the same size limit', async () => {
+      const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
+      const body = 'x'.repeat(dnsBodyLimits.recordSets.bytes + 1);
+
+      expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 413, 'payload_too_large');
+    });
+
+    it.each(['{"force":true}', '{broken', '[]', 'x'.repeat(300_000)])(
+      'of a DELETE is refused, because it has no effect: %.20s',
+      async (body) => {
+        const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
+
+        expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 400, 'invalid_input');
+      },
+    );
+
+    it('of a GET is ignored', async () => {
+      const answer = await sendRaw(gateway.url, create({ method: 'GET', path: '/v1/zones', body: '{broken' }));
+
+      expect(answer.status).toBe(200);
+    });
+
+    it.each<[string, (readonly [string, string])[], string]>([
+      ['chunk sizes that are not numbers', [['Transfer-Encoding', 'chunked']], 'zz\r\n{}\r\n0\r\n\r\n'],
+      ['a chunk longer than its size', [['Transfer-Encoding', 'chunked']], '1\r\n{}\r\n0\r\n\r\n'],
+      ['an absurd chunk size', [['Transfer-Encoding', 'chunked']], 'fffffffffffffffff\r\n{}'],
+      [
+        'both lengths and chunks',
+        [
+          ['Transfer-Encoding', 'chunked'],
+          ['Content-Length', '2'],
+        ],
+        '2\r\n{}\r\n0\r\n\r\n',
+      ],
+      ['two lengths', [['Content-Length', '2']], '{}x'],
+      ['an unknown transfer encoding', [['Transfer-Encoding', 'gzip']], '{}'],
+    ])('with %s is invalid HTTP', async (_what, headers, body) => {
+      expectError(await sendRaw(gateway.url, create({ headers, body })), 400, 'invalid_input');
+    });
+
+    it.each(['-1', '2x', '0x2', '99999999999999999999999'])('of the length %s is invalid HTTP', async (length) => {
+      const request = `POST /v1/zones/${ZONE}/rrsets HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n{}`;
+
+      expectError(await bytes(request), 400, 'invalid_input');
+    });
+
+    it('that is shorter than its length is refused, even if it is valid JSON', async () => {
+      const body = JSON.stringify({ name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
+      const request = renderRequest(create({ body }))
+        .toString()
+        .replace(/Content-Length: \d+/, 'Content-Length: 5000');
+
+      const answer = await sendBytes(gateway.url, request, { end: true });
+
+      expectError(answer, 400, 'invalid_input');
+    });
+  });
+
+  describe('invalid HTTP', () => {
+    it.each([
+      ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+      ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      ['a method that does not exist', 'BREW /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
+      ['a method in lower case', 'get /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
+      ['a version that does not exist', 'GET /v1/zones HTTP/7.7\r\nHost: x\r\n\r\n'],
+      ['a target with a space', 'GET /v1/zo nes HTTP/1.1\r\nHost: x\r\n\r\n'],
+      ['a NUL in the path', 'GET /v1/zo\0nes HTTP/1.1\r\nHost: x\r\n\r\n'],
+      ['a NUL in a header', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \0\r\n\r\n'],
+      ['a header without a name', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
+      ['a header with a space before its colon', 'GET /v1/zones HTTP/1.1\r\nHost : x\r\n\r\n'],
+      ['two Host headers', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n'],
+      ['the same Host twice', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
+      ['no Host', 'GET /v1/zones HTTP/1.1\r\n\r\n'],
+      ['an invalid Host', 'GET /v1/zones HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+      ['an unknown expectation', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n'],
+      ['a target that is no URL', 'GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n'],
+      ['a folded header line', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n Authorization: Bearer y\r\n\r\n'],
+    ])('such as %s gets an error in the format of this API', async (_what, request) => {
+      const answer = await bytes(request);
+
+      expectError(answer, 400, 'invalid_input');
+      expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
+    });
+
+    it.each([
+      ['one header of 100 kB', `X-Large: ${'x'.repeat(100_000)}`],
+      ['2,000 headers', Array.from({ length: 2_000 }, (_, index) => `X-${index}: ${'x'.repeat(20)}`).join('\r\n')],
+      ['a token of 100 kB', `Authorization: Bearer ${'x'.repeat(100_000)}`],
+    ])('with %s is too large', async (_what, headers) => {
+      expectError(await bytes(`GET /v1/zones HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`), 431, 'invalid_input');
+    });
+
+    it('with a path of 100 kB is too large', async () => {
+      expectError(await bytes(`GET /v1/${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431, 'invalid_input');
+    });
+
+    it('a request for * is not found', async () => {
+      expectError(await bytes('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), 404, 'not_found');
+    });
+
+    it('CONNECT is no method of any path', async () => {
+      const answer = await bytes('CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+
+      expectError(answer, 405, 'method_not_allowed');
+      expect(answer.headers.allow).toBe('GET, HEAD, POST, PUT, DELETE');
+    });
+
+    it('HTTP/1.0 is served', async () => {
+      const request = `GET /v1/zones HTTP/1.0\r\nAuthorization: Bearer ${gateway.acme.token}\r\n\r\n`;
+
+      expect((await bytes(request)).status).toBe(200);
+    });
+  });
+});
+
+describe('bodies that clients get wrong', () => {
+  const create = (body: unknown, headers?: CallOptions['headers']) => () =>
+    gateway.call('POST', `/zones/${ZONE}/rrsets`, { body, ...(headers === undefined ? {} : { headers }) });
+  const records = [{ value: '192.0.2.1' }];
+  const aCreation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
+  const values = (count: number) => Array.from({ length: count }, (_, index) => ({ value: `192.0.2.${index}` }));
+
+  /** Every write with a body, and a valid body for it. */
+  const writes: [string, string, string, object][] = [
+    ['createRrset', 'POST', '', aCreation()],
+    ['updateRrset', 'PUT', '/api.acme/A', { labels: {} }],
+    ['setRecords', 'POST', '/api.acme/A/actions/set_records', { records }],
+    ['addRecords', 'POST', '/api.acme/A/actions/add_records', { records }],
+    ['removeRecords', 'POST', '/api.acme/A/actions/remove_records', { records }],
+    ['changeTtl', 'POST', '/api.acme/A/actions/change_ttl', { ttl: 300 }],
+  ];
+
+  describe.each(writes)('the body of %s', (_operation, method, below, right) => {
+    const send =
+      (body: unknown, headers: Record<string, string> = {}) =>
+      () =>
+        gateway.call(method, `/zones/${ZONE}/rrsets${below}`, { body, headers });
+
+    it.each([
+      ['nothing', ''],
+      ['broken JSON', '{"records":'],
+      ['an array', '[]'],
+      ['null', 'null'],
+      ['a byte order mark before it', `\ufeff${JSON.stringify(right)}`],
+      ['invalid UTF-8', Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])],
+      ['a duplicate member', JSON.stringify(right).replace('{', '{"x":1,"x":2,')],
+      ['a member in another case', JSON.stringify(right).replace('{', '{"Records":[],')],
+      ['arrays nested 100,000 deep', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+      ['arrays nested 16 deep in a member', `{"x":${'['.repeat(16)}${']'.repeat(16)}}`],
+      ['4,001 members and elements', `{"x":[${'1,'.repeat(3_999)}1]}`],
+    ])('is refused for %s', async (_what, body) => {
+      await expectRefusal(gateway, send(body), 400, 'invalid_input');
+    });
+
+    it.each(['text/plain', 'application/x-www-form-urlencoded', 'garbage', '*/*'])('is refused as %s', async (type) => {
+      await expectRefusal(gateway, send(JSON.stringify(right), { 'Content-Type': type }), 400, 'invalid_input');
+    });
+
+    it('is refused over 1 MiB', async () => {
+      const padding = 'x'.repeat(dnsBodyLimits.recordSets.bytes);
+      const large = Buffer.from(JSON.stringify({ ...right, padding }));
+
+      await expectRefusal(gateway, send(large), 413, 'payload_too_large');
+    });
+
+    it('is refused in any encoding without being read', async () => {
+      const body = Buffer.from(JSON.stringify(right));
+
+      for (const [encoding, bytes] of [
+        ['gzip', body],
+        ['gzip', gzipSync(body)],
+        ['deflate', body],
+        ['br', body],
+        ['zstd', body],
+        ['gzip, gzip', gzipSync(gzipSync(body))],
+        ['garbage', body],
+      ] as const) {
+        await expectRefusal(gateway, send(bytes, { 'Content-Encoding': encoding }), 415, 'unsupported_media_type');
+      }
+    });
+  });
+
+  describe('a body just within 1 MiB', () => {
+    it('is validated by its content', async () => {
+      const empty = JSON.stringify({ ...aCreation({ records: [] }), padding: '' });
+      const padding = 'x'.repeat(dnsBodyLimits.recordSets.bytes - empty.length);
+
+      const answer = await expectRefusal(
+        gateway,
+        create({ ...aCreation({ records: [] }), padding }),
+        400,
+        'invalid_input',
+      );
+
+      expect(fieldsOf(answer)).toEqual(['records']);
+    });
+  });
+
+  describe('a creation', () => {
+    it.each([
+      ['without a name', { name: undefined }, 'name'],
+      ['with a record without value', { records: [{}] }, 'records[0].value'],
+      [
+        'with a comment of 1,025 characters',
+        { records: [{ value: 'x', comment: 'x'.repeat(1_025) }] },
+        'records[0].comment',
+      ],
+      ['with 1,001 records', { records: Array.from({ length: 1_001 }, (_, at) => ({ value: `${at}` })) }, 'records'],
+      [
+        'with 101 labels',
+        { labels: Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`l${at}`, ''])) },
+        'labels',
+      ],
+      ['with a label of 64 characters', { labels: { env: 'x'.repeat(64) } }, 'labels.env'],
+      ['with a label whose name has 318 characters', { labels: { ['x'.repeat(318)]: '' } }, 'labels'],
+    ])('%s is refused with the name of the field', async (_what, change, field) => {
+      const answer = await expectRefusal(gateway, create(aCreation(change)), 400, 'invalid_input');
+
+      expect(fieldsOf(answer)).toContain(field);
+    });
+
+    it('is refused with all its invalid fields', async () => {
+      const answer = await expectRefusal(gateway, create({ ttl: 'x', records: [] }), 400, 'invalid_input');
+
+      expect(fieldsOf(answer).sort()).toEqual(['name', 'records', 'ttl', 'type']);
+    });
+
+    it('with 51 records is refused as too many for a set', async () => {
+      const answer = await expectRefusal(
+        gateway,
+        create(aCreation({ records: values(51) })),
+        403,
+        'resource_limit_exceeded',
+      );
+
+      expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_rrset' }] });
+    });
+
+    it('with 80,000 invalid records gets an answer of limited size', async () => {
+      const many = Array.from({ length: 80_000 }, () => ({}));
+
+      const answer = await expectRefusal(gateway, create(aCreation({ records: many })), 400, 'invalid_input');
+
+      expect(answer.text.length).toBeLessThan(10_000);
+    });
+
+    it('is checked in the order body, name, quota', async () => {
+      await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: [] }), 400, 'invalid_input');
+      await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: values(51) }), 403, 'forbidden');
+    });
+
+    it('is never quoted in our messages', async () => {
+      const secret = 'x'.repeat(5_000);
+
+      const answer = await expectRefusal(
+        gateway,
+        create(aCreation({ records: [{ value: secret }] })),
+        400,
+        'invalid_input',
+      );
+
+      expect(answer.text).not.toContain('xxxx');
+    });
+  });
+});
+
+describe('names that clients get wrong', () => {
+  const records = [{ value: '192.0.2.1' }];
+  /** A name below acme of this length with the zone, in labels of at most 63 characters. */
+  const long = (full: number) => {
+    const label = 'a'.repeat(63);
+    return [label, label, label, 'a'.repeat(full - ZONE.length - 3 * 64 - '..acme'.length), 'acme'].join('.');
+  };
+
+  /** Names that no team may write, as text. */
+  const badNames: [string, string][] = [
+    ['the apex', '@'],
+    ['the apex as the zone name', ZONE],
+    ['the name of another team', 'globex'],
+    ['a name below that of another team', 'acme.globex'],
+    ['the wildcard of the zone', '*'],
+    ['a name that ends with the team’s label', 'xacme'],
+    ['letters beyond ASCII', 'münchen.acme'],
+    ['a trailing dot', 'acme.'],
+    ['254 characters', long(254)],
+    ['a wildcard inside', 'a.*.acme'],
+    ['upper case', 'API.acme'],
+    ['the full name', `api.acme.${ZONE}`],
+    ['a path traversal', '../globex'],
+    ['a NUL', 'api\0.acme'],
+    ['an encoded letter', '%61pi.acme'],
+  ];
+
+  describe('a write', () => {
+    it.each([...badNames, ['an empty name', ''], ['half a surrogate pair', '\ud800.acme']])(
+      'with %s as the name in its body is forbidden',
+      async (_what, name) => {
+        const send = () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records } });
+
+        const answer = await expectRefusal(gateway, send, 403, 'forbidden');
+
+        expect(answer.json.error.details).toBeNull();
+      },
+    );
+
+    it.each(badNames)('with %s as the name in its path is forbidden for any method', async (_what, name) => {
+      const path = `/v1/zones/${ZONE}/rrsets/${encodeURIComponent(name)}/A`.replace('/../', '/%2e%2e/');
+      const bodies = {
+        set_records: { records },
+        add_records: { records },
+        remove_records: { records },
+        change_ttl: { ttl: 60 },
+      };
+      const raw = (method: string, at: string, body?: object) => () =>
+        sendRaw(gateway.url, {
+          method,
+          path: at,
+          token: gateway.acme.token,
+          headers: [['Content-Type', 'application/json']],
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+
+      await expectRefusal(gateway, raw('DELETE', path), 403, 'forbidden');
+      await expectRefusal(gateway, raw('PUT', path, {}), 403, 'forbidden');
+      for (const [action, body] of Object.entries(bodies)) {
+        await expectRefusal(gateway, raw('POST', `${path}/actions/${action}`, body), 403, 'forbidden');
+      }
+      await expectRefusal(gateway, raw('GET', path), 404, 'not_found');
+    });
+
+    it.each(['NS', 'ANY', 'a', '', 'A\0', 'A/TXT'])('of the type %j is forbidden', async (type) => {
+      const body = { name: 'api.acme', type, records };
+
+      await expectRefusal(gateway, () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body }), 403, 'forbidden');
+      if (type === '') return;
+      const path = `/zones/${ZONE}/rrsets/api.acme/${encodeURIComponent(type)}`;
+      await expectRefusal(gateway, () => gateway.call('DELETE', path), 403, 'forbidden');
+      await expectRefusal(gateway, () => gateway.call('GET', path), 404, 'not_found');
+    });
+
+    it('accepts the longest possible name', async () => {
+      const body = { name: long(253), type: 'A', records };
+
+      const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+
+      expect([answer.status, answer.json.rrset?.name]).toEqual([201, body.name]);
+    });
+  });
+
+  describe('a path', () => {
+    it.each([
+      // Sent without the normalisation of HTTP clients.
+      [`/zones/${ZONE}/rrsets/api.acme%2FA`, 404],
+      [`/zones/${ZONE}/rrsets/api.acme%2FA/A`, 404],
+      [`/zones/${ZONE}%2Frrsets%2Fglobex%2FA`, 404],
+      [`/zones/${ZONE}/rrsets/../../../zones/${ZONE}`, 404],
+      [`/zones/${ZONE}/rrsets/acme/../globex/A`, 404],
+      [`/zones/${ZONE}/rrsets/..%2Fglobex/A`, 404],
+      [`/zones/${ZONE}/rrsets/%2e%2e/A`, 404],
+      [`/zones/${ZONE}/rrsets/globex/A`, 404],
+      [`/zones/${ZONE}/rrsets/%67lobex/A`, 404],
+      [`/zones/${ZONE}/rrsets/%2567lobex/A`, 404],
+      [`/zones/${ZONE}/rrsets/api.acme%00/A`, 404],
+      [`/zones/${ZONE}/rrsets/%00/A`, 404],
+      [`/zones/${ZONE}/rrsets/api.acme/A%00`, 404],
+      [`/zones/%00/rrsets`, 404],
+      [`/zones/%2e%2e/rrsets`, 404],
+      [`/zones/../zones`, 404],
+      [`/zones/./${ZONE}`, 404],
+      [`/zones/${ZONE}/rrsets/%/A`, 404],
+      [`/zones/${ZONE}/rrsets/%zz/A`, 404],
+      [`/zones/${ZONE}/rrsets/%ff%fe/A`, 404],
+      [`/zones/${ZONE}/rrsets/%ed%a0%80/A`, 404],
+      [`/zones/${ZONE}/rrsets/%c0%af/A`, 404],
+      [`/zones/${ZONE}/rrsets/${'a'.repeat(8_000)}/A`, 404],
+      [`/zones/${ZONE}/rrsets//A`, 404],
+      [`/zones//rrsets`, 404],
+      [`/zones/${ZONE};x=1/rrsets`, 404],
+      [`/zones/${ZONE}/rrsets/api.acme/A/`, 404],
+      ['/actions/0', 404],
+      ['/actions/-1', 404],
+      ['/actions/x', 404],
+      ['/actions/1.5', 404],
+      ['/actions/01', 404],
+      ['/actions/%31%00', 404],
+      ['/actions/9007199254740992', 404],
+      ['/actions/99999999999999999999999', 404],
+      ['/actions?id=', 400],
+      ['/actions?id=0', 400],
+      ['/actions?id=x', 400],
+      ['/actions?id=9007199254740992', 400],
+      ['/actions?id=1&id=x', 400],
+      ['/actions?id=1%00', 400],
+      ['/actions', 400],
+      ['/zones/actions?status=done', 400],
+      ['/zones/actions?sort=name', 400],
+      ['/zones/actions?page=0', 400],
+      ['', 404],
+      ['/', 404],
+      ['/ZONES', 404],
+      ['/zone', 404],
+      ['/%7Aones', 404],
+      ['/servers', 404],
+      [`/zones/${ZONE}/zonefile`, 404],
+      ['/zones/other.test/actions', 404],
+      [`/zones/${ZONE}/actions/create`, 404],
+      [`/zones/${ZONE}/rrsets/api.acme`, 404],
+      [`/zones/${ZONE}/rrsets/api.acme/A/actions`, 404],
+    ])('GET %s is refused with %i', async (path, status) => {
+      const send = () => sendRaw(gateway.url, { path: `/v1${path}`, token: gateway.acme.token });
+
+      await expectRefusal(gateway, send, status, status === 404 ? 'not_found' : 'invalid_input');
+    });
+
+    it.each([
+      '//v1/zones',
+      '/v1//zones',
+      '///v1///zones',
+      '/v1/zones/',
+      '/v1/zones//',
+      '/v1/zones?',
+      '/v1/zones/?page=1',
+    ])('GET %s lists zones', async (path) => {
+      const answer = await sendRaw(gateway.url, { path, token: gateway.acme.token });
+
+      expect([answer.status, answer.json.zones?.length]).toEqual([200, 1]);
+    });
+
+    it('in absolute form, as sent to proxies, is served', async () => {
+      const { token } = gateway.acme;
+
+      const answer = await sendRaw(gateway.url, { path: 'http://gateway.test/v1/zones', token });
+
+      expect([answer.status, answer.json.zones?.length]).toEqual([200, 1]);
+    });
+
+    it.each([
+      'update_records',
+      'change_protection',
+      'SET_RECORDS',
+      'set_records%00',
+      'set-records',
+      '..',
+      'set_records/x',
+    ])('with the action %s does not exist', async (action) => {
+      const path = `/v1/zones/${ZONE}/rrsets/api.acme/A/actions/${action}`;
+      const send = () =>
+        sendRaw(gateway.url, { method: 'POST', path, token: gateway.acme.token, body: JSON.stringify({ records }) });
+
+      await expectRefusal(gateway, send, 404, 'not_found');
+    });
+  });
+});
+
+describe('numbers that clients get wrong', () => {
+  const routes: readonly DnsRoute[] = dnsRoutes;
+  const numbers = routes.flatMap(({ operationId, path, query = [] }) =>
+    query.filter(({ type }) => type === 'integer').map(({ name }) => [operationId, name, path] as const),
+  );
+  const pathOf = (path: string) => path.replace('{zone}', ZONE);
+
+  describe('a number out of range', () => {
+    it.each(numbers)('is refused by %s for %s', async (_operationId, name, path) => {
+      const values = [
+        '1e308',
+        '-1e308',
+        'NaN',
+        'Infinity',
+        '0',
+        '-1',
+        '1.5',
+        '0x10',
+        '9007199254740992',
+        '9'.repeat(400),
+        '',
+      ];
+      for (const value of values) {
+        const { status, json } = await gateway.call('GET', `${pathOf(path)}?${name}=${value}`);
+
+        expect([value, status, json.error.code]).toEqual([value, 400, 'invalid_input']);
+      }
+    });
+
+    it.each(numbers)('is not reported by %s for a safe integer as %s', async (_operationId, name, path) => {
+      expect((await gateway.call('GET', `${pathOf(path)}?${name}=${Number.MAX_SAFE_INTEGER}`)).status).toBe(200);
+    });
+
+    it.each(['1e308', 'NaN', '9007199254740992', '9'.repeat(400), '-1'])(
+      'is not found as an action id: %s',
+      async (id) => {
+        for (const path of ['/actions', '/zones/actions']) {
+          expect((await gateway.call('GET', `${path}/${id}`)).status).toBe(404);
+        }
+      },
+    );
+  });
+});
+
+describe('random requests', () => {
+  const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'POST', 'POST', 'GET');
+  const known = ['zones', ZONE, '7001', 'rrsets', 'actions', 'set_records', 'add_records', 'change_ttl', 'A', 'TXT'];
+  const odd = ['', '.', '..', '@', '*', '%2F', '%00', '%', '%ff', '%2e%2e', '%40', 'globex', 'a.globex', 'constructor'];
+  const segment = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...known) },
+    { weight: 2, arbitrary: fc.constantFrom('globex', '@', '*', 'www', 'xacme', 'ACME', ...odd) },
+    { weight: 1, arbitrary: fc.stringMatching(/^[!-~]{0,12}$/) },
+  );
+  const routed = fc.tuple(
+    fc.constantFrom('zones', 'zones', 'actions'),
+    fc.constantFrom(ZONE, '7001', '%00', 'other.test'),
+    fc.constant('rrsets'),
+    segment,
+    fc.constantFrom('A', 'TXT', 'NS', 'a', '%00'),
+    fc.constantFrom('actions', 'x'),
+    fc.constantFrom('set_records', 'add_records', 'remove_records', 'change_ttl', 'x'),
+  );
+  const path = fc.oneof(
+    fc.array(segment, { maxLength: 7 }),
+    fc.tuple(routed, fc.integer({ min: 1, max: 7 })).map(([all, length]) => all.slice(0, length)),
+  );
+  const query = fc.oneof(
+    fc.constant(''),
+    fc
+      .array(
+        fc.tuple(
+          fc.constantFrom('page', 'per_page', 'id', 'sort', 'type', 'name', 'label_selector', 'mode', '__proto__', '%'),
+          fc.constantFrom(
+            '',
+            '0',
+            '1',
+            'x',
+            '%00',
+            '%ff',
+            '9007199254740993',
+            'id:desc',
+            'a in (',
+            '!a',
+            '-1',
+            'A,B',
+            '(',
+          ),
+        ),
+        { maxLength: 4 },
+      )
+      .map((pairs) => `?${pairs.map(([key, value]) => `${key}=${value}`).join('&')}`),
+  );
+  const member = fc.constantFrom(
+    'name',
+    'type',
+    'ttl',
+    'labels',
+    'records',
+    'value',
+    'comment',
+    '__proto__',
+    'Name',
+    'x',
+  );
+  const json = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      // Without names of acme, because valid requests would be sent upstream.
+      fc.constantFrom(
+        null,
+        true,
+        0,
+        -1,
+        1.5,
+        300,
+        2 ** 53,
+        'A',
+        '',
+        '@',
+        'globex',
+        '\0',
+        '\ud800',
+        'é',
+        'x'.repeat(5_000),
+      ),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(member, tie('value'), { maxKeys: 5 }),
+    ),
+  })).value;
+  const body = fc.oneof(
+    fc.constant(undefined),
+    json.map((value) => Buffer.from(JSON.stringify(value))),
+    fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+    fc.tuple(json, fc.nat({ max: 40 })).map(([value, cut]) => Buffer.from(JSON.stringify(value)).subarray(0, cut)),
+  );
+  const headers = fc.subarray(
+    [
+      ['Content-Type', 'application/json'],
+      ['Content-Encoding', 'gzip'],
+      ['Accept', 'text/html'],
+      ['X-Forwarded-For', '1.2.3.4, \u00ff'],
+      ['X-HTTP-Method-Override', 'DELETE'],
+      ['If-None-Match', '*'],
+      ['Range', 'bytes=0-1'],
+      ['Origin', 'https://evil.test'],
+    ] as const,
+    { maxLength: 3 },
+  );
+
+  it('no request causes a server error, and errors have the documented shape and cause no upstream call', async () => {
+    const before = gateway.upstreamCalls();
+    await fc.assert(
+      fc.asyncProperty(method, path, query, body, headers, async (verb, segments, search, sent, extra) => {
+        const answer = await sendRaw(gateway.url, {
+          method: verb,
+          path: `/v1/${segments.join('/')}${search}`,
+          token: gateway.acme.token,
+          headers: extra,
+          ...(sent === undefined ? {} : { body: sent }),
+        });
+        expect(answer.status).toBeGreaterThanOrEqual(200);
+        expect(answer.status).toBeLessThan(500);
+        expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+        if (answer.status >= 400) checkDnsAnswer.error(answer.json);
+        else expect(answer.status).toBe(200);
+      }),
+      { numRuns: 1_500 },
+    );
+    expect(gateway.upstreamCalls()).toBe(before);
+  });
+
+  it('no path outside the API causes a server error', async () => {
+    const anyPath = fc.array(fc.constantFrom(...odd, 'docs', 'healthz', 'readyz', 'openapi.json', 'v1', 'V1', '/'), {
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(method, anyPath, async (verb, segments) => {
+        const answer = await sendRaw(gateway.url, { method: verb, path: `/${segments.join('/')}` });
+        expect(answer.status).toBeGreaterThanOrEqual(200);
+        expect(answer.status).toBeLessThan(500);
+        if (answer.status >= 400) checkDnsAnswer.error(answer.json);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

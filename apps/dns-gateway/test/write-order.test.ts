@@ -1,0 +1,310 @@
+import { once } from 'node:events';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { auditOf } from './support/audit.js';
+import { type HoldingUpstream, startHoldingUpstream } from './support/holding-upstream.js';
+import { sendRaw } from './support/raw-client.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+describe('the order of writes', () => {
+  /** Longer than any test lasts, so that no write gives up before its turn. */
+  const PATIENCE_MS = 600_000;
+
+  let gateway: TestGateway;
+  let upstream: HoldingUpstream;
+  /** Two gateways whose calls can be held. */
+  let one: TestGateway;
+  let other: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
+    upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
+    one = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: PATIENCE_MS } });
+    other = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: PATIENCE_MS } });
+  });
+  afterAll(async () => {
+    await one.close();
+    await other.close();
+    await upstream.close();
+    await gateway.close();
+  });
+  beforeEach(() => gateway.cloud.admin.resetCalls());
+
+  const add = (name: string, value: string, through = gateway): Promise<Answer> =>
+    through.call('POST', `/zones/${ZONE}/rrsets/${name}/A/actions/add_records`, { body: { records: [{ value }] } });
+
+  const untilSent = (name: string) => waitFor(`a write to ${name} to be sent`, () => upstream.calls(name) === 1);
+
+  const valuesWritten = (name: string): string[] =>
+    gateway.cloud.admin
+      .writes()
+      .filter((write) => write.name === name)
+      .flatMap(({ body }) => (body as { records: { value: string }[] }).records.map(({ value }) => value));
+
+  describe('writes to one record set', () => {
+    it.each([
+      ['one gateway', () => one],
+      ['two gateways on one database', () => other],
+    ])('go upstream one after the other, in the order of arrival, through %s', async (what, second) => {
+      const name = `${what.slice(0, 3)}.order.acme`;
+      const release = upstream.hold(name);
+      const first = add(name, '192.0.2.1', one);
+      await untilSent(name);
+
+      const next = add(name, '192.0.2.2', second());
+      // This takes long enough for the next one to be sent if it did not wait for the first.
+      expect((await add(`beside.${name.replace('order', 'free')}`, '192.0.2.1', second())).status).toBe(201);
+      expect(upstream.calls(name)).toBe(1);
+      release();
+
+      expect([(await first).status, (await next).status]).toEqual([201, 201]);
+      expect(valuesWritten(name)).toEqual(['192.0.2.1', '192.0.2.2']);
+    });
+
+    it('are all carried out: twenty concurrent ones lead to twenty records', async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => add('many.acme', `192.0.2.${at}`)));
+
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+      const { json } = await gateway.call('GET', `/zones/${ZONE}/rrsets/many.acme/A`);
+      expect(json.rrset.records).toHaveLength(20);
+      expect(new Set(valuesWritten('many.acme')).size).toBe(20);
+    });
+
+    it('are answered 409 conflict, and never sent later, when their turn comes too late', async () => {
+      // Long enough for the first write to be sent.
+      const config = { writeWaitMs: 5_000 };
+      const impatient = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config });
+      const release = upstream.hold('late.acme');
+      const first = add('late.acme', '192.0.2.1', impatient);
+      await untilSent('late.acme');
+
+      const late = await add('late.acme', '192.0.2.2', impatient);
+      release();
+
+      expect([late.status, late.json.error.code]).toEqual([409, 'conflict']);
+      expect((await first).status).toBe(201);
+      expect(valuesWritten('late.acme')).toEqual(['192.0.2.1']);
+      await impatient.close();
+    });
+  });
+
+  describe('writes to different record sets of one team', () => {
+    it('do not wait for each other', async () => {
+      const release = upstream.hold('slow.acme');
+      const slow = add('slow.acme', '192.0.2.1', one);
+      await untilSent('slow.acme');
+
+      expect((await add('fast.acme', '192.0.2.1', one)).status).toBe(201);
+      expect((await one.call('GET', `/zones/${ZONE}/rrsets/fast.acme/A`)).status).toBe(200);
+      expect(valuesWritten('slow.acme')).toEqual([]);
+      release();
+
+      expect((await slow).status).toBe(201);
+    });
+  });
+
+  describe('upstream calls', () => {
+    it('are one for each write and none for each read', async () => {
+      const rrset = `/zones/${ZONE}/rrsets/counted.acme/A`;
+      const records = [{ value: '192.0.2.1' }, { value: '192.0.2.2' }];
+      const writes: [string, string, object?][] = [
+        ['POST', `/zones/${ZONE}/rrsets`, { name: 'counted.acme', type: 'A', records }],
+        ['POST', `${rrset}/actions/set_records`, { records: [{ value: '192.0.2.3' }] }],
+        ['POST', `${rrset}/actions/add_records`, { records }],
+        ['POST', `${rrset}/actions/remove_records`, { records }],
+        ['POST', `${rrset}/actions/change_ttl`, { ttl: 600 }],
+        ['PUT', rrset, { labels: { env: 'prod' } }],
+        ['DELETE', rrset],
+      ];
+      const reads = ['/zones', `/zones/${ZONE}`, `/zones/${ZONE}/rrsets`, `/zones/${ZONE}/rrsets?type=A&name=x`, rrset];
+
+      for (const [at, [method, path, body]] of writes.entries()) {
+        const { status } = await gateway.call(method, path, body === undefined ? {} : { body });
+        expect(status).toBe(method === 'PUT' ? 200 : 201);
+        expect(gateway.upstreamCalls()).toBe(at + 1);
+        for (const read of reads) await gateway.call('GET', read);
+        expect(gateway.upstreamCalls()).toBe(at + 1);
+      }
+    });
+
+    it('are none for an update that changes nothing', async () => {
+      await add('same.acme', '192.0.2.1');
+      const before = gateway.upstreamCalls();
+
+      for (const body of [{}, { labels: {} }, { labels: null }]) {
+        const { status } = await gateway.call('PUT', `/zones/${ZONE}/rrsets/same.acme/A`, { body });
+        expect(status).toBe(200);
+      }
+
+      expect(gateway.upstreamCalls()).toBe(before);
+    });
+  });
+});
+
+describe('repeated writes', () => {
+  let gateway: TestGateway;
+  let replica: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
+    replica = await startGateway({ beside: gateway });
+  });
+  afterAll(async () => {
+    await replica.close();
+    await gateway.close();
+  });
+  beforeEach(() => gateway.cloud.admin.resetCalls());
+  afterEach(() => gateway.cloud.admin.clearFaults());
+
+  const pathOf = (name: string): string => `/zones/${ZONE}/rrsets/${name}/A/actions/add_records`;
+  const body = { records: [{ value: '192.0.2.1' }] };
+  const add = (name: string, through = gateway, token = gateway.acme.token): Promise<Answer> =>
+    through.call('POST', pathOf(name), { token, body });
+
+  const slowUpstream = (name: string, delayMs: number): void => {
+    gateway.cloud.admin.addFaults({ match: { path: name }, effect: { delayMs } });
+  };
+  const upstreamIsCalled = () => waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
+  const writesTo = (name: string) => gateway.cloud.admin.writes().filter((write) => write.name === name);
+
+  /** Sends a write as a client that disconnects while the upstream works on it. */
+  async function sendAndLeave(name: string): Promise<void> {
+    slowUpstream(name, 150);
+    const socket = await sendRaw(gateway.url, { token: gateway.acme.token, path: pathOf(name), body });
+    await upstreamIsCalled();
+    socket.destroy();
+    await once(socket, 'close');
+  }
+
+  const completed = (name: string) =>
+    waitFor('the write to be completed', async () => (await auditOf(gateway, name))[0]?.state === 'completed');
+
+  const delivered = (name: string) =>
+    waitFor('the delivery to be recorded', async () => (await auditOf(gateway, name))[0]?.answered);
+
+  describe('a client that leaves before the answer and sends its write again', () => {
+    it.each([
+      ['to the same gateway', () => gateway],
+      ['to another one', () => replica],
+    ])(
+      '%s while the upstream works: it gets the first outcome, and the upstream gets one write',
+      async (what, through) => {
+        const name = `${what.length}.during.acme`;
+        await sendAndLeave(name);
+
+        const again = await add(name, through());
+
+        expect(again.status).toBe(201);
+        expect(again.json.action.id).toBe(writesTo(name)[0]?.actionId);
+        expect(gateway.upstreamCalls()).toBe(1);
+        expect(await auditOf(gateway, name)).toHaveLength(1);
+      },
+    );
+
+    it.each([
+      ['to the same gateway', () => gateway],
+      ['to another one', () => replica],
+    ])('%s afterwards: it gets the first outcome, and once that is delivered a new one', async (what, through) => {
+      const name = `${what.length}.after.acme`;
+      await sendAndLeave(name);
+      await completed(name);
+      expect((await auditOf(gateway, name))[0]?.answered).toBe(false);
+
+      const again = await add(name, through());
+
+      expect([again.status, again.json.action.id]).toEqual([201, writesTo(name)[0]?.actionId]);
+      expect(gateway.upstreamCalls()).toBe(1);
+      await delivered(name);
+      const fresh = await add(name, through());
+      expect([fresh.status, fresh.json.error.code]).toEqual([422, 'invalid_input']); // the upstream's "duplicate value"
+      expect(gateway.upstreamCalls()).toBe(2);
+    });
+
+    it('does not make the answer count as delivered', async () => {
+      await sendAndLeave('gone.acme');
+      await completed('gone.acme');
+      await add('witness.acme'); // deliveries are recorded in batches: once this one is recorded, the other one would be, too
+      await delivered('witness.acme');
+
+      expect((await auditOf(gateway, 'gone.acme'))[0]?.answered).toBe(false);
+    });
+  });
+
+  describe('a client that got its answer and sends the same write again', () => {
+    it.each([
+      ['to the same gateway concurrently', () => gateway, async () => undefined],
+      ['to another one once it knows of the delivery', () => replica, delivered],
+    ])('%s: it is a separate write, and the upstream decides on it', async (what, through, known) => {
+      const name = `${what.length}.twice.acme`;
+      expect((await add(name)).status).toBe(201);
+      await known(name);
+
+      const second = await add(name, through());
+
+      expect([second.status, second.json.error.code]).toEqual([422, 'invalid_input']);
+      expect((await auditOf(gateway, name)).map(({ state }) => state)).toEqual(['completed', 'refused']);
+    });
+
+    it('gets a new answer to a creation, too: the upstream says that the set exists', async () => {
+      const create = () =>
+        gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name: 'made.acme', type: 'A', ...body } });
+
+      const [first, second] = [await create(), await create()];
+
+      expect([first.status, second.status, second.json.error.code]).toEqual([201, 409, 'uniqueness_error']);
+    });
+  });
+
+  describe('identical writes at the same time', () => {
+    it('share one upstream call and its answer', async () => {
+      slowUpstream('shared.acme', 100);
+
+      const answers = await Promise.all(Array.from({ length: 8 }, () => add('shared.acme')));
+
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      expect(answers[0]?.status).toBe(201);
+      expect(gateway.upstreamCalls()).toBe(1);
+      expect(await auditOf(gateway, 'shared.acme')).toHaveLength(1);
+    });
+
+    it('share them through two gateways, too', async () => {
+      slowUpstream('both.acme', 150);
+
+      const first = add('both.acme');
+      await upstreamIsCalled();
+      const second = add('both.acme', replica);
+
+      expect((await second).text).toBe((await first).text);
+      expect(gateway.upstreamCalls()).toBe(1);
+    });
+
+    it('are not the same with another token: the upstream decides on the second one', async () => {
+      const { token } = await gateway.issueToken(gateway.acme);
+      slowUpstream('tokens.acme', 100);
+
+      const answers = await Promise.all([add('tokens.acme'), add('tokens.acme', gateway, token)]);
+
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
+      expect(gateway.upstreamCalls()).toBe(2);
+    });
+
+    it.each([
+      ['one gateway', () => gateway],
+      ['two gateways', () => replica],
+    ])(
+      'are matched on arrival even if another write to the set waits between them, through %s',
+      async (what, through) => {
+        const name = `between-${what.replace(' ', '-')}.acme`;
+        const other = { records: [{ value: '192.0.2.2' }] };
+        slowUpstream(name, 300);
+        const first = add(name);
+        await upstreamIsCalled();
+
+        const waiting = through().call('POST', pathOf(name), { body: other });
+        const again = add(name, through());
+
+        expect((await again).text).toBe((await first).text);
+        expect((await waiting).status).toBe(201);
+        expect(writesTo(name)).toHaveLength(2);
+      },
+    );
+  });
+});

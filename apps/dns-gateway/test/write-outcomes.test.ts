@@ -1,0 +1,605 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { effectOf, endOfAccepted, parseRrsetWrite, type RrsetKey, type RrsetWriteKind } from '@corral/dns-data';
+import { connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { type FaultEffect, type LocalCloud, startLocalCloud } from '@corral/local-cloud';
+import { silentLog } from '@corral/service';
+import { freePort, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { auditOf } from './support/audit.js';
+import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from './support/start-gateway.js';
+
+describe('outcomes', () => {
+  let gateway: TestGateway;
+  /** A gateway with a short call timeout, for calls that the upstream never answers. */
+  let impatient: TestGateway;
+  /** A gateway that does not wait for an unavailable upstream. */
+  let hasty: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
+    impatient = await startGateway({ beside: gateway, timeoutMs: 1_000 });
+    hasty = await startGateway({ beside: gateway, config: { settleWithinMs: 100 } });
+  });
+  afterAll(async () => {
+    await hasty.close();
+    await impatient.close();
+    await gateway.close();
+  });
+  afterEach(() => gateway.cloud.admin.clearFaults());
+
+  const create = (name: string, through = gateway): Promise<Answer> =>
+    through.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+
+  /** Sets the effect on the next creation upstream. */
+  const spoil = (effect: FaultEffect): void => {
+    gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect });
+  };
+
+  function expectUnavailable({ status, json }: Answer): void {
+    checkDnsAnswer.error(json);
+    expect(status).toBe(502);
+    expect(json.error).toMatchObject({ code: 'upstream_unavailable', details: null });
+  }
+
+  describe('an upstream that gives one unreliable answer and then works again', () => {
+    const error = { error: { code: 'unavailable', message: 'x', details: null } };
+    const cases: [string, FaultEffect, 'happened' | 'did not happen'][] = [
+      ['never answers', { hang: true }, 'did not happen'],
+      ['drops the connection before it carries out the write', { reset: 'before' }, 'did not happen'],
+      ['drops the connection after it carried out the write', { reset: 'after' }, 'happened'],
+      ['stops in the middle of its answer', { truncate: true }, 'happened'],
+      ['answers 201 with a body that is not JSON', { status: 201, body: 'created!' }, 'did not happen'],
+      ['answers 201 with a list', { status: 201, body: [] }, 'did not happen'],
+      ['answers 201 without an action', { status: 201, perform: true, body: { rrset: {} } }, 'happened'],
+      [
+        'answers 201 without the set',
+        { status: 201, perform: true, body: { action: { id: 1, status: 'running' } } },
+        'happened',
+      ],
+      [
+        'answers with the page of a proxy',
+        { status: 502, body: '<html>Bad Gateway</html>', contentType: 'text/html' },
+        'did not happen',
+      ],
+      ['answers 400 in another format', { status: 400, body: { message: 'no' } }, 'did not happen'],
+      ['answers with a redirect', { status: 302, body: error }, 'did not happen'],
+      ['fails (500) before it carries out the write', { status: 500, body: error }, 'did not happen'],
+      ['fails (500) after it carried out the write', { status: 500, perform: true, body: error }, 'happened'],
+      ['is overloaded (503)', { status: 503, perform: true, body: error }, 'happened'],
+      ['answers too late for its proxy (504)', { status: 504, perform: true, body: error }, 'happened'],
+    ];
+
+    it.each(cases)(
+      '%s: the gateway reads the set, and the client gets the outcome of its write',
+      async (what, effect, became) => {
+        const name = `u${cases.findIndex(([each]) => each === what)}.acme`;
+        spoil(effect);
+
+        const answer = await create(name, effect.hang ? impatient : gateway);
+
+        expect(answer.status).toBe(201);
+        checkDnsAnswer.created(answer.json);
+        expect(answer.json.rrset.records).toEqual([{ value: '192.0.2.1', comment: '' }]);
+        const states = (await auditOf(gateway, name)).map(({ state }) => state);
+        expect(states).toEqual(became === 'happened' ? ['settled'] : ['settled', 'completed']);
+        expect(gateway.cloud.admin.writes().filter((write) => write.name === name)).toHaveLength(1);
+        expect((await gateway.call('GET', `/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(200);
+        const action = await gateway.call('GET', `/actions/${answer.json.action.id}`);
+        expect(action.status).toBe(200);
+      },
+    );
+
+    it('refuses when the gateway repeats a write that did not happen: the client gets the refusal', async () => {
+      await create('there.acme');
+      spoil({ reset: 'before' });
+      gateway.cloud.admin.putRrset(ZONE, 'there.acme', 'A', { records: [{ value: '192.0.2.99' }] });
+
+      const answer = await create('there.acme');
+
+      expect([answer.status, answer.json.error.code]).toEqual([409, 'uniqueness_error']);
+    });
+  });
+
+  describe('an upstream that stays unavailable after a write was sent', () => {
+    const isAway = (effect: FaultEffect): void => {
+      gateway.cloud.admin.addFaults({ times: null, effect });
+    };
+
+    it.each<[string, FaultEffect]>([
+      ['without an answer', { reset: 'after' }],
+      ['with its own errors', { status: 503, body: { error: { code: 'unavailable', message: 'words of it' } } }],
+    ])('%s: 502 with a time to wait, and the write stays pending and keeps its reservation', async (what, effect) => {
+      const name = `away${what.length}.acme`;
+      isAway(effect);
+
+      const answer = await create(name, hasty);
+
+      expectUnavailable(answer);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(answer.text).not.toContain('words of it');
+      expect(answer.json.error.message).toContain('Sending the same request again is safe');
+      expect(await auditOf(gateway, name)).toEqual([
+        expect.objectContaining({ state: 'pending', reserved_records: 1, answered: false }),
+      ]);
+    });
+
+    it('is available again later: the next gateway settles the write, and the same request gets its outcome', async () => {
+      isAway({ reset: 'after' });
+      expectUnavailable(await create('back.acme', hasty));
+      gateway.cloud.admin.clearFaults();
+
+      const again = await create('back.acme');
+
+      expect(again.status).toBe(201);
+      expect((await auditOf(gateway, 'back.acme')).map(({ state }) => state)).toEqual(['settled']);
+      expect(gateway.cloud.admin.writes().filter(({ name }) => name === 'back.acme')).toHaveLength(1);
+    });
+  });
+
+  describe('an upstream that cannot be reached', () => {
+    it('leads to 502, and to an entry that says that nothing was sent', async () => {
+      const upstreamUrl = `http://127.0.0.1:${await freePort()}/v1`;
+      const cutOff = await startGateway({ beside: gateway, upstreamUrl });
+
+      expectUnavailable(await create('unreached.acme', cutOff));
+
+      const [entry] = await auditOf(gateway, 'unreached.acme');
+      expect(entry).toMatchObject({ state: 'unsent', reserved_records: 0 });
+      expect((await create('unreached.acme')).status).toBe(201); // nothing blocks the next try
+      await cutOff.close();
+    });
+
+    it('does not affect reads', async () => {
+      await create('known.acme');
+      gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
+
+      expect((await gateway.call('GET', `/zones/${ZONE}/rrsets/known.acme/A`)).status).toBe(200);
+      expect((await gateway.call('GET', `/zones/${ZONE}/rrsets`)).status).toBe(200);
+    });
+  });
+
+  describe('an upstream that refuses our own token', () => {
+    it.each([
+      [401, 'unauthorized'],
+      [401, 'token_readonly'],
+      [403, 'token_readonly'],
+    ])('with %i %s: the caller gets 502, as it is not their fault', async (status, code) => {
+      const name = `own${status}-${code.replace('_', '-')}.acme`;
+      spoil({ status, code, message: 'your token' });
+
+      const answer = await create(name);
+
+      expectUnavailable(answer);
+      expect(answer.text).not.toContain('your token');
+      expect(await auditOf(gateway, name)).toEqual([expect.objectContaining({ state: 'unsent', reserved_records: 0 })]);
+    });
+  });
+
+  describe('a refusal of the upstream', () => {
+    it.each([
+      [404, 'not_found'],
+      [409, 'conflict'],
+      [409, 'uniqueness_error'],
+      [412, 'precondition_failed'],
+      [422, 'invalid_input'],
+      [423, 'locked'],
+      [403, 'forbidden'],
+      [403, 'resource_limit_exceeded'],
+      [400, 'json_error'],
+      [403, 'maintenance'],
+    ])('%i %s arrives byte for byte, and the reservation is released', async (status, code) => {
+      const name = `r${status}-${code.replaceAll('_', '-')}.acme`;
+      const body = `{ "error": {"message":"d\u00fcplicate value '1' \\u00fc",\n "code": "${code}", "details": null, "n": 1.0} , "more":[ ]}`;
+      spoil({ status, body });
+
+      const answer = await create(name);
+
+      expect(answer.status).toBe(status);
+      expect(answer.text).toBe(body);
+      expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(await auditOf(gateway, name)).toEqual([
+        expect.objectContaining({
+          state: 'refused',
+          upstream_status: status,
+          upstream_body: body,
+          reserved_records: 0,
+        }),
+      ]);
+    });
+
+    it('with 403 is counted apart for operators, because most of its reasons are theirs to remove', async () => {
+      const series = /^corral_dns_writes_total\{.*outcome="forbidden".*\} (\d+)$/m;
+      const counted = async () => Number((series.exec(await gateway.metrics()) as RegExpExecArray)[1]);
+      const before = await counted();
+      spoil({ status: 403, code: 'forbidden' });
+
+      await create('counted.acme');
+
+      expect(await counted()).toBe(before + 1);
+    });
+
+    it('is passed on unchanged: the refusals of the local cloud itself', async () => {
+      const url = `${gateway.cloud.apiUrl}/zones/${ZONE}/rrsets/absent.acme/A`;
+      const direct = await fetch(url, { method: 'DELETE', headers: { Authorization: `Bearer ${UPSTREAM_TOKEN}` } });
+
+      const through = await gateway.call('DELETE', `/zones/${ZONE}/rrsets/absent.acme/A`);
+
+      expect([through.status, through.text]).toEqual([direct.status, await direct.text()]);
+    });
+  });
+
+  describe('an upstream whose budget is used up', () => {
+    it('leads to 429 with a time to wait, and to an entry that says that nothing was sent', async () => {
+      const patient = await startGateway({ beside: gateway, waitMsMax: 100 });
+      gateway.cloud.admin.addFaults({ times: null, effect: { status: 429, code: 'rate_limit_exceeded' } });
+
+      const answer = await create('throttled.acme', patient);
+
+      checkDnsAnswer.error(answer.json);
+      expect([answer.status, answer.json.error.code]).toEqual([429, 'rate_limit_exceeded']);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(await auditOf(gateway, 'throttled.acme')).toEqual([expect.objectContaining({ state: 'unsent' })]);
+      await patient.close();
+    });
+
+    it('is reported in the rate limit headers of the answer, with the time when this team will be served', async () => {
+      const own = await startGateway();
+      own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
+      const write = (name: string) =>
+        own.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+      const begunAt = Date.now() / 1_000;
+      await write('one.acme');
+
+      const refused = await write('two.acme');
+      const endedAt = Date.now() / 1_000;
+
+      const header = (name: string): number => Number(refused.headers.get(name));
+      expect([refused.status, header('ratelimit-limit'), header('ratelimit-remaining')]).toEqual([429, 360, 0]);
+      expect(refused.json.error.message).toContain('upstream');
+      // One request flows in every ten seconds, and seven tenths of it are for writes.
+      expect(header('retry-after')).toBeGreaterThanOrEqual(10 - (endedAt - begunAt));
+      expect(header('retry-after')).toBeLessThanOrEqual(16);
+      const countedFrom = header('ratelimit-reset') - header('retry-after');
+      expect(countedFrom).toBeGreaterThanOrEqual(begunAt - 5);
+      expect(countedFrom).toBeLessThanOrEqual(endedAt + 5);
+      await own.close();
+    });
+
+    it('is reported in the answers to writes when it has less left than any limit of the gateway', async () => {
+      const own = await startGateway();
+      own.cloud.admin.setBudget({ requestsPerHour: 36_000, remaining: 20_000 });
+      let writes = 0;
+
+      // The budget account learns what the upstream states a moment later.
+      const remaining = await waitFor('the answers to report the budget of the upstream', async () => {
+        const body = { name: `n${++writes}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
+        const { status, headers } = await own.call('POST', `/zones/${ZONE}/rrsets`, { body });
+        expect(status).toBe(201);
+        return headers.get('ratelimit-limit') === '36000' && Number(headers.get('ratelimit-remaining'));
+      });
+
+      // This does not include the requests that are lent to replicas in advance.
+      expect(remaining).toBeGreaterThan(0);
+      expect(remaining).toBeLessThanOrEqual(36_000);
+      const { headers } = await own.call('GET', '/zones');
+      expect(headers.get('ratelimit-limit')).toBe('100000'); // reads use none of it
+      await own.close();
+    });
+
+    it('by one team does not keep other teams from writing: they have the next calls', async () => {
+      const own = await startGateway({ waitMsMax: 5_000 });
+      own.cloud.admin.setBudget({ requestsPerHour: 3_600, remaining: 40 });
+      const write = (name: string, token: string) =>
+        own.call('POST', `/zones/${ZONE}/rrsets`, {
+          token,
+          body: { name, type: 'A', records: [{ value: '192.0.2.1' }] },
+        });
+      const names = Array.from({ length: 60 }, (_, index) => `n${index}.acme`);
+      const flood = await Promise.all(names.map((name) => write(name, own.acme.token)));
+
+      const { status } = await write('one.globex', own.globex.token);
+
+      expect(status).toBe(201);
+      expect(new Set(flood.map((each) => each.status))).toEqual(new Set([201, 429]));
+      const messages = flood.flatMap((each) => (each.status === 429 ? [each.json.error.message] : []));
+      expect(new Set(messages)).toEqual(
+        new Set([expect.stringMatching(/request budget of all teams together is used up/)]),
+      );
+      await own.close();
+    });
+
+    it('by all teams together is reported as such, even to a team that has used none of it', async () => {
+      const own = await startGateway({ waitMsMax: 500 });
+      own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
+      const write = (name: string, token: string) =>
+        own.call('POST', `/zones/${ZONE}/rrsets`, {
+          token,
+          body: { name, type: 'A', records: [{ value: '192.0.2.1' }] },
+        });
+      await write('one.acme', own.acme.token);
+
+      const refused = await write('one.globex', own.globex.token);
+
+      expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringMatching(/all teams together/)]);
+      await own.close();
+    });
+
+    it('leaves only one entry per minute in the ledger, with the number of writes that were refused before they were sent', async () => {
+      const own = await startGateway({ waitMsMax: 100 });
+      own.cloud.admin.setBudget({ requestsPerHour: 36, remaining: 1 });
+      const write = (name: string) =>
+        own.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+      await write('one.acme');
+
+      const statuses: number[] = [];
+      while (statuses.length < 5) statuses.push((await write('two.acme')).status);
+
+      expect(statuses).toEqual([429, 429, 429, 429, 429]);
+      const { rows } = await own.pool.query(
+        `SELECT refusal_code, request_body, reserved_records AS reserved, sum(count)::int AS count,
+                count(*) = count(DISTINCT minute) AS one_a_minute
+         FROM dns_audit_entry WHERE name = 'two.acme' GROUP BY 1, 2, 3`,
+      );
+      expect(rows).toEqual([
+        { refusal_code: 'rate_limit_exceeded', request_body: null, reserved: 0, count: 5, one_a_minute: true },
+      ]);
+      await own.close();
+    });
+  });
+});
+
+describe('changes by hand', () => {
+  let gateway: TestGateway;
+  const lines: { message: string; name?: unknown; kind?: unknown }[] = [];
+  beforeAll(async () => {
+    const log = { ...silentLog, warn: (message: string, fields?: object) => void lines.push({ message, ...fields }) };
+    gateway = await startGateway({ actionMs: 0, log });
+  });
+  afterAll(() => gateway.close());
+
+  let name: string;
+  let sets = 0;
+  const path = () => `/zones/${ZONE}/rrsets/${name}/A`;
+  const create = (...values: string[]) =>
+    gateway.call('POST', `/zones/${ZONE}/rrsets`, {
+      body: { name, type: 'A', records: values.map((value) => ({ value })) },
+    });
+  const putByHand = (value: string, ttl: number | null = null) =>
+    gateway.cloud.admin.putRrset(ZONE, name, 'A', { ttl, records: [{ value }] });
+  const seen = async (): Promise<string[] | null> => {
+    const { status, json } = await gateway.call('GET', path());
+    return status === 404 ? null : json.rrset.records.map(({ value }: { value: string }) => value);
+  };
+  const drift = async () =>
+    (
+      await gateway.pool.query(
+        `SELECT team_id, found_body IS NOT NULL AS present FROM dns_audit_entry
+         WHERE name = $1 AND actor = 'upstream' AND operation = 'drift' AND state = 'observed' ORDER BY id`,
+        [name],
+      )
+    ).rows;
+  const isRecheckDue = async () =>
+    (await gateway.pool.query('SELECT 1 FROM dns_audit_entry WHERE name = $1 AND recheck_at IS NOT NULL', [name]))
+      .rowCount !== 0;
+  const reported = (kind: string) => lines.filter((line) => line.name === name && line.kind === kind);
+
+  beforeEach(() => {
+    sets += 1;
+    name = `hand${sets}.acme`;
+    gateway.cloud.admin.clearFaults();
+  });
+
+  describe('a set that was changed by hand upstream', () => {
+    it('is seen immediately when a create is refused because the set exists', async () => {
+      putByHand('192.0.2.9');
+
+      expect((await create('192.0.2.1')).status).toBe(409);
+
+      expect(await seen()).toEqual(['192.0.2.9']);
+      expect(await drift()).toEqual([{ team_id: gateway.acme.id, present: true }]);
+      expect(reported('added')).toEqual([expect.objectContaining({ type: 'A', team: 'acme', message: 'drift' })]);
+      expect(await isRecheckDue()).toBe(false);
+    });
+
+    it('is seen to be deleted immediately when a deletion finds nothing', async () => {
+      putByHand('192.0.2.9');
+      await gateway.syncZone();
+      gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
+
+      expect((await gateway.call('DELETE', path())).status).toBe(404);
+
+      expect(await seen()).toBeNull();
+      expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
+      expect(reported('removed')).toHaveLength(1);
+    });
+
+    it('is logged as removed when a create makes it again', async () => {
+      putByHand('192.0.2.9');
+      await gateway.syncZone();
+      gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
+
+      expect((await create('192.0.2.1')).status).toBe(201);
+
+      expect(await seen()).toEqual(['192.0.2.1']);
+      expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
+      expect(reported('removed')).toHaveLength(1);
+    });
+
+    it('is seen immediately when an update of labels states other records', async () => {
+      putByHand('192.0.2.9');
+      await gateway.syncZone();
+      putByHand('192.0.2.10');
+
+      expect((await gateway.call('PUT', path(), { body: { labels: { team: 'x' } } })).status).toBe(200);
+
+      expect(await seen()).toEqual(['192.0.2.10']);
+      expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: true });
+      expect(reported('changed')).toHaveLength(1);
+    });
+
+    it.each([
+      ['a value is removed that is gone', 'remove_records', { records: [{ value: '192.0.2.9' }] }],
+      ['a value is added that is there', 'add_records', { records: [{ value: '192.0.2.10' }] }],
+      ['records are added under its old TTL', 'add_records', { records: [{ value: '192.0.2.11' }], ttl: 300 }],
+    ])('is seen immediately when %s', async (_when, action, body) => {
+      putByHand('192.0.2.9', 300);
+      await gateway.syncZone();
+      putByHand('192.0.2.10', 600);
+
+      expect((await gateway.call('POST', `${path()}/actions/${action}`, { body })).status).toBe(422);
+
+      const { rrset } = (await gateway.call('GET', path())).json;
+      expect([rrset.ttl, rrset.records[0].value]).toEqual([600, '192.0.2.10']);
+      expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: true });
+      expect(await isRecheckDue()).toBe(false);
+    });
+
+    it.each([
+      ['protected', 423],
+      ['invalid_input', 422],
+    ])('is seen immediately when a change of its TTL is refused with %s', async (code, status) => {
+      putByHand('192.0.2.9');
+      await gateway.syncZone();
+      putByHand('192.0.2.10');
+      gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { status, code } });
+
+      const change = await gateway.call('POST', `${path()}/actions/change_ttl`, { body: { ttl: 600 } });
+
+      expect([change.status, change.json.error.code]).toEqual([status, code]);
+      expect(await seen()).toEqual(['192.0.2.10']);
+    });
+
+    it('is due to be read when records are added under a TTL that the mirror does not have', async () => {
+      putByHand('192.0.2.9', 300);
+      await gateway.syncZone();
+      putByHand('192.0.2.9', 600);
+
+      const body = { records: [{ value: '192.0.2.11' }], ttl: 600 };
+      expect((await gateway.call('POST', `${path()}/actions/add_records`, { body })).status).toBe(201);
+
+      expect(await isRecheckDue()).toBe(true);
+    });
+
+    it('is left to the reconciler when it cannot be read', async () => {
+      putByHand('192.0.2.9');
+      gateway.cloud.admin.addFaults({
+        match: { method: 'GET', path: '/rrsets/' },
+        times: null,
+        effect: { status: 503 },
+      });
+
+      expect((await create('192.0.2.1')).status).toBe(409);
+
+      expect(await isRecheckDue()).toBe(true);
+      expect(await drift()).toEqual([]);
+    });
+
+    it('is not read again when the refusal fits the mirror', async () => {
+      putByHand('192.0.2.9');
+      await gateway.syncZone();
+      const before = gateway.upstreamCalls();
+
+      expect((await create('192.0.2.1')).status).toBe(409);
+
+      expect(gateway.upstreamCalls()).toBe(before + 1);
+    });
+  });
+});
+
+describe('any writes', () => {
+  const TOKEN = 'a-token-for-the-local-cloud';
+
+  let cloud: LocalCloud;
+  let upstream: HcloudClient;
+  let zoneId: number;
+  beforeAll(async () => {
+    cloud = await startLocalCloud({ tokens: [TOKEN], zones: [{ name: 'example.test' }], requestsPerHour: 36_000_000 });
+    upstream = connectHcloud({ baseUrl: cloud.apiUrl, token: TOKEN, log: silentLog });
+    const zone = await upstream.readZone('example.test');
+    zoneId = zone.kind === 'found' ? zone.id : 0;
+  });
+  afterAll(async () => {
+    upstream.close();
+    await cloud.close();
+  });
+
+  const comment = fc.option(fc.constantFrom('', 'one', 'zwei ü', '"quoted"\\'), { nil: undefined });
+  const record = fc.record(
+    { value: fc.integer({ min: 1, max: 6 }).map((last) => `192.0.2.${last}`), comment },
+    { requiredKeys: ['value'] },
+  );
+  const records = fc.uniqueArray(record, { minLength: 1, maxLength: 4, selector: ({ value }) => value });
+  const ttl = fc.constantFrom(null, 60, 3_600);
+  const labels = fc.dictionary(fc.constantFrom('env', 'tier'), fc.constantFrom('', 'a', 'b'));
+
+  const request: fc.Arbitrary<{ operation: RrsetWriteKind; body: object | null }> = fc.oneof(
+    fc.record({
+      operation: fc.constant('create' as const),
+      body: fc.record({ records, ttl, labels }, { requiredKeys: ['records'] }),
+    }),
+    fc.record({
+      operation: fc.constant('add_records' as const),
+      body: fc.record({ records, ttl }, { requiredKeys: ['records'] }),
+    }),
+    fc.record({
+      operation: fc.constantFrom('set_records' as const, 'remove_records' as const),
+      body: fc.record({ records }),
+    }),
+    fc.record({ operation: fc.constant('change_ttl' as const), body: fc.record({ ttl }) }),
+    fc.record({ operation: fc.constant('update' as const), body: fc.record({ labels }) }),
+    fc.record({ operation: fc.constant('delete' as const), body: fc.constant(null) }),
+  );
+
+  let runs = 0;
+
+  describe('the mirrored body of a record set', () => {
+    it('equals that of the upstream after any sequence of writes', async () => {
+      let accepted = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 10 }), async (requests) => {
+          runs += 1;
+          const key: RrsetKey = { zoneId, name: `run${runs}.acme`, type: 'A' };
+          let mirrored: string | null = null;
+          for (const { operation, body } of requests) {
+            const outcome = await send(key, operation, body);
+            if (outcome.kind !== 'accepted') continue;
+            accepted += 1;
+            const write = parseRrsetWrite(operation, operation === 'create' ? { ...key, ...body } : body);
+            const end = endOfAccepted(key, write, mirrored, outcome);
+            // Also compute the effect when the answer of the upstream states the set: both must agree.
+            const computed = effectOf(key, mirrored, write, null);
+            mirrored = end?.state === 'completed' ? end.rrset : mirrored;
+
+            const found = await upstream.readRrset(zoneId, key.name, key.type);
+            const stated = found.kind === 'found' ? JSON.parse(found.body) : null;
+            expect(end).toMatchObject({ state: 'completed', recheck: false });
+            expect(computed === null ? null : JSON.parse(computed)).toEqual(stated);
+            expect(mirrored === null ? null : JSON.parse(mirrored)).toEqual(stated);
+          }
+        }),
+        { numRuns: 60 },
+      );
+      expect(accepted).toBeGreaterThan(60); // most sequences changed something
+    });
+  });
+
+  function send({ name, type }: RrsetKey, operation: RrsetWriteKind, body: object | null) {
+    const bytes = (value: object | null): Buffer | null => (value === null ? null : Buffer.from(JSON.stringify(value)));
+    const below = ['zones', String(zoneId), 'rrsets'];
+    switch (operation) {
+      case 'create':
+        return upstream.write({ team: 'acme', method: 'POST', segments: below, body: bytes({ name, type, ...body }) });
+      case 'delete':
+        return upstream.write({ team: 'acme', method: 'DELETE', segments: [...below, name, type], body: null });
+      case 'update':
+        return upstream.write({ team: 'acme', method: 'PUT', segments: [...below, name, type], body: bytes(body) });
+      default:
+        return upstream.write({
+          team: 'acme',
+          method: 'POST',
+          segments: [...below, name, type, 'actions', operation],
+          body: bytes(body),
+        });
+    }
+  }
+});
