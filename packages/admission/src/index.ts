@@ -53,10 +53,10 @@ export {
   type Turned,
   type UpstreamBudget,
 } from './budget/upstream-budget.js';
-export { type Clock, systemClock } from './clock.js';
 export { type FairQueue, type FairQueueOptions, fairQueue } from './fair-queue.js';
 export { type Gate, type GateEffect, type GateOptions, type GateReport, type GateState, gate } from './gate.js';
 export {
+  type Clock,
   extendScope,
   NotAdmitted,
   narrowScope,
@@ -67,5 +67,6 @@ export {
   places,
   type RequestScope,
   type ScopeOptions,
+  systemClock,
   waiting,
 } from './request-scope.js';

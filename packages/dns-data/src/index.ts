@@ -102,6 +102,13 @@ export {
   settledAnswer,
 } from './writes/copies.js';
 export {
+  type ReadTokenUse,
+  recordsOfTeam,
+  type TokenOfOwner,
+  type TokenUse,
+  tokenUseReader,
+} from './writes/owner-entries.js';
+export {
   endOfAccepted,
   type PerformedWrite,
   type PerformWriteDeps,
@@ -109,13 +116,6 @@ export {
   type UpstreamAnswer,
   type WriteSteps,
 } from './writes/perform-write.js';
-export {
-  type ReadTokenUse,
-  recordsOfTeam,
-  type TokenOfOwner,
-  type TokenUse,
-  tokenUseReader,
-} from './writes/records-held.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
   assertNever,

@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { classifyRead, classifyWrite } from './calls.js';
-import { type Exchange, renderPath, routeOf } from './exchange.js';
-import { isShallow, nestingMax, sliceElements, sliceMember, sliceMembers } from './spans.js';
+import {
+  type Exchange,
+  isShallow,
+  nestingMax,
+  renderPath,
+  routeOf,
+  sliceElements,
+  sliceMember,
+  sliceMembers,
+} from './exchange.js';
 
 describe('an exchange', () => {
   describe('renderPath', () => {

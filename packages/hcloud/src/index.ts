@@ -15,6 +15,7 @@ export {
   type ZoneReading,
 } from './client.js';
 export { connectHcloud, upstreamCallMetrics } from './connect-hcloud.js';
+export { sliceElements, sliceMember, sliceMembers } from './exchange.js';
 export {
   connectProjects,
   type ProjectClient,
@@ -30,5 +31,4 @@ export type {
   ServerReading,
 } from './project/readings.js';
 export { type NodePrices, type PricesReading, type ReadPricesOptions, readPrices } from './read-prices.js';
-export { sliceElements, sliceMember, sliceMembers } from './spans.js';
 export { type TokenVerdict, type VerifyTokenOptions, verifyToken } from './verify-token.js';

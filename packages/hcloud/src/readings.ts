@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '@corral/service';
 import type { ActionReading, RrsetPage, ZoneReading } from './client.js';
-import type { JsonBody } from './exchange.js';
-import { sliceElements, sliceMember } from './spans.js';
+import { type JsonBody, sliceElements, sliceMember } from './exchange.js';
 
 /**
  * Parsers of what the upstream answers to reads. They check what our callers rely upon and nothing else, so that

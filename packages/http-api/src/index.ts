@@ -34,8 +34,7 @@ export {
   UnreadableBody,
 } from './requests/json-body.js';
 export { clientErrorRenderer } from './server/client-error.js';
-export type { ConnectionBounds } from './server/connection-bounds.js';
-export type { ClientErrorRenderer, HttpTimeouts } from './server/http-server.js';
+export type { ClientErrorRenderer, ConnectionBounds, HttpTimeouts } from './server/http-server.js';
 export { buildMetricsApp, type Served, type ServeOptions, serve } from './server/serve.js';
 export {
   clientVariables,
@@ -52,6 +51,5 @@ export {
   type ServiceParts,
   startService,
 } from './server/start-service.js';
-export type { TlsFiles } from './server/tls-certificate.js';
-export type { TlsOptions } from './server/tls-server.js';
+export type { TlsFiles, TlsOptions } from './server/tls-server.js';
 export { allowOrigins, type CrossOriginOptions, type ServiceAppOptions, serviceApp } from './service-app.js';

@@ -1,6 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { type Clock, passTime } from '../clock.js';
-import { NotAdmitted, type RequestScope, waiting } from '../request-scope.js';
+import { type Clock, NotAdmitted, passTime, type RequestScope, waiting } from '../request-scope.js';
 import { type Buckets, msPerToken, perMinute, type RuledBucket, secondsOf, type Taken } from './token-bucket.js';
 
 /** The reportable state of one limit. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { secondsOf } from '../buckets/token-bucket.js';
-import { type Clock, systemClock } from '../clock.js';
-import { beginWait, type RequestScope } from '../request-scope.js';
+import { beginWait, type Clock, type RequestScope, systemClock } from '../request-scope.js';
 import { type BudgetState, type CallClass, levelOf, type PromisedTurn } from './account.js';
 import { type Alone, exchangeAlone, openAlone, subtract, type Told } from './alone.js';
 import { BudgetBusy, type BudgetStore, memoryStore } from './budget-store.js';

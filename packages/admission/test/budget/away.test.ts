@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { BudgetBusy, type BudgetStore, connectBudgetStore, type RunStatement } from '../../src/budget/budget-store.js';
 import type { CallEnd } from '../../src/budget/statements.js';
 import { openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
-import type { Clock } from '../../src/clock.js';
+import type { Clock } from '../../src/request-scope.js';
 
 /** Time that passes when the test says so. What promises cause has happened before the next timer. */
 function virtualTime() {

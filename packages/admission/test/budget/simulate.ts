@@ -1,7 +1,7 @@
 import { type BudgetState, type CallClass, flowOf, isForTeam } from '../../src/budget/account.js';
 import type { BudgetStore } from '../../src/budget/budget-store.js';
 import { type Lack, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
-import type { Clock } from '../../src/clock.js';
+import type { Clock } from '../../src/request-scope.js';
 
 /** One request for a call: its time in milliseconds, its team, and its replica. */
 export interface Arrival {

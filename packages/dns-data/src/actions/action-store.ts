@@ -1,5 +1,5 @@
 import { type Prisma, readClock, type Transaction } from '@corral/database';
-import { lockOwner } from '../writes/records-held.js';
+import { lockOwner } from '../writes/owner-entries.js';
 import type { RrsetKey } from '../writes/rrset-write.js';
 import { type ActionPage, type ActionPageLookUp, pageActions } from './action-page.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dnsLimits, type TeamId } from '@corral/contracts';
 import { readClock, type Transaction } from '@corral/database';
-import { lockDemos, lockOwner } from '../writes/records-held.js';
+import { lockDemos, lockOwner } from '../writes/owner-entries.js';
 import { byService, concludeEnds, isLiveAt, noted } from './demo-rows.js';
 
 export interface CourseRecord {

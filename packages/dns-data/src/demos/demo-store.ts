@@ -1,7 +1,7 @@
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
 import { asTeamId, dnsLimits, type TeamId } from '@corral/contracts';
 import { type Prisma, readClock, type Transaction } from '@corral/database';
-import { countMirrored, lockOwner } from '../writes/records-held.js';
+import { countMirrored, lockOwner } from '../writes/owner-entries.js';
 import { hashCourseCode } from './course-code.js';
 import {
   concludeEnds,

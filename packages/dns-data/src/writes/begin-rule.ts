@@ -1,6 +1,6 @@
 import { readRrsetBody, recordCountOf } from '../mirror/rrset-body.js';
 import { copyOf, type DeliveryCheck, type EarlierWrite, isDue, isIdentical } from './copies.js';
-import { ceilingOf, type LockedOwner, type OpenEntry, recordsHeld } from './records-held.js';
+import { ceilingOf, type LockedOwner, type OpenEntry, recordsHeld } from './owner-entries.js';
 import { assertNever, type RrsetKey, type RrsetOwner, type RrsetWrite, type RrsetWriteKind } from './rrset-write.js';
 
 /** A write to be entered into the ledger. */

@@ -10,7 +10,7 @@ import {
   keepAction,
   mirrorRrset,
   type OwnedEntryRow,
-} from './end-entry.js';
+} from './owner-entries.js';
 import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 
 /** A pending entry whose record set must be read upstream. */

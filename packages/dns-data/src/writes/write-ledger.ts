@@ -11,8 +11,17 @@ import {
   type WriteLease,
 } from './begin-rule.js';
 import { type DeliveryCheck, findLatestWrite } from './copies.js';
-import { endEntry, isHeldBy, keepAction, lockedOwner, mirrorRrset } from './end-entry.js';
-import { countMirrored, type LockedOwner, lockOwner, readOpenEntries } from './records-held.js';
+import {
+  countMirrored,
+  endEntry,
+  isHeldBy,
+  keepAction,
+  type LockedOwner,
+  lockedOwner,
+  lockOwner,
+  mirrorRrset,
+  readOpenEntries,
+} from './owner-entries.js';
 import { countUnsent } from './refused-writes.js';
 import type { RrsetKey } from './rrset-write.js';
 

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { type AddressInfo, connect, type Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { peerOf } from '@corral/admission';
+import type { Metrics } from '@corral/service';
 import type { Express } from 'express';
-import { boundConnections, type ConnectionBounds } from './connection-bounds.js';
 
 /** Answers a malformed request: writes the whole answer and ends the socket. */
 export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket) => void;
@@ -194,4 +195,85 @@ function linger(socket: Socket, { ms, bytes }: LingerBounds): void {
     socket.once('resume', discard);
     socket.resume();
   } else discard();
+}
+
+/** Maximum numbers of open connections. */
+export interface ConnectionBounds {
+  readonly max: number;
+  /** From one IPv4 address or one IPv6 /64, which is what a household or a host gets. */
+  readonly perAddressMax: number;
+}
+
+/**
+ * Closes connections beyond the bounds immediately, before reading from them.
+ *
+ * @param isTrustedProxy connections of proxies carry many clients and are not counted by address
+ */
+export function boundConnections(
+  server: NetServer,
+  { max, perAddressMax }: ConnectionBounds,
+  isTrustedProxy: (address: string) => boolean,
+): void {
+  const open = new Map<string, number>();
+  server.maxConnections = max;
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress } = socket;
+    // Absent after the client has disconnected.
+    if (remoteAddress === undefined || isTrustedProxy(remoteAddress)) return;
+    const peer = peerOf(remoteAddress);
+    const count = open.get(peer) ?? 0;
+    if (count >= perAddressMax) {
+      socket.destroy();
+      return;
+    }
+    open.set(peer, count + 1);
+    socket.once('close', () => {
+      const left = (open.get(peer) ?? 1) - 1;
+      if (left > 0) open.set(peer, left);
+      else open.delete(peer);
+    });
+  });
+}
+
+const PROBE_MS = 1_000;
+
+/**
+ * Measures how long new connections wait for the process: once a second it opens one itself, says nothing, and waits until the server
+ * has accepted and closed it. A request is logged and timed only from its first byte, so nothing else shows this wait.
+ *
+ * @param servers those that listen
+ * @returns a function that stops it
+ */
+export function probeConnections(servers: readonly Server[], metrics: Pick<Metrics, 'histogram'>): () => void {
+  const seconds = metrics.histogram({
+    name: 'corral_connection_wait_seconds',
+    help: 'Time until a new connection was accepted and closed, of one that the process opens to itself every second',
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  const stops = servers.map((server) => probe(server, (waited) => seconds.observe(waited)));
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+function probe(server: Server, observe: (seconds: number) => void): () => void {
+  const { address, port } = server.address() as AddressInfo;
+  const host = { '::': '::1', '0.0.0.0': '127.0.0.1' }[address] ?? address;
+  let isWaiting = false;
+  const timer = setInterval(() => {
+    if (isWaiting) return;
+    isWaiting = true;
+    const startedAt = performance.now();
+    connect({ host, port })
+      // A server beyond its maximum of connections may reset it.
+      .on('error', () => undefined)
+      .once('close', () => {
+        isWaiting = false;
+        observe((performance.now() - startedAt) / 1_000);
+      })
+      .resume()
+      .end();
+  }, PROBE_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }

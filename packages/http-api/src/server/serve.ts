@@ -7,9 +7,13 @@ import express, { type ErrorRequestHandler, type Express } from 'express';
 import { RequestFault, unknownPath } from '../errors.js';
 import { page } from '../mount-routes.js';
 import { healthRoutes } from '../pages/health-routes.js';
-import type { ConnectionBounds } from './connection-bounds.js';
-import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
-import { probeConnections } from './probe-connections.js';
+import {
+  buildHttpServer,
+  type ClientErrorRenderer,
+  type ConnectionBounds,
+  type HttpTimeouts,
+  probeConnections,
+} from './http-server.js';
 import { buildTlsServer, type TlsOptions } from './tls-server.js';
 
 export interface ServeOptions {
