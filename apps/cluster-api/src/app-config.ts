@@ -1,7 +1,6 @@
 import { clusterLimits } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type { TrustProxy } from '@corral/service';
-import type { ClusterQuotas } from './clusters/rules/quotas.js';
 
 /** How many changes may wait for their turn and for how long. */
 export interface ChangeLimits {
@@ -54,6 +53,16 @@ export interface RateLimits {
   readonly perPersonPerMinute: number;
   readonly signInRequestsPerAddressPerMinute: number;
 }
+
+export interface ClusterQuotas {
+  readonly clustersPerTeam: number;
+  readonly poolsPerCluster: number;
+  /** Compared with the sum of the pools' maximums. */
+  readonly nodesPerCluster: number;
+}
+
+/** A team's overrides of the installation's quotas. Null means no override. */
+export type QuotaOverrides = { readonly [Q in keyof ClusterQuotas]: ClusterQuotas[Q] | null };
 
 /** The settings of the app. */
 export interface AppConfig {

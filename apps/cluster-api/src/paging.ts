@@ -1,5 +1,4 @@
 import { parseTime } from '@corral/contracts';
-import { isText } from './http/body.js';
 import { found, invalidField } from './problem.js';
 
 /** The position of an item in a list that is sorted newest first. The next page starts after it. */
@@ -7,6 +6,9 @@ export interface Position {
   readonly createdAt: Date;
   readonly id: string;
 }
+
+/** Whether Postgres can store it: its texts contain no NUL, and half a surrogate pair is not valid Unicode. */
+export const isText = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**

@@ -11,7 +11,7 @@ import {
 import type { Prisma } from '@corral/database';
 import type { RequestHandler } from 'express';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import { bodyOf, checkNamed } from '../http/body.js';
+import { bodyOf, checkNamed } from '../http/request.js';
 import { personCallerOf } from '../http/caller.js';
 import { requiredId } from '../paging.js';
 import { badNameInPath, found, notFound } from '../problem.js';

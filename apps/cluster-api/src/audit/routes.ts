@@ -11,7 +11,7 @@ import type { Request, RequestHandler } from 'express';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { sendJsonLines } from '../http/json-lines.js';
-import { parsePaging } from '../http/query.js';
+import { parsePaging } from '../http/request.js';
 import { type Cursor, renderCursor } from '../paging.js';
 import { invalidField } from '../problem.js';
 import { apiAudit } from './api-entries.js';

@@ -1,8 +1,8 @@
 import { type ClusterOperationId, clusterLimits, parseBillingEvent } from '@corral/contracts';
 import { bytesOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
-import { bodyOf } from '../http/body.js';
 import { requestContextOf } from '../http/caller.js';
+import { bodyOf } from '../http/request.js';
 import { notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { isSignedBody } from './signature.js';

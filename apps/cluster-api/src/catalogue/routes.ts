@@ -1,7 +1,7 @@
 import type { ClusterOperationId } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
-import { quotasOf } from '../clusters/rules/quotas.js';
+import { quotasOf } from '../clusters/rules/plan-change.js';
 import { callerOf } from '../http/caller.js';
 import { invalidField } from '../problem.js';
 import type { Services } from '../services.js';

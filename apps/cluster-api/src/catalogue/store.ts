@@ -1,7 +1,7 @@
 import { type KnownPrices, priceColumns, pricesOf, prismaSelect, teamColumns } from '@corral/cluster-data';
 import type { TeamId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
-import type { QuotaOverrides } from '../clusters/rules/quotas.js';
+import type { QuotaOverrides } from '../app-config.js';
 
 /** What the catalogue of one team depends on. */
 export interface TeamBasis {

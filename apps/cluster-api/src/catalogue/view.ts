@@ -1,7 +1,7 @@
 import { type KnownPrices, nodePriceOf, publicAddressPriceOf } from '@corral/cluster-data';
 import { type CatalogueBody, clusterLimits, defaultNetwork, nodeCidrs } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile, GardenFeature, MachineType } from '@corral/garden';
-import type { ClusterQuotas } from '../clusters/rules/quotas.js';
+import type { ClusterQuotas } from '../app-config.js';
 import { isAvailableIn, offeredImageVersions, offeredMachines, offeredVersions } from './rules.js';
 
 export interface CatalogueBodyContext {

@@ -15,8 +15,7 @@ import { asProblem, combined, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { acceptChange, changeCluster } from './change-store.js';
 import { type ChangeOutcome, registerOrReplay, retryFailed } from './retry.js';
-import { type AcceptedPlan, type ChangeContext, type Plan, planChange } from './rules/plan-change.js';
-import { quotasOf } from './rules/quotas.js';
+import { type AcceptedPlan, type ChangeContext, type Plan, planChange, quotasOf } from './rules/plan-change.js';
 import { type ClusterRecord, type ClusterView, findConnection, findServers, viewCluster } from './store.js';
 
 /** A request to change the specification of a cluster. */
@@ -128,7 +127,7 @@ async function attempt(
   offered: CatalogueResult | null,
 ): Promise<Attempted> {
   const operationId = services.newOperationId();
-  const replayed = await registerOrReplay(locked, change.keyed ?? null, operationId);
+  const replayed = change.keyed ? await registerOrReplay(locked, change.keyed, operationId) : null;
   if (replayed !== null) return { outcome: replayed, claims: noClaims };
   const { plan, claims } = await decide(services, locked, change, offered);
   if (plan.kind === 'unchanged') {

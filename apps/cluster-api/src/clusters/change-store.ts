@@ -17,7 +17,7 @@ import { releaseServers } from '../node-pools/store.js';
 import { beginOperation } from '../operations/store.js';
 import type { Services } from '../services.js';
 import type { AcceptedStatus } from './rules/accepted-status.js';
-import type { AcceptedDeclaration } from './rules/decide-declaration.js';
+import type { AcceptedDeclaration } from './rules/declaration.js';
 import { deletionOf } from './rules/spec-difference.js';
 import { type ClusterRecord, type ClusterView, findCluster, viewCluster } from './store.js';
 

@@ -5,7 +5,7 @@ import { noPointers, pointersInCluster } from '../node-pools/rules.js';
 import { asProblem, combined, notFound, Problem, problemOfBody } from '../problem.js';
 import type { Services } from '../services.js';
 import { changeSpec, type SpecChangeOutcome } from './change-spec.js';
-import { completeSpec } from './rules/complete-spec.js';
+import { completeSpec } from './rules/declaration.js';
 import { validPartOf } from './rules/valid-part.js';
 
 interface Options {

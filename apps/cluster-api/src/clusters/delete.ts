@@ -93,10 +93,8 @@ export interface DeletedResource {
   readonly note: string;
 }
 
-type DeletionCluster = Pick<ClusterRecord, 'spec' | 'startedAt'>;
-
 /** Lists what a deletion destroys, as far as the stored cluster tells. Empty for a cluster that was never started. */
-export function deletionPreview({ spec, startedAt }: DeletionCluster): DeletedResource[] {
+export function deletionPreview({ spec, startedAt }: Pick<ClusterRecord, 'spec' | 'startedAt'>): DeletedResource[] {
   if (startedAt === null) return [];
   return [
     ...spec.nodePools.map((pool) => deletedNodesOf(pool, spec.hibernated)),

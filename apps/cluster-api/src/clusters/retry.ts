@@ -9,7 +9,7 @@ import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { type Accepted, acceptChange, changeCluster } from './change-store.js';
 import { acceptedStatus } from './rules/accepted-status.js';
-import { type ClusterOperationKind, refuseWhileDeleting } from './rules/decide-declaration.js';
+import { type ClusterOperationKind, refuseWhileDeleting } from './rules/declaration.js';
 import { refuseRejected } from './rules/plan-change.js';
 import { type ClusterRecord, type ClusterView, findConnection, presentOperationOf } from './store.js';
 
@@ -32,7 +32,7 @@ export async function retryCluster(
     const { current } = locked;
     if (current === null) throw notFound();
     const operationId = services.newOperationId();
-    const replayed = await registerOrReplay(locked, keyed, operationId);
+    const replayed = keyed && (await registerOrReplay(locked, keyed, operationId));
     if (replayed !== null) return replayed;
     checkPreconditions(preconditions, entityTagOf(current));
     return retryFailed(locked, current, operationId);
@@ -82,7 +82,7 @@ export async function retryFailed(
  */
 export async function registerOrReplay(
   { db, caller, current: cluster }: ClusterView,
-  request: KeyedRequest | null,
+  request: KeyedRequest,
   operationId: OperationId,
 ): Promise<ChangeOutcome | null> {
   const firstId = await registerKey(db, caller, request, operationId);

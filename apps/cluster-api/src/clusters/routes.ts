@@ -4,10 +4,17 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { clustersOf } from '../changes/caller.js';
 import { entityTagOf } from '../changes/entity-tag.js';
-import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { announceOperation, idempotencyKeyOf, preconditionsOf, sendTagged } from '../http/headers.js';
-import { parsePaging, purposeOf } from '../http/query.js';
+import {
+  announceOperation,
+  bodyOf,
+  checkNamed,
+  idempotencyKeyOf,
+  parsePaging,
+  preconditionsOf,
+  purposeOf,
+  sendTagged,
+} from '../http/request.js';
 import { operationBody, operationUrl } from '../operations/view.js';
 import { pageOf } from '../paging.js';
 import { badNameInPath, notFound } from '../problem.js';

@@ -38,10 +38,10 @@ import {
   type TeamId,
 } from '@corral/contracts';
 import { sql, sqlText, type Transaction } from '@corral/database';
+import type { QuotaOverrides } from '../app-config.js';
 import { type Caller, clustersOf } from '../changes/caller.js';
 import type { PoolServer } from '../node-pools/claim-servers.js';
 import { readServers } from '../node-pools/store.js';
-import type { QuotaOverrides } from './rules/quotas.js';
 
 /** A stored cluster: its desired state and what was last observed. */
 export interface ClusterRecord extends ClusterDeclaration, SeenCluster {

@@ -8,9 +8,15 @@ import {
 } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
-import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
-import { announceOperation, idempotencyKeyOf, preconditionsOf, sendTagged } from '../http/headers.js';
+import {
+  announceOperation,
+  bodyOf,
+  checkNamed,
+  idempotencyKeyOf,
+  preconditionsOf,
+  sendTagged,
+} from '../http/request.js';
 import { operationBody, operationUrl } from '../operations/view.js';
 import { badNameInPath, notFound } from '../problem.js';
 import type { Services } from '../services.js';

@@ -24,7 +24,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
 import type { AppDeps } from '../services.js';
-import { purposeOf } from './query.js';
+import { purposeOf } from './request.js';
 
 /** The context of the request, for use cases, which do not know Express. */
 export function requestContextOf(res: Response): RequestContext {

@@ -4,9 +4,8 @@ import type { Request, Response } from 'express';
 import fc from 'fast-check';
 import { pageOf, parseCursor, renderCursor } from '../paging.js';
 import { Problem } from '../problem.js';
-import { findUnstorable } from './body.js';
 import { presumedOwnerOf, requestOwnerOf } from './caller.js';
-import { checkQuery } from './query.js';
+import { checkQuery, findUnstorable } from './request.js';
 
 describe('bodies', () => {
   describe('what cannot be kept', () => {

@@ -5,7 +5,7 @@ import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
-import { checkPerHour, isSurelyNotIssued, notReady, reachableShoot } from './rules.js';
+import { checkPerHour, isSurelyNotIssued, notReady, reachableShoot } from './credentials.js';
 import { findOnGarden, recordIssueOutcome, type ShootAddress } from './store.js';
 
 /** Within the limits of the contract. */

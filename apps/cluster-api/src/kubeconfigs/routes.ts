@@ -7,10 +7,9 @@ import {
 } from '@corral/contracts';
 import type { RequestHandler } from 'express';
 import { clusterNameOf } from '../clusters/routes.js';
-import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
-import { preconditionsOf } from '../http/headers.js';
+import { bodyOf, preconditionsOf } from '../http/request.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { issueKubeconfig } from './issue.js';

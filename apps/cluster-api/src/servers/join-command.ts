@@ -2,7 +2,7 @@ import { clusterLimits } from '@corral/contracts';
 import { denialSentence, GardenError, renderJoinCommand } from '@corral/garden';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
-import { checkPerHour, isSurelyNotIssued } from '../kubeconfigs/rules.js';
+import { checkPerHour, isSurelyNotIssued } from '../kubeconfigs/credentials.js';
 import { recordIssueOutcome } from '../kubeconfigs/store.js';
 import { notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';

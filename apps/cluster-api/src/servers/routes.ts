@@ -9,10 +9,9 @@ import {
   parseServerId,
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
-import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
-import { announceOperation, idempotencyKeyOf } from '../http/headers.js';
+import { announceOperation, bodyOf, idempotencyKeyOf } from '../http/request.js';
 import { operationUrl } from '../operations/view.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';

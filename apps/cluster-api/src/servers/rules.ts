@@ -16,7 +16,7 @@ import {
 import type { GardenFeature } from '@corral/garden';
 import type { ServerReading } from '@corral/hcloud';
 import type { ClusterRecord } from '../clusters/store.js';
-import { reachableShoot } from '../kubeconfigs/rules.js';
+import { reachableShoot } from '../kubeconfigs/credentials.js';
 import type { ShootAddress } from '../kubeconfigs/store.js';
 import { invalidField, Problem } from '../problem.js';
 import type { AdoptedServerRecord } from './view.js';

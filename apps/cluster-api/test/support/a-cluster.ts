@@ -1,9 +1,9 @@
 import { aClusterSpec, aPool } from '@corral/cluster-data/testing';
 import { asClusterId, asConnectionId, clusterLimits } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
+import type { ClusterQuotas } from '../../src/app-config.js';
 import { desiredHashOf } from '../../src/changes/entity-tag.js';
 import type { ChangeContext } from '../../src/clusters/rules/plan-change.js';
-import type { ClusterQuotas } from '../../src/clusters/rules/quotas.js';
 import type { ClusterRecord } from '../../src/clusters/store.js';
 import { pointersInCluster } from '../../src/node-pools/rules.js';
 

@@ -16,8 +16,7 @@ import { hasWorkers, pointersInCluster, withoutPool, withPool } from '../../node
 import { Problem } from '../../problem.js';
 import { deletionPreview } from '../delete.js';
 import { acceptedStatus, type RequestedState } from './accepted-status.js';
-import { completePool, completeSpec } from './complete-spec.js';
-import { checkImmutable, type DeclaredCluster, decideDeclaration } from './decide-declaration.js';
+import { checkImmutable, completePool, completeSpec, type DeclaredCluster, decideDeclaration } from './declaration.js';
 import { differencesOf, poolDifferencesOf } from './spec-difference.js';
 import { validPartOf } from './valid-part.js';
 

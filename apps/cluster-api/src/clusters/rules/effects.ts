@@ -12,7 +12,7 @@ import canonicalize from 'canonicalize';
 import semver from 'semver';
 import { hasWorkers, type PoolPointers } from '../../node-pools/rules.js';
 import type { ClusterRecord } from '../store.js';
-import { driftIn } from './decide-declaration.js';
+import { driftIn } from './declaration.js';
 import { differencesOf, poolDifferencesOf } from './spec-difference.js';
 
 /** The stored fields that decide what a change does. */

@@ -1,8 +1,8 @@
 import type { ClusterNetwork } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { Address4 } from 'ip-address';
+import type { ClusterQuotas } from '../../app-config.js';
 import { checkAll, invalidField, type Problem, unsupportedByGarden } from '../../problem.js';
-import type { ClusterQuotas } from './quotas.js';
 
 /** Prefix length of the pod range of one node. The garden fixes it when the cluster is created. */
 const NODE_MASK = 24;

@@ -8,6 +8,7 @@ import type {
   NodePoolSpecInput,
 } from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
+import type { ClusterQuotas, QuotaOverrides } from '../../app-config.js';
 import { checkCatalogue, isPinnedTo, needsCatalogue, resolveVersion } from '../../catalogue/rules.js';
 
 import {
@@ -15,16 +16,16 @@ import {
   checkLastPool,
   checkPools,
   hasWorkers,
+  nodesMaxOf,
   type PoolPointers,
 } from '../../node-pools/rules.js';
 
 import { checkAll, invalidField, Problem, unsupportedByGarden } from '../../problem.js';
 import type { ClusterRecord, UsableConnection } from '../store.js';
 import { type AcceptedStatus, acceptedStatus } from './accepted-status.js';
-import { type AcceptedDeclaration, checkImmutable, decideDeclaration } from './decide-declaration.js';
+import { type AcceptedDeclaration, checkImmutable, decideDeclaration } from './declaration.js';
 import { effectsOf, presentVersionOf } from './effects.js';
 import { checkNetwork } from './network-rules.js';
-import { type ClusterQuotas, checkClusterQuota, checkPoolQuotas } from './quotas.js';
 import { differencesOf } from './spec-difference.js';
 
 /** The facts that a change is checked against, read while the cluster is locked. */
@@ -168,4 +169,53 @@ export function refuseRejected(
   throw new Problem('connection_rejected', detail, {
     errors: [{ pointer: pointers.cluster('connectionRef'), message, detail }],
   });
+}
+
+export function quotasOf(overrides: QuotaOverrides, defaults: ClusterQuotas): ClusterQuotas {
+  return {
+    clustersPerTeam: overrides.clustersPerTeam ?? defaults.clustersPerTeam,
+    poolsPerCluster: overrides.poolsPerCluster ?? defaults.poolsPerCluster,
+    nodesPerCluster: overrides.nodesPerCluster ?? defaults.nodesPerCluster,
+  };
+}
+
+/** @throws Problem `quota_exceeded` when the team has reached its number of clusters */
+export function checkClusterQuota(clusters: number, { clustersPerTeam }: ClusterQuotas): void {
+  if (clusters < clustersPerTeam) return;
+  const detail = `The team's quota is ${clustersPerTeam} clusters, and it has ${clusters}. Delete one, or ask the operators to raise the quota.`;
+  const message = `would exceed the team's quota of ${clustersPerTeam} clusters`;
+  throw new Problem('quota_exceeded', detail, { errors: [{ pointer: '', message, detail }] });
+}
+
+/**
+ * Checks the pools and nodes of a cluster. A lowered quota only blocks growth.
+ *
+ * @throws Problem `quota_exceeded`
+ */
+export function checkPoolQuotas(
+  current: ClusterSpec | null,
+  { nodePools }: ClusterSpec,
+  { poolsPerCluster, nodesPerCluster }: ClusterQuotas,
+  pointers: PoolPointers,
+): void {
+  const present = current?.nodePools ?? [];
+  const nodes = nodesMaxOf(nodePools);
+  checkAll([
+    () => {
+      if (nodePools.length <= poolsPerCluster || nodePools.length <= present.length) return;
+      throw invalidField(
+        'quota_exceeded',
+        pointers.pools,
+        `would make ${nodePools.length} node pools; the limit per cluster is ${poolsPerCluster}. Remove some`,
+      );
+    },
+    () => {
+      if (nodes <= nodesPerCluster || nodes <= nodesMaxOf(present)) return;
+      throw invalidField(
+        'quota_exceeded',
+        pointers.pools,
+        `may grow to ${nodes} nodes in all; the limit per cluster is ${nodesPerCluster}. Lower the maximum of a pool`,
+      );
+    },
+  ]);
 }

@@ -1,7 +1,7 @@
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import type { Caller } from '../changes/caller.js';
 import type { Transaction } from '../changes/team-changes.js';
-import { refuseWhileDeleting } from '../clusters/rules/decide-declaration.js';
+import { refuseWhileDeleting } from '../clusters/rules/declaration.js';
 import { type ClusterRecord, openOperationOf } from '../clusters/store.js';
 import { Problem } from '../problem.js';
 import { type IssuesOf, issuedSince, type ShootAddress } from './store.js';
