@@ -419,7 +419,7 @@ describe('the catalogue as clients see it', () => {
   });
 });
 
-describe('the cached catalogue', () => {
+describe('the cache of the catalogue', () => {
   describe('the cached catalogue', () => {
     let now: number;
     let random: number;

@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type Server, type Socket } from 'node:net';
 import { connectionMessages } from '@corral/contracts';
-import { verifyToken } from '@corral/hcloud';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import nock from 'nock';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Response } from 'supertest';
 import { givenCluster } from '../support/clusters.js';
 import { type ConnectionApi, OTHER_TOKEN, spec, startConnectionApi, TOKEN } from '../support/connection-api.js';
@@ -74,12 +71,6 @@ describe('connections', () => {
         message: connectionMessages.ReadOnly,
         project: { reachable: true, readOnly: true, currency: null },
       });
-    });
-
-    it('has no project before the provider’s first answer', async () => {
-      on.provider.verdict = 'unknown';
-
-      expect((await on.put('main').expect(201)).body.status).toMatchObject({ phase: 'Unverified', project: null });
     });
 
     it('shows the currency of its prices, which are read again after a new token', async () => {
@@ -268,15 +259,6 @@ describe('connections', () => {
       expect(body.status.phase).toBe('Ready');
     });
 
-    it('leaves a new token Unverified when it is inconclusive', async () => {
-      await on.put('main');
-      on.provider.verdict = 'unknown';
-
-      const { body } = await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
-
-      expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
-    });
-
     it('makes a rejected connection Ready and wakes its clusters', async () => {
       on.provider.verdict = 'rejected';
       await on.put('main');
@@ -377,113 +359,250 @@ describe('connections', () => {
       expect(body.errors).toEqual([{ pointer: '/spec/token', code, message: 'is required', detail }]);
     });
   });
-});
 
-describe('provider', () => {
-  const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
-  const PROVIDER = 'http://provider.test/v1';
-  /** Longer than any answer takes on a busy machine. */
-  const PATIENT_MS = 30_000;
+  describe('reading connections', () => {
+    it('lists them by ref, inside the documented array', async () => {
+      await on.put('b');
+      on.provider.verdict = 'rejected';
+      await on.put('a');
 
-  let test: TestClusterApi;
-  let baseUrl: string;
-  let timeoutMs: number;
-  beforeAll(async () => {
-    test = await startClusterApi({
-      deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs }) },
+      const { body } = await on.test.api.as(on.team.member).get(on.path()).expect(200);
+      const ready = await on.test.api.as(on.team.member).get(`${on.path()}?phase=Ready`).expect(200);
+
+      const refsOf = (list: { items: { metadata: { ref: string } }[] }[]) =>
+        list.map(({ items }) => items.map(({ metadata }) => metadata.ref));
+      expect([refsOf(body), refsOf(ready.body)]).toEqual([[['a', 'b']], [['b']]]);
     });
-  });
-  afterAll(async () => {
-    nock.restore();
-    await test.close();
-  });
-  beforeEach(() => {
-    baseUrl = PROVIDER;
-    timeoutMs = PATIENT_MS;
-    nock.disableNetConnect();
-    nock.enableNetConnect('127.0.0.1');
-  });
-  afterEach(() => nock.cleanAll());
 
-  type Reply = readonly [status: number, body: string];
-  const GROUPS = '/placement_groups';
-  const LEFT_OVERS = `${GROUPS}?label_selector=corral.dev%2Fprobe`;
-  const listed: Reply = [200, JSON.stringify({ placement_groups: [] })];
-  const made: Reply = [201, JSON.stringify({ placement_group: { id: 7 } })];
-  const refusal = (code: string): string => JSON.stringify({ error: { code, message: 'no', details: null } });
-  const unauthorized: Reply = [401, refusal('unauthorized')];
+    it('answers an empty list inside the array when there are none', async () => {
+      const { body } = await on.test.api.as(on.team.member).get(on.path()).expect(200);
 
-  /** Lets the provider answer the next calls with these replies. Further calls fail. */
-  function theProvider(...replies: readonly Reply[]): nock.Scope {
-    const scope = nock(PROVIDER, { reqheaders: { authorization: `Bearer ${TOKEN}` } });
-    for (const [status, body] of replies) {
-      scope.intercept(status === 201 ? GROUPS : LEFT_OVERS, status === 201 ? 'POST' : 'GET').reply(status, body);
-      if (status === 201) scope.delete(`${GROUPS}/7`).reply(204);
-    }
-    return scope;
-  }
+      expect(body).toEqual([{ items: [] }]);
+    });
 
-  async function phaseAfterPut(): Promise<string> {
-    await test.db.connection.deleteMany();
-    const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
-    const { body } = await sent.send({ spec: { provider: 'hcloud', token: TOKEN } }).expect(201);
-    return body.status.phase;
-  }
+    it('refuses an unknown phase', async () => {
+      await on.test.api.as(on.team.member).get(`${on.path()}?phase=ready`).expect(422);
+    });
 
-  describe('a connection whose provider', () => {
-    it.each<[string, readonly Reply[], string]>([
-      ['allows list, create and delete is ready', [listed, made], 'Ready'],
-      ['answers 401 twice is rejected', [unauthorized, unauthorized], 'Rejected'],
-      ['answers 401, then accepts the token, is ready', [unauthorized, listed, made], 'Ready'],
-      ['answers 401, then 500, is not verified', [unauthorized, [500, '']], 'Unverified'],
-      ['answers 429 is not verified', [[429, refusal('rate_limit_exceeded')]], 'Unverified'],
-      ['answers 500 is not verified', [[500, refusal('server_error')]], 'Unverified'],
-      ['answers an HTML page is not verified', [[200, '<html>Welcome</html>']], 'Unverified'],
-      ['answers an empty body is not verified', [[200, '']], 'Unverified'],
-    ])('%s', async (_what, replies, phase) => {
-      const scope = theProvider(...replies);
-
-      expect(await phaseAfterPut()).toBe(phase);
-      expect(scope.isDone()).toBe(true);
+    it.each(['none'])('answers 404 to the ref %s', async (ref) => {
+      await on.test.api.as(on.team.member).get(on.path(ref)).expect(404);
+      await on.test.api.as(on.team.admin).delete(on.path(ref)).expect(404);
     });
   });
 
-  describe('a connection whose provider, at the socket level,', () => {
-    let server: Server;
-    const sockets = new Set<Socket>();
-    async function theSocket(onRequest: (socket: Socket) => void): Promise<void> {
-      server = createServer((socket) => {
-        sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('data', () => onRequest(socket));
+  describe('DELETE /connections/{ref}/', () => {
+    it('deletes the connection and its token', async () => {
+      await on.put('main');
+
+      await on.test.api.as(on.team.admin).delete(on.path('main')).expect(204);
+
+      await on.test.api.as(on.team.admin).get(on.path('main')).expect(404);
+      expect((await on.auditOf()).map(({ action }) => action)).toEqual(['connection.create', 'connection.delete']);
+    });
+
+    it('schedules the removal of its credentials from the garden', async () => {
+      await on.test.db.team.update({ where: { id: on.team.id }, data: { projectNamespace: 'garden-t1' } });
+      await on.put('main');
+      const { gardenName } = await on.rowOf('main');
+
+      await on.test.api.as(on.team.admin).delete(on.path('main')).expect(204);
+
+      const cleanups = await on.test.db.gardenCleanup.findMany({ where: { teamId: on.team.id } });
+      expect(cleanups).toEqual([expect.objectContaining({ namespace: 'garden-t1', name: gardenName, failures: 0 })]);
+    });
+
+    it('schedules nothing when the team has no namespace on the garden', async () => {
+      await on.put('main');
+
+      await on.test.api.as(on.team.admin).delete(on.path('main')).expect(204);
+
+      expect(await on.test.db.gardenCleanup.count({ where: { teamId: on.team.id } })).toBe(0);
+    });
+
+    it('schedules nothing when it is refused', async () => {
+      await on.test.db.team.update({ where: { id: on.team.id }, data: { projectNamespace: 'garden-t2' } });
+      await on.put('main');
+      await givenCluster(on.test.db, { team: on.team, ref: 'main', name: 'web', startedAt: null });
+
+      await on.test.api.as(on.team.admin).delete(on.path('main')).expect(409);
+
+      expect(await on.test.db.gardenCleanup.count({ where: { teamId: on.team.id } })).toBe(0);
+    });
+
+    it('is refused with the names of clusters and servers that use it', async () => {
+      const { body: connection } = await on.put('main');
+      await givenCluster(on.test.db, { team: on.team, ref: 'main', name: 'web', startedAt: null });
+      await on.test.db.adoptedServer.create({
+        data: {
+          teamId: on.team.id,
+          connectionId: connection.metadata.id,
+          serverId: BigInt(Date.now()),
+          serverType: 'cpx31',
+          location: 'hel1',
+          architecture: 'amd64',
+          serverKind: 'cloud',
+        },
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      baseUrl = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
-    }
-    afterEach(async () => {
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-      await new Promise((resolve) => server.close(resolve));
+
+      const { body } = await on.test.api.as(on.team.admin).delete(on.path('main')).expect(409);
+
+      expect(body.code).toBe('connection_in_use');
+      expect(body.detail).toMatch(/cluster web, server \d+/);
+      await on.test.api.as(on.team.admin).get(on.path('main')).expect(200);
+    });
+  });
+
+  describe('POST /connections/{ref}/verify/', () => {
+    const verify = (ref = 'main') => on.test.api.as(on.team.admin).post(on.path(ref).concat('verify/'));
+    const operations = () => on.test.db.operation.findMany({ where: { teamId: on.team.id } });
+
+    it('answers 202 with an operation and marks the verification as due', async () => {
+      const { body: made } = await on.put('main').expect(201);
+
+      const { body, headers } = await verify().expect(202);
+
+      expect(body).toMatchObject({
+        operation: { kind: 'connection.verify', state: 'queued', target: { kind: 'Connection', name: 'main' } },
+        resource: { metadata: { id: made.metadata.id } },
+      });
+      expect(headers['operation-location']).toBe(body.operation.self);
+      expect((await on.rowOf('main')).verifyAt?.getTime()).toBeLessThanOrEqual(Date.now());
+      expect((await on.auditOf()).at(-1)).toMatchObject({ action: 'connection.verify', targetName: 'main' });
+      const polled = await on.test.api
+        .as(on.team.member)
+        .get(on.team.path(`/operations/${body.operation.id}/`))
+        .expect(200);
+      expect(polled.body).toEqual(body.operation);
     });
 
-    it.each<[string, (socket: Socket) => void]>([
-      [
-        'ends in the middle of a body',
-        (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"placement_groups": ['),
-      ],
-      ['resets the connection', (socket) => socket.resetAndDestroy()],
-      ['does not speak HTTP', (socket) => socket.end('220 mail.test ESMTP\r\n')],
-      ['never answers', () => undefined],
-      [
-        'sends one byte at a time without end',
-        (socket) => void setInterval(() => socket.writable && socket.write(' '), 50).unref(),
-      ],
-    ])('%s is not verified, after a short time', async (_what, onRequest) => {
-      timeoutMs = 400;
-      await theSocket(onRequest);
+    it('answers 200 with the same operation while a verification is open', async () => {
+      await on.put('main').expect(201);
+      const { operation } = (await verify().expect(202)).body;
 
-      // Some of these never end on their own. That there is an answer proves the time limit.
-      expect(await phaseAfterPut()).toBe('Unverified');
+      const { body, headers } = await verify().expect(200);
+
+      expect(headers['operation-location']).toBe(operation.self);
+      expect(body.kind).toBe('Connection');
+      expect(await operations()).toHaveLength(1);
+    });
+
+    it('creates one operation per idempotency key', async () => {
+      await on.put('main').expect(201);
+      const { operation } = (await verify().set('Idempotency-Key', 'v1').expect(202)).body;
+      await on.test.db.operation.updateMany({
+        data: { state: 'succeeded', progress: 100 },
+        where: { id: operation.id },
+      });
+
+      const again = await verify().set('Idempotency-Key', 'v1').expect(202);
+
+      expect(again.body.operation).toMatchObject({ id: operation.id, state: 'succeeded' });
+    });
+
+    it('stays open and verifies the new token after a replacement', async () => {
+      await on.put('main').expect(201);
+      await verify().expect(202);
+
+      await on.put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+      expect((await on.rowOf('main')).verifyAt?.getTime()).toBeLessThanOrEqual(Date.now());
+      expect(await operations()).toMatchObject([{ state: 'queued' }]);
+    });
+
+    it('is cancelled when its connection is deleted', async () => {
+      await on.put('main').expect(201);
+      await verify().expect(202);
+
+      await on.test.api.as(on.team.admin).delete(on.path('main')).expect(204);
+
+      expect(await operations()).toMatchObject([{ state: 'cancelled' }]);
+    });
+
+    it('answers 404 for an unknown connection', async () => {
+      await verify('none').expect(404);
+      await verify('No!').expect(404);
+    });
+  });
+
+  describe('the entity tag of a connection', () => {
+    const get = () => on.test.api.as(on.team.member).get(on.path('main')).expect(200);
+    const remove = () => on.test.api.as(on.team.admin).delete(on.path('main'));
+
+    it('is in every answer and allows conditional reads', async () => {
+      const made = await on.put('main').expect(201);
+      const { headers, body } = await get();
+
+      expect(headers.etag).toBe(body.metadata.etag);
+      expect(made.headers.etag).toBe(headers.etag);
+      await on.test.api
+        .as(on.team.member)
+        .get(on.path('main'))
+        .set('If-None-Match', headers.etag as string)
+        .expect(304);
+    });
+
+    it('matches the same declaration after the status has changed', async () => {
+      const { etag } = (await on.put('main').expect(201)).headers;
+      await on.test.db.connection.updateMany({
+        where: { teamId: on.team.id },
+        data: { phase: 'Rejected', message: 'no' },
+      });
+      expect((await get()).headers.etag).not.toBe(etag);
+
+      await on
+        .put('main', spec({ name: 'Another' }))
+        .set('If-Match', etag as string)
+        .expect(200);
+    });
+
+    it('refuses an outdated declaration with 412, before the provider is asked', async () => {
+      const { etag } = (await on.put('main').expect(201)).headers;
+      await on.put('main', spec({ name: 'Another' })).expect(200);
+      on.provider.shown = [];
+
+      const { body } = await on
+        .put('main', spec({ name: 'Third' }))
+        .set('If-Match', etag as string)
+        .expect(412);
+      await remove()
+        .set('If-Match', etag as string)
+        .expect(412);
+
+      expect(body.code).toBe('precondition_failed');
+      expect(on.provider.shown).toEqual([]);
+      expect((await get()).body.metadata).toMatchObject({ name: 'Another', generation: 2 });
+      await remove().set('If-Match', '*').expect(204);
+    });
+
+    it('with If-None-Match: * creates a connection but never changes one', async () => {
+      await on.put('main').set('If-None-Match', '*').expect(201);
+
+      await on
+        .put('main', spec({ name: 'Another' }))
+        .set('If-None-Match', '*')
+        .expect(412);
+    });
+  });
+
+  describe('the body of a GET', () => {
+    it('can be sent back unchanged without an effect', async () => {
+      await on.put('main').expect(201);
+      const { body } = await on.test.api.as(on.team.admin).get(on.path('main')).expect(200);
+      const row = await on.rowOf('main');
+
+      const again = await on.test.api.as(on.team.admin).put(on.path('main')).send(body).expect(200);
+
+      expect(again.body).toEqual(body);
+      expect(await on.rowOf('main')).toEqual(row);
+    });
+
+    it('is refused at another ref', async () => {
+      await on.put('main').expect(201);
+      const { body } = await on.test.api.as(on.team.admin).get(on.path('main')).expect(200);
+
+      const answer = await on.test.api.as(on.team.admin).put(on.path('other')).send(body).expect(422);
+
+      expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/metadata/ref' }] });
     });
   });
 });

