@@ -68,7 +68,7 @@ export function isAvailableIn(region: string, machine: Pick<MachineType, 'name'>
 export const offeredImageVersions = ({ versions }: Image, now: Date): readonly ImageVersion[] =>
   versions.filter((version) => isUsable(version, now));
 
-export const runsOn = ({ architectures }: ImageVersion, { architecture }: MachineType): boolean =>
+const runsOn = ({ architectures }: ImageVersion, { architecture }: MachineType): boolean =>
   architectures.includes(architecture);
 
 export interface CatalogueContext {

@@ -303,7 +303,7 @@ interface SeenImage {
  * @param seen null when the garden has not reported the image. Then what the old declaration leaves open is unknown, and
  *   a new value counts as another one: a plan must not promise that nodes stay
  */
-export function imageReplacesNodes(
+function imageReplacesNodes(
   old: NodePoolSpec['image'],
   desired: NodePoolSpec['image'],
   seen: SeenImage | null,

@@ -180,7 +180,7 @@ export function quotasOf(overrides: QuotaOverrides, defaults: ClusterQuotas): Cl
 }
 
 /** @throws Problem `quota_exceeded` when the team has reached its number of clusters */
-export function checkClusterQuota(clusters: number, { clustersPerTeam }: ClusterQuotas): void {
+function checkClusterQuota(clusters: number, { clustersPerTeam }: ClusterQuotas): void {
   if (clusters < clustersPerTeam) return;
   const detail = `The team's quota is ${clustersPerTeam} clusters, and it has ${clusters}. Delete one, or ask the operators to raise the quota.`;
   const message = `would exceed the team's quota of ${clustersPerTeam} clusters`;
@@ -192,7 +192,7 @@ export function checkClusterQuota(clusters: number, { clustersPerTeam }: Cluster
  *
  * @throws Problem `quota_exceeded`
  */
-export function checkPoolQuotas(
+function checkPoolQuotas(
   current: ClusterSpec | null,
   { nodePools }: ClusterSpec,
   { poolsPerCluster, nodesPerCluster }: ClusterQuotas,
